@@ -1,0 +1,61 @@
+/**
+ * The key for a client's address. IPv4 stands for itself, also where it comes mapped into IPv6. IPv6 addresses are
+ * grouped by their first `prefix` bits, because a single household or server is given a whole block of them.
+ * What is no address stands for itself.
+ */
+export function addressKey(address: string, prefix: number): string {
+  if (!address.includes(':')) return address
+  const groups = parseIPv6(address)
+  if (groups === undefined) return address
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  if (mapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 0xff])
+      .join('.')
+  const network = groups.map((group, i) => group & mask(prefix - 16 * i))
+  return `${network.map((group) => group.toString(16)).join(':')}/${prefix}`
+}
+
+/** The upper `bits` of a 16-bit group. */
+const mask = (bits: number): number => (bits >= 16 ? 0xffff : bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff)
+
+/** The eight 16-bit groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is none. */
+export function parseIPv6(address: string): readonly number[] | undefined {
+  const [text = ''] = address.split('%', 1)
+  if (text.length > 45) return undefined
+  const halves = text.split('::')
+  if (halves.length > 2) return undefined
+  const [head, tail] = halves.map(parseGroups)
+  if (head === undefined || (halves.length === 2 && tail === undefined)) return undefined
+  const missing = 8 - head.length - (tail?.length ?? 0)
+  if (halves.length === 1) return missing === 0 ? head : undefined
+  return missing >= 1 ? [...head, ...Array<number>(missing).fill(0), ...(tail ?? [])] : undefined
+}
+
+function parseGroups(text: string, half: number, halves: readonly string[]): number[] | undefined {
+  if (text === '') return halves.length === 2 ? [] : undefined
+  const groups: number[] = []
+  const parts = text.split(':')
+  for (const [i, part] of parts.entries()) {
+    const last = i === parts.length - 1 && half === halves.length - 1
+    if (last && part.includes('.')) {
+      const bytes = parseIPv4(part)
+      if (bytes === undefined) return undefined
+      const [a, b, c, d] = bytes as [number, number, number, number]
+      groups.push((a << 8) | b, (c << 8) | d)
+    } else if (/^[0-9a-f]{1,4}$/i.test(part)) {
+      groups.push(Number.parseInt(part, 16))
+    } else {
+      return undefined
+    }
+  }
+  return groups
+}
+
+/** The four bytes of a dotted IPv4 address; undefined if it is none. */
+export function parseIPv4(address: string): readonly number[] | undefined {
+  const parts = address.split('.')
+  const bytes = parts.map((part) => (/^(0|[1-9]\d{0,2})$/.test(part) ? Number(part) : 256))
+  return parts.length === 4 && bytes.every((byte) => byte < 256) ? bytes : undefined
+}

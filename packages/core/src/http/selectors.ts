@@ -1,0 +1,118 @@
+import { QuotaError, shown } from '../errors.ts'
+import { addressKey } from './address.ts'
+import type { RequestReader } from './reader.ts'
+
+/** Names a part of the request that tells clients apart. */
+export type KeySelector = 'ip' | 'method' | 'path' | `header:${string}` | `query:${string}` | `cookie:${string}`
+
+/**
+ * Whom a policy counts: one selector, several taken together, or a function. A function that returns undefined leaves
+ * the request uncounted; a selector that finds nothing counts all such requests as one client.
+ */
+export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) => string | undefined)
+
+/** How many units a request takes: a number, a header or query parameter that says so, or a function. */
+export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => number)
+
+type Read<R, T> = (request: R) => T
+
+/** Compiles a key option, once, into the function that reads a request's key. */
+export function keyReader<R>(
+  option: KeyOption<R>,
+  reader: RequestReader<R>,
+  ipv6Prefix: number,
+): Read<R, string | undefined> {
+  if (typeof option === 'function') return option
+  if (typeof option === 'string') return selectorReader(option, reader, ipv6Prefix)
+  if (!Array.isArray(option) || option.length === 0) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `key must be a selector, a list of them or a function; got ${shown(option)}.`,
+    )
+  }
+  const parts = option.map((selector: KeySelector) => selectorReader(selector, reader, ipv6Prefix))
+  // Each part carries its length, so that no two lists of parts come out as one key.
+  return (request) =>
+    parts
+      .map((part) => part(request))
+      .map((part) => `${part.length}:${part}`)
+      .join('')
+}
+
+function selectorReader<R>(selector: KeySelector, reader: RequestReader<R>, ipv6Prefix: number): Read<R, string> {
+  const [kind, name] = splitSelector(selector)
+  switch (kind) {
+    case 'ip':
+      return (request) => addressKey(reader.address(request) ?? '', ipv6Prefix)
+    case 'method':
+      return (request) => reader.method(request)
+    case 'path':
+      return (request) => reader.path(request)
+    case 'header':
+      return (request) => reader.header(request, name) ?? ''
+    case 'query':
+      return (request) => reader.query(request, name) ?? ''
+    case 'cookie':
+      return (request) => cookie(reader.header(request, 'cookie'), name) ?? ''
+    default:
+      throw new QuotaError(
+        'ERR_SPILLWAY_OPTION',
+        `key knows the selectors 'ip', 'method', 'path', 'header:NAME', 'query:NAME' and 'cookie:NAME'; got ${shown(selector)}.`,
+      )
+  }
+}
+
+export interface CostOptions<R> {
+  readonly cost?: CostOption<R>
+  /** Units taken where the header or parameter is absent or is no whole number; 1 unless given. */
+  readonly defaultCost?: number
+  /** The most units a request is charged, whatever it says. */
+  readonly maxCost?: number
+}
+
+/** Compiles a cost option into the function that reads a request's cost: always a whole number, 1 to `maxCost`. */
+export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>): Read<R, number> {
+  const { cost = 1, maxCost = Number.MAX_SAFE_INTEGER } = options
+  const fallback = wholeCost('defaultCost', options.defaultCost ?? 1)
+  wholeCost('maxCost', maxCost)
+  const bounded = (value: number): number => Math.min(isCost(value) ? value : fallback, maxCost)
+  if (typeof cost === 'function') return (request) => bounded(cost(request))
+  if (typeof cost === 'number') {
+    const fixed = Math.min(wholeCost('cost', cost), maxCost)
+    return () => fixed
+  }
+  const [kind, name] = splitSelector(cost)
+  if (kind === 'header') return (request) => bounded(parseCost(reader.header(request, name)))
+  if (kind === 'query') return (request) => bounded(parseCost(reader.query(request, name)))
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${shown(cost)}.`,
+  )
+}
+
+const isCost = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
+
+/** Digits only: '1e9', '0x10', ' 5' and '5, 5' are not costs. */
+const parseCost = (text: string | undefined): number =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0
+
+function wholeCost(what: string, value: number): number {
+  if (isCost(value)) return value
+  throw new QuotaError('ERR_SPILLWAY_COST', `${what} must be a whole number of units, 1 or more; got ${shown(value)}.`)
+}
+
+function splitSelector(selector: unknown): readonly [kind: string, name: string] {
+  const text = String(selector)
+  const colon = text.indexOf(':')
+  if (colon < 0) return [text, '']
+  const kind = text.slice(0, colon)
+  const name = text.slice(colon + 1)
+  if (name === '')
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${shown(selector)} names nothing: write '${kind}:NAME'.`)
+  return [kind, kind === 'header' ? name.toLowerCase() : name]
+}
+
+function cookie(header: string | undefined, name: string): string | undefined {
+  const pair = header?.split(';').find((pair) => pair.slice(0, pair.indexOf('=')).trim() === name)
+  return pair?.slice(pair.indexOf('=') + 1).trim()
+}

@@ -1,0 +1,48 @@
+export { type Decision, decide } from './decision.ts'
+export { type ErrorCode, QuotaError, StoreError, shown } from './errors.ts'
+export type {
+  BucketOutcome,
+  BucketState,
+  BucketStep,
+  BucketTaken,
+  bucket as bucketKernel,
+  Grain,
+} from './kernels/bucket.ts'
+export { type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'
+export type {
+  SlidingLogOutcome,
+  SlidingLogState,
+  SlidingLogStep,
+  SlidingLogTaken,
+} from './kernels/sliding-log.ts'
+export type {
+  SlidingWindowOutcome,
+  SlidingWindowState,
+  SlidingWindowStep,
+  SlidingWindowTaken,
+} from './kernels/sliding-window.ts'
+export { type RateLimiter, type RateLimiterOptions, rateLimiter, type SyncRateLimiter } from './limiter.ts'
+export { checkOptions } from './options.ts'
+export {
+  type BucketQuota,
+  type FixedWindowOptions,
+  fixedWindow,
+  type LeakyBucketOptions,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  type Quota,
+  type RateOptions,
+  type SlidingLogQuota,
+  type SlidingWindowQuota,
+  slidingLog,
+  slidingWindow,
+  type TokenBucketOptions,
+  tokenBucket,
+  type WindowOptions,
+} from './quota.ts'
+export { isSync, type StateKey, type Store, type SyncStore, type Take } from './store.ts'
+export type { Duration, Micros } from './time.ts'
+export { stepFor, type Terms, type Verb } from './verbs.ts'

@@ -1,0 +1,57 @@
+import type { Micros } from '../time.ts'
+import { type BucketOutcome, type BucketState, type BucketStep, type BucketTaken, bucket } from './bucket.ts'
+import {
+  readLog,
+  type SlidingLogOutcome,
+  type SlidingLogState,
+  type SlidingLogStep,
+  type SlidingLogTaken,
+  slidingLog,
+} from './sliding-log.ts'
+import {
+  type SlidingWindowOutcome,
+  type SlidingWindowState,
+  type SlidingWindowStep,
+  type SlidingWindowTaken,
+  slidingWindow,
+} from './sliding-window.ts'
+
+/** The arguments of a kernel, told apart by `kernel`. */
+export type Step = BucketStep | SlidingWindowStep | SlidingLogStep
+
+/** The state of a key. One that another kernel has written is as good as none. */
+export type State = BucketState | SlidingWindowState | SlidingLogState
+
+/** What a store saw when it made a step; `decide` turns it into what a caller wants to know. */
+export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken
+
+/** What a kernel found out. `taken` is to be stored if its batch goes through, `kept` if not. */
+export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome
+
+/** Makes a step, with the kernel it is for. */
+export function runKernel(state: State | undefined, now: Micros, step: Step): Outcome {
+  switch (step.kernel) {
+    case 'bucket':
+      return bucket(typeof state === 'number' ? state : undefined, now, step)
+    case 'sliding-window':
+      return slidingWindow(typeof state === 'object' && 'start' in state ? state : undefined, now, step)
+    case 'sliding-log':
+      return slidingLog(Array.isArray(state) ? state : undefined, now, step)
+  }
+}
+
+/** What a store answers once it knows whether the batch of an outcome was written. */
+export function takenOf(outcome: Outcome, now: Micros, step: Step, written: boolean): Taken {
+  switch (step.kernel) {
+    case 'bucket': {
+      const { allowed, base, next } = outcome as BucketOutcome
+      return { allowed, now, base, tat: written ? next : base }
+    }
+    case 'sliding-window': {
+      const { allowed, base, next } = outcome as SlidingWindowOutcome
+      return { allowed, now, ...(written ? next : base) }
+    }
+    case 'sliding-log':
+      return readLog(outcome as SlidingLogOutcome, now, step, written)
+  }
+}

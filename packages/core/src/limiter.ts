@@ -1,0 +1,97 @@
+import type { Decision } from './decision.ts'
+import { QuotaError, shown } from './errors.ts'
+import { checkOptions } from './options.ts'
+import { ask, type Policy, policyOf } from './policy.ts'
+import type { Quota } from './quota.ts'
+import { isSync, type Store, type SyncStore } from './store.ts'
+import { checkCost, checkKey, type Verb } from './verbs.ts'
+import { warnOnce } from './warn.ts'
+
+/** Counts keys against one quota, or several that are taken together: all or none. */
+export interface RateLimiter {
+  /** Takes `cost` units if they are there. A denial is an answer; only a failing store rejects, with a `StoreError`. */
+  consume(key: string, cost?: number): Promise<Decision>
+  /** The answer `consume` would give now, taking nothing. `remaining` is what is left before the request. */
+  peek(key: string, cost?: number): Promise<Decision>
+  /** Gives units back, up to full. Where nothing has been taken it does nothing. */
+  refund(key: string, cost?: number): Promise<Decision>
+  /** Takes units whether or not they are there. What is missing is a debt that later requests wait for. */
+  charge(key: string, cost?: number): Promise<Decision>
+  /** Forgets a key: its next request finds everything there. */
+  reset(key: string): Promise<void>
+}
+
+/** A limiter whose store is in this process: it can also answer without a promise. */
+export interface SyncRateLimiter extends RateLimiter {
+  consumeSync(key: string, cost?: number): Decision
+}
+
+interface CommonOptions {
+  readonly store: Store
+  /** Tells limiters on one store apart, and is the policy's name in headers. `'default'` unless given. */
+  readonly name?: string
+}
+
+/** One quota, or several under names of their own. */
+export type RateLimiterOptions = CommonOptions &
+  (
+    | { readonly quota: Quota; readonly quotas?: never }
+    | { readonly quotas: Readonly<Record<string, Quota>>; readonly quota?: never }
+  )
+
+/** Builds a limiter over a store. */
+export function rateLimiter(options: RateLimiterOptions & { readonly store: SyncStore }): SyncRateLimiter
+export function rateLimiter(options: RateLimiterOptions): RateLimiter
+export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
+  checkOptions('rateLimiter', options, ['quota', 'quotas', 'store', 'name'])
+  const policies = policiesOf(options)
+  const store = checkStore(options.store)
+  if (options.name === undefined) warnOfSharedName(store)
+  const run = (verb: Verb, key: string, cost: number): Decision | Promise<Decision> => {
+    checkKey(key)
+    const asks = policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
+    return ask(store, verb, asks)
+  }
+  const limiter: RateLimiter = {
+    consume: async (key, cost = 1) => run('consume', key, cost),
+    peek: async (key, cost = 1) => run('peek', key, cost),
+    refund: async (key, cost = 1) => run('refund', key, cost),
+    charge: async (key, cost = 1) => run('charge', key, cost),
+    reset: async (key) => {
+      checkKey(key)
+      await store.delete(policies.map((policy) => ({ policy: policy.name, key })))
+    },
+  }
+  if (!isSync(store)) return limiter
+  return { ...limiter, consumeSync: (key, cost = 1) => run('consume', key, cost) as Decision }
+}
+
+function policiesOf({ quota, quotas, name }: RateLimiterOptions): readonly Policy[] {
+  if (quota && quotas) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', 'rateLimiter takes quota or quotas, not both.')
+  }
+  if (!quotas) return [policyOf(name ?? 'default', quota as Quota)]
+  const named = Object.entries(quotas)
+  if (named.length === 0) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
+  }
+  return named.map(([each, quota]) => policyOf(name === undefined ? each : `${name}.${each}`, quota))
+}
+
+/** Checks that a store is one. */
+export function checkStore(store: unknown): Store {
+  if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) return store as Store
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `store must be a store, such as memoryStore() from @spillway/memory; got ${shown(store)}.`,
+  )
+}
+
+const unnamed = new WeakSet<Store>()
+
+function warnOfSharedName(store: Store): void {
+  if (unnamed.has(store)) {
+    warnOnce('two limiters without a name share a store, so they count together. Give each a name.')
+  }
+  unnamed.add(store)
+}

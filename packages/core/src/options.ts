@@ -1,0 +1,37 @@
+import { QuotaError, shown } from './errors.ts'
+
+/** Refuses an options object that is none, or that has a name nobody reads, and guesses which name was meant. */
+export function checkOptions(where: string, options: unknown, known: readonly string[]): void {
+  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} takes an object of options; got ${shown(options)}.`)
+  }
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue
+    const meant = nearest(name, known)
+    const hint = meant ? `Did you mean ${shown(meant)}?` : `It knows ${known.join(', ')}.`
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} has no option ${shown(name)}. ${hint}`)
+  }
+}
+
+/** The known name that a misspelt one is closest to, if it is close at all. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const ranked = known
+    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance)
+  const best = ranked[0]
+  return best && best.distance <= Math.max(2, name.length / 3) ? best.candidate : undefined
+}
+
+/** The Levenshtein distance, by its textbook recurrence, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const previous = row
+    row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min((previous[j] as number) + 1, (row[j - 1] as number) + 1, swap))
+    }
+  }
+  return row[b.length] as number
+}

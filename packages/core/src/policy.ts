@@ -1,0 +1,68 @@
+import { type Decision, decide, merge } from './decision.ts'
+import { QuotaError, StoreError, shown } from './errors.ts'
+import type { Step, Taken } from './kernels/kernel.ts'
+import type { Quota } from './quota.ts'
+import { isSync, type Store, type Take } from './store.ts'
+import { stepFor, type Verb } from './verbs.ts'
+
+/** A quota under the name its states have in a store and its numbers have in headers. */
+export interface Policy {
+  readonly name: string
+  readonly quota: Quota
+  /** The step of a plain request, made once. */
+  readonly one: Step
+}
+
+/** One policy asked about one key. */
+export interface Ask {
+  readonly policy: Policy
+  readonly key: string
+  readonly cost: number
+}
+
+const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log']
+
+/** Names a quota. Names go into headers as they are, hence printable ASCII. */
+export function policyOf(name: string, quota: Quota): Policy {
+  if (typeof name !== 'string' || !/^[\x20-\x7e]{1,100}$/.test(name)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"; got ${shown(name)}.`,
+    )
+  }
+  if (typeof quota !== 'object' || quota === null || !KERNELS.includes(quota.kernel)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `quota must be built by perMinute(100) or one of its siblings; got ${shown(quota)}.`,
+    )
+  }
+  return { name, quota, one: stepFor(quota, 'consume', 1) }
+}
+
+/** Puts asks to a store, all or none of them, and answers at once if the store can. */
+export function ask(store: Store, verb: Verb, asks: readonly Ask[]): Decision | Promise<Decision> {
+  const takes = asks.map((each) => takeFor(each, verb))
+  if (isSync(store)) return answerTo(asks, takes, store.takeSync(takes))
+  return taken(store, takes).then((taken) => answerTo(asks, takes, taken))
+}
+
+function takeFor({ policy, key, cost }: Ask, verb: Verb): Take {
+  const step = verb === 'consume' && cost === 1 ? policy.one : stepFor(policy.quota, verb, cost)
+  return { policy: policy.name, key, step }
+}
+
+// Whatever a store throws gets the one name that callers look for.
+async function taken(store: Store, takes: readonly Take[]): Promise<readonly Taken[]> {
+  try {
+    return await store.take(takes)
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause
+    throw new StoreError(`The store failed: ${cause instanceof Error ? cause.message : shown(cause)}.`, cause)
+  }
+}
+
+function answerTo(asks: readonly Ask[], takes: readonly Take[], taken: readonly Taken[]): Decision {
+  const answer = ({ policy, cost }: Ask, i: number): Decision =>
+    decide(policy.name, policy.quota, cost, (takes[i] as Take).step, taken[i] as Taken)
+  return asks.length === 1 ? answer(asks[0] as Ask, 0) : merge(asks.map(answer))
+}

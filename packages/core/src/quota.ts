@@ -1,0 +1,232 @@
+import { QuotaError, shown } from './errors.ts'
+import type { Grain } from './kernels/bucket.ts'
+import { checkOptions } from './options.ts'
+import { type Duration, LONGEST, type Micros, micros } from './time.ts'
+
+/** A rate limit's numbers, whomever it is applied to. Built by `perMinute(100)` and its siblings; plain, frozen data. */
+export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota
+
+/** A quota kept as a bucket. */
+export interface BucketQuota {
+  readonly kernel: 'bucket'
+  /** The most units that can be taken at once. */
+  readonly limit: number
+  /** How many of them go ahead at once; the others are taken too, but wait their turn. */
+  readonly prompt: number
+  /** How long the bucket takes to fill when empty. */
+  readonly window: Micros
+  /** Ticks per unit: the microseconds one unit takes to come back, or 1 where there is a grain. */
+  readonly unit: number
+  /** How many units a request may take beyond what is there, for the requests after it to wait for. */
+  readonly overdraft: number
+  readonly grain: Grain | null
+}
+
+/** A quota kept as two counts. */
+export interface SlidingWindowQuota {
+  readonly kernel: 'sliding-window'
+  readonly limit: number
+  readonly window: Micros
+  /** The grain of time in which shares of the window are told. */
+  readonly tick: Micros
+}
+
+/** A quota kept as a log. */
+export interface SlidingLogQuota {
+  readonly kernel: 'sliding-log'
+  readonly limit: number
+  readonly window: Micros
+}
+
+export interface RateOptions {
+  /** The most units that can be taken at once; the limit itself unless given. 1 paces evenly. */
+  readonly burst?: number
+}
+
+export interface TokenBucketOptions extends RateOptions {
+  readonly limit: number
+  readonly per: Duration
+  /** `'continuous'` (the default) gives units back one by one; a duration gives back whole amounts at its intervals. */
+  readonly refill?: 'continuous' | Duration
+  /** Units a request may owe: it passes at once and those after it wait. Cost up to `burst + overdraft` can pass. */
+  readonly overdraft?: number
+}
+
+export interface FixedWindowOptions {
+  readonly limit: number
+  readonly window: Duration
+  /** Moves the windows, which otherwise start at multiples of `window` since 1970 UTC. */
+  readonly offset?: Duration
+}
+
+export interface WindowOptions {
+  readonly limit: number
+  readonly window: Duration
+}
+
+export interface LeakyBucketOptions {
+  readonly limit: number
+  readonly per: Duration
+  /** How many units may wait; one more is refused. */
+  readonly queue: number
+}
+
+/** A token bucket of `limit` units a second. */
+export const perSecond = (limit: number, options?: RateOptions): BucketQuota => rate('perSecond', limit, '1s', options)
+/** A token bucket of `limit` units a minute. */
+export const perMinute = (limit: number, options?: RateOptions): BucketQuota => rate('perMinute', limit, '1m', options)
+/** A token bucket of `limit` units an hour. */
+export const perHour = (limit: number, options?: RateOptions): BucketQuota => rate('perHour', limit, '1h', options)
+/** A token bucket of `limit` units a day, that is 24 hours. */
+export const perDay = (limit: number, options?: RateOptions): BucketQuota => rate('perDay', limit, '1d', options)
+
+function rate(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
+  checkOptions(what, options, ['burst'])
+  return build(what, { ...options, limit, per })
+}
+
+/**
+ * A bucket of `burst` units that refills at `limit` units per `per`. At most `burst + limit × t / per` units pass in
+ * any span of time `t`.
+ */
+export function tokenBucket(options: TokenBucketOptions): BucketQuota {
+  checkOptions('tokenBucket', options, ['limit', 'per', 'burst', 'refill', 'overdraft'])
+  return build('tokenBucket', options)
+}
+
+/**
+ * `limit` units in each window of the clock, all back at the window's end. Up to twice the limit can pass around the
+ * end of a window; `tokenBucket` has no such edge.
+ */
+export function fixedWindow(options: FixedWindowOptions): BucketQuota {
+  checkOptions('fixedWindow', options, ['limit', 'window', 'offset'])
+  const limit = checkWhole('fixedWindow limit', options.limit, 1)
+  const window = micros(options.window, 'fixedWindow window')
+  const offset = options.offset === undefined ? 0 : micros(options.offset, 'fixedWindow offset') % window
+  return bucketQuota('fixedWindow', {
+    limit,
+    prompt: limit,
+    overdraft: 0,
+    ...grained('fixedWindow', { every: window, amount: limit, shift: (window - offset) % window }),
+    window,
+  })
+}
+
+/**
+ * `limit` units in any window, estimated from two counts: the previous window's fades out as the current one goes by.
+ * At most twice the limit, less one, can pass in a window's length around a boundary; steady traffic gets the limit.
+ */
+export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
+  checkOptions('slidingWindow', options, ['limit', 'window'])
+  const limit = checkWhole('slidingWindow limit', options.limit, 1)
+  const window = micros(options.window, 'slidingWindow window')
+  const tick = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6].find(
+    (each) => window % each === 0 && limit * (window / each) <= 2 ** 50,
+  )
+  if (tick !== undefined) return Object.freeze({ kernel: 'sliding-window', limit, window, tick })
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `slidingWindow: shares of ${limit} units over ${shown(options.window)} are not exact in whole numbers. Use a window of whole seconds, or a smaller limit.`,
+  )
+}
+
+/** The longest log a key may have: it is read whole at each request. */
+const LONGEST_LOG = 10_000
+
+/**
+ * `limit` units in any window, exactly: each take is remembered for as long. Memory and time a key are those of a list
+ * of up to `limit` entries; 10,000 at most.
+ */
+export function slidingLog(options: WindowOptions): SlidingLogQuota {
+  checkOptions('slidingLog', options, ['limit', 'window'])
+  const limit = checkWhole('slidingLog limit', options.limit, 1)
+  const window = micros(options.window, 'slidingLog window')
+  if (limit <= LONGEST_LOG) return Object.freeze({ kernel: 'sliding-log', limit, window })
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `slidingLog keeps up to limit entries a key, ${LONGEST_LOG} at most; got ${limit}. Use slidingWindow or tokenBucket.`,
+  )
+}
+
+/**
+ * Lets units out one by one, `limit` per `per`, in the order they came. Up to `queue` units wait their turn, told by
+ * `delayMs`; more are refused.
+ */
+export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
+  checkOptions('leakyBucket', options, ['limit', 'per', 'queue'])
+  const rate = checkWhole('leakyBucket limit', options.limit, 1)
+  const queue = checkWhole('leakyBucket queue', options.queue, 0)
+  const unit = interval('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
+  const limit = queue + 1
+  return bucketQuota('leakyBucket', { limit, prompt: 1, window: limit * unit, unit, overdraft: 0, grain: null })
+}
+
+function build(what: string, options: TokenBucketOptions): BucketQuota {
+  const limit = checkWhole(`${what} limit`, options.limit, 1)
+  const per = micros(options.per, `${what} per`)
+  const burst = checkWhole(`${what} burst`, options.burst ?? limit, 1)
+  const overdraft = checkWhole(`${what} overdraft`, options.overdraft ?? 0, 0)
+  if (options.refill === undefined || options.refill === 'continuous') {
+    const unit = interval(what, limit, per)
+    return bucketQuota(what, { limit: burst, prompt: burst, window: burst * unit, unit, overdraft, grain: null })
+  }
+  const every = micros(options.refill, `${what} refill`)
+  const amount = Number((BigInt(limit) * BigInt(every)) / BigInt(per))
+  if (BigInt(amount) * BigInt(per) !== BigInt(limit) * BigInt(every)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `${what} refill must divide the rate into whole units: ${limit} per ${shown(options.per)} is no whole number every ${shown(options.refill)}. Change refill or limit, or leave refill out to refill continuously.`,
+    )
+  }
+  const window = Math.ceil(burst / amount) * every
+  return bucketQuota(what, {
+    limit: burst,
+    prompt: burst,
+    window,
+    overdraft,
+    ...grained(what, { every, amount, shift: 0 }),
+  })
+}
+
+/** The whole microseconds one unit takes to come back, rounded up so that the rate is never exceeded. */
+function interval(what: string, limit: number, per: Micros): Micros {
+  const unit = Math.ceil(per / limit)
+  if (unit * limit <= per * 1.01) return unit
+  const slower = Math.floor(per / unit)
+  const faster = unit > 1 ? Math.floor(per / (unit - 1)) : slower
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what}: ${limit} units per ${per} µs is a unit every ${(per / limit).toPrecision(3)} µs, which whole microseconds miss by more than 1 %. Use a limit of ${slower} or ${faster}.`,
+  )
+}
+
+function grained(what: string, { every, amount, shift }: Omit<Grain, 'unit'>): Pick<BucketQuota, 'unit' | 'grain'> {
+  const unit = Math.floor(every / amount)
+  if (unit >= 1) return { unit: 1, grain: Object.freeze({ every, amount, unit, shift }) }
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what}: ${amount} units every ${every} µs is more than one a microsecond.`,
+  )
+}
+
+function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
+  const unitMicros = quota.grain?.unit ?? quota.unit
+  if ((quota.limit + quota.overdraft) * unitMicros > LONGEST || quota.window > LONGEST) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `${what}: the bucket would take over 95 years to fill. Use a smaller burst.`,
+    )
+  }
+  return Object.freeze({ kernel: 'bucket', ...quota })
+}
+
+/** Checks a count of units: whole, because a fraction of a unit could never be given back exactly. */
+export function checkWhole(what: string, value: unknown, least: number): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
+  const fix =
+    typeof value === 'number' && value > 0 && value < 1 ? " For less than one a second, write 1 per '2s'." : ''
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what} must be a whole number, ${least} or more; got ${shown(value)}.${fix}`,
+  )
+}

@@ -1,0 +1,42 @@
+import type { Step, Taken } from './kernels/kernel.ts'
+import type { Micros } from './time.ts'
+
+/** Names one state: whom it counts, and under which policy. The pair must be kept apart from every other pair. */
+export interface StateKey {
+  readonly policy: string
+  readonly key: string
+}
+
+/** One kernel step on one state. */
+export interface Take extends StateKey {
+  readonly step: Step
+}
+
+/**
+ * Where states live. A store runs kernels; it decides nothing else.
+ *
+ * - Every key expires by itself, no sooner than a minute after its state has become the same as no state.
+ * - The clock is the store's own. `at` overrides it, for tests and simulation.
+ * - Keys reach the store as they are: any string, of any length, from anyone.
+ */
+export interface Store {
+  /**
+   * Takes every op or none, atomically. Answers in the order of the ops. A batch names a state once at most.
+   * A batch that is refused writes nothing, except that states dated after now are brought back to now.
+   * Rejects only when the store itself fails.
+   */
+  take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
+  /** Forgets states: their next take finds them new. */
+  delete(keys: readonly StateKey[]): Promise<void>
+}
+
+/** A store in this very process, which answers without a promise. */
+export interface SyncStore extends Store {
+  takeSync(ops: readonly Take[], at?: Micros): readonly Taken[]
+  deleteSync(keys: readonly StateKey[]): void
+}
+
+/** Reports whether a store can answer without a promise. */
+export function isSync(store: Store): store is SyncStore {
+  return 'takeSync' in store
+}

@@ -1,0 +1,31 @@
+import { QuotaError, shown } from './errors.ts'
+
+/**
+ * A moment or a span in whole microseconds. A moment counts from 1970, as the store's clock tells it: about 1.8e15
+ * today, exact in a JavaScript number, a Lua number and a PostgreSQL `bigint`.
+ */
+export type Micros = number
+
+/** A span of time as people write it: milliseconds, or a number with its unit. */
+export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+
+/** The longest span the arithmetic handles, some 95 years: two of them after today stay below 2^53. */
+export const LONGEST: Micros = 3e15
+
+const MICROS_PER: Record<string, Micros> = { ms: 1e3, s: 1e6, m: 60e6, h: 3_600e6, d: 86_400e6 }
+
+/** Reads a duration as whole microseconds, at least 1 and at most {@link LONGEST}; `what` names it in the error. */
+export function micros(duration: Duration, what: string): Micros {
+  const micros = Math.round(inMicros(duration))
+  if (micros >= 1 && micros <= LONGEST) return micros
+  throw new QuotaError(
+    'ERR_SPILLWAY_DURATION',
+    `${what} must be a positive duration: milliseconds, or a number with ms, s, m, h or d such as '10s'; got ${shown(duration)}.`,
+  )
+}
+
+function inMicros(duration: unknown): number {
+  if (typeof duration === 'number') return duration * 1e3
+  const parts = typeof duration === 'string' ? /^(\d{1,15}(?:\.\d{1,9})?)(ms|s|m|h|d)$/.exec(duration) : null
+  return parts ? Number(parts[1]) * (MICROS_PER[parts[2] as string] as Micros) : Number.NaN
+}

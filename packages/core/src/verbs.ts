@@ -1,0 +1,90 @@
+import { QuotaError, shown } from './errors.ts'
+import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
+import type { Step, Taken } from './kernels/kernel.ts'
+import type { BucketQuota, Quota } from './quota.ts'
+import { LONGEST, type Micros } from './time.ts'
+
+/** What can be done with a quota; each is the same kernel step with other arguments. */
+export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
+
+/** What a verb may be told besides its cost. */
+export interface Terms {
+  /** How long the units may be waited for: buckets only. */
+  readonly patience?: Micros
+  /** The take that is given back, so that no more is given back than is still owed for it. */
+  readonly of?: Taken
+}
+
+/** Reduces a verb to a kernel step. `cost` is in units. */
+export function stepFor(quota: BucketQuota, verb: Verb, cost: number, terms?: Terms): BucketStep
+export function stepFor(quota: Quota, verb: Verb, cost: number, terms?: Terms): Step
+export function stepFor(quota: Quota, verb: Verb, cost: number, { patience = 0, of }: Terms = {}): Step {
+  const taking = verb === 'consume' || verb === 'peek'
+  const peek = verb === 'peek'
+  const increment = verb === 'refund' ? -cost : cost
+  const since = of?.now ?? 0
+  switch (quota.kernel) {
+    case 'bucket': {
+      const { unit, grain, overdraft } = quota
+      return {
+        kernel: 'bucket',
+        increment: increment * unit,
+        check: taking ? Math.max(cost - overdraft, 0) * unit : 0,
+        tolerance: taking ? quota.limit * unit : LONGEST,
+        ceiling: (quota.limit + overdraft) * unit,
+        patience,
+        until: of === undefined ? Number.MAX_SAFE_INTEGER : (of as BucketTaken).tat,
+        grain,
+        peek,
+      }
+    }
+    case 'sliding-window': {
+      const { limit, tick } = quota
+      const ticks = quota.window / tick
+      const most = Math.floor(Number.MAX_SAFE_INTEGER / ticks)
+      return {
+        kernel: 'sliding-window',
+        increment,
+        check: taking ? cost : -2 * most,
+        limit,
+        ticks,
+        tick,
+        most,
+        since,
+        peek,
+      }
+    }
+    case 'sliding-log': {
+      const { limit, window } = quota
+      return { kernel: 'sliding-log', increment, check: taking ? cost : -LONGEST, limit, window, since, peek }
+    }
+  }
+}
+
+/** The most units one request can ever take. */
+export const mostOf = (quota: Quota): number =>
+  quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit
+
+/** Checks what a request is said to cost: whole units, at least one, never text that looks like a number. */
+export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
+  if (typeof cost !== 'number' || !Number.isSafeInteger(cost) || cost < 1) {
+    throw new QuotaError('ERR_SPILLWAY_COST', `cost must be a whole number of units, 1 or more; got ${shown(cost)}.`)
+  }
+  if ((verb === 'refund' || verb === 'charge') && cost > mostCharged(quota)) {
+    throw new QuotaError('ERR_SPILLWAY_COST', `cost ${cost} is more than can be counted: 95 years of this quota.`)
+  }
+  return cost
+}
+
+const mostCharged = (quota: Quota): number => (quota.kernel === 'bucket' ? LONGEST / unitMicros(quota) : 2 ** 50)
+
+const unitMicros = ({ unit, grain }: BucketQuota): Micros => grain?.unit ?? unit
+
+/** Checks a key: text that says whom we count. An empty one is a lost identity, which would count all as one. */
+export function checkKey(key: unknown): string {
+  if (typeof key === 'string' && key !== '') return key
+  throw new QuotaError(
+    'ERR_SPILLWAY_KEY',
+    `key must be a non-empty string that says whom to count, such as a user id or an address; got ${shown(key)}.`,
+  )
+}

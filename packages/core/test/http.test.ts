@@ -1,0 +1,130 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { httpGuard, type RateLimitOptions, type RequestReader, type Verdict } from '../src/http/index.ts'
+import { perMinute, perSecond, QuotaError, tokenBucket } from '../src/index.ts'
+
+interface FakeRequest {
+  readonly ip?: string
+  readonly headers?: Record<string, string>
+}
+
+const reader: RequestReader<FakeRequest> = {
+  address: ({ ip }) => ip,
+  method: () => 'GET',
+  path: () => '/',
+  header: ({ headers }, name) => headers?.[name],
+  query: () => undefined,
+}
+
+const guardOf = (options: object) =>
+  httpGuard({ store: modelStore(fakeClock()), ...options } as RateLimitOptions<FakeRequest> & { store: never }, reader)
+
+const judge = (guard: ReturnType<typeof guardOf>, request: FakeRequest = { ip: '203.0.113.7' }): Verdict => {
+  const verdict = guard(request)
+  if (verdict instanceof Promise) throw new Error('a store in this process answers at once')
+  return verdict
+}
+
+describe('the guard', () => {
+  test('counts an IPv6 network as one client, and a mapped address as the IPv4 it is', () => {
+    const guard = guardOf({ quota: perMinute(1) })
+    const statuses = ['2001:db8::1', '2001:db8:0:ff::2', '2001:db8:0:100::1', '::ffff:1.2.3.4', '1.2.3.4'].map(
+      (ip) => judge(guard, { ip }).refusal?.status ?? 200,
+    )
+    expect(statuses).toEqual([200, 429, 200, 200, 429])
+  })
+
+  test('counts all requests without an address as one client', () => {
+    const guard = guardOf({ quota: perMinute(1) })
+    expect([judge(guard, {}).refusal, judge(guard, {}).refusal?.status]).toEqual([undefined, 429])
+  })
+
+  test('leaves uncounted what is skipped, and what has no key', () => {
+    const skipping = guardOf({ quota: perMinute(1), skip: ({ ip }: FakeRequest) => ip === 'health' })
+    const keyless = guardOf({ quota: perMinute(1), key: ({ ip }: FakeRequest) => ip })
+    for (const verdict of [
+      judge(skipping, { ip: 'health' }),
+      judge(skipping, { ip: 'health' }),
+      judge(keyless, {}),
+      judge(keyless, {}),
+    ]) {
+      expect(verdict).toEqual({ decision: undefined, headers: [], refusal: undefined })
+    }
+  })
+
+  test('leaves a policy out of the headers when it does not count the request', () => {
+    const guard = guardOf({
+      policies: [
+        { name: 'ip', quota: perMinute(5) },
+        { name: 'user', quota: perMinute(9), key: ({ headers }: FakeRequest) => headers?.user },
+      ],
+    })
+    expect(judge(guard).headers).toEqual([
+      ['RateLimit-Policy', '"ip";q=5;w=60'],
+      ['RateLimit', '"ip";r=4;t=12'],
+    ])
+    expect(judge(guard, { ip: '203.0.113.7', headers: { user: 'ann' } }).headers[1]).toEqual([
+      'RateLimit',
+      '"ip";r=3;t=12, "user";r=8;t=7',
+    ])
+  })
+
+  test('rounds windows and waits up to whole seconds', () => {
+    const guard = guardOf({ quota: tokenBucket({ limit: 10, per: 250, burst: 12 }) })
+    expect(judge(guard).headers).toEqual([
+      ['RateLimit-Policy', '"default";q=12;w=1'],
+      ['RateLimit', '"default";r=11;t=1'],
+    ])
+  })
+
+  test.each([
+    ['no quota', {}, 'quota must be built by'],
+    ['an unknown option', { quota: perMinute(1), windowMs: 5 }, 'rateLimit has no option "windowMs"'],
+    ['a misspelt option', { quota: perMinute(1), keys: 'ip' }, 'Did you mean "key"?'],
+    ['an unknown selector', { quota: perMinute(1), key: 'address' }, 'key knows the selectors'],
+    ['a selector without a name', { quota: perMinute(1), key: 'header:' }, 'names nothing'],
+    ['no selectors', { quota: perMinute(1), key: [] }, 'a selector, a list of them or a function'],
+    ['an unknown cost', { quota: perMinute(1), cost: 'body:weight' }, "'header:NAME', 'query:NAME' or a function"],
+    ['a cost of 0', { quota: perMinute(1), cost: 0 }, 'cost must be a whole number'],
+    ['a default cost of text', { quota: perMinute(1), defaultCost: '1' }, 'defaultCost must be a whole number'],
+    ['a fractional maximum', { quota: perMinute(1), maxCost: 1.5 }, 'maxCost must be a whole number'],
+    ['unknown headers', { quota: perMinute(1), headers: 'draft-99' }, 'got "draft-99"'],
+    ['a tiny prefix', { quota: perMinute(1), ipv6Prefix: 8 }, 'ipv6Prefix must be 32 to 128 bits'],
+    ['no policies', { policies: [] }, 'policies is empty'],
+    [
+      'two policies of one name',
+      { policies: [{ quota: perMinute(1) }, { quota: perSecond(1) }] },
+      'two policies are named "default"',
+    ],
+    ['a policy beside policies', { policies: [{ quota: perMinute(1) }], quota: perMinute(1) }, 'no option "quota"'],
+  ])('refuses %s and says what to write', (_, options, message) => {
+    expect(() => guardOf(options)).toThrow(QuotaError)
+    expect(() => guardOf(options)).toThrow(message)
+  })
+
+  test('refuses a key that is no text, rather than count all as one', () => {
+    expect(() => judge(guardOf({ quota: perMinute(1), key: () => 42 }))).toThrow('Write String(…)')
+  })
+
+  test('bounds what a cost function says, and falls back where it says nothing sensible', () => {
+    const costs = [3, 99, 0, -1, Number.NaN, 1.5, '7', undefined]
+    let i = 0
+    const guard = guardOf({ quota: perMinute(1_000), cost: () => costs[i++], defaultCost: 2, maxCost: 10 })
+    expect(costs.map(() => judge(guard).decision?.cost)).toEqual([3, 10, 2, 2, 2, 2, 2, 2])
+  })
+
+  test('keeps every list of key parts apart', () => {
+    const guard = guardOf({ quota: perMinute(1), key: ['header:a', 'header:b'] })
+    const seen = new Set<string>()
+    const part = fc.string({ unit: fc.constantFrom('1', ':', 'x'), maxLength: 4 })
+    fc.assert(
+      fc.property(part, part, (a, b) => {
+        const name = JSON.stringify([a, b])
+        const fresh = !seen.has(name)
+        seen.add(name)
+        expect(judge(guard, { headers: { a, b } }).decision?.allowed).toBe(fresh)
+      }),
+    )
+  })
+})

@@ -1,0 +1,213 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  perHour,
+  perMinute,
+  perSecond,
+  QuotaError,
+  rateLimiter,
+  type Store,
+  StoreError,
+  tokenBucket,
+} from '../src/index.ts'
+
+const setUp = (quota = perMinute(10)) => {
+  const clock = fakeClock()
+  return { clock, limiter: rateLimiter({ quota, store: modelStore(clock) }) }
+}
+
+describe('a limiter', () => {
+  test('admits exactly the limit of many callers', async () => {
+    const { limiter } = setUp()
+    const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('alice')))
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10)
+  })
+
+  test('answers a client that waits exactly as long as it was told, and no sooner', async () => {
+    const { clock, limiter } = setUp(perSecond(7, { burst: 3 }))
+    limiter.consumeSync('alice', 3)
+    const { retryAfterMs } = limiter.consumeSync('alice', 2)
+    clock.advanceMicros(Math.round(retryAfterMs * 1000) - 1)
+    expect(limiter.consumeSync('alice', 2)).toMatchObject({ allowed: false, retryAfterMs: 0.001 })
+    clock.advanceMicros(1)
+    expect(limiter.consumeSync('alice', 2).allowed).toBe(true)
+  })
+
+  test('gives a decision of its own each time', () => {
+    const { limiter } = setUp()
+    const first = limiter.consumeSync('alice')
+    const second = limiter.consumeSync('alice')
+    expect([first.remaining, second.remaining]).toEqual([9, 8])
+  })
+
+  test('says never, not later, to a cost that no time makes possible', async () => {
+    const { limiter } = setUp()
+    expect(await limiter.consume('alice', 11)).toMatchObject({ allowed: false, retryAfterMs: Infinity, remaining: 10 })
+    expect(await limiter.consume('alice', Number.MAX_SAFE_INTEGER)).toMatchObject({
+      allowed: false,
+      retryAfterMs: Infinity,
+    })
+    expect(await limiter.consume('alice', 10)).toMatchObject({ allowed: true })
+  })
+
+  test('peeks at what consume would say, and takes nothing', async () => {
+    const { limiter } = setUp()
+    await limiter.consume('alice', 7)
+    const peeked = await limiter.peek('alice', 4)
+    expect(peeked).toMatchObject({ allowed: false, remaining: 3, retryAfterMs: 6_000 })
+    expect(await limiter.consume('alice', 4)).toEqual(peeked)
+    expect(await limiter.peek('alice', 3)).toMatchObject({ allowed: true, remaining: 3 })
+    expect(await limiter.consume('alice', 3)).toMatchObject({ allowed: true, remaining: 0 })
+  })
+
+  // Rows 8 and 9 of the peers' bugs: a reward on a fresh key gives 7 of a limit of 2.
+  test('refunds up to full and no further', async () => {
+    const { limiter } = setUp(perMinute(2))
+    expect(await limiter.refund('alice', 5)).toMatchObject({ allowed: true, remaining: 2 })
+    await limiter.consume('alice')
+    expect(await limiter.refund('alice', 5)).toMatchObject({ remaining: 2, resetAfterMs: 0 })
+  })
+
+  test('charges into debt, which is paid before anything else passes', async () => {
+    const { clock, limiter } = setUp(perMinute(10))
+    expect(await limiter.charge('alice', 30)).toMatchObject({ allowed: true, remaining: 0, resetAfterMs: 180_000 })
+    expect(await limiter.consume('alice')).toMatchObject({ allowed: false, retryAfterMs: 126_000 })
+    clock.advance(126_000)
+    expect(await limiter.consume('alice')).toMatchObject({ allowed: true })
+  })
+
+  test('forgets a key when reset', async () => {
+    const { limiter } = setUp()
+    await limiter.consume('alice', 10)
+    await limiter.consume('bob', 10)
+    await limiter.reset('alice')
+    expect(await limiter.peek('alice')).toMatchObject({ remaining: 10 })
+    expect(await limiter.peek('bob')).toMatchObject({ remaining: 0 })
+  })
+
+  test('grants a large request now and lets the next one wait, where there is an overdraft', async () => {
+    const { limiter } = setUp(tokenBucket({ limit: 1, per: '1s', burst: 1, overdraft: 10 }))
+    expect(await limiter.consume('alice', 11)).toMatchObject({ allowed: true, remaining: 0 })
+    expect(await limiter.consume('alice', 1)).toMatchObject({ allowed: false, retryAfterMs: 10_000 })
+    expect(await limiter.consume('alice', 12)).toMatchObject({ retryAfterMs: Infinity })
+  })
+})
+
+describe('several quotas on one key', () => {
+  const setUp = () => {
+    const clock = fakeClock()
+    const quotas = { burst: perSecond(2), hourly: perHour(100) }
+    return { clock, limiter: rateLimiter({ quotas, store: modelStore(clock) }) }
+  }
+
+  // Rows 10 and 11 of the peers' bugs: one success and nine denials by one limiter spend ten of the other.
+  test('are taken together or not at all', async () => {
+    const { clock, limiter } = setUp()
+    const decisions = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('alice')))
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(2)
+    clock.advance(1_000)
+    const { policies } = await limiter.peek('alice')
+    expect(policies?.map(({ policy, remaining }) => [policy, remaining])).toEqual([
+      ['burst', 2],
+      ['hourly', 98],
+    ])
+  })
+
+  test('answer with the policy that has least left, or waits longest', async () => {
+    const { limiter } = setUp()
+    expect(await limiter.consume('alice')).toMatchObject({ policy: 'burst', limit: 2, remaining: 1, violated: [] })
+    const refused = await limiter.consume('alice', 2)
+    expect(refused).toMatchObject({ allowed: false, policy: 'burst', violated: ['burst'], retryAfterMs: 500 })
+    const never = await limiter.consume('alice', 101)
+    expect(never).toMatchObject({ violated: ['burst', 'hourly'], retryAfterMs: Infinity })
+  })
+
+  test('are all forgotten by a reset', async () => {
+    const { limiter } = setUp()
+    await limiter.consume('alice', 2)
+    await limiter.reset('alice')
+    expect((await limiter.peek('alice')).policies?.map(({ remaining }) => remaining)).toEqual([2, 100])
+  })
+})
+
+describe('a call written wrongly', () => {
+  test.each([0, -1, 1.5, Number.NaN, Infinity, '5', null, {}, 2n, 2 ** 53] as never[])(
+    'with cost %s is refused, and says so',
+    async (cost) => {
+      const { limiter } = setUp()
+      await expect(limiter.consume('alice', cost)).rejects.toThrow(QuotaError)
+      await expect(limiter.consume('alice', cost)).rejects.toThrow(
+        /cost must be a whole number of units, 1 or more; got /,
+      )
+      expect(() => limiter.consumeSync('alice', cost)).toThrow(QuotaError)
+      expect(await limiter.peek('alice')).toMatchObject({ remaining: 10 })
+    },
+  )
+
+  test.each(['', null, undefined, 5, {}] as never[])('with key %s is refused, and says so', async (key) => {
+    await expect(setUp().limiter.consume(key)).rejects.toThrow('key must be a non-empty string')
+    await expect(setUp().limiter.reset(key)).rejects.toThrow('key must be a non-empty string')
+  })
+
+  test('with a debt of centuries is refused', async () => {
+    await expect(setUp().limiter.charge('alice', 2 ** 52)).rejects.toThrow(
+      'more than can be counted: 95 years of this quota',
+    )
+  })
+})
+
+describe('a limiter written wrongly', () => {
+  const store = modelStore(fakeClock())
+  const quota = perMinute(1)
+  test.each([
+    ['no options', undefined, 'rateLimiter takes an object of options'],
+    ['no quota', { store }, 'quota must be built by perMinute(100)'],
+    ['a number for quota', { quota: 100, store }, 'got 100'],
+    ['both kinds', { quota, quotas: { a: quota }, store }, 'quota or quotas, not both'],
+    ['no quotas', { quotas: {}, store }, 'at least one quota'],
+    ['a bad name', { quota, store, name: 'naïve' }, 'printable ASCII'],
+    ['a misspelt option', { quotta: quota, store }, 'Did you mean "quota"?'],
+    ['no store', { quota }, 'store must be a store, such as memoryStore()'],
+  ] as never[])('with %s says what to write', (_: string, options: never, message: string) => {
+    expect(() => rateLimiter(options)).toThrow(message)
+    expect(() => rateLimiter(options)).toThrow(QuotaError)
+  })
+
+  test('without a name, twice on one store, is warned about once', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const shared = modelStore(fakeClock())
+    rateLimiter({ quota, store: shared })
+    rateLimiter({ quota, store: shared, name: 'login' })
+    expect(warn).not.toHaveBeenCalled()
+    rateLimiter({ quota, store: shared })
+    rateLimiter({ quota, store: shared })
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('two limiters without a name share a store')]])
+    warn.mockRestore()
+  })
+})
+
+describe('a store that fails', () => {
+  const failing = (error: unknown): Store => ({
+    take: () => Promise.reject(error),
+    delete: () => Promise.resolve(),
+  })
+
+  test('is reported as a StoreError with its cause', async () => {
+    const cause = new Error('connection lost')
+    const limiter = rateLimiter({ quota: perMinute(1), store: failing(cause) })
+    await expect(limiter.consume('alice')).rejects.toMatchObject({
+      name: 'StoreError',
+      code: 'ERR_SPILLWAY_STORE',
+      cause,
+    })
+    const own = new StoreError('no answer', cause)
+    await expect(rateLimiter({ quota: perMinute(1), store: failing(own) }).consume('alice')).rejects.toBe(own)
+    await expect(rateLimiter({ quota: perMinute(1), store: failing('gone') }).consume('alice')).rejects.toThrow(
+      '"gone"',
+    )
+  })
+
+  test('gives no synchronous limiter', () => {
+    expect('consumeSync' in rateLimiter({ quota: perMinute(1), store: failing(0) })).toBe(false)
+  })
+})

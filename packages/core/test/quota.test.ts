@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { QuotaError } from '../src/errors.ts'
+import { fixedWindow, perDay, perHour, perMinute, perSecond, tokenBucket } from '../src/quota.ts'
+import { micros } from '../src/time.ts'
+
+describe('durations', () => {
+  test.each([
+    [1, 1_000],
+    [0.001, 1],
+    ['250ms', 250_000],
+    ['10s', 10_000_000],
+    ['1.5m', 90_000_000],
+    ['1h', 3_600_000_000],
+    ['7d', 604_800_000_000],
+  ] as const)('%s is %d µs', (duration, expected) => expect(micros(duration, 'per')).toBe(expected))
+
+  test.each([
+    0,
+    -1,
+    Number.NaN,
+    Infinity,
+    0.0001,
+    '10',
+    '10 s',
+    's',
+    '-1s',
+    '1e3s',
+    '',
+    '1w',
+    null,
+    undefined,
+    {},
+    4e12,
+  ] as never[])('%s is none', (duration) => expect(() => micros(duration, 'per')).toThrow(QuotaError))
+})
+
+describe('quotas', () => {
+  test('say how much passes at once, and how long an empty bucket takes to fill', () => {
+    const numbers = [
+      perSecond(10),
+      perMinute(100),
+      perHour(1_000, { burst: 10 }),
+      perDay(1),
+      tokenBucket({ limit: 10, per: '1s', burst: 20 }),
+      tokenBucket({ limit: 10, per: '1m', refill: '12s', burst: 5 }),
+      fixedWindow({ limit: 10, window: '1d' }),
+    ].map(({ limit, window }) => [limit, window / 1e6])
+    expect(numbers).toEqual([
+      [10, 1],
+      [100, 60],
+      [10, 36],
+      [1, 86_400],
+      [20, 2],
+      [5, 36],
+      [10, 86_400],
+    ])
+  })
+
+  test.each([
+    ['a limit of 0', () => perMinute(0), 'perMinute limit must be a whole number, 1 or more; got 0.'],
+    ['a fraction', () => perSecond(0.5), "For less than one a second, write 1 per '2s'."],
+    ['text', () => perMinute('100' as never), 'got "100"'],
+    ['NaN', () => perMinute(Number.NaN), 'got NaN'],
+    ['an infinite limit', () => perMinute(Infinity), 'got Infinity'],
+    ['a burst of 0', () => perMinute(10, { burst: 0 }), 'perMinute burst'],
+    ['a number for options', () => perMinute(10, 20 as never), 'perMinute takes an object of options; got 20.'],
+    ['a misspelt option', () => perMinute(10, { brust: 20 } as never), 'no option "brust". Did you mean "burst"?'],
+    ['an unknown option', () => perMinute(10, { colour: 1 } as never), 'It knows burst.'],
+    ['no options', () => tokenBucket(undefined as never), 'tokenBucket takes an object of options; got undefined.'],
+    ['no period', () => tokenBucket({ limit: 1 } as never), 'tokenBucket per must be a positive duration'],
+    // Off by more than 1 % in whole microseconds; K1 of the field's bugs is a rate that rounds to nothing.
+    ['an inexact rate', () => perSecond(150_000), 'Use a limit of 142857 or 166666.'],
+    ['too fast a rate', () => perSecond(2_000_000), 'Use a limit of 1000000'],
+    [
+      'a refill of broken units',
+      () => tokenBucket({ limit: 10, per: '1m', refill: '7s' }),
+      'no whole number every "7s"',
+    ],
+    ['a window of too many', () => fixedWindow({ limit: 2_000, window: 1 }), 'more than one a microsecond'],
+    ['a bucket of centuries', () => perDay(1, { burst: 40_000 }), 'over 95 years'],
+  ])('refuse %s and say what to write', (_, build, message) => {
+    expect(build).toThrow(QuotaError)
+    expect(build).toThrow(message)
+  })
+
+  test.each([1, 2, 10, 999, 1_001, 1_000_000])(
+    'of %d a second are slower than asked by 1 %% at most, never faster',
+    (limit) => {
+      const rate = 1e6 / perSecond(limit).unit
+      expect(rate).toBeLessThanOrEqual(limit)
+      expect(rate).toBeGreaterThan(limit * 0.99)
+    },
+  )
+
+  test('are frozen', () => {
+    expect(Object.isFrozen(perMinute(1))).toBe(true)
+    expect(Object.isFrozen(fixedWindow({ limit: 1, window: '1s' }).grain)).toBe(true)
+  })
+})
