@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
+import type { RateLimitOptions } from '@spillway/core/http'
+import { fakeClock } from './clock.ts'
+import { modelStore } from './model.ts'
+import type { TestFunction } from './store.ts'
+
+/** The options of `rateLimit` that mean the same in every framework. */
+export type NeutralOptions = RateLimitOptions<unknown> & { readonly store: Store }
+
+export interface NeutralRequest {
+  readonly method?: 'GET' | 'POST' | 'HEAD' | 'OPTIONS'
+  /** `/` unless given; may hold a query. */
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface NeutralResponse {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: string
+}
+
+/** Sends a request to an app that was mounted. */
+export type Send = (request?: NeutralRequest) => Promise<NeutralResponse>
+
+/**
+ * Builds an app with `rateLimit(options)` before a route for every path and method, which answers 200 and, as JSON,
+ * what the adapter tells the handler: `{ "rateLimit": … }`.
+ */
+export type Mount = (options: NeutralOptions) => Promise<Send> | Send
+
+const OF_DRAFTS = ['ratelimit-policy', 'ratelimit', 'retry-after'] as const
+
+/** What a client is told of its quota: status and the three header fields. */
+const told = ({ status, headers }: NeutralResponse): readonly unknown[] => [
+  status,
+  ...OF_DRAFTS.map((name) => headers[name]),
+]
+
+/** Holds an adapter against the same HTTP stories as every other. */
+export function testAdapter(test: TestFunction, mount: Mount): void {
+  test('lets the quota through, tells what is left, and refuses the rest with a problem document', async () => {
+    const clock = fakeClock()
+    const send = await mount({ quota: perMinute(2), store: modelStore(clock) })
+    assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=1;t=30', undefined])
+    assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
+    clock.advance(10_500)
+    const refused = await send()
+    assert.deepEqual(told(refused), [429, '"default";q=2;w=60', '"default";r=0;t=20', '20'])
+    assert.equal(refused.headers['content-type']?.split(';')[0], 'application/problem+json')
+    assert.deepEqual(JSON.parse(refused.body), {
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Request cannot be satisfied as assigned quota has been exceeded',
+      status: 429,
+      detail: 'Policy "default" allows this request again in 20 seconds.',
+      'violated-policies': ['default'],
+    })
+    clock.advance(19_500)
+    assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
+  })
+
+  test('hands the decision to the handler', async () => {
+    const send = await mount({ quota: perMinute(10), cost: 3, store: modelStore(fakeClock()) })
+    const { rateLimit } = JSON.parse((await send()).body) as { rateLimit: Decision }
+    assert.deepEqual(rateLimit, {
+      allowed: true,
+      policy: 'default',
+      limit: 10,
+      remaining: 7,
+      cost: 3,
+      retryAfterMs: 0,
+      resetAfterMs: 18_000,
+      replenishAfterMs: 6_000,
+      delayMs: 0,
+      violated: [],
+    })
+  })
+
+  test('says never where waiting cannot help', async () => {
+    const send = await mount({ quota: perMinute(10), cost: 'header:x-weight', store: modelStore(fakeClock()) })
+    const refused = await send({ headers: { 'x-weight': '11' } })
+    assert.deepEqual(told(refused), [429, '"default";q=10;w=60', '"default";r=10', undefined])
+    const { detail } = JSON.parse(refused.body) as { detail: string }
+    assert.equal(detail, 'This request costs 11 units; policy "default" never allows more than 10 at once.')
+  })
+
+  test('takes cost from header and query, bounded, and falls back where there is none', async () => {
+    for (const [cost, send] of [
+      ['header:x-weight', (weight: string) => ({ headers: { 'X-Weight': weight } })],
+      ['query:weight', (weight: string) => ({ path: `/?weight=${encodeURIComponent(weight)}` })],
+    ] as const) {
+      const app = await mount({
+        quota: perMinute(100),
+        cost,
+        defaultCost: 2,
+        maxCost: 20,
+        store: modelStore(fakeClock()),
+      })
+      const left: number[] = []
+      for (const weight of ['5', '50', '0', '-3', '1e1', '0x10', ' ', '2.5', 'NaN', '٣']) {
+        const { body } = await app(weight === '٣' && cost === 'header:x-weight' ? {} : send(weight))
+        left.push((JSON.parse(body) as { rateLimit: Decision }).rateLimit.remaining)
+      }
+      assert.deepEqual(left, [95, 75, 73, 71, 69, 67, 65, 63, 61, 59], cost)
+    }
+  })
+
+  test('counts clients apart by address, and no header changes whose request it is', async () => {
+    const send = await mount({ quota: perMinute(2), store: modelStore(fakeClock()) })
+    const spoofed = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip']
+    const statuses: number[] = []
+    for (const header of spoofed) {
+      const value = header === 'forwarded' ? `for=10.0.0.${statuses.length}` : `10.0.0.${statuses.length}`
+      statuses.push((await send({ headers: { [header]: value } })).status)
+    }
+    assert.deepEqual(statuses, [200, 200, 429, 429, 429, 429])
+  })
+
+  test('counts by any selector, and by several together without mixing them up', async () => {
+    for (const [key, first, second] of [
+      ['header:x-api-key', { headers: { 'x-api-key': 'a' } }, { headers: { 'X-API-Key': 'b' } }],
+      ['query:user', { path: '/?user=a' }, { path: '/?user=b' }],
+      ['cookie:sid', { headers: { cookie: 'x=1; sid=a' } }, { headers: { cookie: 'sid=b; x=1' } }],
+      ['method', { method: 'GET' }, { method: 'POST' }],
+      ['path', { path: '/a?x=1' }, { path: '/b?x=1' }],
+      [
+        ['header:x-a', 'header:x-b'],
+        { headers: { 'x-a': 'ab', 'x-b': 'c' } },
+        { headers: { 'x-a': 'a', 'x-b': 'bc' } },
+      ],
+    ] as const) {
+      const send = await mount({ quota: perMinute(1), key, store: modelStore(fakeClock()) })
+      const statuses = [await send(first), await send(first), await send(second), await send(second)].map(
+        ({ status }) => status,
+      )
+      assert.deepEqual(statuses, [200, 429, 200, 429], String(key))
+    }
+  })
+
+  test('asks several policies at once: one set of headers, and a denial by one spends nothing of the other', async () => {
+    const clock = fakeClock()
+    const send = await mount({
+      policies: [
+        { name: 'burst', quota: perSecond(1) },
+        { name: 'daily "gold"', quota: perMinute(10), cost: 2 },
+      ],
+      store: modelStore(clock),
+    })
+    const policy = '"burst";q=1;w=1, "daily \\"gold\\"";q=10;w=60'
+    assert.deepEqual(told(await send()), [200, policy, '"burst";r=0;t=1, "daily \\"gold\\"";r=8;t=6', undefined])
+    const refused = await send()
+    assert.deepEqual(told(refused), [429, policy, '"burst";r=0;t=1, "daily \\"gold\\"";r=8;t=6', '1'])
+    assert.deepEqual((JSON.parse(refused.body) as Record<string, unknown>)['violated-policies'], ['burst'])
+    clock.advance(1_000)
+    assert.deepEqual(told(await send())[2], '"burst";r=0;t=1, "daily \\"gold\\"";r=6;t=5')
+  })
+
+  test('keeps silent when headers are off, except for Retry-After', async () => {
+    const send = await mount({ quota: perMinute(1), headers: false, store: modelStore(fakeClock()) })
+    assert.deepEqual(told(await send()), [200, undefined, undefined, undefined])
+    assert.deepEqual(told(await send()), [429, undefined, undefined, '60'])
+  })
+
+  test('admits exactly the limit of many requests sent at once', async () => {
+    const send = await mount({ quota: perMinute(10), store: modelStore(fakeClock()) })
+    const answers = await Promise.all(Array.from({ length: 40 }, () => send()))
+    assert.equal(answers.filter(({ status }) => status === 200).length, 10)
+  })
+
+  test('counts HEAD and OPTIONS like any request, and refuses HEAD without a body', async () => {
+    const send = await mount({ quota: perMinute(1), store: modelStore(fakeClock()) })
+    assert.equal((await send({ method: 'OPTIONS' })).status, 200)
+    const refused = await send({ method: 'HEAD' })
+    assert.deepEqual([refused.status, refused.body, refused.headers['retry-after']], [429, '', '60'])
+  })
+}

@@ -1,0 +1,13 @@
+export {
+  type Mount,
+  type NeutralOptions,
+  type NeutralRequest,
+  type NeutralResponse,
+  type Send,
+  testAdapter,
+} from './adapter.ts'
+export { type Algorithm, type Call, histories, momentsOf, quotas, quotasOf } from './arbitraries.ts'
+export { type FakeClock, fakeClock, START } from './clock.ts'
+export { modelStore } from './model.ts'
+export { type StoreSuiteOptions, type TestFunction, testStore } from './store.ts'
+export { type Row, type Vector, vectors } from './vectors.ts'

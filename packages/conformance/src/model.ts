@@ -1,0 +1,40 @@
+import {
+  type Micros,
+  type Outcome,
+  runKernel,
+  type State,
+  type StateKey,
+  type SyncStore,
+  type Take,
+  type Taken,
+  takenOf,
+} from '@spillway/core'
+
+/**
+ * The reference store: a map that forgets nothing, and the kernels. What it answers is right by definition; other
+ * stores are held against it.
+ */
+export function modelStore(clock: () => Micros): SyncStore {
+  const states = new Map<string, State>()
+  const nameOf = ({ policy, key }: StateKey): string => JSON.stringify([policy, key])
+
+  const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
+    const outcomes = ops.map((op) => runKernel(states.get(nameOf(op)), at, op.step))
+    const takes = outcomes.every((outcome) => outcome.allowed)
+    return ops.map((op, i) => {
+      const outcome = outcomes[i] as Outcome
+      const state = takes ? outcome.taken : outcome.kept
+      if (state !== undefined && !op.step.peek) states.set(nameOf(op), state)
+      return takenOf(outcome, at, op.step, takes && !op.step.peek)
+    })
+  }
+  const deleteSync = (keys: readonly StateKey[]): void => {
+    for (const key of keys) states.delete(nameOf(key))
+  }
+  return {
+    takeSync,
+    deleteSync,
+    take: async (ops, at) => takeSync(ops, at),
+    delete: async (keys) => deleteSync(keys),
+  }
+}

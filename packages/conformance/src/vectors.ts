@@ -1,0 +1,122 @@
+import { fixedWindow, perMinute, perSecond, type Quota, tokenBucket, type Verb } from '@spillway/core'
+
+/** A call and its answer. Times are milliseconds after {@link START}, and may go back. */
+export type Row = readonly [
+  atMs: number,
+  verb: Verb,
+  cost: number,
+  allowed: boolean,
+  remaining: number,
+  retryAfterMs: number,
+  resetAfterMs: number,
+]
+
+/** A story on one key under one quota, worked out by hand. */
+export interface Vector {
+  readonly name: string
+  readonly quota: Quota
+  readonly rows: readonly Row[]
+}
+
+/** Golden vectors: what every store must answer, and what a port to another language can be held against. */
+export const vectors: readonly Vector[] = [
+  {
+    name: 'ten a minute drains, waits, refunds and fills',
+    quota: perMinute(10),
+    rows: [
+      [0, 'consume', 1, true, 9, 0, 6_000],
+      [0, 'consume', 9, true, 0, 0, 60_000],
+      [0, 'consume', 1, false, 0, 6_000, 60_000],
+      [5_999.999, 'consume', 1, false, 0, 0.001, 54_000.001],
+      [6_000, 'consume', 1, true, 0, 0, 60_000],
+      [6_000, 'peek', 1, false, 0, 6_000, 60_000],
+      [18_000, 'refund', 1, true, 3, 0, 42_000],
+      [18_000, 'consume', 4, false, 3, 6_000, 42_000],
+      // More than the bucket holds: never, not later.
+      [18_000, 'consume', 11, false, 3, Infinity, 42_000],
+      [18_000, 'refund', 100, true, 10, 0, 0],
+      [1_000_000, 'peek', 10, true, 10, 0, 0],
+    ],
+  },
+  {
+    name: 'a burst of one paces evenly',
+    quota: perSecond(3, { burst: 1 }),
+    rows: [
+      // A third of a second rounds up to the microsecond: the quota is never exceeded.
+      [0, 'consume', 1, true, 0, 0, 333.334],
+      [333.333, 'consume', 1, false, 0, 0.001, 0.001],
+      [333.334, 'consume', 1, true, 0, 0, 333.334],
+    ],
+  },
+  {
+    name: 'a fixed window gives everything back at its end',
+    quota: fixedWindow({ limit: 3, window: '10s' }),
+    rows: [
+      [2_000, 'consume', 2, true, 1, 0, 8_000],
+      [9_999, 'consume', 2, false, 1, 1, 1],
+      [10_000, 'consume', 3, true, 0, 0, 10_000],
+      [12_500, 'consume', 1, false, 0, 7_500, 7_500],
+      [20_000, 'peek', 3, true, 3, 0, 0],
+    ],
+  },
+  {
+    name: 'a fixed window may start off the hour',
+    quota: fixedWindow({ limit: 1, window: '10s', offset: '3s' }),
+    rows: [
+      [0, 'consume', 1, true, 0, 0, 3_000],
+      [2_999, 'consume', 1, false, 0, 1, 1],
+      [3_000, 'consume', 1, true, 0, 0, 10_000],
+    ],
+  },
+  {
+    name: 'interval refill gives back whole amounts, also where they do not divide the interval',
+    quota: tokenBucket({ limit: 7, per: '10s', refill: '10s', burst: 21 }),
+    rows: [
+      [0, 'consume', 21, true, 0, 0, 30_000],
+      [9_999, 'consume', 1, false, 0, 1, 20_001],
+      [10_000, 'consume', 7, true, 0, 0, 30_000],
+      [10_000, 'consume', 8, false, 0, 20_000, 30_000],
+      [25_000, 'consume', 7, true, 0, 0, 25_000],
+    ],
+  },
+  {
+    name: 'a charge goes into debt, and later requests wait until it is paid',
+    quota: perMinute(10),
+    rows: [
+      [0, 'charge', 25, true, 0, 0, 150_000],
+      [0, 'consume', 1, false, 0, 96_000, 150_000],
+      [60_000, 'refund', 5, true, 0, 0, 60_000],
+      [66_000, 'consume', 1, true, 0, 0, 60_000],
+    ],
+  },
+  {
+    name: 'an overdraft serves a large request now and lets the next one wait for it',
+    quota: tokenBucket({ limit: 1, per: '1s', burst: 1, overdraft: 8 }),
+    rows: [
+      [0, 'consume', 1, true, 0, 0, 1_000],
+      [0, 'consume', 8, true, 0, 0, 9_000],
+      [0, 'consume', 1, false, 0, 8_000, 9_000],
+      [0, 'consume', 10, false, 0, Infinity, 9_000],
+      [8_000, 'consume', 1, true, 0, 0, 2_000],
+    ],
+  },
+  {
+    name: 'a clock that steps back far mints nothing and locks nobody out',
+    quota: perMinute(10),
+    rows: [
+      [0, 'consume', 10, true, 0, 0, 60_000],
+      [-20_000, 'consume', 1, false, 0, 6_000, 60_000],
+      [-3_600_000, 'consume', 1, false, 0, 6_000, 60_000],
+      [-3_594_000, 'consume', 1, true, 0, 0, 60_000],
+    ],
+  },
+  {
+    name: 'a clock that steps back a little keeps what was used',
+    quota: perMinute(10),
+    rows: [
+      [0, 'consume', 2, true, 8, 0, 12_000],
+      [-6_000, 'peek', 1, true, 7, 0, 18_000],
+      [0, 'peek', 1, true, 8, 0, 12_000],
+    ],
+  },
+]

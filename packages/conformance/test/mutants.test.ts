@@ -1,0 +1,169 @@
+import {
+  type BucketOutcome,
+  type Micros,
+  type Outcome,
+  runKernel,
+  type State,
+  type StateKey,
+  type Step,
+  type Store,
+  type Take,
+  type Taken,
+  takenOf,
+} from '@spillway/core'
+
+import { describe, expect, test } from 'vitest'
+import { fakeClock, modelStore, START, testStore } from '../src/index.ts'
+
+/** The places in which a store can go wrong, each as it should be. */
+interface Seams {
+  nameOf: (key: StateKey) => string
+  clock: (at: Micros | undefined) => Micros
+  step: (state: State | undefined, now: Micros, step: Step) => Outcome
+  takes: (outcomes: readonly Outcome[]) => boolean
+  writes: (op: Take) => boolean
+  keep: (state: State) => State
+  pause: () => Promise<void> | undefined
+  answer: (taken: Taken) => Taken
+  forget: (states: Map<string, State>, names: readonly string[]) => void
+}
+
+const RIGHT: Seams = {
+  nameOf: ({ policy, key }) => JSON.stringify([policy, key]),
+  clock: (at) => at ?? START,
+  step: runKernel,
+  takes: (outcomes) => outcomes.every(({ allowed }) => allowed),
+  writes: ({ step }) => !step.peek,
+  keep: (state) => state,
+  pause: () => undefined,
+  answer: (taken) => taken,
+  forget: (states, names) => {
+    for (const name of names) states.delete(name)
+  },
+}
+
+function storeWith(faults: Partial<Seams>): Store {
+  const seams = { ...RIGHT, ...faults }
+  const states = new Map<string, State>()
+  return {
+    async take(ops, at) {
+      const now = seams.clock(at)
+      const found = ops.map((op) => states.get(seams.nameOf(op)))
+      const pause = seams.pause()
+      if (pause) await pause
+      const outcomes = ops.map((op, i) => seams.step(found[i], now, op.step))
+      const takes = seams.takes(outcomes)
+      return outcomes.map((outcome, i) => {
+        const op = ops[i] as Take
+        const state = takes ? outcome.taken : outcome.kept
+        if (state !== undefined && seams.writes(op)) states.set(seams.nameOf(op), seams.keep(state))
+        return seams.answer(takenOf(outcome, now, op.step, takes && !op.step.peek))
+      })
+    },
+    async delete(keys) {
+      seams.forget(states, keys.map(seams.nameOf))
+    },
+  }
+}
+
+const shared = {} as Taken
+
+/** Breaks the kernels' arguments, or what they found out. */
+const withStep = (change: (step: Step) => Partial<Step>): Partial<Seams> => ({
+  step: (state, now, step) => runKernel(state, now, { ...step, ...change(step) } as Step),
+})
+const withOutcome = (change: (outcome: Outcome, step: Step, now: Micros) => Partial<Outcome>): Partial<Seams> => ({
+  step: (state, now, step) => {
+    const outcome = runKernel(state, now, step)
+    return { ...outcome, ...change(outcome, step, now) } as Outcome
+  },
+})
+const numbers = (change: (state: number) => number): Partial<Seams> => ({
+  keep: (state) => (typeof state === 'number' ? change(state) : state),
+})
+
+const mutants: Record<string, Partial<Seams>> = {
+  'refuses what just fits': withStep((step) => ({ check: step.check + 1 })),
+  'admits what just does not fit': withStep((step) => ({ check: step.check - 1 })),
+  'ignores the cost': withStep((step) => ({ increment: Math.sign(step.increment) })),
+  'ignores the cost of what it gives back': withStep((step) => ({ increment: Math.max(step.increment, -1) })),
+  'does not wait': withStep((step) => (step.kernel === 'bucket' ? { patience: 0 } : {})),
+  'gives back what has come back by itself': withStep((step) =>
+    step.kernel === 'bucket' ? { until: Number.MAX_SAFE_INTEGER } : { since: 0 },
+  ),
+  'takes half a batch': { takes: (outcomes) => outcomes.some(({ allowed }) => allowed) },
+  'charges for refusals': withOutcome((outcome) => ({ kept: outcome.taken }) as Partial<Outcome>),
+  'writes when only asked to look': { writes: () => true },
+  'forgets the sign of a debt': numbers(Math.abs),
+  'rounds to milliseconds': numbers((state) => Math.round(state / 1_000) * 1_000),
+  'keeps fourteen digits, as tostring does in Lua': numbers((state) => Number(state.toPrecision(14))),
+  'keeps nothing beyond ten seconds': numbers((state) => Math.min(state, START + 10_000_000)),
+  'never brings a bucket back from the future': withStep((step) =>
+    step.kernel === 'bucket' ? { ceiling: Number.MAX_SAFE_INTEGER } : {},
+  ),
+  'never brings a window back from the future': {
+    keep: (state) =>
+      typeof state === 'object' && 'start' in state ? { ...state, start: Math.max(state.start, START) } : state,
+  },
+  'does not write what it has brought back': withOutcome(() => ({ kept: undefined })),
+  'drops a state of the future': {
+    step: (state, now, step) =>
+      runKernel(
+        typeof state === 'number' && step.kernel === 'bucket' && state - now > step.ceiling ? undefined : state,
+        now,
+        step,
+      ),
+  },
+  'lets refunds lift above full': withOutcome((outcome, step) =>
+    step.kernel === 'bucket' && step.increment < 0 ? { taken: (outcome as BucketOutcome).base + step.increment } : {},
+  ),
+  'tells time by its own clock only': { clock: () => START },
+  'reads, waits, then writes': { pause: () => Promise.resolve() },
+  'answers everybody with one object': { answer: (taken) => Object.assign(shared, taken) },
+  'glues policy and key together': { nameOf: ({ policy, key }) => `${policy}:${key}` },
+  'leaves the policy out of the name': { nameOf: ({ key }) => key },
+  'cuts long keys': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.slice(0, 255)]) },
+  'stores keys as UTF-8': { nameOf: ({ policy, key }) => `${policy}\n${Buffer.from(key).toString()}` },
+  'ends a key at a zero byte': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.split('\u0000')[0]]) },
+  'normalises keys': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.normalize()]) },
+  'resets by pattern': {
+    forget: (states, names) => {
+      for (const name of names) name.includes('*') ? states.clear() : states.delete(name)
+    },
+  },
+  'never forgets': { forget: () => {} },
+  'computes in floating point': numbers((state) => Math.floor(state * 1.000000000001)),
+  'loses the previous window': {
+    keep: (state) => (typeof state === 'object' && 'start' in state ? { ...state, previous: 0 } : state),
+  },
+  'keeps only the newest entry of a log': { keep: (state) => (Array.isArray(state) ? state.slice(-2) : state) },
+}
+
+describe('the store suite passes the model', () => testStore(test, () => modelStore(() => START)))
+
+describe('the store suite passes a store without a fault', () => testStore(test, () => storeWith({})))
+
+describe('the store suite fails a store that', () => {
+  test.each(Object.entries(mutants))('%s', async (_, faults) => {
+    const failed: string[] = []
+    const cases: [string, () => Promise<void>][] = []
+    testStore(
+      (name, body) => cases.push([name, body]),
+      () => storeWith(faults),
+    )
+    for (const [name, body] of cases) {
+      await body().catch(() => failed.push(name))
+      if (failed.length > 0) break
+    }
+    expect(failed).not.toEqual([])
+  })
+})
+
+test('the fake clock stands still until told otherwise', () => {
+  const clock = fakeClock()
+  expect([clock(), clock()]).toEqual([START, START])
+  clock.advance(0.5)
+  expect(clock()).toBe(START + 500)
+  clock.advance(-1)
+  expect(clock()).toBe(START - 500)
+})
