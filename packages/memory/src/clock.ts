@@ -1,0 +1,42 @@
+import type { Micros } from '@spillway/core'
+
+/** A wall clock and a stopwatch, both in milliseconds. The stopwatch never steps, but says nothing of the date. */
+export interface Instruments {
+  readonly wall: () => number
+  readonly stopwatch: () => number
+}
+
+// Every runtime has it, though no ECMAScript library declares it.
+declare const performance: { now(): number }
+
+const MACHINE: Instruments = { wall: () => Date.now(), stopwatch: () => performance.now() }
+
+/** How far the wall clock may run before it is compared with the stopwatch again, and how far the two may differ. */
+const SLACK_MS = 1000
+
+/**
+ * The wall clock, made steady: it follows the date, but when somebody sets the clock back it goes on from where it
+ * was, and makes up for that when the clock is set forward again. A machine that has slept finds its time passed.
+ * A call reads the wall clock once; the stopwatch only when a second has gone by, or when the clock has stepped.
+ */
+export function steadyClock({ wall, stopwatch }: Instruments = MACHINE): () => Micros {
+  let lead = 0
+  let lastWall = wall()
+  let told = lastWall
+  let anchor = { at: lastWall, elapsed: stopwatch() }
+  return () => {
+    const now = wall()
+    const run = now + lead - anchor.at
+    if (now < lastWall || run >= SLACK_MS) {
+      const elapsed = stopwatch()
+      const stepped = run - (elapsed - anchor.elapsed)
+      // Less than the slack is rounding, or a clock being adjusted finely: that is followed.
+      if (now < lastWall || stepped < -SLACK_MS) lead -= stepped
+      else if (stepped > SLACK_MS) lead = Math.max(lead - stepped, 0)
+      anchor = { at: now + lead, elapsed }
+    }
+    lastWall = now
+    told = Math.max(told, now + lead)
+    return Math.round(told * 1000)
+  }
+}

@@ -1,0 +1,3 @@
+export { steadyClock } from './clock.ts'
+export { rateLimiter } from './limiter.ts'
+export { type MemoryStoreOptions, memoryStore } from './store.ts'

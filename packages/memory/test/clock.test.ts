@@ -1,0 +1,93 @@
+import { perSecond } from '@spillway/core'
+import { expect, test, vi } from 'vitest'
+import { steadyClock } from '../src/clock.ts'
+import { memoryStore, rateLimiter } from '../src/index.ts'
+
+/** A machine whose wall clock can be set, and whose stopwatch cannot. */
+function machine() {
+  const time = { wall: 1_000_000, run: 0, stopwatchReads: 0 }
+  const clock = steadyClock({
+    wall: () => time.wall,
+    stopwatch: () => {
+      time.stopwatchReads++
+      return time.run
+    },
+  })
+  return {
+    time,
+    millis: () => clock() / 1000,
+    pass: (millis: number) => {
+      time.wall += millis
+      time.run += millis
+    },
+    set: (millis: number) => {
+      time.wall += millis
+    },
+  }
+}
+
+test('follows the wall clock', () => {
+  const { millis, pass } = machine()
+  const told = [0, 1, 500, 10_000, 3_600_000].map((span) => {
+    pass(span)
+    return millis()
+  })
+  expect(told).toEqual([1_000_000, 1_000_001, 1_000_501, 1_010_501, 4_610_501])
+})
+
+test('goes on from where it was when the wall clock is set back, and forth again', () => {
+  const { millis, pass, set } = machine()
+  pass(5)
+  expect(millis()).toBe(1_000_005)
+  set(-60_000)
+  expect(millis()).toBe(1_000_005)
+  pass(10_000)
+  expect(millis()).toBe(1_010_005)
+  set(60_000)
+  expect(millis()).toBe(1_010_005)
+  pass(10_000)
+  expect(millis()).toBe(1_020_005)
+})
+
+test('never runs backwards', () => {
+  const { millis, pass, set } = machine()
+  let last = millis()
+  for (const span of [3, -1, 0, 2_000, -2_500, -3_600_000, 1, 7_200_000, -4, 900, -900, 900]) {
+    pass(1)
+    set(span)
+    const now = millis()
+    expect(now).toBeGreaterThanOrEqual(last)
+    last = now
+  }
+})
+
+test('finds the time passed on a machine that has slept, whose stopwatch stood still', () => {
+  const { millis, set } = machine()
+  set(3_600_000)
+  expect(millis()).toBe(4_600_000)
+})
+
+test('reads the stopwatch once a second, not at every call', () => {
+  const { time, millis, pass } = machine()
+  for (let i = 0; i < 1_000; i++) {
+    pass(1)
+    millis()
+  }
+  expect(time.stopwatchReads).toBe(2)
+})
+
+// F2 and K3 of the seeds' bugs, told with the machine's own wall clock.
+test('a wall clock that is set back and forth mints nothing, and set back for good locks nobody out', () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const noon = Date.now()
+  const limiter = rateLimiter({ quota: perSecond(10, { burst: 100 }), store: memoryStore() })
+  limiter.consumeSync('a', 100)
+  for (const step of [-60_000, 0, -3_600_000]) {
+    vi.setSystemTime(noon + step)
+    // The stopwatch is the real one: less than a token's 100 ms goes by in this test.
+    expect(limiter.consumeSync('a', 10)).toMatchObject({ allowed: false })
+  }
+  vi.setSystemTime(noon - 3_600_000 + 1_000)
+  expect(limiter.consumeSync('a', 1).allowed).toBe(true)
+  vi.useRealTimers()
+})
