@@ -1,0 +1,67 @@
+import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import express from 'express'
+import request from 'supertest'
+import { expect, test } from 'vitest'
+import { memoryStore, perMinute, rateLimit } from '../src/index.ts'
+
+function mount(options: NeutralOptions): Send {
+  const app = express()
+  app.use(rateLimit(options))
+  app.use((req, res) => {
+    res.json({ rateLimit: req.rateLimit })
+  })
+  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
+    const verb = method.toLowerCase() as 'get' | 'post' | 'head' | 'options'
+    const response = await request(app)
+      [verb](path)
+      .set(headers)
+      .buffer(true)
+      .parse((res, done) => {
+        let body = ''
+        res.on('data', (chunk: Buffer) => {
+          body += chunk.toString()
+        })
+        res.on('end', () => done(null, body))
+      })
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: typeof response.body === 'string' ? response.body : '',
+    }
+  }
+}
+
+testAdapter(test, mount)
+
+test('calls next() in the same tick', () => {
+  const middleware = rateLimit({ quota: perMinute(1), store: memoryStore(), key: () => 'a' })
+  let called = false
+  const res = { setHeader: () => {} }
+  middleware({} as never, res as never, () => {
+    called = true
+  })
+  expect(called).toBe(true)
+})
+
+test('passes a failing store on to the error handler', async () => {
+  const app = express()
+  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+  app.use(rateLimit({ quota: perMinute(1), store }))
+  app.use((error: Error, _req: express.Request, res: express.Response, _next: express.NextFunction) => {
+    res.status(503).send(error.name)
+  })
+  const response = await request(app).get('/')
+  expect([response.status, response.text]).toEqual([503, 'StoreError'])
+})
+
+test('goes by the trust proxy setting of the app', async () => {
+  const app = express().set('trust proxy', 1)
+  app.use(rateLimit({ quota: perMinute(1) }), (_req, res) => {
+    res.end()
+  })
+  const from = (address: string) => request(app).get('/').set('x-forwarded-for', address)
+  const statuses = [await from('10.0.0.1'), await from('10.0.0.2'), await from('spoofed, 10.0.0.1')].map(
+    ({ status }) => status,
+  )
+  expect(statuses).toEqual([200, 200, 429])
+})

@@ -1,0 +1,47 @@
+import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { perMinute, rateLimit } from '../src/index.ts'
+
+/** The bindings that the Node server would hand over. */
+const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
+
+function mount(options: NeutralOptions): Send {
+  const app = new Hono()
+  app.use(rateLimit(options))
+  app.all('*', (c) => c.json({ rateLimit: c.get('rateLimit') }))
+  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
+    const response = await app.request(path, { method, headers }, from('203.0.113.7'))
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  }
+}
+
+testAdapter(test, mount)
+
+test('sets its headers on a response that the handler made itself', async () => {
+  const app = new Hono()
+  app.use(rateLimit({ quota: perMinute(2) }))
+  app.get('/own', () => new Response('own'))
+  app.get('/fails', () => {
+    throw new Error('no')
+  })
+  app.onError((_, c) => c.text('failed', 500))
+  for (const path of ['/own', '/fails']) {
+    expect((await app.request(path, {}, from('203.0.113.7'))).headers.get('RateLimit-Policy')).toBe(
+      '"default";q=2;w=60',
+    )
+  }
+})
+
+test('lets a failing store reach the error handler of the app', async () => {
+  const app = new Hono()
+  app.use(
+    rateLimit({
+      quota: perMinute(1),
+      store: { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() },
+    }),
+  )
+  app.onError((error, c) => c.text(error.name, 503))
+  const response = await app.request('/')
+  expect([response.status, await response.text()]).toEqual([503, 'StoreError'])
+})

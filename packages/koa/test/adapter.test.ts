@@ -1,0 +1,62 @@
+import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import Koa from 'koa'
+import request from 'supertest'
+import { expect, test } from 'vitest'
+import { perMinute, rateLimit } from '../src/index.ts'
+
+function mount(options: NeutralOptions): Send {
+  const app = new Koa()
+  app.use(rateLimit(options))
+  app.use((ctx) => {
+    ctx.body = { rateLimit: ctx.state.rateLimit }
+  })
+  const handle = app.callback()
+  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
+    const verb = method.toLowerCase() as 'get' | 'post' | 'head' | 'options'
+    const response = await request(handle)
+      [verb](path)
+      .set(headers)
+      .buffer(true)
+      .parse((res, done) => {
+        let body = ''
+        res.on('data', (chunk: Buffer) => {
+          body += chunk.toString()
+        })
+        res.on('end', () => done(null, body))
+      })
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: typeof response.body === 'string' ? response.body : '',
+    }
+  }
+}
+
+testAdapter(test, mount)
+
+test('lets a failing store reach the error handler of the app', async () => {
+  const app = new Koa()
+  const seen: unknown[] = []
+  app.on('error', (error: Error) => seen.push(error.name))
+  app.use(
+    rateLimit({
+      quota: perMinute(1),
+      store: { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() },
+    }),
+  )
+  expect((await request(app.callback()).get('/')).status).toBe(500)
+  expect(seen).toEqual(['StoreError'])
+})
+
+test('goes by the proxy setting of the app', async () => {
+  const app = new Koa({ proxy: true, maxIpsCount: 1 })
+  app.use(rateLimit({ quota: perMinute(1) }))
+  app.use((ctx) => {
+    ctx.body = 'ok'
+  })
+  const from = (address: string) => request(app.callback()).get('/').set('x-forwarded-for', address)
+  const statuses = [await from('10.0.0.1'), await from('10.0.0.2'), await from('spoofed, 10.0.0.1')].map(
+    ({ status }) => status,
+  )
+  expect(statuses).toEqual([200, 200, 429])
+})
