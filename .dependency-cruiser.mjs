@@ -1,4 +1,4 @@
-// Who may import whom. `pnpm rules` checks it; test/import-rules.test.ts proves that every rule bites.
+// Who may import whom. `npm run rules` checks it; test/import-rules.test.ts proves that every rule bites.
 
 /** @param {string[]} names */
 const src = (...names) => `^packages/(${names.join('|')})/src/`

@@ -142,5 +142,5 @@ export function program(main) {
   }
 }
 
-// `pnpm setup`, or `npm run setup` in a clone without pnpm.
+// `npm run setup`: what `npm install` is elsewhere.
 if (process.argv[1] === fileURLToPath(import.meta.url)) program(ensureDependencies)

@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+// A small tree of wrong imports, and some right ones, is put before the real rules.
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const npm = ['express', 'koa', 'hono', 'lru-cache', 'fast-check', 'vitest', 'left-pad', 'ioredis', 'pg']
+
+/** Each file has one import and breaks the rules named, all of them and no other. */
+const files: [path: string, code: string, broken: string[]][] = [
+  ['packages/core/src/good.ts', "import './index.ts'", []],
+  ['packages/core/src/npm.ts', "import 'left-pad'", ['core-imports']],
+  ['packages/core/src/npm-type.ts', "import type { a } from 'left-pad'", ['core-imports']],
+  ['packages/core/src/node.ts', "import 'node:fs'", ['core-imports']],
+  ['packages/core/src/bare-node.ts', "import type { a } from 'fs'", ['core-imports']],
+  ['packages/core/src/memory.ts', "import '@spillway/memory'", ['core-imports']],
+  ['packages/core/src/missing.ts', "import 'not-installed'", ['core-imports', 'no-unresolvable']],
+  ['packages/core/src/test.ts', "import '../test/helper.ts'", ['core-imports']],
+  ['packages/core/src/up.ts', "import type { a } from './http/index.ts'", ['http-on-top']],
+  ['packages/core/src/http/down.ts', "import '../index.ts'", []],
+  ['packages/core/src/ring-a.ts', "import type { a } from './ring-b.ts'", ['no-cycles']],
+  ['packages/core/src/ring-b.ts', "import type { a } from './ring-a.ts'", []], // reported once, where it starts
+  ['packages/core/test/helper.ts', "import '@spillway/conformance'", []],
+  ['packages/core/test/vitest.ts', "import 'vitest'", []],
+  ['packages/core/test/property.ts', "import 'fast-check'", []],
+  ['packages/memory/src/core.ts', "import '@spillway/core'", []],
+  ['packages/memory/src/lru.ts', "import 'lru-cache'", []],
+  ['packages/memory/src/node.ts', "import 'node:fs'", ['memory-imports']],
+  ['packages/memory/src/adapter.ts', "import '@spillway/express'", ['memory-imports']],
+  ['packages/memory/src/path.ts', "import '../../core/src/index.ts'", ['packages-by-name']],
+  ['packages/memory/src/deep.ts', "import '@spillway/core/src/good.ts'", ['memory-imports', 'no-unresolvable']],
+  ['packages/memory/test/path.ts', "import '../../core/src/index.ts'", ['packages-by-name']],
+  ['packages/redis/src/client.ts', "import type { a } from 'ioredis'", []],
+  ['packages/redis/src/memory.ts', "import '@spillway/memory'", ['redis-imports']],
+  ['packages/postgres/src/client.ts', "import type { a } from 'pg'", []],
+  ['packages/postgres/src/other.ts', "import 'ioredis'", ['postgres-imports']],
+  ['packages/conformance/src/good.ts', "import 'node:assert/strict'", []],
+  ['packages/conformance/src/checks.ts', "import 'fast-check'", []],
+  ['packages/conformance/src/memory.ts', "import '@spillway/memory'", ['conformance-imports']],
+  ['packages/conformance/src/vitest.ts', "import 'vitest'", ['conformance-imports']],
+  ...['express', 'koa', 'hono'].flatMap((name): typeof files => [
+    [`packages/${name}/src/types.ts`, `import type { a } from '${name}'`, []],
+    [`packages/${name}/src/core.ts`, "import '@spillway/core/http'", []],
+    [`packages/${name}/src/memory.ts`, "export { a } from '@spillway/memory'", []],
+    [`packages/${name}/src/code.ts`, `import { a } from '${name}'`, [`${name}-types-only`]],
+    [`packages/${name}/src/lazy.ts`, `await import('${name}')`, [`${name}-types-only`]],
+    [`packages/${name}/src/npm.ts`, "import 'left-pad'", [`${name}-imports`]],
+    [`packages/${name}/src/suite.ts`, "import '@spillway/conformance'", [`${name}-imports`]],
+    [`packages/${name}/test/app.ts`, `import '${name}'`, []],
+  ]),
+  ['test/name.ts', "import '@spillway/core'", []],
+  ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
+]
+
+let tree: string
+let violations: { from: string; rule: { name: string } }[]
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(tree, path)), { recursive: true })
+  writeFileSync(join(tree, path), text)
+}
+
+beforeAll(() => {
+  tree = mkdtempSync(join(tmpdir(), 'spillway-rules-'))
+  for (const name of npm) {
+    write(`node_modules/${name}/package.json`, JSON.stringify({ name, exports: './index.js' }))
+    write(`node_modules/${name}/index.js`, 'export const a = 1')
+  }
+  write('package.json', '{}')
+  mkdirSync(join(tree, 'node_modules/@spillway'))
+  for (const name of ['core', 'memory', 'redis', 'postgres', 'express', 'koa', 'hono', 'conformance']) {
+    const exports = { '.': './src/index.ts', './http': './src/http/index.ts' }
+    write(`packages/${name}/package.json`, JSON.stringify({ name: `@spillway/${name}`, exports }))
+    write(`packages/${name}/src/index.ts`, 'export const a = 1')
+    symlinkSync(join(tree, 'packages', name), join(tree, 'node_modules/@spillway', name), 'junction')
+  }
+  write('packages/core/src/http/index.ts', 'export const a = 1')
+  for (const [path, code] of files) write(path, code)
+
+  const cruiser = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs')
+  const config = join(root, '.dependency-cruiser.mjs')
+  const run = spawnSync(process.execPath, [cruiser, '--config', config, '-T', 'json', 'packages', 'test'], {
+    cwd: tree,
+    encoding: 'utf8',
+  })
+  violations = JSON.parse(run.stdout).summary.violations
+})
+
+afterAll(() => rmSync(tree, { recursive: true, force: true }))
+
+test.each(files)('%s: %s', (path, _code, broken) => {
+  const names = violations.filter(({ from }) => from === path).map(({ rule }) => rule.name)
+  expect(names.sort()).toEqual(broken)
+})
+
+test('every rule is broken by some file', async () => {
+  const { default: config } = await import('../.dependency-cruiser.mjs')
+  const rules = config.forbidden.map(({ name }) => name)
+  expect(new Set(files.flatMap(([, , broken]) => broken))).toEqual(new Set(rules))
+})
