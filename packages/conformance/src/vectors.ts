@@ -1,4 +1,14 @@
-import { fixedWindow, perMinute, perSecond, type Quota, tokenBucket, type Verb } from '@spillway/core'
+import {
+  fixedWindow,
+  leakyBucket,
+  perMinute,
+  perSecond,
+  type Quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Verb,
+} from '@spillway/core'
 
 /** A call and its answer. Times are milliseconds after {@link START}, and may go back. */
 export type Row = readonly [
@@ -117,6 +127,58 @@ export const vectors: readonly Vector[] = [
       [0, 'consume', 2, true, 8, 0, 12_000],
       [-6_000, 'peek', 1, true, 7, 0, 18_000],
       [0, 'peek', 1, true, 8, 0, 12_000],
+    ],
+  },
+  {
+    name: 'a leaky bucket lets units queue up to its length',
+    quota: leakyBucket({ limit: 1, per: '1s', queue: 2 }),
+    rows: [
+      [0, 'consume', 1, true, 2, 0, 1_000],
+      [0, 'consume', 2, true, 0, 0, 3_000],
+      [0, 'consume', 1, false, 0, 1_000, 3_000],
+      [999.999, 'consume', 1, false, 0, 0.001, 2_000.001],
+      [1_000, 'consume', 1, true, 0, 0, 3_000],
+      [1_000, 'consume', 4, false, 0, Infinity, 3_000],
+    ],
+  },
+  {
+    name: 'a sliding window fades the window before',
+    quota: slidingWindow({ limit: 10, window: '1m' }),
+    rows: [
+      [0, 'consume', 10, true, 0, 0, 120_000],
+      [0, 'consume', 1, false, 0, 60_000.001, 120_000],
+      [60_000, 'consume', 1, false, 0, 0.001, 60_000],
+      [60_000.001, 'consume', 1, true, 0, 0, 119_999.999],
+      [75_000, 'peek', 2, true, 2, 0, 105_000],
+      [75_000, 'consume', 3, false, 2, 3_000.001, 105_000],
+      [75_000, 'consume', 11, false, 2, Infinity, 105_000],
+      [75_000, 'refund', 1, true, 3, 0, 45_000],
+      [75_000, 'charge', 5, true, 0, 0, 105_000],
+      // The clock steps back: the window starts anew, with both counts in full.
+      [30_000, 'consume', 1, false, 0, 30_000.001, 120_000],
+      [60_000, 'consume', 1, false, 0, 0.001, 90_000],
+      [60_000.001, 'consume', 1, true, 0, 0, 89_999.999],
+      [200_000, 'peek', 10, true, 10, 0, 0],
+    ],
+  },
+  {
+    name: 'a sliding log counts exactly what is in the window',
+    quota: slidingLog({ limit: 3, window: '10s' }),
+    rows: [
+      [0, 'consume', 1, true, 2, 0, 10_000],
+      [4_000, 'consume', 2, true, 0, 0, 10_000],
+      [5_000, 'consume', 1, false, 0, 5_000, 9_000],
+      [5_000, 'consume', 2, false, 0, 9_000, 9_000],
+      [5_000, 'consume', 4, false, 0, Infinity, 9_000],
+      [9_999.999, 'consume', 1, false, 0, 0.001, 4_000.001],
+      [10_000, 'consume', 1, true, 0, 0, 10_000],
+      [10_000, 'refund', 1, true, 1, 0, 4_000],
+      // The clock steps back: what was taken later counts as taken now.
+      [-1_000, 'consume', 2, false, 1, 10_000, 10_000],
+      [8_999.999, 'consume', 2, false, 1, 0.001, 0.001],
+      [9_000, 'consume', 2, true, 1, 0, 10_000],
+      [9_500, 'charge', 5, true, 0, 0, 10_000],
+      [19_499.999, 'consume', 1, false, 0, 0.001, 0.001],
     ],
   },
 ]

@@ -1,5 +1,6 @@
-export { type Decision, decide } from './decision.ts'
-export { type ErrorCode, QuotaError, StoreError, shown } from './errors.ts'
+export { decide } from './decide.ts'
+export type { Decision } from './decision.ts'
+export { type ErrorCode, QuotaError, RateLimitedError, StoreError, shown } from './errors.ts'
 export type {
   BucketOutcome,
   BucketState,
@@ -21,7 +22,13 @@ export type {
   SlidingWindowStep,
   SlidingWindowTaken,
 } from './kernels/sliding-window.ts'
-export { type RateLimiter, type RateLimiterOptions, rateLimiter, type SyncRateLimiter } from './limiter.ts'
+export {
+  consumeAll,
+  type RateLimiter,
+  type RateLimiterOptions,
+  rateLimiter,
+  type SyncRateLimiter,
+} from './limiter.ts'
 export { checkOptions } from './options.ts'
 export {
   type BucketQuota,
@@ -43,6 +50,9 @@ export {
   tokenBucket,
   type WindowOptions,
 } from './quota.ts'
+export type { Reservation, ReserveOptions } from './reservation.ts'
+export type { Signal } from './sleep.ts'
 export { isSync, type StateKey, type Store, type SyncStore, type Take } from './store.ts'
 export type { Duration, Micros } from './time.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
+export type { WaitOptions } from './wait.ts'

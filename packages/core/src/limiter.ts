@@ -1,10 +1,12 @@
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
 import { checkOptions } from './options.ts'
-import { ask, type Policy, policyOf } from './policy.ts'
+import { type Ask, ask, type Policy, policyOf } from './policy.ts'
 import type { Quota } from './quota.ts'
+import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { isSync, type Store, type SyncStore } from './store.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
+import { type WaitOptions, wait } from './wait.ts'
 import { warnOnce } from './warn.ts'
 
 /** Counts keys against one quota, or several that are taken together: all or none. */
@@ -17,6 +19,10 @@ export interface RateLimiter {
   refund(key: string, cost?: number): Promise<Decision>
   /** Takes units whether or not they are there. What is missing is a debt that later requests wait for. */
   charge(key: string, cost?: number): Promise<Decision>
+  /** Takes units ahead of their time, and tells in `delayMs` when that is. Settle it with `commit` or `cancel`. */
+  reserve(key: string, options?: ReserveOptions): Promise<Reservation>
+  /** Resolves when it is this caller's turn; first come, first served. Rejects at once if that is past `maxWait`. */
+  wait(key: string, options?: WaitOptions): Promise<Decision>
   /** Forgets a key: its next request finds everything there. */
   reset(key: string): Promise<void>
 }
@@ -47,23 +53,76 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const policies = policiesOf(options)
   const store = checkStore(options.store)
   if (options.name === undefined) warnOfSharedName(store)
-  const run = (verb: Verb, key: string, cost: number): Decision | Promise<Decision> => {
+  const asksOf = (verb: Verb, key: string, cost: number): readonly Ask[] => {
     checkKey(key)
-    const asks = policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
-    return ask(store, verb, asks)
+    return policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
   }
+  const run = (verb: Verb, key: string, cost: number): Decision | Promise<Decision> =>
+    ask(store, verb, asksOf(verb, key, cost))
+
   const limiter: RateLimiter = {
     consume: async (key, cost = 1) => run('consume', key, cost),
     peek: async (key, cost = 1) => run('peek', key, cost),
     refund: async (key, cost = 1) => run('refund', key, cost),
     charge: async (key, cost = 1) => run('charge', key, cost),
+    reserve: async (key, options = {}) => {
+      checkOptions('reserve', options, ['cost', 'maxWait'])
+      return reserve(store, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait))
+    },
+    wait: async (key, options = {}) => {
+      checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
+      return wait(store, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait), options.signal)
+    },
     reset: async (key) => {
       checkKey(key)
       await store.delete(policies.map((policy) => ({ policy: policy.name, key })))
     },
   }
-  if (!isSync(store)) return limiter
-  return { ...limiter, consumeSync: (key, cost = 1) => run('consume', key, cost) as Decision }
+  const built = isSync(store)
+    ? { ...limiter, consumeSync: (key: string, cost = 1) => run('consume', key, cost) as Decision }
+    : limiter
+  internals.set(built, { store, asksOf })
+  return built
+}
+
+/** What `consumeAll` needs to know of a limiter. */
+const internals = new WeakMap<
+  RateLimiter,
+  { store: Store; asksOf: (verb: Verb, key: string, cost: number) => readonly Ask[] }
+>()
+
+/** Takes from several limiters, or several keys, at once: all or none, in one call to the store they share. */
+export async function consumeAll(
+  takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number])[],
+): Promise<Decision> {
+  const parts = takes.map(([limiter, key, cost = 1]) => {
+    const known = internals.get(limiter)
+    if (known) return { store: known.store, asks: known.asksOf('consume', key, cost) }
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `consumeAll takes [limiter, key, cost] triples; got ${shown(limiter)} for a limiter.`,
+    )
+  })
+  const [first, ...others] = parts
+  if (first === undefined || others.some(({ store }) => store !== first.store)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'consumeAll takes one limiter or more, all on one store: only a store can take all or none. Where stores differ, reserve from each and cancel.',
+    )
+  }
+  return ask(first.store, 'consume', checkApart(parts.flatMap(({ asks }) => asks)))
+}
+
+function checkApart(asks: readonly Ask[]): readonly Ask[] {
+  const twice = asks.find(({ policy, key }, i) =>
+    asks.some((other, j) => j < i && other.key === key && other.policy.name === policy.name),
+  )
+  if (twice === undefined) return asks
+  const { policy, key } = twice
+  throw new QuotaError(
+    'ERR_SPILLWAY_KEY',
+    `consumeAll names key ${shown(key)} of ${shown(policy.name)} twice. Add up the costs.`,
+  )
 }
 
 function policiesOf({ quota, quotas, name }: RateLimiterOptions): readonly Policy[] {

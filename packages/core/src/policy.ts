@@ -1,9 +1,11 @@
-import { type Decision, decide, merge } from './decision.ts'
+import { decide, merge } from './decide.ts'
+import type { Decision } from './decision.ts'
 import { QuotaError, StoreError, shown } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { Quota } from './quota.ts'
 import { isSync, type Store, type Take } from './store.ts'
-import { stepFor, type Verb } from './verbs.ts'
+import type { Micros } from './time.ts'
+import { stepFor, type Terms, type Verb } from './verbs.ts'
 
 /** A quota under the name its states have in a store and its numbers have in headers. */
 export interface Policy {
@@ -43,18 +45,39 @@ export function policyOf(name: string, quota: Quota): Policy {
 export function ask(store: Store, verb: Verb, asks: readonly Ask[]): Decision | Promise<Decision> {
   const takes = asks.map((each) => takeFor(each, verb))
   if (isSync(store)) return answerTo(asks, takes, store.takeSync(takes))
-  return taken(store, takes).then((taken) => answerTo(asks, takes, taken))
+  return takenBy(store, takes).then((taken) => answerTo(asks, takes, taken))
 }
 
-function takeFor({ policy, key, cost }: Ask, verb: Verb): Take {
-  const step = verb === 'consume' && cost === 1 ? policy.one : stepFor(policy.quota, verb, cost)
-  return { policy: policy.name, key, step }
+/** Asks that were put to a store, and what it saw: enough to give back exactly what was taken. */
+export interface Booking {
+  readonly decision: Decision
+  readonly taken: readonly Taken[]
+}
+
+/** Takes units ahead of time where that means a wait of `patience` at most. */
+export async function book(store: Store, asks: readonly Ask[], patience: Micros): Promise<Booking> {
+  const takes = asks.map((each) => takeFor(each, 'consume', { patience }))
+  const taken = await takenBy(store, takes)
+  return { decision: answerTo(asks, takes, taken), taken }
+}
+
+/** Gives back what is still owed for a booking, up to each ask's cost. */
+export async function giveBack(store: Store, asks: readonly Ask[], { taken }: Booking): Promise<void> {
+  await takenBy(
+    store,
+    asks.map((each, i) => takeFor(each, 'refund', { of: taken[i] as Taken })),
+  )
+}
+
+function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
+  const plain = verb === 'consume' && cost === 1 && terms === undefined
+  return { policy: policy.name, key, step: plain ? policy.one : stepFor(policy.quota, verb, cost, terms) }
 }
 
 // Whatever a store throws gets the one name that callers look for.
-async function taken(store: Store, takes: readonly Take[]): Promise<readonly Taken[]> {
+async function takenBy(store: Store, takes: readonly Take[]): Promise<readonly Taken[]> {
   try {
-    return await store.take(takes)
+    return isSync(store) ? store.takeSync(takes) : await store.take(takes)
   } catch (cause) {
     if (cause instanceof StoreError) throw cause
     throw new StoreError(`The store failed: ${cause instanceof Error ? cause.message : shown(cause)}.`, cause)

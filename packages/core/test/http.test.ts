@@ -15,6 +15,7 @@ const reader: RequestReader<FakeRequest> = {
   path: () => '/',
   header: ({ headers }, name) => headers?.[name],
   query: () => undefined,
+  onGone: () => () => {},
 }
 
 const guardOf = (options: object) =>

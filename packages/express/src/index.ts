@@ -18,6 +18,10 @@ const reader: RequestReader<Request> = {
   path: (req) => req.path,
   header: (req, name) => req.get(name),
   query: (req, name) => (typeof req.query[name] === 'string' ? req.query[name] : undefined),
+  onGone: (req, listener) => {
+    req.res?.on('close', listener)
+    return () => req.res?.off('close', listener)
+  },
 }
 
 /**
@@ -41,5 +45,15 @@ export function rateLimit(options: RateLimitOptions<Request>): RequestHandler {
   }
 }
 
-export { fixedWindow, perDay, perHour, perMinute, perSecond, tokenBucket } from '@spillway/core'
+export {
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
 export { memoryStore, rateLimiter } from '@spillway/memory'

@@ -17,6 +17,11 @@ const reader: RequestReader<Context> = {
   path: (c) => c.req.path,
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
+  onGone: (c, listener) => {
+    const { signal } = c.req.raw
+    signal.addEventListener('abort', listener)
+    return () => signal.removeEventListener('abort', listener)
+  },
 }
 
 /**
@@ -39,5 +44,15 @@ export function rateLimit(options: RateLimitOptions<Context>): MiddlewareHandler
   }
 }
 
-export { fixedWindow, perDay, perHour, perMinute, perSecond, tokenBucket } from '@spillway/core'
+export {
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
 export { memoryStore, rateLimiter } from '@spillway/memory'

@@ -16,6 +16,10 @@ const reader: RequestReader<Context> = {
   path: (ctx) => ctx.path,
   header: (ctx, name) => ctx.get(name) || undefined,
   query: (ctx, name) => (typeof ctx.query[name] === 'string' ? ctx.query[name] : undefined),
+  onGone: (ctx, listener) => {
+    ctx.res.on('close', listener)
+    return () => ctx.res.off('close', listener)
+  },
 }
 
 /**
@@ -37,5 +41,15 @@ export function rateLimit(options: RateLimitOptions<Context>): Middleware {
   }
 }
 
-export { fixedWindow, perDay, perHour, perMinute, perSecond, tokenBucket } from '@spillway/core'
+export {
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
 export { memoryStore, rateLimiter } from '@spillway/memory'

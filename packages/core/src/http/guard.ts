@@ -2,9 +2,11 @@ import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
 import { checkStore } from '../limiter.ts'
 import { checkOptions } from '../options.ts'
-import { type Ask, ask, type Policy, policyOf } from '../policy.ts'
+import { type Ask, ask, book, giveBack, type Policy, policyOf } from '../policy.ts'
 import type { Quota } from '../quota.ts'
+import { later } from '../sleep.ts'
 import type { Store } from '../store.ts'
+import { type Duration, type Micros, micros } from '../time.ts'
 import { type Header, limitItem, policyItem, seconds } from './headers.ts'
 import { quotaExceeded, type Refusal } from './problem.ts'
 import type { RequestReader } from './reader.ts'
@@ -26,6 +28,8 @@ interface CommonOptions<R> {
   readonly headers?: 'draft-11' | false
   /** Requests that are let through uncounted. */
   readonly skip?: (request: R) => boolean
+  /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
+  readonly maxWait?: Duration
   /** How many leading bits of an IPv6 address make one client: 32 to 128; 56 unless given. */
   readonly ipv6Prefix?: number
 }
@@ -50,7 +54,7 @@ export interface Verdict {
 export type Guard<R> = (request: R) => Verdict | Promise<Verdict>
 
 const PASS: Verdict = Object.freeze({ decision: undefined, headers: Object.freeze([]), refusal: undefined })
-const COMMON_OPTIONS = ['store', 'headers', 'skip', 'ipv6Prefix']
+const COMMON_OPTIONS = ['store', 'headers', 'skip', 'maxWait', 'ipv6Prefix']
 const POLICY_OPTIONS = ['name', 'quota', 'key', 'cost', 'defaultCost', 'maxCost']
 
 /** Builds the one pipeline from request to verdict that every adapter calls. */
@@ -71,6 +75,7 @@ export function httpGuard<R>(
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be 32 to 128 bits; got ${shown(ipv6Prefix)}.`)
   }
+  const patience = options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait')
   const rules = (options.policies ?? [options as PolicyOptions<R>]).map((each) => ruleOf(each, reader, ipv6Prefix))
   checkNames(rules.map((rule) => rule.policy.name))
 
@@ -83,9 +88,39 @@ export function httpGuard<R>(
     if (skip?.(request)) return PASS
     const asks = asksOf(rules, request)
     if (asks.length === 0) return PASS
+    if (patience > 0 || asks.some(queues)) return hold(store, asks, patience, reader, request).then(verdict)
     const decision = ask(store, 'consume', asks)
     return decision instanceof Promise ? decision.then(verdict) : verdict(decision)
   }
+}
+
+/** A bucket that takes more than it lets go at once makes requests wait their turn. */
+const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 'bucket' && quota.prompt < quota.limit
+
+/** Holds a request back until its turn. One whose client goes away leaves the queue, and its units are given back. */
+async function hold<R>(
+  store: Store,
+  asks: readonly Ask[],
+  patience: Micros,
+  reader: RequestReader<R>,
+  request: R,
+): Promise<Decision> {
+  const booking = await book(store, asks, patience)
+  const { decision } = booking
+  if (!decision.allowed || decision.delayMs === 0) return decision
+  const stayed = await new Promise<boolean>((resolve) => {
+    const stop = later(decision.delayMs, () => {
+      forget()
+      resolve(true)
+    })
+    const forget = reader.onGone(request, () => {
+      stop()
+      resolve(false)
+    })
+  })
+  if (stayed) return decision
+  await giveBack(store, asks, booking)
+  return { ...decision, allowed: false }
 }
 
 interface Rule<R> {

@@ -9,4 +9,6 @@ export interface RequestReader<R> {
   path(request: R): string
   header(request: R, name: string): string | undefined
   query(request: R, name: string): string | undefined
+  /** Calls back if the client goes away before it is answered; returns how to stop listening. */
+  onGone(request: R, listener: () => void): () => void
 }

@@ -1,0 +1,118 @@
+import type { Decision } from './decision.ts'
+import { type BucketStep, type BucketTaken, momentOf, tickOf } from './kernels/bucket.ts'
+import type { Step, Taken } from './kernels/kernel.ts'
+import type { SlidingLogTaken } from './kernels/sliding-log.ts'
+import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
+import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota } from './quota.ts'
+import type { Micros } from './time.ts'
+import { mostOf } from './verbs.ts'
+
+/** What a state comes to under a quota: whole units, and moments no earlier than now. */
+interface Reading {
+  readonly remaining: number
+  /** When the units asked for fit. */
+  readonly fitsAt: Micros
+  readonly fullAt: Micros
+  /** When more is left than `remaining`. */
+  readonly moreAt: Micros
+  /** When the request, if taken, goes ahead. */
+  readonly turnAt: Micros
+}
+
+const NONE: readonly string[] = Object.freeze([])
+
+/** Turns what a store saw into what a caller wants to know: the one place where state becomes remaining and waits. */
+export function decide(policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision {
+  const { allowed, now } = taken
+  const reading = read(quota, cost, step, taken)
+  const retryAt = allowed ? now : cost > mostOf(quota) ? Infinity : reading.fitsAt
+  return {
+    allowed,
+    policy,
+    limit: quota.limit,
+    remaining: reading.remaining,
+    cost,
+    retryAfterMs: (retryAt - now) / 1000,
+    resetAfterMs: (reading.fullAt - now) / 1000,
+    replenishAfterMs: (reading.moreAt - now) / 1000,
+    delayMs: allowed ? (reading.turnAt - now) / 1000 : 0,
+    violated: allowed ? NONE : [policy],
+  }
+}
+
+function read(quota: Quota, cost: number, step: Step, taken: Taken): Reading {
+  switch (quota.kernel) {
+    case 'bucket':
+      return readBucket(quota, step as BucketStep, taken as BucketTaken)
+    case 'sliding-window':
+      return readWindow(quota, cost, taken as SlidingWindowTaken)
+    case 'sliding-log':
+      return readLog(quota, taken as SlidingLogTaken)
+  }
+}
+
+function readBucket({ limit, prompt, unit, grain }: BucketQuota, step: BucketStep, taken: BucketTaken): Reading {
+  const { now, base, tat } = taken
+  const ahead = tat - tickOf(now, grain)
+  const remaining = Math.max(Math.floor((limit * unit - ahead) / unit), 0)
+  const moment = (tick: number): Micros => Math.max(momentOf(tick, grain), now)
+  return {
+    remaining,
+    fitsAt: moment(base + step.check - step.tolerance),
+    fullAt: ahead === 0 ? now : moment(tat),
+    moreAt: ahead === 0 ? now : moment(tat - (limit - remaining - 1) * unit),
+    turnAt: step.check === 0 ? now : moment(base + step.check - prompt * unit),
+  }
+}
+
+function readWindow(quota: SlidingWindowQuota, cost: number, taken: SlidingWindowTaken): Reading {
+  const { now, start, current, previous } = taken
+  const ticks = quota.window / quota.tick
+  const rest = ticks - Math.floor((now - start) / quota.tick)
+  const remaining = Math.max(quota.limit - current - Math.floor((previous * rest) / ticks), 0)
+  const used = current > 0 ? 2 : previous > 0 ? 1 : 0
+  const moment = (units: number): Micros => Math.max(windowFitsAt(quota, taken, units), now)
+  return {
+    remaining,
+    fitsAt: moment(cost),
+    fullAt: used === 0 ? now : start + used * quota.window,
+    moreAt: remaining === quota.limit ? now : moment(remaining + 1),
+    turnAt: now,
+  }
+}
+
+/** When `units` fit, by the previous window's fading or the current one's; `units` are no more than the limit. */
+function windowFitsAt(quota: SlidingWindowQuota, state: SlidingWindowTaken, units: number): Micros {
+  const { limit, window, tick } = quota
+  const ticks = window / tick
+  const faded = (count: number, room: number): Micros =>
+    count === 0 ? 0 : Math.max(ticks - Math.floor(((room + 1) * ticks - 1) / count), 0) * tick
+  const room = limit - state.current - units
+  if (room >= 0) return state.start + faded(state.previous, room)
+  return state.start + window + faded(state.current, limit - units)
+}
+
+function readLog({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, emptyAt }: SlidingLogTaken): Reading {
+  return {
+    remaining: Math.max(limit - used, 0),
+    fitsAt,
+    fullAt: emptyAt,
+    moreAt: used === 0 ? now : freesAt,
+    turnAt: now,
+  }
+}
+
+/** One answer out of several policies': allowed when all allow, and otherwise the longest wait. */
+export function merge(decisions: readonly Decision[]): Decision {
+  const refusals = decisions.filter((decision) => !decision.allowed)
+  const speaking = refusals.length > 0 ? refusals.reduce(longerWait) : decisions.reduce(scarcer)
+  return {
+    ...speaking,
+    delayMs: refusals.length > 0 ? 0 : Math.max(...decisions.map(({ delayMs }) => delayMs)),
+    violated: refusals.map(({ policy }) => policy),
+    policies: decisions,
+  }
+}
+
+const longerWait = (a: Decision, b: Decision): Decision => (b.retryAfterMs > a.retryAfterMs ? b : a)
+const scarcer = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)

@@ -1,0 +1,56 @@
+import type { Decision } from './decision.ts'
+import { QuotaError, shown } from './errors.ts'
+import { type Ask, ask, type Booking, book, giveBack } from './policy.ts'
+import type { Store } from './store.ts'
+import { type Duration, LONGEST, type Micros, micros } from './time.ts'
+
+/**
+ * Units taken for something whose true cost, or whether it happens at all, is known later. `delayMs` tells how long to
+ * wait before going ahead. Settled once, by whichever of its methods is called first; never settled, it stands as it
+ * is. Units that have come back by themselves meanwhile are not given back a second time.
+ */
+export interface Reservation extends Decision {
+  /** Settles at `actual` units, 0 or more: the rest is given back, what is missing is charged. */
+  commit(actual?: number): Promise<void>
+  /** Gives everything back. */
+  cancel(): Promise<void>
+}
+
+export interface ReserveOptions {
+  readonly cost?: number
+  /** How long one would wait for the units; as long as it takes unless given, not at all if 0. */
+  readonly maxWait?: Duration
+}
+
+/** Takes units now, to go ahead with in `delayMs`. */
+export async function reserve(store: Store, asks: readonly Ask[], patience: Micros): Promise<Reservation> {
+  const booking = await book(store, asks, patience)
+  let settled: Promise<void> | undefined
+  const settle = (actual: number): Promise<void> => {
+    settled ??= booking.decision.allowed ? settleAt(store, asks, booking, actual) : Promise.resolve()
+    return settled
+  }
+  return {
+    ...booking.decision,
+    commit: async (actual = booking.decision.cost) => settle(checkActual(actual)),
+    cancel: () => settle(0),
+  }
+}
+
+async function settleAt(store: Store, asks: readonly Ask[], booking: Booking, actual: number): Promise<void> {
+  const excess = booking.decision.cost - actual
+  const difference = asks.map((each) => ({ ...each, cost: Math.abs(excess) }))
+  if (excess > 0) await giveBack(store, difference, booking)
+  if (excess < 0) await ask(store, 'charge', difference)
+}
+
+/** Reads `maxWait`: none is as long as it takes, 0 is not at all. */
+export function patienceOf(maxWait: Duration | undefined): Micros {
+  if (maxWait === undefined) return LONGEST
+  return maxWait === 0 ? 0 : micros(maxWait, 'maxWait')
+}
+
+function checkActual(actual: unknown): number {
+  if (typeof actual === 'number' && Number.isSafeInteger(actual) && actual >= 0) return actual
+  throw new QuotaError('ERR_SPILLWAY_COST', `commit takes a whole number of units, 0 or more; got ${shown(actual)}.`)
+}

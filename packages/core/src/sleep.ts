@@ -1,0 +1,54 @@
+// Timers are everywhere, though no ECMAScript library declares them.
+declare function setTimeout(callback: () => void, millis: number): unknown
+declare function clearTimeout(timer: unknown): void
+
+/** The longest time one timer can count, in milliseconds: some 24.8 days. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
+/** Calls back after `millis`, however long that is, unless stopped by the function returned. */
+export function later(millis: number, callback: () => void): () => void {
+  let timer: unknown
+  const start = (left: number): void => {
+    const span = Math.min(left, LONGEST_TIMER)
+    timer = setTimeout(() => (left > span ? start(left - span) : callback()), Math.ceil(span))
+  }
+  start(millis)
+  return () => clearTimeout(timer)
+}
+
+/** The part of an `AbortSignal` that is used. */
+export interface Signal {
+  readonly aborted: boolean
+  readonly reason: unknown
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
+/** Resolves after `millis`, or rejects with the signal's reason; either way nothing is left behind. */
+export function sleep(millis: number, signal?: Signal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      stop()
+      signal?.removeEventListener('abort', abort)
+      reject(signal?.reason)
+    }
+    const stop = later(millis, () => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    })
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort)
+  })
+}
+
+/** The promise, or a rejection with the signal's reason should that come first. */
+export function unlessAborted<T>(promise: Promise<T>, signal: Signal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    const settled = (): void => signal.removeEventListener('abort', abort)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort)
+    void promise.then(resolve, reject).then(settled)
+  })
+}

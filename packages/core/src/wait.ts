@@ -1,0 +1,81 @@
+import type { Decision } from './decision.ts'
+import { RateLimitedError } from './errors.ts'
+import { type Ask, ask, book, giveBack } from './policy.ts'
+import type { ReserveOptions } from './reservation.ts'
+import { type Signal, sleep, unlessAborted } from './sleep.ts'
+import type { Store } from './store.ts'
+import type { Micros } from './time.ts'
+
+export interface WaitOptions extends ReserveOptions {
+  /** Gives up the wait, and the units, when it aborts. */
+  readonly signal?: Signal
+}
+
+/**
+ * Resolves when it is the caller's turn, in the order in which callers came. Rejects with a `RateLimitedError` at once
+ * when the turn would come too late, or with the signal's reason; then nothing stays taken.
+ *
+ * A bucket books the turn in the store, so that the order holds for all processes. A window cannot be booked: there
+ * the callers in this process stand in line, and the first of them asks again when its wait is over.
+ */
+export async function wait(
+  store: Store,
+  asks: readonly Ask[],
+  patience: Micros,
+  signal: Signal | undefined,
+): Promise<Decision> {
+  if (signal?.aborted) throw signal.reason
+  if (asks.every(({ policy }) => policy.quota.kernel === 'bucket')) return turn(store, asks, patience, signal)
+  const started = Date.now()
+  const { ahead, leave } = standInLine(store, asks)
+  try {
+    if (ahead !== undefined) {
+      const decision = await ask(store, 'peek', asks)
+      if (decision.retryAfterMs * 1000 > patience) throw new RateLimitedError(decision)
+      await unlessAborted(ahead, signal)
+    }
+    return await turn(store, asks, Math.max(patience - (Date.now() - started) * 1000, 0), signal)
+  } finally {
+    leave()
+  }
+}
+
+async function turn(store: Store, asks: readonly Ask[], patience: Micros, signal?: Signal): Promise<Decision> {
+  const booking = await book(store, asks, patience)
+  const { decision } = booking
+  if (decision.allowed) {
+    try {
+      if (decision.delayMs > 0 || signal?.aborted) await sleep(decision.delayMs, signal)
+      return decision
+    } catch (reason) {
+      await giveBack(store, asks, booking)
+      throw reason
+    }
+  }
+  const left = patience - decision.retryAfterMs * 1000
+  if (!(left >= 0)) throw new RateLimitedError(decision)
+  await sleep(decision.retryAfterMs, signal)
+  // A timer may fire up to a millisecond early; that must not cost the caller its turn.
+  return turn(store, asks, Math.max(left, 1_000), signal)
+}
+
+const lines = new WeakMap<Store, Map<string, Promise<void>>>()
+
+/** Stands behind the callers in this process that wait for the same states; `ahead` resolves when they have left. */
+function standInLine(store: Store, asks: readonly Ask[]): { ahead: Promise<void> | undefined; leave: () => void } {
+  const known = lines.get(store) ?? new Map<string, Promise<void>>()
+  lines.set(store, known)
+  const name = JSON.stringify(asks.map(({ policy, key }) => [policy.name, key]))
+  const ahead = known.get(name)
+  let left: () => void = () => {}
+  const gone = new Promise<void>((resolve) => {
+    left = resolve
+  })
+  const last = ahead === undefined ? gone : ahead.then(() => gone)
+  known.set(name, last)
+  const leave = (): void => {
+    left()
+    if (known.get(name) === last) known.delete(name)
+  }
+  return { ahead, leave }
+}
