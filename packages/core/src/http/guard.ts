@@ -76,6 +76,7 @@ export function httpGuard<R>(
     throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be 32 to 128 bits; got ${shown(ipv6Prefix)}.`)
   }
   const patience = options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait')
+  for (const each of options.policies ?? []) checkOptions('a policy', each, POLICY_OPTIONS)
   const rules = (options.policies ?? [options as PolicyOptions<R>]).map((each) => ruleOf(each, reader, ipv6Prefix))
   checkNames(rules.map((rule) => rule.policy.name))
 
