@@ -13,6 +13,7 @@ import {
 import fc from 'fast-check'
 import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
+import { testInvariants } from './invariants.ts'
 import { modelStore } from './model.ts'
 import { vectors } from './vectors.ts'
 
@@ -72,6 +73,8 @@ export function testStore(
       { numRuns: runs },
     )
   })
+
+  testInvariants(test, makeStore, Math.ceil(runs / 15))
 
   test('admits exactly the burst of 200 racing requests', async () => {
     const store = await makeStore()

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import {
+  type Decision,
+  decide,
+  type Micros,
+  perDay,
+  perMinute,
+  perSecond,
+  type Quota,
+  type Store,
+  stepFor,
+  type Taken,
+  type Verb,
+} from '@spillway/core'
+import fc from 'fast-check'
+import { quotasOf } from './arbitraries.ts'
+import { START } from './clock.ts'
+import { modelStore } from './model.ts'
+import type { TestFunction } from './store.ts'
+
+/** One key under one quota, at moments of our choosing. */
+class Subject {
+  readonly store: Store
+  readonly quota: Quota
+
+  constructor(store: Store, quota: Quota) {
+    this.store = store
+    this.quota = quota
+  }
+
+  async ask(verb: Verb, cost: number, at: Micros): Promise<Decision> {
+    const step = stepFor(this.quota, verb, cost)
+    const [taken] = await this.store.take([{ policy: 'p', key: 'a', step }], at)
+    return decide('p', this.quota, cost, step, taken as Taken)
+  }
+}
+
+/** The most units that pass within `span`, by the algorithm's own promise. */
+function mostWithin(quota: Quota, span: Micros): number {
+  const windows = Math.floor(span / quota.window) + 1
+  switch (quota.kernel) {
+    case 'bucket': {
+      const { limit, overdraft, unit, grain } = quota
+      const refilled = grain ? (Math.floor(span / grain.every) + 1) * grain.amount : span / unit
+      return limit + Math.max(overdraft, 0) + refilled
+    }
+    case 'sliding-window':
+      return quota.limit * (windows + 1) - 1
+    case 'sliding-log':
+      return quota.limit * windows
+  }
+}
+
+const calls = fc.array(
+  fc.record({ after: fc.integer({ min: 0, max: 2_000_000 }), cost: fc.integer({ min: 1, max: 14 }) }),
+  {
+    minLength: 1,
+    maxLength: 15,
+  },
+)
+
+/** The invariants that hold for every algorithm on every store, by random histories of one key. */
+export function testInvariants(test: TestFunction, makeStore: () => Store | Promise<Store>, numRuns: number): void {
+  for (const [algorithm, quotas] of Object.entries(quotasOf)) {
+    const property = (body: (subject: Subject, history: readonly Call[]) => Promise<void>) => () =>
+      fc.assert(
+        fc.asyncProperty(quotas, calls, async (quota, history) => body(new Subject(await makeStore(), quota), history)),
+        { numRuns },
+      )
+
+    test(`${algorithm}: tells exactly when a refused request fits, and leaves no trace of it`, property(exactWaits))
+    test(`${algorithm}: admits no more than promised in any span of time`, property(bounded))
+    test(
+      `${algorithm}: mints nothing when the clock steps back, and is whole again within two windows`,
+      property(steadyBack),
+    )
+    test(`${algorithm}: takes back what it gave, and no more`, property(refunds))
+    test(`${algorithm}: admits as many of a crowd at one moment as one by one`, property(crowd))
+    test(`${algorithm}: is not starved by polling`, property(polled))
+  }
+
+  test('a changed limit keeps the used share of a bucket: 40 left of 100 are 80 of 200, and 8 of 20', async () => {
+    const store = await makeStore()
+    await new Subject(store, perMinute(100)).ask('consume', 60, START)
+    const left = [200, 100, 20].map((limit) => new Subject(store, perMinute(limit)).ask('peek', 1, START))
+    assert.deepEqual(
+      (await Promise.all(left)).map(({ remaining }) => remaining),
+      [80, 40, 8],
+    )
+  })
+
+  test('neither the slowest nor the fastest quota overflows, not in ten idle years', async () => {
+    for (const quota of [perDay(1, { burst: 3_000 }), perSecond(1_000_000), perSecond(1_000_000, { burst: 1 })]) {
+      const subject = new Subject(await makeStore(), quota)
+      for (const at of [START, START + 315_576_000_000_000]) {
+        assert.equal((await subject.ask('consume', quota.limit, at)).remaining, 0)
+        const { retryAfterMs, resetAfterMs } = await subject.ask('consume', 1, at)
+        assert.deepEqual(
+          [retryAfterMs, resetAfterMs].map((ms) => Math.round(ms * 1000)),
+          [quota.unit, quota.window],
+        )
+      }
+    }
+  })
+}
+
+interface Call {
+  readonly after: Micros
+  readonly cost: number
+}
+
+async function exactWaits(subject: Subject, history: readonly Call[]): Promise<void> {
+  let at = START
+  for (const { after, cost } of history) {
+    at += after
+    const before = await subject.ask('peek', cost, at)
+    const decision = await subject.ask('consume', cost, at)
+    assert.equal(before.allowed, decision.allowed, 'peek says what consume does')
+    assert.ok(Number.isInteger(decision.remaining) && decision.remaining >= 0 && decision.remaining <= decision.limit)
+    if (decision.allowed) continue
+    assert.deepEqual(decision, before, 'a refusal changes nothing')
+    if (decision.retryAfterMs === Infinity) continue
+    const fits = at + Math.round(decision.retryAfterMs * 1000)
+    assert.ok(fits > at, 'a refused request has to wait')
+    assert.equal((await subject.ask('peek', cost, fits - 1)).allowed, false, 'a microsecond early')
+    assert.equal((await subject.ask('peek', cost, fits)).allowed, true, 'exactly on time')
+  }
+}
+
+async function bounded(subject: Subject, history: readonly Call[]): Promise<void> {
+  const admitted: { at: Micros; cost: number }[] = []
+  let at = START
+  for (const { after, cost } of history) {
+    at += after
+    if ((await subject.ask('consume', cost, at)).allowed) admitted.push({ at, cost })
+  }
+  for (const [i, first] of admitted.entries()) {
+    let units = 0
+    for (const each of admitted.slice(i)) {
+      units += each.cost
+      assert.ok(units <= mostWithin(subject.quota, each.at - first.at))
+    }
+  }
+}
+
+async function steadyBack(subject: Subject, history: readonly Call[]): Promise<void> {
+  let at = START
+  for (const { after, cost } of history) {
+    at += after
+    await subject.ask('consume', cost, at)
+  }
+  const { remaining } = await subject.ask('peek', 1, at)
+  const back = at - history.length * 977_000_003
+  const stepped = await subject.ask('consume', 1_000_000_000, back)
+  assert.ok(stepped.remaining <= remaining, 'nothing is minted')
+  const { quota } = subject
+  const grain = quota.kernel === 'bucket' ? (quota.grain?.every ?? 0) : 0
+  const debt = quota.kernel === 'bucket' ? quota.overdraft * quota.unit : 0
+  const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + grain + debt)
+  assert.equal(whole.remaining, quota.limit, 'nobody is locked out')
+}
+
+async function refunds(subject: Subject, history: readonly Call[]): Promise<void> {
+  let at = START
+  for (const { after, cost } of history) {
+    at += after
+    const before = await subject.ask('peek', 1, at)
+    const { allowed } = await subject.ask('consume', cost, at)
+    if (allowed) await subject.ask('refund', cost, at)
+    assert.equal((await subject.ask('peek', 1, at)).remaining, before.remaining)
+  }
+  assert.equal((await subject.ask('refund', 1_000, at)).remaining, subject.quota.limit, 'full, and no more')
+}
+
+async function crowd(subject: Subject, history: readonly Call[]): Promise<void> {
+  const costs = [...history, ...history, ...history].map(({ cost }) => cost)
+  const together = await Promise.all(costs.map((cost) => subject.ask('consume', cost, START)))
+  const model = new Subject(
+    modelStore(() => START),
+    subject.quota,
+  )
+  const units = (decisions: readonly Decision[]): number =>
+    decisions.reduce((sum, { allowed, cost }) => sum + (allowed ? cost : 0), 0)
+  const apart: Decision[] = []
+  for (const { cost } of together) apart.push(await model.ask('consume', cost, START))
+  assert.equal(units(together), units(apart))
+}
+
+/** Polled four times for each unit that comes back, through three windows: at least three of four units pass. */
+async function polled(subject: Subject): Promise<void> {
+  const { limit, window } = subject.quota
+  const pause = Math.max(Math.floor(window / limit / 4), 1)
+  let admitted = 0
+  for (let at = START; at <= START + 3 * window; at += pause)
+    if ((await subject.ask('consume', 1, at)).allowed) admitted++
+  assert.ok(admitted >= 0.75 * 3 * limit - 1, `${admitted} of ${3 * limit}`)
+}
