@@ -4,7 +4,6 @@ import { QuotaError, StoreError, shown } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { Quota } from './quota.ts'
 import { isSync, type Store, type Take } from './store.ts'
-import type { Micros } from './time.ts'
 import { stepFor, type Terms, type Verb } from './verbs.ts'
 
 /** A quota under the name its states have in a store and its numbers have in headers. */
@@ -41,32 +40,39 @@ export function policyOf(name: string, quota: Quota): Policy {
   return { name, quota, one: stepFor(quota, 'consume', 1) }
 }
 
-/** Puts asks to a store, all or none of them, and answers at once if the store can. */
-export function ask(store: Store, verb: Verb, asks: readonly Ask[]): Decision | Promise<Decision> {
-  const takes = asks.map((each) => takeFor(each, verb))
-  if (isSync(store)) return answerTo(asks, takes, store.takeSync(takes))
-  return takenBy(store, takes).then((taken) => answerTo(asks, takes, taken))
-}
-
-/** Asks that were put to a store, and what it saw: enough to give back exactly what was taken. */
+/** Asks that were put to a store, and what came of it: enough to give back exactly what was taken. */
 export interface Booking {
-  readonly decision: Decision
+  readonly asks: readonly Ask[]
   readonly taken: readonly Taken[]
+  readonly decision: Decision
 }
 
-/** Takes units ahead of time where that means a wait of `patience` at most. */
-export async function book(store: Store, asks: readonly Ask[], patience: Micros): Promise<Booking> {
-  const takes = asks.map((each) => takeFor(each, 'consume', { patience }))
-  const taken = await takenBy(store, takes)
-  return { decision: answerTo(asks, takes, taken), taken }
+/** Puts asks to a store, all or none of them, and answers at once if the store can. */
+export function put(store: Store, verb: Verb, asks: readonly Ask[], terms?: Terms): Booking | Promise<Booking> {
+  const takes = asks.map((each) => takeFor(each, verb, terms))
+  const booking = (taken: readonly Taken[]): Booking => ({ asks, taken, decision: answerTo(asks, takes, taken) })
+  return isSync(store) ? booking(store.takeSync(takes)) : takenBy(store, takes).then(booking)
 }
 
-/** Gives back what is still owed for a booking, up to each ask's cost. */
-export async function giveBack(store: Store, asks: readonly Ask[], { taken }: Booking): Promise<void> {
-  await takenBy(
-    store,
-    asks.map((each, i) => takeFor(each, 'refund', { of: taken[i] as Taken })),
-  )
+/** The answer alone. */
+export function ask(store: Store, verb: Verb, asks: readonly Ask[]): Decision | Promise<Decision> {
+  const booking = put(store, verb, asks)
+  return booking instanceof Promise ? booking.then(({ decision }) => decision) : booking.decision
+}
+
+/** Corrects a booking to what it really cost: what is left over goes back, what is missing is charged. */
+export async function settleAt(store: Store, booking: Booking, actualOf: (ask: Ask) => number): Promise<void> {
+  if (!booking.decision.allowed) return
+  const differences = booking.asks.map((ask, i) => ({
+    ask,
+    over: ask.cost - actualOf(ask),
+    of: booking.taken[i] as Taken,
+  }))
+  const takesOf = (verb: Verb, sign: number): readonly Take[] =>
+    differences
+      .filter(({ over }) => over * sign > 0)
+      .map(({ ask, over, of }) => takeFor({ ...ask, cost: Math.abs(over) }, verb, { of }))
+  for (const takes of [takesOf('refund', 1), takesOf('charge', -1)]) if (takes.length > 0) await takenBy(store, takes)
 }
 
 function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {

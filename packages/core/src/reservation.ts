@@ -1,6 +1,6 @@
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
-import { type Ask, ask, type Booking, book, giveBack } from './policy.ts'
+import { type Ask, put, settleAt } from './policy.ts'
 import type { Store } from './store.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
@@ -24,10 +24,10 @@ export interface ReserveOptions {
 
 /** Takes units now, to go ahead with in `delayMs`. */
 export async function reserve(store: Store, asks: readonly Ask[], patience: Micros): Promise<Reservation> {
-  const booking = await book(store, asks, patience)
+  const booking = await put(store, 'consume', asks, { patience })
   let settled: Promise<void> | undefined
   const settle = (actual: number): Promise<void> => {
-    settled ??= booking.decision.allowed ? settleAt(store, asks, booking, actual) : Promise.resolve()
+    settled ??= settleAt(store, booking, () => actual)
     return settled
   }
   return {
@@ -37,20 +37,17 @@ export async function reserve(store: Store, asks: readonly Ask[], patience: Micr
   }
 }
 
-async function settleAt(store: Store, asks: readonly Ask[], booking: Booking, actual: number): Promise<void> {
-  const excess = booking.decision.cost - actual
-  const difference = asks.map((each) => ({ ...each, cost: Math.abs(excess) }))
-  if (excess > 0) await giveBack(store, difference, booking)
-  if (excess < 0) await ask(store, 'charge', difference)
-}
-
 /** Reads `maxWait`: none is as long as it takes, 0 is not at all. */
 export function patienceOf(maxWait: Duration | undefined): Micros {
   if (maxWait === undefined) return LONGEST
   return maxWait === 0 ? 0 : micros(maxWait, 'maxWait')
 }
 
-function checkActual(actual: unknown): number {
+/** Checks what something really cost. */
+export function checkActual(actual: unknown): number {
   if (typeof actual === 'number' && Number.isSafeInteger(actual) && actual >= 0) return actual
-  throw new QuotaError('ERR_SPILLWAY_COST', `commit takes a whole number of units, 0 or more; got ${shown(actual)}.`)
+  throw new QuotaError(
+    'ERR_SPILLWAY_COST',
+    `what it really cost must be a whole number of units, 0 or more; got ${shown(actual)}.`,
+  )
 }

@@ -1,6 +1,6 @@
 import type { Decision } from './decision.ts'
 import { RateLimitedError } from './errors.ts'
-import { type Ask, ask, book, giveBack } from './policy.ts'
+import { type Ask, ask, put, settleAt } from './policy.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { type Signal, sleep, unlessAborted } from './sleep.ts'
 import type { Store } from './store.ts'
@@ -41,14 +41,14 @@ export async function wait(
 }
 
 async function turn(store: Store, asks: readonly Ask[], patience: Micros, signal?: Signal): Promise<Decision> {
-  const booking = await book(store, asks, patience)
+  const booking = await put(store, 'consume', asks, { patience })
   const { decision } = booking
   if (decision.allowed) {
     try {
       if (decision.delayMs > 0 || signal?.aborted) await sleep(decision.delayMs, signal)
       return decision
     } catch (reason) {
-      await giveBack(store, asks, booking)
+      await settleAt(store, booking, () => 0)
       throw reason
     }
   }

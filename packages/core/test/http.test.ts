@@ -15,6 +15,8 @@ const reader: RequestReader<FakeRequest> = {
   path: () => '/',
   header: ({ headers }, name) => headers?.[name],
   query: () => undefined,
+  peer: ({ ip }) => ip,
+  identity: (request) => request,
   onGone: () => () => {},
 }
 
@@ -22,7 +24,7 @@ const guardOf = (options: object) =>
   httpGuard({ store: modelStore(fakeClock()), ...options } as RateLimitOptions<FakeRequest> & { store: never }, reader)
 
 const judge = (guard: ReturnType<typeof guardOf>, request: FakeRequest = { ip: '203.0.113.7' }): Verdict => {
-  const verdict = guard(request)
+  const verdict = guard({ ...request })
   if (verdict instanceof Promise) throw new Error('a store in this process answers at once')
   return verdict
 }
@@ -50,7 +52,7 @@ describe('the guard', () => {
       judge(keyless, {}),
       judge(keyless, {}),
     ]) {
-      expect(verdict).toEqual({ decision: undefined, headers: [], refusal: undefined })
+      expect(verdict).toEqual({ decision: undefined, headers: [], refusal: undefined, after: undefined })
     }
   })
 

@@ -1,23 +1,37 @@
-import type { Decision } from '@spillway/core'
-import { httpGuard, type RateLimitOptions, type RequestReader, type Verdict } from '@spillway/core/http'
+import {
+  httpGuard,
+  joined,
+  type PolicyOptions,
+  type RateLimitOptions,
+  type RequestDecision,
+  type RequestReader,
+  type Verdict,
+} from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 
 declare global {
   namespace Express {
     interface Request {
       /** What `rateLimit` decided; undefined where the request was not counted. */
-      rateLimit?: Decision | undefined
+      rateLimit?: RequestDecision | undefined
     }
   }
 }
 
+/** The middleware, and a way to put other policies in force without losing counts. */
+export interface RateLimit extends RequestHandler {
+  replace(policies: readonly PolicyOptions<Request, Response>[]): void
+}
+
 const reader: RequestReader<Request> = {
   address: (req) => req.ip,
+  peer: (req) => req.socket.remoteAddress,
   method: (req) => req.method,
-  path: (req) => req.path,
+  path: (req) => req.originalUrl.split('?', 1)[0] as string,
   header: (req, name) => req.get(name),
   query: (req, name) => (typeof req.query[name] === 'string' ? req.query[name] : undefined),
+  identity: (req) => req,
   onGone: (req, listener) => {
     req.res?.on('close', listener)
     return () => req.res?.off('close', listener)
@@ -30,19 +44,25 @@ const reader: RequestReader<Request> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions<Request>): RequestHandler {
+export function rateLimit(options: RateLimitOptions<Request, Response>): RateLimit {
   const guard = httpGuard({ store: memoryStore(), ...options }, reader)
-  return (req, res, next) => {
-    const settle = ({ decision, headers, refusal }: Verdict): void => {
-      req.rateLimit = decision
-      for (const [name, value] of headers) res.setHeader(name, value)
-      if (refusal) res.status(refusal.status).type(refusal.contentType).send(refusal.body)
-      else next()
+  const middleware: RequestHandler = (req, res, next) => {
+    const follow = ({ decision, headers, refusal, after }: Verdict<Response>): void => {
+      if (decision) req.rateLimit = decision
+      for (const header of headers) res.setHeader(header[0], joined(res.getHeader(header[0]), header))
+      if (after) res.on('close', () => void after(res.statusCode, res))
+      if (refusal === undefined) {
+        next()
+        return
+      }
+      for (const [name, value] of refusal.headers) res.setHeader(name, value)
+      res.status(refusal.status).type(refusal.contentType).send(refusal.body)
     }
     const verdict = guard(req)
-    if (verdict instanceof Promise) verdict.then(settle, next)
-    else settle(verdict)
+    if (verdict instanceof Promise) verdict.then(follow, next)
+    else follow(verdict)
   }
+  return Object.assign(middleware, { replace: guard.replace })
 }
 
 export {

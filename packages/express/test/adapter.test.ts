@@ -36,7 +36,7 @@ testAdapter(test, mount)
 test('calls next() in the same tick', () => {
   const middleware = rateLimit({ quota: perMinute(1), store: memoryStore(), key: () => 'a' })
   let called = false
-  const res = { setHeader: () => {} }
+  const res = { setHeader: () => {}, getHeader: () => undefined }
   middleware({} as never, res as never, () => {
     called = true
   })

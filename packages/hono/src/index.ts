@@ -1,22 +1,35 @@
-import type { Decision } from '@spillway/core'
-import { httpGuard, type RateLimitOptions, type RequestReader } from '@spillway/core/http'
+import {
+  httpGuard,
+  joined,
+  type PolicyOptions,
+  type RateLimitOptions,
+  type RequestDecision,
+  type RequestReader,
+} from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Context, MiddlewareHandler } from 'hono'
 
 declare module 'hono' {
   interface ContextVariableMap {
     /** What `rateLimit` decided; undefined where the request was not counted. */
-    rateLimit: Decision | undefined
+    rateLimit: RequestDecision | undefined
   }
 }
 
+/** The middleware, and a way to put other policies in force without losing counts. */
+export type RateLimit = MiddlewareHandler & { replace(policies: readonly PolicyOptions<Context, Context>[]): void }
+
+// The Node server hands its request over in the bindings.
+const socketAddress = (c: Context): string | undefined => c.env?.incoming?.socket?.remoteAddress
+
 const reader: RequestReader<Context> = {
-  // The Node server hands its request over in the bindings.
-  address: (c) => c.env?.incoming?.socket?.remoteAddress,
+  address: socketAddress,
+  peer: socketAddress,
   method: (c) => c.req.method,
   path: (c) => c.req.path,
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
+  identity: (c) => c.req.raw,
   onGone: (c, listener) => {
     const { signal } = c.req.raw
     signal.addEventListener('abort', listener)
@@ -30,18 +43,26 @@ const reader: RequestReader<Context> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions<Context>): MiddlewareHandler {
+export function rateLimit(options: RateLimitOptions<Context, Context>): RateLimit {
   const guard = httpGuard({ store: memoryStore(), ...options }, reader)
-  return async (c, next) => {
-    const { decision, headers, refusal } = await guard(c)
-    c.set('rateLimit', decision)
-    const tell = (): void => headers.forEach(([name, value]) => c.header(name, value))
+  const middleware: MiddlewareHandler = async (c, next) => {
+    const { decision, headers, refusal, after } = await guard(c)
+    // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
+    const before = c.get('rateLimit') ? c.res.headers : undefined
+    if (decision) c.set('rateLimit', decision)
+    const joint = headers.map((header) => [header[0], joined(before?.get(header[0]), header)] as const)
+    const tell = (): void => joint.forEach(([name, value]) => c.header(name, value))
     tell()
-    if (refusal) return c.body(refusal.body, refusal.status, { 'Content-Type': refusal.contentType })
+    if (refusal) {
+      const own = { ...Object.fromEntries(refusal.headers), 'Content-Type': refusal.contentType }
+      return new Response(refusal.body, { status: refusal.status, headers: { ...Object.fromEntries(joint), ...own } })
+    }
     await next()
     // A handler that answers with a Response of its own has not seen the headers set above.
-    if (headers[0] && !c.res.headers.has(headers[0][0])) tell()
+    if (joint[0] && !c.res.headers.get(joint[0][0])?.endsWith(joint[0][1])) tell()
+    if (after) await after(c.res.status, c)
   }
+  return Object.assign(middleware, { replace: guard.replace })
 }
 
 export {

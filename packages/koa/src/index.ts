@@ -1,21 +1,33 @@
-import type { Decision } from '@spillway/core'
-import { httpGuard, type RateLimitOptions, type RequestReader } from '@spillway/core/http'
+import {
+  type Header,
+  httpGuard,
+  joined,
+  type PolicyOptions,
+  type RateLimitOptions,
+  type RequestDecision,
+  type RequestReader,
+} from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Context, Middleware } from 'koa'
 
 declare module 'koa' {
   interface DefaultState {
     /** What `rateLimit` decided; undefined where the request was not counted. */
-    rateLimit?: Decision | undefined
+    rateLimit?: RequestDecision | undefined
   }
 }
 
+/** The middleware, and a way to put other policies in force without losing counts. */
+export type RateLimit = Middleware & { replace(policies: readonly PolicyOptions<Context, Context>[]): void }
+
 const reader: RequestReader<Context> = {
   address: (ctx) => ctx.ip,
+  peer: (ctx) => ctx.req.socket.remoteAddress,
   method: (ctx) => ctx.method,
-  path: (ctx) => ctx.path,
+  path: (ctx) => ctx.originalUrl.split('?', 1)[0] as string,
   header: (ctx, name) => ctx.get(name) || undefined,
   query: (ctx, name) => (typeof ctx.query[name] === 'string' ? ctx.query[name] : undefined),
+  identity: (ctx) => ctx.req,
   onGone: (ctx, listener) => {
     ctx.res.on('close', listener)
     return () => ctx.res.off('close', listener)
@@ -28,17 +40,27 @@ const reader: RequestReader<Context> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions<Context>): Middleware {
+export function rateLimit(options: RateLimitOptions<Context, Context>): RateLimit {
   const guard = httpGuard({ store: memoryStore(), ...options }, reader)
-  return async (ctx, next) => {
-    const { decision, headers, refusal } = await guard(ctx)
-    ctx.state.rateLimit = decision
-    for (const [name, value] of headers) ctx.set(name, value)
-    if (refusal === undefined) return next()
+  const middleware: Middleware = async (ctx, next) => {
+    const { decision, headers, refusal, after } = await guard(ctx)
+    if (decision) ctx.state.rateLimit = decision
+    for (const header of headers) ctx.set(header[0], joined(ctx.response.headers[header[0].toLowerCase()], header))
+    if (after) ctx.res.on('close', () => void after(ctx.status, ctx))
+    if (refusal === undefined) return next().catch((error: unknown) => Promise.reject(withHeaders(error, headers)))
+    for (const [name, value] of refusal.headers) ctx.set(name, value)
     ctx.status = refusal.status
     ctx.type = refusal.contentType
     ctx.body = refusal.body
   }
+  return Object.assign(middleware, { replace: guard.replace })
+}
+
+/** Koa answers an error with the headers that the error carries, and no others. */
+function withHeaders(error: unknown, headers: readonly Header[]): unknown {
+  if (error instanceof Error)
+    Object.assign(error, { headers: { ...Object.fromEntries(headers), ...(error as { headers?: object }).headers } })
+  return error
 }
 
 export {

@@ -18,7 +18,16 @@ export function addressKey(address: string, prefix: number): string {
 }
 
 /** The upper `bits` of a 16-bit group. */
-const mask = (bits: number): number => (bits >= 16 ? 0xffff : bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff)
+export const mask = (bits: number): number => (bits >= 16 ? 0xffff : bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff)
+
+/** The eight 16-bit groups of an address of either family, IPv4 as mapped into IPv6; undefined if it is none. */
+export function parseAddress(address: string): readonly number[] | undefined {
+  if (address.includes(':')) return parseIPv6(address)
+  const bytes = parseIPv4(address)
+  if (bytes === undefined) return undefined
+  const [a, b, c, d] = bytes as [number, number, number, number]
+  return [0, 0, 0, 0, 0, 0xffff, (a << 8) | b, (c << 8) | d]
+}
 
 /** The eight 16-bit groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is none. */
 export function parseIPv6(address: string): readonly number[] | undefined {

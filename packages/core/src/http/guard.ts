@@ -2,26 +2,21 @@ import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
 import { checkStore } from '../limiter.ts'
 import { checkOptions } from '../options.ts'
-import { type Ask, ask, book, giveBack, type Policy, policyOf } from '../policy.ts'
-import type { Quota } from '../quota.ts'
-import { later } from '../sleep.ts'
+import { type Ask, ask, type Booking, put } from '../policy.ts'
 import type { Store } from '../store.ts'
-import { type Duration, type Micros, micros } from '../time.ts'
-import { type Header, limitItem, policyItem, seconds } from './headers.ts'
-import { quotaExceeded, type Refusal } from './problem.ts'
-import type { RequestReader } from './reader.ts'
-import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
+import { type Duration, micros } from '../time.ts'
+import { warnOnce } from '../warn.ts'
+import { type DecisionEvent, reporter } from './events.ts'
+import { type Header, headersFor } from './headers.ts'
+import { hold, queues } from './hold.ts'
+import { type DeniedOption, type Refusal, refusalOf } from './problem.ts'
+import type { Claims, RequestReader } from './reader.ts'
+import { POLICY_OPTIONS, type PolicyOptions, type Rule, rulesOf } from './rule.ts'
+import type { Sources } from './selectors.ts'
+import { type RequestDecision, type Settlement, type SettleOptions, settlementOf } from './settlement.ts'
 
-/** A named quota with whom it counts and how much a request takes. */
-export interface PolicyOptions<R> extends CostOptions<R> {
-  /** The name in headers and problem documents; `'default'` unless given. */
-  readonly name?: string
-  readonly quota: Quota
-  /** Whom to count; `'ip'` unless given. */
-  readonly key?: KeyOption<R>
-}
-
-interface CommonOptions<R> {
+/** What concerns all policies of a limiter. */
+interface CommonOptions<R> extends SettleOptions {
   /** Where the counts live; each adapter brings a memory store of its own. */
   readonly store?: Store
   /** How the client is told: header fields of the RateLimit drafts 08 to 11, or none. */
@@ -32,127 +27,141 @@ interface CommonOptions<R> {
   readonly maxWait?: Duration
   /** How many leading bits of an IPv6 address make one client: 32 to 128; 56 unless given. */
   readonly ipv6Prefix?: number
+  /** What the app knows of the user, for `claim:` selectors and matches. */
+  readonly claims?: Claims<R>
+  /** What to answer a refused request instead of the problem document. */
+  readonly onDenied?: DeniedOption<R>
+  /** Is told of every decision. */
+  readonly onDecision?: (event: DecisionEvent<R>) => void
 }
 
 /** What `rateLimit` takes in every framework: one policy written flat, or a list of them. */
-export type RateLimitOptions<R> = CommonOptions<R> &
+export type RateLimitOptions<R, S = unknown> = CommonOptions<R> &
   (
-    | (PolicyOptions<R> & { readonly policies?: never })
-    | ({ readonly policies: readonly PolicyOptions<R>[] } & { readonly [K in keyof PolicyOptions<R>]?: never })
+    | (PolicyOptions<R, S> & { readonly policies?: never })
+    | ({ readonly policies: readonly PolicyOptions<R, S>[] } & { readonly [K in keyof PolicyOptions<R, S>]?: never })
   )
 
 /** What an adapter is to do with a request. */
-export interface Verdict {
-  /** The answer, unless the request was not counted. */
-  readonly decision: Decision | undefined
+export interface Verdict<S = unknown> {
+  /** What handlers are told, unless the request was not counted. */
+  readonly decision: RequestDecision | undefined
   readonly headers: readonly Header[]
   /** What to answer instead of passing the request on; undefined lets it pass. */
   readonly refusal: Refusal | undefined
+  /** To be called when the response has gone out, where anything depends on it. */
+  readonly after: Settlement<S>['after'] | undefined
 }
 
 /** Judges a request: at once when the store is in this process. */
-export type Guard<R> = (request: R) => Verdict | Promise<Verdict>
+export interface Guard<R, S = unknown> {
+  (request: R): Verdict<S> | Promise<Verdict<S>>
+  /** Puts other policies in force from the next request on. What has been counted stays counted, name by name. */
+  replace(policies: readonly PolicyOptions<R, S>[]): void
+}
 
-const PASS: Verdict = Object.freeze({ decision: undefined, headers: Object.freeze([]), refusal: undefined })
-const COMMON_OPTIONS = ['store', 'headers', 'skip', 'maxWait', 'ipv6Prefix']
-const POLICY_OPTIONS = ['name', 'quota', 'key', 'cost', 'defaultCost', 'maxCost']
+const COMMON_OPTIONS = [
+  'store',
+  'headers',
+  'skip',
+  'maxWait',
+  'ipv6Prefix',
+  'claims',
+  'refundIf',
+  'onDenied',
+  'onDecision',
+]
+const PASS = Object.freeze({ decision: undefined, headers: Object.freeze([]), refusal: undefined, after: undefined })
 
 /** Builds the one pipeline from request to verdict that every adapter calls. */
-export function httpGuard<R>(
-  options: RateLimitOptions<R> & { readonly store: Store },
+export function httpGuard<R, S = unknown>(
+  options: RateLimitOptions<R, S> & { readonly store: Store },
   reader: RequestReader<R>,
-): Guard<R> {
-  checkOptions(
-    'rateLimit',
-    options,
-    options.policies ? ['policies', ...COMMON_OPTIONS] : [...POLICY_OPTIONS, ...COMMON_OPTIONS],
-  )
+): Guard<R, S> {
+  checkOptions('rateLimit', options, [...(options.policies ? ['policies'] : POLICY_OPTIONS), ...COMMON_OPTIONS])
   const store = checkStore(options.store)
-  const { skip, headers: draft = 'draft-11', ipv6Prefix = 56 } = options
-  if (draft !== 'draft-11' && draft !== false) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `headers must be 'draft-11' or false; got ${shown(draft)}.`)
-  }
-  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be 32 to 128 bits; got ${shown(ipv6Prefix)}.`)
-  }
+  const { skip, refundIf, onDenied } = options
+  const headers = checkHeaders(options.headers)
   const patience = options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait')
-  for (const each of options.policies ?? []) checkOptions('a policy', each, POLICY_OPTIONS)
-  const rules = (options.policies ?? [options as PolicyOptions<R>]).map((each) => ruleOf(each, reader, ipv6Prefix))
-  checkNames(rules.map((rule) => rule.policy.name))
+  const sources = sourcesOf(options, reader)
+  const report = reporter(options.onDecision)
+  const flat = Object.fromEntries(Object.entries(options).filter(([name]) => POLICY_OPTIONS.includes(name)))
+  let rules = rulesOf(options.policies ?? [flat as unknown as PolicyOptions<R, S>], sources)
+  const seen = new WeakSet<object>()
 
-  const verdict = (decision: Decision): Verdict => ({
-    decision,
-    headers: draft ? headersFor(decision, rules) : retryAfter(decision),
-    refusal: decision.allowed ? undefined : quotaExceeded(decision),
-  })
-  return (request) => {
-    if (skip?.(request)) return PASS
-    const asks = asksOf(rules, request)
+  const verdict = (request: R, booking: Booking): Verdict<S> => {
+    const { decision } = booking
+    report({ decision, request, mode: 'enforce' })
+    const { byHand, after } = settlementOf(store, booking, rules, refundIf)
+    return {
+      decision: { ...decision, settle: byHand },
+      headers: headersFor(booking, headers),
+      refusal: decision.allowed ? undefined : refusalOf(decision, request, onDenied),
+      after: decision.allowed && (refundIf || rules.some(({ settle }) => settle)) ? after : undefined,
+    }
+  }
+  const enforce = (request: R, asks: readonly Ask[]): Verdict<S> | Promise<Verdict<S>> => {
     if (asks.length === 0) return PASS
-    if (patience > 0 || asks.some(queues)) return hold(store, asks, patience, reader, request).then(verdict)
-    const decision = ask(store, 'consume', asks)
-    return decision instanceof Promise ? decision.then(verdict) : verdict(decision)
+    if (patience > 0 || asks.some(queues)) {
+      return hold(store, asks, patience, reader, request).then((held) => (held ? verdict(request, held) : GONE))
+    }
+    const booking = put(store, 'consume', asks)
+    return booking instanceof Promise ? booking.then((taken) => verdict(request, taken)) : verdict(request, booking)
   }
-}
-
-/** A bucket that takes more than it lets go at once makes requests wait their turn. */
-const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 'bucket' && quota.prompt < quota.limit
-
-/** Holds a request back until its turn. One whose client goes away leaves the queue, and its units are given back. */
-async function hold<R>(
-  store: Store,
-  asks: readonly Ask[],
-  patience: Micros,
-  reader: RequestReader<R>,
-  request: R,
-): Promise<Decision> {
-  const booking = await book(store, asks, patience)
-  const { decision } = booking
-  if (!decision.allowed || decision.delayMs === 0) return decision
-  const stayed = await new Promise<boolean>((resolve) => {
-    const stop = later(decision.delayMs, () => {
-      forget()
-      resolve(true)
-    })
-    const forget = reader.onGone(request, () => {
-      stop()
-      resolve(false)
-    })
+  const shadow = (request: R, asks: readonly Ask[]): void => {
+    for (const each of asks) {
+      const decision = ask(store, 'consume', [each])
+      const tell = (decision: Decision): void => report({ decision, request, mode: 'shadow' })
+      if (decision instanceof Promise)
+        decision.then(tell).catch((error: Error) => warnOnce(`a shadow policy: ${error.message}`))
+      else tell(decision)
+    }
+  }
+  const judge = (request: R): Verdict<S> | Promise<Verdict<S>> => {
+    if (skip?.(request)) return PASS
+    if (counted(seen, reader.identity(request))) return PASS
+    const asks = asksOf(rules, request)
+    const go = ([enforced, shadowed]: Asks): Verdict<S> | Promise<Verdict<S>> => {
+      if (shadowed.length > 0) shadow(request, shadowed)
+      return enforce(request, enforced)
+    }
+    return asks instanceof Promise ? asks.then(go) : go(asks)
+  }
+  return Object.assign(judge, {
+    replace: (policies: readonly PolicyOptions<R, S>[]) => {
+      rules = rulesOf(policies, sources)
+    },
   })
-  if (stayed) return decision
-  await giveBack(store, asks, booking)
-  return { ...decision, allowed: false }
 }
 
-interface Rule<R> {
-  readonly policy: Policy
-  readonly keyOf: (request: R) => string | undefined
-  readonly costOf: (request: R) => number
-  /** The policy's member of `RateLimit-Policy`, written once. */
-  readonly item: string
-}
+// Nobody is there to read it: the client has gone away while its request was held back.
+const GONE = Object.freeze({
+  ...PASS,
+  refusal: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
+})
 
-function ruleOf<R>(options: PolicyOptions<R>, reader: RequestReader<R>, ipv6Prefix: number): Rule<R> {
-  const { name = 'default', quota, key = 'ip' } = options
-  const policy = policyOf(name, quota)
-  const keyOf = keyReader(key, reader, ipv6Prefix)
-  return { policy, keyOf, costOf: costReader(options, reader), item: policyItem(name, quota) }
-}
+type Asks = readonly [enforced: readonly Ask[], shadowed: readonly Ask[]]
 
-function checkNames(names: readonly string[]): void {
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (names.length > 0 && twice === undefined) return
-  const problem = names.length === 0 ? 'policies is empty.' : `two policies are named ${shown(twice)}.`
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `rateLimit: ${problem} Give it policies with a name each.`)
-}
-
-function asksOf<R>(rules: readonly Rule<R>[], request: R): readonly Ask[] {
-  const asks: Ask[] = []
-  for (const { policy, keyOf, costOf } of rules) {
+function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R): Asks | Promise<Asks> {
+  const asks: [Ask[], Ask[]] = [[], []]
+  const pending: Promise<unknown>[] = []
+  for (const { shadow, applies, policyFor, keyOf, costOf } of rules) {
+    if (applies && !applies(request)) continue
     const key = keyOf(request)
-    if (key !== undefined) asks.push({ policy, key: textKey(key), cost: costOf(request) })
+    if (key === undefined) continue
+    const found: { -readonly [K in keyof Ask]: Ask[K] } = { policy: policyFor(request), key: textKey(key), cost: 1 }
+    const cost = costOf(request)
+    if (typeof cost === 'number') found.cost = cost
+    else {
+      pending.push(
+        cost.then((said) => {
+          found.cost = said
+        }),
+      )
+    }
+    asks[shadow ? 1 : 0].push(found)
   }
-  return asks
+  return pending.length === 0 ? asks : Promise.all(pending).then(() => asks)
 }
 
 /** A key may be empty here, unlike in a program's own calls: what a request lacks is all such requests' key. */
@@ -161,17 +170,23 @@ function textKey(key: unknown): string {
   throw new QuotaError('ERR_SPILLWAY_KEY', `key must return a string or undefined; got ${shown(key)}. Write String(…).`)
 }
 
-function headersFor<R>(decision: Decision, rules: readonly Rule<R>[]): readonly Header[] {
-  const told = decision.policies ?? [decision]
-  const items = told.map(({ policy }) => rules.find((rule) => rule.policy.name === policy)?.item)
-  return [
-    ['RateLimit-Policy', items.join(', ')],
-    ['RateLimit', told.map(limitItem).join(', ')],
-    ...retryAfter(decision),
-  ]
+function counted(seen: WeakSet<object>, request: object): boolean {
+  if (!seen.has(request)) {
+    seen.add(request)
+    return false
+  }
+  warnOnce('a request came by the same rateLimit(…) twice; it was counted once. Mount it once on each way.')
+  return true
 }
 
-/** `Retry-After` (RFC 9110, section 10.2.3), where waiting helps. */
-function retryAfter({ allowed, retryAfterMs }: Decision): readonly Header[] {
-  return allowed || retryAfterMs === Infinity ? [] : [['Retry-After', String(seconds(retryAfterMs))]]
+function sourcesOf<R, S>({ claims, ipv6Prefix = 56 }: RateLimitOptions<R, S>, reader: RequestReader<R>): Sources<R> {
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be 32 to 128 bits; got ${shown(ipv6Prefix)}.`)
+  }
+  return { reader, claims, ipv6Prefix, address: (request) => reader.address(request) }
+}
+
+function checkHeaders(headers: unknown = 'draft-11'): boolean {
+  if (headers === 'draft-11' || headers === false) return headers !== false
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `headers must be 'draft-11' or false; got ${shown(headers)}.`)
 }

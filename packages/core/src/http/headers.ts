@@ -1,18 +1,47 @@
 import type { Decision } from '../decision.ts'
-import type { Quota } from '../quota.ts'
+import type { Booking, Policy } from '../policy.ts'
 
 /** A header as the adapters set it. */
 export type Header = readonly [name: string, value: string]
 
+/** The headers that tell a client of a booking; `Retry-After` alone where `told` is false. */
+export function headersFor({ asks, decision }: Booking, told: boolean): readonly Header[] {
+  const retry = retryAfter(decision)
+  if (!told) return retry
+  const decisions = decision.policies ?? [decision]
+  return [
+    ['RateLimit-Policy', asks.map(({ policy }) => policyItem(policy)).join(', ')],
+    ['RateLimit', decisions.map(limitItem).join(', ')],
+    ...retry,
+  ]
+}
+
+/** A header's value where another limiter has set it already: the draft's lists are joined, others replaced. */
+export const joined = (before: unknown, [name, value]: Header): string =>
+  typeof before === 'string' && name.startsWith('RateLimit') ? `${before}, ${value}` : value
+
+/** `Retry-After` (RFC 9110, section 10.2.3), where waiting helps. */
+function retryAfter({ allowed, retryAfterMs }: Decision): readonly Header[] {
+  return allowed || retryAfterMs === Infinity ? [] : [['Retry-After', String(seconds(retryAfterMs))]]
+}
+
+const items = new WeakMap<Policy, string>()
+
 /**
  * A policy as `RateLimit-Policy` tells it in drafts 08 to 11 of draft-ietf-httpapi-ratelimit-headers: `"name";q=100;w=60`.
- * The window is rounded up to whole seconds, which is never more than the quota really allows.
+ * The window is rounded up to whole seconds, which is never more than the quota really allows. Written once a policy.
  */
-export const policyItem = (name: string, quota: Quota): string =>
-  `${quoted(name)};q=${integer(quota.limit)};w=${integer(Math.ceil(quota.window / 1e6))}`
+function policyItem(policy: Policy): string {
+  const known = items.get(policy)
+  if (known) return known
+  const { name, quota } = policy
+  const item = `${quoted(name)};q=${integer(quota.limit)};w=${integer(Math.ceil(quota.window / 1e6))}`
+  items.set(policy, item)
+  return item
+}
 
 /** What is left, as `RateLimit` tells it: `"name";r=50;t=30`. `t` is left out where no time will ever bring more. */
-export function limitItem({ policy, remaining, allowed, retryAfterMs, replenishAfterMs }: Decision): string {
+function limitItem({ policy, remaining, allowed, retryAfterMs, replenishAfterMs }: Decision): string {
   const wait = seconds(allowed ? replenishAfterMs : retryAfterMs)
   const item = `${quoted(policy)};r=${integer(remaining)}`
   return wait > 0 && wait < Infinity ? `${item};t=${integer(wait)}` : item

@@ -1,12 +1,10 @@
 export { addressKey } from './address.ts'
-export {
-  type Guard,
-  httpGuard,
-  type PolicyOptions,
-  type RateLimitOptions,
-  type Verdict,
-} from './guard.ts'
-export type { Header } from './headers.ts'
-export type { Refusal } from './problem.ts'
-export type { RequestReader } from './reader.ts'
+export type { DecisionEvent } from './events.ts'
+export { type Guard, httpGuard, type RateLimitOptions, type Verdict } from './guard.ts'
+export { type Header, joined } from './headers.ts'
+export type { Match, MatchOption } from './match.ts'
+export type { DeniedOption, Refusal } from './problem.ts'
+export type { Claims, RequestReader } from './reader.ts'
+export type { PolicyOptions } from './rule.ts'
 export type { CostOption, KeyOption, KeySelector } from './selectors.ts'
+export type { RequestDecision } from './settlement.ts'

@@ -1,15 +1,25 @@
 import type { Decision } from '../decision.ts'
-import { seconds } from './headers.ts'
+import { type Header, seconds } from './headers.ts'
 
 /** The answer to a request that is not let through. */
 export interface Refusal {
-  readonly status: 429 | 503
+  readonly status: number
   readonly contentType: string
+  readonly headers: readonly Header[]
   readonly body: string
 }
 
+/** What to answer a refused request: the parts of the refusal that are to be different. */
+export type DeniedOption<R> = (request: R, decision: Decision) => Partial<Refusal> | undefined
+
+/** The answer to a refused request: the problem document, or what the app makes of it. */
+export function refusalOf<R>(decision: Decision, request: R, onDenied: DeniedOption<R> | undefined): Refusal {
+  const standard = quotaExceeded(decision)
+  return onDenied ? { ...standard, ...onDenied(request, decision) } : standard
+}
+
 /** A 429 with a problem document (RFC 9457) of the type that the RateLimit drafts register. */
-export function quotaExceeded(decision: Decision): Refusal {
+function quotaExceeded(decision: Decision): Refusal {
   const body = {
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
     title: 'Request cannot be satisfied as assigned quota has been exceeded',
@@ -17,7 +27,7 @@ export function quotaExceeded(decision: Decision): Refusal {
     detail: detailOf(decision),
     'violated-policies': decision.violated,
   }
-  return { status: 429, contentType: 'application/problem+json', body: JSON.stringify(body) }
+  return { status: 429, contentType: 'application/problem+json', headers: [], body: JSON.stringify(body) }
 }
 
 function detailOf({ retryAfterMs, cost, policy, limit }: Decision): string {

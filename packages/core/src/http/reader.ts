@@ -1,3 +1,6 @@
+/** Claims about a request's user that the app has verified, such as the payload of a checked token. */
+export type Claims<R> = (request: R) => Readonly<Record<string, unknown>> | undefined | null
+
 /**
  * What an adapter can read from its framework's request `R`: all that the guard needs to know of HTTP.
  * Names of headers are asked for in lower case.
@@ -5,10 +8,16 @@
 export interface RequestReader<R> {
   /** The client's address as the framework tells it, by the framework's own rules about proxies. */
   address(request: R): string | undefined
+  /** The address at the other end of the connection. */
+  peer(request: R): string | undefined
+  /** In capitals. */
   method(request: R): string
+  /** The whole path, without the query, wherever the middleware is mounted. */
   path(request: R): string
   header(request: R, name: string): string | undefined
   query(request: R, name: string): string | undefined
+  /** One object for each request, the same however often the request comes by. */
+  identity(request: R): object
   /** Calls back if the client goes away before it is answered; returns how to stop listening. */
   onGone(request: R, listener: () => void): () => void
 }

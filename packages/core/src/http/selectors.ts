@@ -1,9 +1,17 @@
 import { QuotaError, shown } from '../errors.ts'
 import { addressKey } from './address.ts'
-import type { RequestReader } from './reader.ts'
+import { claimOf } from './match.ts'
+import type { Claims, RequestReader } from './reader.ts'
 
 /** Names a part of the request that tells clients apart. */
-export type KeySelector = 'ip' | 'method' | 'path' | `header:${string}` | `query:${string}` | `cookie:${string}`
+export type KeySelector =
+  | 'ip'
+  | 'method'
+  | 'path'
+  | `header:${string}`
+  | `query:${string}`
+  | `cookie:${string}`
+  | `claim:${string}`
 
 /**
  * Whom a policy counts: one selector, several taken together, or a function. A function that returns undefined leaves
@@ -12,25 +20,31 @@ export type KeySelector = 'ip' | 'method' | 'path' | `header:${string}` | `query
 export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) => string | undefined)
 
 /** How many units a request takes: a number, a header or query parameter that says so, or a function. */
-export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => number)
+export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => number | Promise<number>)
 
 type Read<R, T> = (request: R) => T
 
+/** What selectors read from besides the request. */
+export interface Sources<R> {
+  readonly reader: RequestReader<R>
+  /** The client's address, as trusted as the options make it. */
+  readonly address: Read<R, string | undefined>
+  readonly claims: Claims<R> | undefined
+  /** How many leading bits of an IPv6 address make one client. */
+  readonly ipv6Prefix: number
+}
+
 /** Compiles a key option, once, into the function that reads a request's key. */
-export function keyReader<R>(
-  option: KeyOption<R>,
-  reader: RequestReader<R>,
-  ipv6Prefix: number,
-): Read<R, string | undefined> {
+export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R, string | undefined> {
   if (typeof option === 'function') return option
-  if (typeof option === 'string') return selectorReader(option, reader, ipv6Prefix)
+  if (typeof option === 'string') return selectorReader(option, sources)
   if (!Array.isArray(option) || option.length === 0) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `key must be a selector, a list of them or a function; got ${shown(option)}.`,
     )
   }
-  const parts = option.map((selector: KeySelector) => selectorReader(selector, reader, ipv6Prefix))
+  const parts = option.map((selector: KeySelector) => selectorReader(selector, sources))
   // Each part carries its length, so that no two lists of parts come out as one key.
   return (request) =>
     parts
@@ -39,11 +53,12 @@ export function keyReader<R>(
       .join('')
 }
 
-function selectorReader<R>(selector: KeySelector, reader: RequestReader<R>, ipv6Prefix: number): Read<R, string> {
+function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, string> {
+  const { reader, address, claims, ipv6Prefix } = sources
   const [kind, name] = splitSelector(selector)
   switch (kind) {
     case 'ip':
-      return (request) => addressKey(reader.address(request) ?? '', ipv6Prefix)
+      return (request) => addressKey(address(request) ?? '', ipv6Prefix)
     case 'method':
       return (request) => reader.method(request)
     case 'path':
@@ -54,10 +69,16 @@ function selectorReader<R>(selector: KeySelector, reader: RequestReader<R>, ipv6
       return (request) => reader.query(request, name) ?? ''
     case 'cookie':
       return (request) => cookie(reader.header(request, 'cookie'), name) ?? ''
+    case 'claim':
+      if (claims) return (request) => String(claimOf(claims, request, name) ?? '')
+      throw new QuotaError(
+        'ERR_SPILLWAY_OPTION',
+        `key ${shown(selector)} needs claims that the app has verified: claims: (request) => request.user.`,
+      )
     default:
       throw new QuotaError(
         'ERR_SPILLWAY_OPTION',
-        `key knows the selectors 'ip', 'method', 'path', 'header:NAME', 'query:NAME' and 'cookie:NAME'; got ${shown(selector)}.`,
+        `key knows the selectors 'ip', 'method', 'path', 'header:NAME', 'query:NAME', 'cookie:NAME' and 'claim:NAME'; got ${shown(selector)}.`,
       )
   }
 }
@@ -71,12 +92,17 @@ export interface CostOptions<R> {
 }
 
 /** Compiles a cost option into the function that reads a request's cost: always a whole number, 1 to `maxCost`. */
-export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>): Read<R, number> {
+export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>): Read<R, number | Promise<number>> {
   const { cost = 1, maxCost = Number.MAX_SAFE_INTEGER } = options
   const fallback = wholeCost('defaultCost', options.defaultCost ?? 1)
   wholeCost('maxCost', maxCost)
   const bounded = (value: number): number => Math.min(isCost(value) ? value : fallback, maxCost)
-  if (typeof cost === 'function') return (request) => bounded(cost(request))
+  if (typeof cost === 'function') {
+    return (request) => {
+      const said = cost(request)
+      return said instanceof Promise ? said.then(bounded) : bounded(said)
+    }
+  }
   if (typeof cost === 'number') {
     const fixed = Math.min(wholeCost('cost', cost), maxCost)
     return () => fixed

@@ -1,0 +1,41 @@
+import type { Decision } from '../decision.ts'
+import { shown } from '../errors.ts'
+import { warnOnce } from '../warn.ts'
+
+/** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
+export interface DecisionEvent<R> {
+  readonly decision: Decision
+  readonly request: R
+  /** Under `'shadow'` the decision was not acted on. */
+  readonly mode: 'enforce' | 'shadow'
+}
+
+interface Channel {
+  readonly hasSubscribers: boolean
+  publish(message: unknown): void
+}
+
+// Asked for this way, the module is found where there is one, and the edge does without.
+declare const process:
+  | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
+  | undefined
+
+const channel: Channel | undefined =
+  typeof process === 'undefined'
+    ? undefined
+    : process.getBuiltinModule?.('node:diagnostics_channel')?.channel('spillway:decision')
+
+/** Reports decisions to whoever listens; a listener that throws does not harm the request. */
+export function reporter<R>(
+  listener: ((event: DecisionEvent<R>) => void) | undefined,
+): (event: DecisionEvent<R>) => void {
+  return (event) => {
+    if (channel?.hasSubscribers) channel.publish(event)
+    if (listener === undefined) return
+    try {
+      listener(event)
+    } catch (error) {
+      warnOnce(`onDecision threw: ${error instanceof Error ? error.message : shown(error)}`)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { type Ask, type Booking, put, settleAt } from '../policy.ts'
+import { later } from '../sleep.ts'
+import type { Store } from '../store.ts'
+import type { Micros } from '../time.ts'
+import type { RequestReader } from './reader.ts'
+
+/** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */
+export const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 'bucket' && quota.prompt < quota.limit
+
+/**
+ * Holds a request back until its turn, or refuses it where that is farther off than `patience`. Where the client goes
+ * away first, the request leaves the queue and its units go back: undefined.
+ */
+export async function hold<R>(
+  store: Store,
+  asks: readonly Ask[],
+  patience: Micros,
+  reader: RequestReader<R>,
+  request: R,
+): Promise<Booking | undefined> {
+  const booking = await put(store, 'consume', asks, { patience })
+  const { allowed, delayMs } = booking.decision
+  if (!allowed || delayMs === 0 || (await stays(reader, request, delayMs))) return booking
+  await settleAt(store, booking, () => 0)
+  return undefined
+}
+
+/** Reports, when the time is over or the client is gone, whether the client has stayed. */
+function stays<R>(reader: RequestReader<R>, request: R, millis: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stop = later(millis, () => {
+      forget()
+      resolve(true)
+    })
+    const forget = reader.onGone(request, () => {
+      stop()
+      forget()
+      resolve(false)
+    })
+  })
+}

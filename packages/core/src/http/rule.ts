@@ -1,0 +1,90 @@
+import { QuotaError, shown } from '../errors.ts'
+import { checkOptions } from '../options.ts'
+import { type Policy, policyOf } from '../policy.ts'
+import type { Quota } from '../quota.ts'
+import { type MatchOption, matcher } from './match.ts'
+import { type CostOptions, costReader, type KeyOption, keyReader, type Sources } from './selectors.ts'
+
+/** A named quota with whom it counts, which requests, and how much each takes. */
+export interface PolicyOptions<R, S = unknown> extends CostOptions<R> {
+  /** The name in headers and problem documents; `'default'` unless given. */
+  readonly name?: string
+  /** The quota, or a function that picks one for the request: a tier. */
+  readonly quota: Quota | ((request: R) => Quota)
+  /** Whom to count; `'ip'` unless given. */
+  readonly key?: KeyOption<R>
+  /** Which requests to count; all unless given. */
+  readonly match?: MatchOption<R>
+  /** `'shadow'` counts and reports, under a state of its own, but never refuses; `'enforce'` unless given. */
+  readonly mode?: 'enforce' | 'shadow'
+  /** What the request really cost, told by its response: the units taken are corrected to it. */
+  readonly settle?: (response: S) => number | Promise<number>
+}
+
+export const POLICY_OPTIONS: readonly string[] = [
+  'name',
+  'quota',
+  'key',
+  'match',
+  'mode',
+  'cost',
+  'defaultCost',
+  'maxCost',
+  'settle',
+]
+
+/** A policy's options, compiled. */
+export interface Rule<R, S> {
+  readonly name: string
+  readonly shadow: boolean
+  readonly policyFor: (request: R) => Policy
+  readonly applies: ((request: R) => boolean) | undefined
+  readonly keyOf: (request: R) => string | undefined
+  readonly costOf: (request: R) => number | Promise<number>
+  readonly settle: ((response: S) => number | Promise<number>) | undefined
+}
+
+/** Compiles policies, and checks that each has a name of its own. */
+export function rulesOf<R, S>(policies: readonly PolicyOptions<R, S>[], sources: Sources<R>): readonly Rule<R, S>[] {
+  const rules = policies.map((each) => ruleOf(each, sources))
+  const names = rules.map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (names.length > 0 && twice === undefined) return rules
+  const problem = names.length === 0 ? 'policies is empty.' : `two policies are named ${shown(twice)}.`
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `rateLimit: ${problem} Give it policies with a name each.`)
+}
+
+function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>): Rule<R, S> {
+  checkOptions('a policy', options, POLICY_OPTIONS)
+  const { name = 'default', quota, key = 'ip', mode = 'enforce', settle } = options
+  if (mode !== 'enforce' && mode !== 'shadow') {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${shown(mode)}.`)
+  }
+  const shadow = mode === 'shadow'
+  return {
+    name,
+    shadow,
+    // A shadow must not eat from the plate of the policy that it is to replace.
+    policyFor: picker(shadow ? `${name} (shadow)` : name, quota),
+    applies: matcher(options.match, sources.reader, sources.claims),
+    keyOf: keyReader(key, sources),
+    costOf: costReader(options, sources.reader),
+    settle,
+  }
+}
+
+function picker<R>(name: string, quota: PolicyOptions<R>['quota']): (request: R) => Policy {
+  if (typeof quota !== 'function') {
+    const policy = policyOf(name, quota)
+    return () => policy
+  }
+  const tiers = new WeakMap<Quota, Policy>()
+  return (request) => {
+    const tier = quota(request)
+    const known = tiers.get(tier)
+    if (known) return known
+    const policy = policyOf(name, tier)
+    tiers.set(tier, policy)
+    return policy
+  }
+}
