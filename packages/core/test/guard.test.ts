@@ -1,0 +1,357 @@
+import { channel } from 'node:diagnostics_channel'
+import { type FakeClock, fakeClock, modelStore } from '@spillway/conformance'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import {
+  type DecisionEvent,
+  httpGuard,
+  type RateLimitOptions,
+  type RequestReader,
+  type Verdict,
+} from '../src/http/index.ts'
+import { leakyBucket, perMinute, perSecond, QuotaError, type Store, tokenBucket } from '../src/index.ts'
+
+interface FakeRequest {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Record<string, string>
+  readonly user?: Record<string, unknown>
+  readonly gone?: Set<() => void>
+}
+
+const reader: RequestReader<FakeRequest> = {
+  address: () => '203.0.113.7',
+  peer: () => '203.0.113.7',
+  method: ({ method = 'GET' }) => method,
+  path: ({ path = '/' }) => path,
+  header: ({ headers }, name) => headers?.[name],
+  query: () => undefined,
+  identity: (request) => request,
+  onGone: ({ gone }, listener) => {
+    gone?.add(listener)
+    return () => gone?.delete(listener)
+  },
+}
+
+/** What a handler of these tests answers with: what the request really cost. */
+interface FakeResponse {
+  readonly tokens: number
+}
+
+function setUp(options: Partial<RateLimitOptions<FakeRequest, FakeResponse>>, clock: FakeClock = fakeClock()) {
+  const store = modelStore(clock)
+  const guard = httpGuard(
+    { store, ...options } as RateLimitOptions<FakeRequest, FakeResponse> & { store: Store },
+    reader,
+  )
+  const judge = (request: FakeRequest = {}): Verdict<FakeResponse> => {
+    const verdict = guard({ ...request })
+    if (verdict instanceof Promise) throw new Error('a store in this process answers at once')
+    return verdict
+  }
+  return { clock, guard, judge, store, status: (request?: FakeRequest) => judge(request).refusal?.status ?? 200 }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a match', () => {
+  test.each<[string, RateLimitOptions<FakeRequest>['match'], FakeRequest[], FakeRequest[]]>([
+    ['a method', { method: 'post' }, [{ method: 'POST' }], [{ method: 'GET' }]],
+    ['one of several methods', { method: ['PUT', 'DELETE'] }, [{ method: 'PUT' }, { method: 'DELETE' }], [{}]],
+    ['a path', { path: '/login' }, [{ path: '/login' }], [{ path: '/' }, { path: '/login/x' }, { path: '/loginx' }]],
+    // Another spelling of an address must be no way around its policy.
+    ['its other spellings', { path: '/login' }, [{ path: '/LOGIN' }, { path: '//login/' }, { path: '/%6cogin' }], []],
+    ['a path that is not decodable', { path: '/%zz' }, [{ path: '/%zz' }], [{ path: '/' }]],
+    [
+      'everything below',
+      { path: '/api/*' },
+      [{ path: '/api' }, { path: '/api/a/b' }],
+      [{ path: '/apix' }, { path: '/' }],
+    ],
+    ['everything', { path: '/*' }, [{ path: '/' }, { path: '/a' }], []],
+    ['any one segment', { path: '/users/:id/posts' }, [{ path: '/users/7/posts' }], [{ path: '/users/posts' }]],
+    ['one of several paths', { path: ['/a', '/b'] }, [{ path: '/a' }, { path: '/b' }], [{ path: '/c' }]],
+    [
+      'a header',
+      { header: { 'X-Beta': 'yes' } },
+      [{ headers: { 'x-beta': 'yes' } }],
+      [{}, { headers: { 'x-beta': 'no' } }],
+    ],
+    ['any value of a header', { header: { via: true } }, [{ headers: { via: 'x' } }], [{ headers: { via: '' } }, {}]],
+    ['a claim', { claim: { plan: 'pro' } }, [{ user: { plan: 'pro' } }], [{ user: { plan: 'free' } }, {}]],
+    ['no inherited claim', { claim: { constructor: true } }, [], [{ user: {} }]],
+    [
+      'all of it together',
+      { method: 'GET', path: '/a' },
+      [{ path: '/a' }],
+      [{ path: '/a', method: 'POST' }, { path: '/b' }],
+    ],
+    ['what a function says', ({ path }) => path === '/x', [{ path: '/x' }], [{ path: '/y' }]],
+  ])('holds for %s and nothing else', (_, match, inside, outside) => {
+    const { judge } = setUp({ quota: perMinute(100), match: match as never, claims: ({ user }) => user })
+    for (const request of inside) expect(judge(request).decision, JSON.stringify(request)).toBeDefined()
+    for (const request of outside) expect(judge(request).decision, JSON.stringify(request)).toBeUndefined()
+  })
+
+  test.each([
+    [{ methods: 'GET' }, 'Did you mean "method"?'],
+    [{ path: 5 }, 'match.path must be text or a list of it; got 5.'],
+    [{ method: [] }, 'match.method must be text'],
+  ])('written as %j is refused', (match, message) => {
+    expect(() => setUp({ quota: perMinute(1), match: match as never })).toThrow(message)
+  })
+})
+
+describe('tiers', () => {
+  test('by function: a user who changes plan keeps the used share', () => {
+    const tiers = { free: perMinute(10), pro: perMinute(100) }
+    const { judge } = setUp({ quota: ({ user }) => (user?.['plan'] === 'pro' ? tiers.pro : tiers.free) })
+    for (let i = 0; i < 5; i++) judge()
+    expect(judge({ user: { plan: 'pro' } }).headers[1]).toEqual(['RateLimit', '"default";r=49;t=1'])
+    expect(judge({ user: { plan: 'pro' } }).headers[0]).toEqual(['RateLimit-Policy', '"default";q=100;w=60'])
+  })
+
+  test('by rule: each plan has a policy of its own', () => {
+    const { judge } = setUp({
+      claims: ({ user }) => user,
+      policies: [
+        { name: 'enterprise', quota: perSecond(1000), key: 'claim:org', match: { claim: { plan: 'enterprise' } } },
+        { name: 'free', quota: perSecond(10), key: 'claim:org', match: { claim: { plan: 'free' } } },
+      ],
+    })
+    expect(judge({ user: { plan: 'enterprise', org: 1 } }).decision).toMatchObject({
+      policy: 'enterprise',
+      limit: 1000,
+    })
+    expect(judge({ user: { plan: 'free', org: 2 } }).decision).toMatchObject({ policy: 'free', limit: 10 })
+    expect(judge().decision).toBeUndefined()
+  })
+
+  test('need claims that somebody has verified', () => {
+    expect(() => setUp({ quota: perMinute(1), key: 'claim:sub' })).toThrow('needs claims that the app has verified')
+  })
+})
+
+describe('a shadow policy', () => {
+  test('counts and reports, never refuses, and leaves the enforced ones alone', () => {
+    const events: DecisionEvent<FakeRequest>[] = []
+    const { judge } = setUp({
+      policies: [
+        { name: 'live', quota: perMinute(3) },
+        { name: 'planned', quota: perMinute(1), mode: 'shadow' },
+      ],
+      onDecision: (event) => events.push(event),
+    })
+    const verdicts = [judge(), judge()]
+    expect(verdicts.map(({ refusal }) => refusal)).toEqual([undefined, undefined])
+    expect(verdicts[1]?.headers[0]).toEqual(['RateLimit-Policy', '"live";q=3;w=60'])
+    expect(events.map(({ mode, decision }) => [mode, decision.policy, decision.allowed, decision.remaining])).toEqual([
+      ['shadow', 'planned (shadow)', true, 0],
+      ['enforce', 'live', true, 2],
+      ['shadow', 'planned (shadow)', false, 0],
+      ['enforce', 'live', true, 1],
+    ])
+  })
+
+  test('has a state of its own: enforcing it later starts afresh', () => {
+    const { guard, judge } = setUp({ quota: perMinute(1), mode: 'shadow' })
+    judge()
+    guard.replace([{ quota: perMinute(1) }])
+    expect([judge().refusal?.status, judge().refusal?.status]).toEqual([undefined, 429])
+  })
+
+  test('that fails harms nobody', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+    const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store })
+    expect(judge().refusal).toBeUndefined()
+    await vi.waitFor(() =>
+      expect(warn).toHaveBeenCalledWith(expect.stringContaining('a shadow policy: The store failed: down.')),
+    )
+  })
+})
+
+describe('what a request took is corrected', () => {
+  const left = ({ judge }: ReturnType<typeof setUp>) => (judge().decision?.remaining ?? Number.NaN) + 1
+
+  test('by hand, once', async () => {
+    const limit = setUp({ quota: perMinute(10), cost: ({ headers }) => Number(headers?.['cost'] ?? 1) })
+    const { decision } = limit.judge({ headers: { cost: '6' } })
+    await decision?.settle(2)
+    await decision?.settle(0)
+    expect(left(limit)).toBe(8)
+  })
+
+  test('upwards, into debt', async () => {
+    const limit = setUp({ quota: perMinute(10) })
+    await limit.judge().decision?.settle(15)
+    expect(limit.judge().decision).toMatchObject({ allowed: false, retryAfterMs: 36_000 })
+  })
+
+  test('of the policy that is named, where there are several', async () => {
+    const { judge } = setUp({
+      policies: [
+        { name: 'requests', quota: perMinute(10) },
+        { name: 'tokens', quota: perMinute(1000), cost: 500 },
+      ],
+    })
+    const { decision } = judge()
+    await expect(decision?.settle(20)).rejects.toThrow('must name one of "requests", "tokens"; got undefined')
+    await decision?.settle(20, 'tokens')
+    expect(judge().decision?.policies?.map(({ remaining }) => remaining)).toEqual([8, 480])
+  })
+
+  test('by what the response says', async () => {
+    const limit = setUp({ quota: perMinute(1000), cost: 600, settle: ({ tokens }) => tokens })
+    await limit.judge().after?.(200, { tokens: 250 })
+    expect(limit.judge().decision?.remaining).toBe(150)
+  })
+
+  // Row 40 of the peers' bugs, which they get right: count first, give back later, so that a crowd cannot slip in.
+  test('by its status: 30 wrong logins at once are 5 attempts, and a right one costs nothing', async () => {
+    const { judge } = setUp({ quota: perMinute(5), refundIf: (status) => status < 400 })
+    const crowd = Array.from({ length: 30 }, () => judge())
+    expect(crowd.filter(({ refusal }) => refusal === undefined)).toHaveLength(5)
+    await crowd[0]?.after?.(200, { tokens: 0 })
+    expect([judge().refusal?.status, judge().refusal?.status]).toEqual([undefined, 429])
+  })
+
+  test('not at all where nothing depends on the response', () => {
+    expect(setUp({ quota: perMinute(1) }).judge().after).toBeUndefined()
+  })
+
+  test('never twice: what has come back by itself is not given back', async () => {
+    const { clock, judge } = setUp({ quota: perMinute(10), cost: 10 })
+    const { decision } = judge()
+    clock.advance(60_000)
+    judge()
+    await decision?.settle(0)
+    expect(judge().refusal?.status).toBe(429)
+  })
+
+  test('a cost that makes no sense changes nothing, and is reported', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const { judge } = setUp({ quota: perMinute(10), settle: () => Number.NaN })
+    const verdict = judge()
+    await expect(verdict.decision?.settle(-1)).rejects.toThrow(QuotaError)
+    await verdict.after?.(200, { tokens: 1 })
+    expect(judge().decision?.remaining).toBe(8)
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('got NaN'))
+  })
+})
+
+describe('a request that is held back', () => {
+  test('goes ahead at its turn, one after another', async () => {
+    vi.useFakeTimers()
+    const { guard } = setUp({ quota: leakyBucket({ limit: 10, per: '1s', queue: 2 }) })
+    const order: string[] = []
+    const send = async (name: string) => order.push(`${name}: ${(await guard({ path: name })).refusal?.status ?? 200}`)
+    for (const name of ['a', 'b', 'c', 'd']) void send(name)
+    await vi.advanceTimersByTimeAsync(99)
+    expect(order).toEqual(['a: 200', 'd: 429'])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(order.slice(2)).toEqual(['b: 200'])
+    await vi.advanceTimersByTimeAsync(100)
+    expect(order.slice(3)).toEqual(['c: 200'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('waits no longer than maxWait: what does not fit by then is refused at once', async () => {
+    vi.useFakeTimers()
+    const { guard } = setUp({ quota: perSecond(1), maxWait: '1s' })
+    const verdicts = Promise.all([guard({}), guard({}), guard({})])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect((await verdicts).map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
+  })
+
+  test('leaves the queue when its client goes away, and gives its place to the next', async () => {
+    vi.useFakeTimers()
+    const { guard } = setUp({ quota: leakyBucket({ limit: 10, per: '1s', queue: 1 }) })
+    const gone = new Set<() => void>()
+    await guard({})
+    const held = guard({ gone })
+    expect((await guard({})).refusal?.status).toBe(429)
+    for (const listener of gone) listener()
+    expect((await held).refusal).toMatchObject({ status: 499, body: '' })
+    expect([gone.size, vi.getTimerCount()]).toEqual([0, 0])
+    const next = guard({})
+    await vi.advanceTimersByTimeAsync(100)
+    expect((await next).refusal).toBeUndefined()
+  })
+})
+
+describe('the guard', () => {
+  test('counts a request once, however often it comes by, and says so', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const { guard } = setUp({ quota: perMinute(10) })
+    const request = {}
+    expect((guard(request) as Verdict).decision?.remaining).toBe(9)
+    expect((guard(request) as Verdict).decision).toBeUndefined()
+    expect((guard({}) as Verdict).decision?.remaining).toBe(8)
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('twice; it was counted once')]])
+  })
+
+  test('takes a cost that is known later only', async () => {
+    const { guard } = setUp({ quota: perMinute(10), cost: async () => 4, maxCost: 3 })
+    expect((await guard({})).decision?.remaining).toBe(7)
+  })
+
+  test('answers a refusal as the app would have it', () => {
+    const { judge } = setUp({
+      quota: perMinute(1),
+      onDenied: (_, { policy }) => ({
+        status: 503,
+        body: `${policy}: busy`,
+        headers: [['X-Reason', 'token_bucket_exceeded']],
+      }),
+    })
+    judge()
+    expect(judge().refusal).toEqual({
+      status: 503,
+      contentType: 'application/problem+json',
+      headers: [['X-Reason', 'token_bucket_exceeded']],
+      body: 'default: busy',
+    })
+  })
+
+  test('puts other policies in force without losing counts', () => {
+    const { guard, judge } = setUp({ quota: perMinute(100) })
+    for (let i = 0; i < 60; i++) judge()
+    guard.replace([{ quota: perMinute(200) }, { name: 'more', quota: perSecond(5) }])
+    expect(judge().decision?.policies?.map(({ policy, remaining }) => [policy, remaining])).toEqual([
+      ['default', 79],
+      ['more', 4],
+    ])
+    expect(() => guard.replace([])).toThrow('policies is empty')
+    expect(judge().decision?.policies).toHaveLength(2)
+  })
+
+  test('tells a diagnostics channel, and survives a listener that throws', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const heard: unknown[] = []
+    const listen = (message: unknown) => heard.push(message)
+    const decisions = channel('spillway:decision')
+    decisions.subscribe(listen)
+    const { judge } = setUp({
+      quota: tokenBucket({ limit: 1, per: '1s' }),
+      onDecision: () => {
+        throw new Error('no ear')
+      },
+    })
+    expect(judge().refusal).toBeUndefined()
+    decisions.unsubscribe(listen)
+    judge()
+    expect(heard).toMatchObject([{ mode: 'enforce', decision: { policy: 'default', allowed: true } }])
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('onDecision threw: no ear'))
+  })
+
+  test.each([
+    ['an unknown mode', { quota: perMinute(1), mode: 'dry' }, "mode must be 'enforce' or 'shadow'; got \"dry\"."],
+    ['an option of a policy misspelt', { policies: [{ name: 'a', quata: perMinute(1) }] }, 'Did you mean "quota"?'],
+    ['a policy that is none', { policies: [null] }, 'a policy takes an object of options; got null.'],
+    ['a wait that is none', { quota: perMinute(1), maxWait: 'soon' }, 'maxWait must be a positive duration'],
+  ])('refuses %s', (_, options, message) => {
+    expect(() => setUp(options as never)).toThrow(message)
+  })
+})
