@@ -8,6 +8,7 @@ export {
 } from './adapter.ts'
 export { type Algorithm, type Call, histories, momentsOf, quotas, quotasOf } from './arbitraries.ts'
 export { type FakeClock, fakeClock, START } from './clock.ts'
+export { type Fault, type FaultyStore, faultyStore } from './faulty.ts'
 export { modelStore } from './model.ts'
 export { type StoreSuiteOptions, type TestFunction, testStore } from './store.ts'
 export { type Row, type Vector, vectors } from './vectors.ts'

@@ -1,3 +1,5 @@
+import type { StoreFailure } from './errors.ts'
+
 /** The answer to one request: a value, also when it is no. Spans of time are in milliseconds, to the microsecond. */
 export interface Decision {
   readonly allowed: boolean
@@ -19,6 +21,8 @@ export interface Decision {
   readonly delayMs: number
   /** The policies that refuse. */
   readonly violated: readonly string[]
+  /** The store did not answer: what was done instead. `remaining` and the waits are then no account of anything. */
+  readonly degraded?: { readonly reason: StoreFailure; readonly action: 'allow' | 'deny' | 'fallback' }
   /** Each policy's own answer, where there are several. */
   readonly policies?: readonly Decision[]
 }

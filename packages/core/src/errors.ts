@@ -1,5 +1,3 @@
-import type { Decision } from './decision.ts'
-
 /**
  * The stable names of everything that can go wrong; each is a section of `docs/errors.md`.
  */
@@ -13,7 +11,8 @@ export type ErrorCode =
   | 'ERR_SPILLWAY_RATE_LIMITED'
 
 /** A message and where to read more: what was wrong and what to write instead come first, the anchor last. */
-const withAnchor = (message: string, code: ErrorCode): string => `${message} [docs/errors.md#${code.toLowerCase()}]`
+export const withAnchor = (message: string, code: ErrorCode): string =>
+  `${message} [docs/errors.md#${code.toLowerCase()}]`
 
 /** A limiter, quota or call written wrongly: a mistake in the program, never a property of a request. */
 export class QuotaError extends RangeError {
@@ -26,31 +25,25 @@ export class QuotaError extends RangeError {
   }
 }
 
+/** Why there was no answer: the store said so, it took too long, or it had failed so often that it was not asked. */
+export type StoreFailure = 'error' | 'timeout' | 'open'
+
 /** The store itself failed: unreachable, too slow, out of memory. `cause` holds what it said. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: ErrorCode = 'ERR_SPILLWAY_STORE'
+  readonly reason: StoreFailure
+  /** After a timeout: what the store answers in the end, undefined where it fails. It never rejects. */
+  readonly late: Promise<unknown> | undefined
 
-  constructor(message: string, cause: unknown) {
+  constructor(
+    message: string,
+    cause?: unknown,
+    { reason = 'error', late }: Pick<Partial<StoreError>, 'reason' | 'late'> = {},
+  ) {
     super(withAnchor(message, 'ERR_SPILLWAY_STORE'), { cause })
-  }
-}
-
-/** `wait` was refused: the wait would be longer than the caller has patience for, or no wait is long enough. */
-export class RateLimitedError extends Error {
-  override readonly name = 'RateLimitedError'
-  readonly code: ErrorCode = 'ERR_SPILLWAY_RATE_LIMITED'
-  /** The refusal: `retryAfterMs` tells how long the wait would have been. */
-  readonly decision: Decision
-
-  constructor(decision: Decision) {
-    const { policy, retryAfterMs, cost } = decision
-    const why =
-      retryAfterMs === Infinity
-        ? `${cost} units are more than policy "${policy}" ever allows at once`
-        : `policy "${policy}" allows ${cost} units in ${retryAfterMs} ms, longer than maxWait`
-    super(withAnchor(`Not waiting: ${why}.`, 'ERR_SPILLWAY_RATE_LIMITED'))
-    this.decision = decision
+    this.reason = reason
+    this.late = late
   }
 }
 

@@ -1,6 +1,6 @@
 export { decide } from './decide.ts'
 export type { Decision } from './decision.ts'
-export { type ErrorCode, QuotaError, RateLimitedError, StoreError, shown } from './errors.ts'
+export { type ErrorCode, QuotaError, StoreError, type StoreFailure, shown } from './errors.ts'
 export type {
   BucketOutcome,
   BucketState,
@@ -50,6 +50,7 @@ export {
   tokenBucket,
   type WindowOptions,
 } from './quota.ts'
+export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
 export type { Signal } from './sleep.ts'
 export { isSync, type StateKey, type Store, type SyncStore, type Take } from './store.ts'

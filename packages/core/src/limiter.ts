@@ -1,10 +1,12 @@
+import { breakerOf } from './breaker.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
 import { checkOptions } from './options.ts'
-import { type Ask, ask, type Policy, policyOf } from './policy.ts'
+import { type Ask, ask, type Policy, policyOf, type Source } from './policy.ts'
 import type { Quota } from './quota.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { isSync, type Store, type SyncStore } from './store.ts'
+import { DEADLINE, type Duration, micros } from './time.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 import { warnOnce } from './warn.ts'
@@ -36,6 +38,8 @@ interface CommonOptions {
   readonly store: Store
   /** Tells limiters on one store apart, and is the policy's name in headers. `'default'` unless given. */
   readonly name?: string
+  /** How long to wait for the store's answer, where it is not in this process; 50 ms unless given. */
+  readonly deadline?: Duration
 }
 
 /** One quota, or several under names of their own. */
@@ -49,16 +53,17 @@ export type RateLimiterOptions = CommonOptions &
 export function rateLimiter(options: RateLimiterOptions & { readonly store: SyncStore }): SyncRateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
-  checkOptions('rateLimiter', options, ['quota', 'quotas', 'store', 'name'])
+  checkOptions('rateLimiter', options, ['quota', 'quotas', 'store', 'name', 'deadline'])
   const policies = policiesOf(options)
   const store = checkStore(options.store)
+  const source = { store, deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
   if (options.name === undefined) warnOfSharedName(store)
   const asksOf = (verb: Verb, key: string, cost: number): readonly Ask[] => {
     checkKey(key)
     return policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
   }
   const run = (verb: Verb, key: string, cost: number): Decision | Promise<Decision> =>
-    ask(store, verb, asksOf(verb, key, cost))
+    ask(source, verb, asksOf(verb, key, cost))
 
   const limiter: RateLimiter = {
     consume: async (key, cost = 1) => run('consume', key, cost),
@@ -67,28 +72,31 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     charge: async (key, cost = 1) => run('charge', key, cost),
     reserve: async (key, options = {}) => {
       checkOptions('reserve', options, ['cost', 'maxWait'])
-      return reserve(store, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait))
+      return reserve(source, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait))
     },
     wait: async (key, options = {}) => {
       checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
-      return wait(store, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait), options.signal)
+      return wait(source, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait), options.signal)
     },
     reset: async (key) => {
       checkKey(key)
-      await store.delete(policies.map((policy) => ({ policy: policy.name, key })))
+      const names = policies.map((policy) => ({ policy: policy.name, key }))
+      await (isSync(store)
+        ? store.deleteSync(names)
+        : breakerOf(store).call(() => store.delete(names), source.deadline))
     },
   }
   const built = isSync(store)
     ? { ...limiter, consumeSync: (key: string, cost = 1) => run('consume', key, cost) as Decision }
     : limiter
-  internals.set(built, { store, asksOf })
+  internals.set(built, { source, asksOf })
   return built
 }
 
 /** What `consumeAll` needs to know of a limiter. */
 const internals = new WeakMap<
   RateLimiter,
-  { store: Store; asksOf: (verb: Verb, key: string, cost: number) => readonly Ask[] }
+  { source: Source; asksOf: (verb: Verb, key: string, cost: number) => readonly Ask[] }
 >()
 
 /** Takes from several limiters, or several keys, at once: all or none, in one call to the store they share. */
@@ -97,20 +105,20 @@ export async function consumeAll(
 ): Promise<Decision> {
   const parts = takes.map(([limiter, key, cost = 1]) => {
     const known = internals.get(limiter)
-    if (known) return { store: known.store, asks: known.asksOf('consume', key, cost) }
+    if (known) return { source: known.source, asks: known.asksOf('consume', key, cost) }
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `consumeAll takes [limiter, key, cost] triples; got ${shown(limiter)} for a limiter.`,
     )
   })
   const [first, ...others] = parts
-  if (first === undefined || others.some(({ store }) => store !== first.store)) {
+  if (first === undefined || others.some(({ source }) => source.store !== first.source.store)) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       'consumeAll takes one limiter or more, all on one store: only a store can take all or none. Where stores differ, reserve from each and cancel.',
     )
   }
-  return ask(first.store, 'consume', checkApart(parts.flatMap(({ asks }) => asks)))
+  return ask(first.source, 'consume', checkApart(parts.flatMap(({ asks }) => asks)))
 }
 
 function checkApart(asks: readonly Ask[]): readonly Ask[] {

@@ -1,9 +1,11 @@
+import { breakerOf } from './breaker.ts'
 import { decide, merge } from './decide.ts'
 import type { Decision } from './decision.ts'
-import { QuotaError, StoreError, shown } from './errors.ts'
+import { QuotaError, shown } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { Quota } from './quota.ts'
 import { isSync, type Store, type Take } from './store.ts'
+import type { Micros } from './time.ts'
 import { stepFor, type Terms, type Verb } from './verbs.ts'
 
 /** A quota under the name its states have in a store and its numbers have in headers. */
@@ -22,6 +24,12 @@ export interface Ask {
 }
 
 const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log']
+
+/** A store, and how long to wait for its answers. */
+export interface Source {
+  readonly store: Store
+  readonly deadline: Micros
+}
 
 /** Names a quota. Names go into headers as they are, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota): Policy {
@@ -48,20 +56,20 @@ export interface Booking {
 }
 
 /** Puts asks to a store, all or none of them, and answers at once if the store can. */
-export function put(store: Store, verb: Verb, asks: readonly Ask[], terms?: Terms): Booking | Promise<Booking> {
+export function put(source: Source, verb: Verb, asks: readonly Ask[], terms?: Terms): Booking | Promise<Booking> {
   const takes = asks.map((each) => takeFor(each, verb, terms))
   const booking = (taken: readonly Taken[]): Booking => ({ asks, taken, decision: answerTo(asks, takes, taken) })
-  return isSync(store) ? booking(store.takeSync(takes)) : takenBy(store, takes).then(booking)
+  return isSync(source.store) ? booking(source.store.takeSync(takes)) : takenBy(source, takes).then(booking)
 }
 
 /** The answer alone. */
-export function ask(store: Store, verb: Verb, asks: readonly Ask[]): Decision | Promise<Decision> {
-  const booking = put(store, verb, asks)
+export function ask(source: Source, verb: Verb, asks: readonly Ask[]): Decision | Promise<Decision> {
+  const booking = put(source, verb, asks)
   return booking instanceof Promise ? booking.then(({ decision }) => decision) : booking.decision
 }
 
 /** Corrects a booking to what it really cost: what is left over goes back, what is missing is charged. */
-export async function settleAt(store: Store, booking: Booking, actualOf: (ask: Ask) => number): Promise<void> {
+export async function settleAt(source: Source, booking: Booking, actualOf: (ask: Ask) => number): Promise<void> {
   if (!booking.decision.allowed) return
   const differences = booking.asks.map((ask, i) => ({
     ask,
@@ -72,7 +80,7 @@ export async function settleAt(store: Store, booking: Booking, actualOf: (ask: A
     differences
       .filter(({ over }) => over * sign > 0)
       .map(({ ask, over, of }) => takeFor({ ...ask, cost: Math.abs(over) }, verb, { of }))
-  for (const takes of [takesOf('refund', 1), takesOf('charge', -1)]) if (takes.length > 0) await takenBy(store, takes)
+  for (const takes of [takesOf('refund', 1), takesOf('charge', -1)]) if (takes.length > 0) await takenBy(source, takes)
 }
 
 function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
@@ -80,14 +88,10 @@ function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
   return { policy: policy.name, key, step: plain ? policy.one : stepFor(policy.quota, verb, cost, terms) }
 }
 
-// Whatever a store throws gets the one name that callers look for.
-async function takenBy(store: Store, takes: readonly Take[]): Promise<readonly Taken[]> {
-  try {
-    return isSync(store) ? store.takeSync(takes) : await store.take(takes)
-  } catch (cause) {
-    if (cause instanceof StoreError) throw cause
-    throw new StoreError(`The store failed: ${cause instanceof Error ? cause.message : shown(cause)}.`, cause)
-  }
+/** Asks a store, by the deadline if it is elsewhere. */
+function takenBy({ store, deadline }: Source, takes: readonly Take[]): Promise<readonly Taken[]> {
+  if (isSync(store)) return Promise.resolve(store.takeSync(takes))
+  return breakerOf(store).call(() => store.take(takes), deadline)
 }
 
 function answerTo(asks: readonly Ask[], takes: readonly Take[], taken: readonly Taken[]): Decision {

@@ -1,7 +1,6 @@
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
-import { type Ask, put, settleAt } from './policy.ts'
-import type { Store } from './store.ts'
+import { type Ask, put, type Source, settleAt } from './policy.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
 /**
@@ -23,11 +22,11 @@ export interface ReserveOptions {
 }
 
 /** Takes units now, to go ahead with in `delayMs`. */
-export async function reserve(store: Store, asks: readonly Ask[], patience: Micros): Promise<Reservation> {
-  const booking = await put(store, 'consume', asks, { patience })
+export async function reserve(source: Source, asks: readonly Ask[], patience: Micros): Promise<Reservation> {
+  const booking = await put(source, 'consume', asks, { patience })
   let settled: Promise<void> | undefined
   const settle = (actual: number): Promise<void> => {
-    settled ??= settleAt(store, booking, () => actual)
+    settled ??= settleAt(source, booking, () => actual)
     return settled
   }
   return {

@@ -12,6 +12,9 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 /** The longest span the arithmetic handles, some 95 years: two of them after today stay below 2^53. */
 export const LONGEST: Micros = 3e15
 
+/** How long a store that is elsewhere may take to answer, unless told otherwise. */
+export const DEADLINE: Duration = '50ms'
+
 const MICROS_PER: Record<string, Micros> = { ms: 1e3, s: 1e6, m: 60e6, h: 3_600e6, d: 86_400e6 }
 
 /** Reads a duration as whole microseconds, at least 1 and at most {@link LONGEST}; `what` names it in the error. */

@@ -1,6 +1,6 @@
 import type { Decision } from './decision.ts'
-import { RateLimitedError } from './errors.ts'
-import { type Ask, ask, put, settleAt } from './policy.ts'
+import { type Ask, ask, put, type Source, settleAt } from './policy.ts'
+import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { type Signal, sleep, unlessAborted } from './sleep.ts'
 import type { Store } from './store.ts'
@@ -19,36 +19,36 @@ export interface WaitOptions extends ReserveOptions {
  * the callers in this process stand in line, and the first of them asks again when its wait is over.
  */
 export async function wait(
-  store: Store,
+  source: Source,
   asks: readonly Ask[],
   patience: Micros,
   signal: Signal | undefined,
 ): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  if (asks.every(({ policy }) => policy.quota.kernel === 'bucket')) return turn(store, asks, patience, signal)
+  if (asks.every(({ policy }) => policy.quota.kernel === 'bucket')) return turn(source, asks, patience, signal)
   const started = Date.now()
-  const { ahead, leave } = standInLine(store, asks)
+  const { ahead, leave } = standInLine(source.store, asks)
   try {
     if (ahead !== undefined) {
-      const decision = await ask(store, 'peek', asks)
+      const decision = await ask(source, 'peek', asks)
       if (decision.retryAfterMs * 1000 > patience) throw new RateLimitedError(decision)
       await unlessAborted(ahead, signal)
     }
-    return await turn(store, asks, Math.max(patience - (Date.now() - started) * 1000, 0), signal)
+    return await turn(source, asks, Math.max(patience - (Date.now() - started) * 1000, 0), signal)
   } finally {
     leave()
   }
 }
 
-async function turn(store: Store, asks: readonly Ask[], patience: Micros, signal?: Signal): Promise<Decision> {
-  const booking = await put(store, 'consume', asks, { patience })
+async function turn(source: Source, asks: readonly Ask[], patience: Micros, signal?: Signal): Promise<Decision> {
+  const booking = await put(source, 'consume', asks, { patience })
   const { decision } = booking
   if (decision.allowed) {
     try {
       if (decision.delayMs > 0 || signal?.aborted) await sleep(decision.delayMs, signal)
       return decision
     } catch (reason) {
-      await settleAt(store, booking, () => 0)
+      await settleAt(source, booking, () => 0)
       throw reason
     }
   }
@@ -56,7 +56,7 @@ async function turn(store: Store, asks: readonly Ask[], patience: Micros, signal
   if (!(left >= 0)) throw new RateLimitedError(decision)
   await sleep(decision.retryAfterMs, signal)
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
-  return turn(store, asks, Math.max(left, 1_000), signal)
+  return turn(source, asks, Math.max(left, 1_000), signal)
 }
 
 const lines = new WeakMap<Store, Map<string, Promise<void>>>()

@@ -1,11 +1,16 @@
 // Every runtime has a console, though no ECMAScript library declares it.
 declare const console: { warn(message: string): void }
 
+/** Tells whoever runs the program of something that they should know of. */
+export function warn(message: string): void {
+  console.warn(`spillway: ${message}`)
+}
+
 const said = new Set<string>()
 
 /** Tells the developer, once, of a likely mistake that is no reason to stop. */
 export function warnOnce(message: string): void {
   if (said.has(message)) return
   said.add(message)
-  console.warn(`spillway: ${message}`)
+  warn(message)
 }

@@ -1,8 +1,8 @@
 import {
   httpGuard,
   joined,
+  type RateLimitOptions as Options,
   type PolicyOptions,
-  type RateLimitOptions,
   type RequestDecision,
   type RequestReader,
   type Verdict,
@@ -18,6 +18,9 @@ declare global {
     }
   }
 }
+
+/** What `rateLimit` takes. */
+export type RateLimitOptions = Options<Request, Response>
 
 /** The middleware, and a way to put other policies in force without losing counts. */
 export interface RateLimit extends RequestHandler {
@@ -44,7 +47,7 @@ const reader: RequestReader<Request> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions<Request, Response>): RateLimit {
+export function rateLimit(options: RateLimitOptions): RateLimit {
   const guard = httpGuard({ store: memoryStore(), ...options }, reader)
   const middleware: RequestHandler = (req, res, next) => {
     const follow = ({ decision, headers, refusal, after }: Verdict<Response>): void => {
@@ -56,7 +59,9 @@ export function rateLimit(options: RateLimitOptions<Request, Response>): RateLim
         return
       }
       for (const [name, value] of refusal.headers) res.setHeader(name, value)
-      res.status(refusal.status).type(refusal.contentType).send(refusal.body)
+      // Not by send(), which would add a charset that the media type does not have.
+      res.status(refusal.status).setHeader('Content-Type', refusal.contentType)
+      res.end(refusal.body)
     }
     const verdict = guard(req)
     if (verdict instanceof Promise) verdict.then(follow, next)

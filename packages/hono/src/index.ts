@@ -1,8 +1,8 @@
 import {
   httpGuard,
   joined,
+  type RateLimitOptions as Options,
   type PolicyOptions,
-  type RateLimitOptions,
   type RequestDecision,
   type RequestReader,
 } from '@spillway/core/http'
@@ -15,6 +15,9 @@ declare module 'hono' {
     rateLimit: RequestDecision | undefined
   }
 }
+
+/** What `rateLimit` takes. */
+export type RateLimitOptions = Options<Context, Context>
 
 /** The middleware, and a way to put other policies in force without losing counts. */
 export type RateLimit = MiddlewareHandler & { replace(policies: readonly PolicyOptions<Context, Context>[]): void }
@@ -43,7 +46,7 @@ const reader: RequestReader<Context> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions<Context, Context>): RateLimit {
+export function rateLimit(options: RateLimitOptions): RateLimit {
   const guard = httpGuard({ store: memoryStore(), ...options }, reader)
   const middleware: MiddlewareHandler = async (c, next) => {
     const { decision, headers, refusal, after } = await guard(c)

@@ -38,6 +38,7 @@ test('lets a failing store reach the error handler of the app', async () => {
   app.use(
     rateLimit({
       quota: perMinute(1),
+      onStoreError: 'throw',
       store: { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() },
     }),
   )

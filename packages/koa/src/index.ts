@@ -2,8 +2,8 @@ import {
   type Header,
   httpGuard,
   joined,
+  type RateLimitOptions as Options,
   type PolicyOptions,
-  type RateLimitOptions,
   type RequestDecision,
   type RequestReader,
 } from '@spillway/core/http'
@@ -16,6 +16,9 @@ declare module 'koa' {
     rateLimit?: RequestDecision | undefined
   }
 }
+
+/** What `rateLimit` takes. */
+export type RateLimitOptions = Options<Context, Context>
 
 /** The middleware, and a way to put other policies in force without losing counts. */
 export type RateLimit = Middleware & { replace(policies: readonly PolicyOptions<Context, Context>[]): void }
@@ -40,7 +43,7 @@ const reader: RequestReader<Context> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions<Context, Context>): RateLimit {
+export function rateLimit(options: RateLimitOptions): RateLimit {
   const guard = httpGuard({ store: memoryStore(), ...options }, reader)
   const middleware: Middleware = async (ctx, next) => {
     const { decision, headers, refusal, after } = await guard(ctx)

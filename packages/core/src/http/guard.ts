@@ -1,11 +1,12 @@
 import type { Decision } from '../decision.ts'
-import { QuotaError, shown } from '../errors.ts'
+import { QuotaError, StoreError, shown } from '../errors.ts'
 import { checkStore } from '../limiter.ts'
 import { checkOptions } from '../options.ts'
 import { type Ask, ask, type Booking, put } from '../policy.ts'
 import type { Store } from '../store.ts'
-import { type Duration, micros } from '../time.ts'
+import { DEADLINE, type Duration, micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
+import { checkStoreError, decideWithout, type StoreErrorOption } from './degraded.ts'
 import { type DecisionEvent, reporter } from './events.ts'
 import { type Header, headersFor } from './headers.ts'
 import { hold, queues } from './hold.ts'
@@ -25,6 +26,10 @@ interface CommonOptions<R> extends SettleOptions {
   readonly skip?: (request: R) => boolean
   /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
   readonly maxWait?: Duration
+  /** How long to wait for the store's answer, where it is not in this process; 50 ms unless given. */
+  readonly deadline?: Duration
+  /** What to do when the store does not answer; `'allow'` unless given. */
+  readonly onStoreError?: StoreErrorOption
   /** How many leading bits of an IPv6 address make one client: 32 to 128; 56 unless given. */
   readonly ipv6Prefix?: number
   /** What the app knows of the user, for `claim:` selectors and matches. */
@@ -61,6 +66,8 @@ export interface Guard<R, S = unknown> {
 }
 
 const COMMON_OPTIONS = [
+  'deadline',
+  'onStoreError',
   'store',
   'headers',
   'skip',
@@ -79,38 +86,53 @@ export function httpGuard<R, S = unknown>(
   reader: RequestReader<R>,
 ): Guard<R, S> {
   checkOptions('rateLimit', options, [...(options.policies ? ['policies'] : POLICY_OPTIONS), ...COMMON_OPTIONS])
-  const store = checkStore(options.store)
+  const source = { store: checkStore(options.store), deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
+  const onStoreError = checkStoreError(options.onStoreError ?? 'allow')
   const { skip, refundIf, onDenied } = options
   const headers = checkHeaders(options.headers)
   const patience = options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait')
   const sources = sourcesOf(options, reader)
   const report = reporter(options.onDecision)
-  const flat = Object.fromEntries(Object.entries(options).filter(([name]) => POLICY_OPTIONS.includes(name)))
+  const flat = Object.fromEntries(
+    Object.entries(options).filter(([name]) => POLICY_OPTIONS.includes(name) && name !== 'onStoreError'),
+  )
   let rules = rulesOf(options.policies ?? [flat as unknown as PolicyOptions<R, S>], sources)
   const seen = new WeakSet<object>()
 
   const verdict = (request: R, booking: Booking): Verdict<S> => {
     const { decision } = booking
     report({ decision, request, mode: 'enforce' })
-    const { byHand, after } = settlementOf(store, booking, rules, refundIf)
+    const { byHand, after } = settlementOf(source, booking, rules, refundIf)
     return {
       decision: { ...decision, settle: byHand },
       headers: headersFor(booking, headers),
       refusal: decision.allowed ? undefined : refusalOf(decision, request, onDenied),
-      after: decision.allowed && (refundIf || rules.some(({ settle }) => settle)) ? after : undefined,
+      after:
+        decision.allowed && !decision.degraded && (refundIf || rules.some(({ settle }) => settle)) ? after : undefined,
     }
   }
   const enforce = (request: R, asks: readonly Ask[]): Verdict<S> | Promise<Verdict<S>> => {
     if (asks.length === 0) return PASS
-    if (patience > 0 || asks.some(queues)) {
-      return hold(store, asks, patience, reader, request).then((held) => (held ? verdict(request, held) : GONE))
+    const without = async (error: unknown): Promise<Verdict<S>> => {
+      if (!(error instanceof StoreError)) throw error
+      const wishes = asks.map(
+        ({ policy }) => rules.find(({ name }) => name === policy.name)?.onStoreError ?? onStoreError,
+      )
+      const decision = await decideWithout(source, error, asks, wishes)
+      return verdict(request, { asks, taken: [], decision })
     }
-    const booking = put(store, 'consume', asks)
-    return booking instanceof Promise ? booking.then((taken) => verdict(request, taken)) : verdict(request, booking)
+    if (patience > 0 || asks.some(queues)) {
+      const held = hold(source, asks, patience, reader, request)
+      return held.then((booking) => (booking ? verdict(request, booking) : GONE), without)
+    }
+    const booking = put(source, 'consume', asks)
+    return booking instanceof Promise
+      ? booking.then((taken) => verdict(request, taken), without)
+      : verdict(request, booking)
   }
   const shadow = (request: R, asks: readonly Ask[]): void => {
     for (const each of asks) {
-      const decision = ask(store, 'consume', [each])
+      const decision = ask(source, 'consume', [each])
       const tell = (decision: Decision): void => report({ decision, request, mode: 'shadow' })
       if (decision instanceof Promise)
         decision.then(tell).catch((error: Error) => warnOnce(`a shadow policy: ${error.message}`))

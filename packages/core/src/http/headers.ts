@@ -7,7 +7,8 @@ export type Header = readonly [name: string, value: string]
 /** The headers that tell a client of a booking; `Retry-After` alone where `told` is false. */
 export function headersFor({ asks, decision }: Booking, told: boolean): readonly Header[] {
   const retry = retryAfter(decision)
-  if (!told) return retry
+  // Without the store there are no numbers to tell.
+  if (!told || decision.degraded) return retry
   const decisions = decision.policies ?? [decision]
   return [
     ['RateLimit-Policy', asks.map(({ policy }) => policyItem(policy)).join(', ')],
@@ -22,7 +23,9 @@ export const joined = (before: unknown, [name, value]: Header): string =>
 
 /** `Retry-After` (RFC 9110, section 10.2.3), where waiting helps. */
 function retryAfter({ allowed, retryAfterMs }: Decision): readonly Header[] {
-  return allowed || retryAfterMs === Infinity ? [] : [['Retry-After', String(seconds(retryAfterMs))]]
+  return allowed || retryAfterMs === 0 || retryAfterMs === Infinity
+    ? []
+    : [['Retry-After', String(seconds(retryAfterMs))]]
 }
 
 const items = new WeakMap<Policy, string>()

@@ -1,6 +1,5 @@
-import { type Ask, type Booking, put, settleAt } from '../policy.ts'
+import { type Ask, type Booking, put, type Source, settleAt } from '../policy.ts'
 import { later } from '../sleep.ts'
-import type { Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import type { RequestReader } from './reader.ts'
 
@@ -12,16 +11,16 @@ export const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 
  * away first, the request leaves the queue and its units go back: undefined.
  */
 export async function hold<R>(
-  store: Store,
+  source: Source,
   asks: readonly Ask[],
   patience: Micros,
   reader: RequestReader<R>,
   request: R,
 ): Promise<Booking | undefined> {
-  const booking = await put(store, 'consume', asks, { patience })
+  const booking = await put(source, 'consume', asks, { patience })
   const { allowed, delayMs } = booking.decision
   if (!allowed || delayMs === 0 || (await stays(reader, request, delayMs))) return booking
-  await settleAt(store, booking, () => 0)
+  await settleAt(source, booking, () => 0)
   return undefined
 }
 

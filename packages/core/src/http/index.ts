@@ -1,4 +1,5 @@
 export { addressKey } from './address.ts'
+export type { StoreErrorOption } from './degraded.ts'
 export type { DecisionEvent } from './events.ts'
 export { type Guard, httpGuard, type RateLimitOptions, type Verdict } from './guard.ts'
 export { type Header, joined } from './headers.ts'

@@ -2,6 +2,7 @@ import { QuotaError, shown } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { type Policy, policyOf } from '../policy.ts'
 import type { Quota } from '../quota.ts'
+import { checkStoreError, type StoreErrorOption } from './degraded.ts'
 import { type MatchOption, matcher } from './match.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader, type Sources } from './selectors.ts'
 
@@ -17,6 +18,8 @@ export interface PolicyOptions<R, S = unknown> extends CostOptions<R> {
   readonly match?: MatchOption<R>
   /** `'shadow'` counts and reports, under a state of its own, but never refuses; `'enforce'` unless given. */
   readonly mode?: 'enforce' | 'shadow'
+  /** What to do when the store does not answer; as the limiter says, unless given. */
+  readonly onStoreError?: StoreErrorOption
   /** What the request really cost, told by its response: the units taken are corrected to it. */
   readonly settle?: (response: S) => number | Promise<number>
 }
@@ -31,6 +34,7 @@ export const POLICY_OPTIONS: readonly string[] = [
   'defaultCost',
   'maxCost',
   'settle',
+  'onStoreError',
 ]
 
 /** A policy's options, compiled. */
@@ -42,6 +46,7 @@ export interface Rule<R, S> {
   readonly keyOf: (request: R) => string | undefined
   readonly costOf: (request: R) => number | Promise<number>
   readonly settle: ((response: S) => number | Promise<number>) | undefined
+  readonly onStoreError: StoreErrorOption | undefined
 }
 
 /** Compiles policies, and checks that each has a name of its own. */
@@ -70,6 +75,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>): Rule<R
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
     settle,
+    onStoreError: options.onStoreError === undefined ? undefined : checkStoreError(options.onStoreError),
   }
 }
 

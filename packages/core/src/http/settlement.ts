@@ -1,8 +1,7 @@
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
-import { type Booking, settleAt } from '../policy.ts'
+import { type Booking, type Source, settleAt } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
-import type { Store } from '../store.ts'
 import { warnOnce } from '../warn.ts'
 import type { Rule } from './rule.ts'
 
@@ -29,7 +28,7 @@ export interface SettleOptions {
 }
 
 export function settlementOf<R, S>(
-  store: Store,
+  source: Source,
   booking: Booking,
   rules: readonly Rule<R, S>[],
   refundIf: SettleOptions['refundIf'],
@@ -39,14 +38,15 @@ export function settlementOf<R, S>(
     byHand: async (actual, policy) => {
       const name = policyNamed(booking, policy)
       checkActual(actual)
-      settled ??= settleAt(store, booking, (ask) => (ask.policy.name === name ? actual : ask.cost))
+      if (booking.decision.degraded) return
+      settled ??= settleAt(source, booking, (ask) => (ask.policy.name === name ? actual : ask.cost))
       return settled
     },
     after: async (status, response) => {
       if (settled !== undefined) return
       try {
         const actual = refundIf?.(status) ? undefined : await actualCosts(rules, response)
-        settled ??= settleAt(store, booking, (ask) => (actual ? (actual.get(ask.policy.name) ?? ask.cost) : 0))
+        settled ??= settleAt(source, booking, (ask) => (actual ? (actual.get(ask.policy.name) ?? ask.cost) : 0))
         await settled
       } catch (error) {
         // The response has gone out: there is nobody left to tell but the developer.

@@ -1,0 +1,64 @@
+import { CLIENTS } from './clients.ts'
+import { bold, dim, draw, green, type Line, live, red } from './draw.ts'
+import { type Answer, clientOf } from './http.ts'
+import { startServers } from './servers.ts'
+import { judge, neverOf } from './verdict.ts'
+
+// A reader such as `head` may have seen enough before the end.
+process.stdout.on('error', () => process.exit(1))
+
+console.log(
+  `${bold('Spillway')}: three servers, four clients each, 5 units a second and 10 at once, for five seconds.\n`,
+)
+
+const servers = await startServers()
+try {
+  // The first request of a process loads and compiles: it is not part of the story.
+  await Promise.all(servers.map(({ url }) => clientOf(url, 'warm-up', [])()))
+
+  const start = performance.now()
+  const jobs = servers.flatMap(({ framework, url }) =>
+    Object.entries(CLIENTS).map(([client, run]) => {
+      const line: Line = { framework, client, answers: [] }
+      return { line, done: run(clientOf(url, client, line.answers)) }
+    }),
+  )
+  const lines = jobs.map(({ line }) => line)
+  const finish = live(() => draw(lines, start, performance.now() - start))
+  try {
+    await Promise.all(jobs.map(({ done }) => done))
+  } finally {
+    finish()
+  }
+
+  const of = (client: string): Line => lines.find((line) => line.client === client) as Line
+  const denied = of('abuser').answers.find(({ allowed }) => !allowed)
+  sample('Denied for now', denied)
+  sample('Denied for good', neverOf(of('weighted')))
+
+  console.log()
+  const checks = judge(lines)
+  for (const { promise, broken } of checks) {
+    console.log(`${broken.length > 0 ? red('✗') : green('✓')} ${promise}`)
+    for (const why of broken) console.log(red(`    ${why}`))
+  }
+  const kept = checks.every(({ broken }) => broken.length === 0)
+  console.log(bold(kept ? green('\nEverything went as promised.') : red('\nNot everything went as promised: see ✗.')))
+  process.exitCode = kept ? 0 : 1
+} catch (error) {
+  console.error(red(`\nThe demo broke off: ${error instanceof Error ? error.message : error}`))
+  process.exitCode = 1
+} finally {
+  for (const server of servers) server.stop()
+}
+
+/** Shows a response as it came over the wire, the fields about rate limits only. */
+function sample(title: string, answer: Answer | undefined): void {
+  if (answer === undefined) return
+  const { status, headers, body } = answer
+  const fields = ['RateLimit-Policy', 'RateLimit', 'Retry-After', 'Content-Type'].filter((name) => headers.has(name))
+  console.log(`\n${bold(title)}${dim(` (a request of ${answer.cost} ${answer.cost === 1 ? 'unit' : 'units'})`)}`)
+  console.log(`  HTTP/1.1 ${status}`)
+  for (const name of fields) console.log(`  ${name}: ${headers.get(name)}`)
+  console.log(JSON.stringify(JSON.parse(body), null, 2).replace(/^/gm, '  '))
+}

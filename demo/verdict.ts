@@ -1,0 +1,108 @@
+import { PROMISED } from './clients.ts'
+import type { Line } from './draw.ts'
+import type { Answer } from './http.ts'
+import { BURST, RATE } from './servers.ts'
+
+/** One promise, and what broke it, if anything did. */
+export interface Check {
+  readonly promise: string
+  readonly broken: readonly string[]
+}
+
+/** Server and client read different clocks, in whole milliseconds one of them: this much, in units, is no difference. */
+const ROUNDING = 0.02 * RATE
+
+/** Compares all that the clients were answered with all that they were promised. */
+export function judge(lines: readonly Line[]): readonly Check[] {
+  const waits = lines.flatMap(({ answers }) => answers.filter(({ kept }) => kept !== undefined))
+  const waited = waits.reduce((sum, { kept = 0 }) => sum + kept, 0)
+  const check = (promise: string, breaks: (line: Line) => string | undefined): Check => ({
+    promise,
+    broken: lines.flatMap((line) => {
+      const why = breaks(line)
+      return why === undefined ? [] : [`${line.framework}, ${line.client}: ${why}`]
+    }),
+  })
+  return [
+    check(`Nobody got more than ${BURST} units and ${RATE} a second, in any span of time.`, tooMuch),
+    check('Nobody was denied units that were there.', tooLittle),
+    check(`Whoever waited as told was then let in: ${waits.length} waits, ${waited} s in all.`, deniedAfterWait),
+    check(
+      `The ${BURST + 2} units that never fit were denied without a Retry-After, and the answer says why.`,
+      notNever,
+    ),
+    check(`The frameworks answered alike: ${listed(PROMISED)} let in on each.`, (line) => unlike(line, lines)),
+  ]
+}
+
+/** Between sending the first and receiving the last of any admitted requests lies all the time they can have had. */
+function tooMuch({ answers }: Line): string | undefined {
+  const taken = answers.filter(({ allowed }) => allowed).sort((a, b) => a.sent - b.sent)
+  for (const [i, first] of taken.entries()) {
+    let units = 0
+    let last = 0
+    for (const { cost, received } of taken.slice(i)) {
+      units += cost
+      last = Math.max(last, received)
+      const most = BURST + (RATE * (last - first.sent)) / 1000
+      if (units > most + ROUNDING) return `${units} units in ${Math.round(last - first.sent)} ms`
+    }
+  }
+  return undefined
+}
+
+/** A denial is right if, counted from some admitted request on, what came back less what was taken was too little. */
+function tooLittle({ answers }: Line): string | undefined {
+  const taken = answers.filter(({ allowed }) => allowed)
+  const spent = (from: number, to: number): number =>
+    taken.reduce((sum, { sent, received, cost }) => (received >= from && sent <= to ? sum + cost : sum), 0)
+  const right = (denied: Answer): boolean =>
+    denied.cost > BURST ||
+    taken.some(({ sent, received }) => {
+      const back = (RATE * (denied.sent - received)) / 1000
+      return BURST + back - spent(sent, denied.received) < denied.cost + ROUNDING
+    })
+  const wrong = answers.filter((each) => !each.allowed && !right(each)).length
+  return wrong > 0 ? `${wrong} of its requests` : undefined
+}
+
+function deniedAfterWait({ answers }: Line): string | undefined {
+  const early = answers.filter(({ kept, allowed }) => kept !== undefined && !allowed)
+  return early.length > 0 ? `${early.length} of its requests were denied after the wait` : undefined
+}
+
+/** The request that asked for more than a full bucket. */
+export const neverOf = ({ answers }: Line): Answer | undefined => answers.find(({ cost }) => cost > BURST)
+
+function notNever(line: Line): string | undefined {
+  if (line.client !== 'weighted') return undefined
+  const never = neverOf(line)
+  if (never?.allowed !== false) return 'it was not denied'
+  if (never.headers.has('Retry-After')) return `it was told to come back in ${never.wait} s`
+  const { detail } = JSON.parse(never.body) as { detail?: string }
+  return detail?.includes('never') ? undefined : `it was told: ${detail}`
+}
+
+function unlike({ client, answers }: Line, lines: readonly Line[]): string | undefined {
+  const allowed = answers.filter((each) => each.allowed).length
+  const promised = PROMISED[client]
+  if (promised !== undefined && allowed !== promised) return `${allowed} requests let in instead of ${promised}`
+  const first = lines.find((line) => line.client === client)
+  return first && said(first) !== said({ answers })
+    ? `its headers or problem document are not those of ${first.framework}`
+    : undefined
+}
+
+/** What the answers say that has nothing to do with the moment they were given. */
+function said({ answers }: Pick<Line, 'answers'>): string {
+  const never = answers.find(({ cost }) => cost > BURST)
+  const policies = new Set(answers.map(({ headers }) => headers.get('RateLimit-Policy')))
+  // Frameworks differ in whether they add a charset.
+  const type = never?.headers.get('Content-Type')?.split(';', 1)
+  return JSON.stringify([[...policies], type, never?.status, never?.body])
+}
+
+const listed = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([client, count]) => `${client} ${count}`)
+    .join(', ')

@@ -1,0 +1,105 @@
+import { StoreError, shown } from './errors.ts'
+import { later } from './sleep.ts'
+import type { Store } from './store.ts'
+import { LONGEST, type Micros } from './time.ts'
+import { warn } from './warn.ts'
+
+/** Failures in a row after which a store is left alone for a while. */
+const TOLERATED = 5
+/** How long it is left alone at first, and at most; each failed probe doubles the time. */
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 15_000
+
+/**
+ * A circuit breaker: it gives each call a deadline, and a store that keeps failing a rest. While the circuit is open,
+ * calls fail at once; when the rest is over, one call at a time probes the store, and its success closes the circuit
+ * for all. So a store that comes back is not met by everybody at once.
+ */
+export interface Breaker {
+  /** Makes a call, or fails with a {@link StoreError} when the deadline passes, the store fails, or has to rest. */
+  call<T>(work: () => Promise<T>, deadline: Micros): Promise<T>
+}
+
+// Every runtime has it, though no ECMAScript library declares it.
+declare const performance: { now(): number }
+
+/** What a breaker is told and asks besides, for tests. */
+export interface BreakerOptions {
+  /** The time in milliseconds. */
+  readonly now?: () => number
+  /** Hears when the store begins to fail and when it is well again. */
+  readonly log?: (message: string) => void
+}
+
+export function breaker({ now = () => performance.now(), log = warn }: BreakerOptions = {}): Breaker {
+  let failures = 0
+  let pause = FIRST_PAUSE_MS
+  let restsUntil = 0
+  let probing = false
+  let lastError: StoreError | undefined
+
+  const failed = (error: StoreError): void => {
+    failures++
+    lastError = error
+    if (failures === TOLERATED) log(`the store fails, and is asked again in ${pause} ms: ${error.message}`)
+    if (failures < TOLERATED) return
+    if (failures > TOLERATED) pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+    restsUntil = now() + pause
+  }
+  const succeeded = (): void => {
+    if (failures >= TOLERATED) log('the store answers again')
+    failures = 0
+    pause = FIRST_PAUSE_MS
+  }
+
+  return {
+    async call(work, deadline) {
+      const resting = failures >= TOLERATED
+      if (resting && (probing || now() < restsUntil)) {
+        const message = `The store has failed ${failures} times in a row and is left alone for now.`
+        throw new StoreError(message, lastError, { reason: 'open' })
+      }
+      probing = resting
+      try {
+        const result = await inTime(work, deadline)
+        succeeded()
+        return result
+      } catch (error) {
+        failed(error as StoreError)
+        throw error
+      } finally {
+        if (resting) probing = false
+      }
+    },
+  }
+}
+
+const breakers = new WeakMap<Store, Breaker>()
+
+/** The breaker of a store: one for all limiters that use it. */
+export function breakerOf(store: Store): Breaker {
+  const known = breakers.get(store) ?? breaker()
+  breakers.set(store, known)
+  return known
+}
+
+/** The result of `work`, or a {@link StoreError}: also when it has not answered by the deadline. */
+function inTime<T>(work: () => Promise<T>, deadline: Micros): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const answer = work().catch((cause: unknown) => {
+      throw asStoreError(cause)
+    })
+    const late = (): void => {
+      const message = `The store did not answer within ${deadline / 1000} ms.`
+      reject(new StoreError(message, undefined, { reason: 'timeout', late: answer.catch(() => undefined) }))
+    }
+    const stop = deadline < LONGEST ? later(deadline / 1000, late) : () => {}
+    void answer.then(resolve, reject).finally(stop)
+  })
+}
+
+/** Gives whatever a store throws the one name that callers look for. */
+export function asStoreError(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  return new StoreError(`The store failed: ${cause instanceof Error ? cause.message : shown(cause)}.`, cause)
+}

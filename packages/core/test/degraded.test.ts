@@ -1,0 +1,201 @@
+import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { breaker } from '../src/breaker.ts'
+import { httpGuard, type RateLimitOptions, type RequestReader } from '../src/http/index.ts'
+import { perMinute, rateLimiter, StoreError } from '../src/index.ts'
+
+const reader: RequestReader<object> = {
+  address: () => '203.0.113.7',
+  peer: () => '203.0.113.7',
+  method: () => 'GET',
+  path: () => '/',
+  header: () => undefined,
+  query: () => undefined,
+  identity: (request) => request,
+  onGone: () => () => {},
+}
+
+const logged: string[] = []
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.spyOn(console, 'warn').mockImplementation((message: string) => logged.push(message))
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  logged.length = 0
+})
+
+function setUp(options: Partial<RateLimitOptions<object>> = {}) {
+  const inner = modelStore(fakeClock())
+  const store = faultyStore(inner)
+  const guard = httpGuard(
+    { ...(options.policies ? {} : { quota: perMinute(3) }), ...options, store } as RateLimitOptions<object> & {
+      store: typeof store
+    },
+    reader,
+  )
+  const local = rateLimiter({ quota: perMinute(3), store: inner })
+  return { store, send: async () => guard({}), left: async () => (await local.peek('203.0.113.7')).remaining }
+}
+
+describe('a store that fails', () => {
+  test('lets requests pass unless told otherwise, and invents no numbers', async () => {
+    const { store, send } = setUp()
+    store.break('failing')
+    const { decision, headers, refusal } = await send()
+    expect({ headers, refusal }).toEqual({ headers: [], refusal: undefined })
+    expect(decision).toMatchObject({ allowed: true, degraded: { reason: 'error', action: 'allow' } })
+  })
+
+  test('refuses with 503, not 429, where told to deny', async () => {
+    const { store, send } = setUp({ onStoreError: 'deny' })
+    store.break('failing')
+    const { decision, headers, refusal } = await send()
+    expect(headers).toEqual([])
+    expect(refusal?.status).toBe(503)
+    expect(JSON.parse(refusal?.body ?? '')).toMatchObject({
+      type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+      'violated-policies': ['default'],
+    })
+    expect(decision?.degraded).toEqual({ reason: 'error', action: 'deny' })
+  })
+
+  test('is stood in for by a limiter of its own', async () => {
+    const fallback = rateLimiter({ quota: perMinute(1), store: modelStore(fakeClock()) })
+    const { store, send } = setUp({ onStoreError: fallback })
+    store.break('failing')
+    const [first, second] = [await send(), await send()]
+    expect(first.decision).toMatchObject({ allowed: true, degraded: { action: 'fallback' } })
+    expect(second.refusal?.status).toBe(429)
+    expect(second.headers).toEqual([['Retry-After', '60']])
+  })
+
+  test('is handed to the app where told to throw', async () => {
+    const { store, send } = setUp({ onStoreError: 'throw' })
+    store.break('failing')
+    await expect(send()).rejects.toThrow(StoreError)
+  })
+
+  test('is dealt with as the strictest policy wants', async () => {
+    const { store, send } = setUp({
+      policies: [
+        { name: 'a', quota: perMinute(3) },
+        { name: 'b', quota: perMinute(3), onStoreError: 'deny' },
+      ],
+    })
+    store.break('failing')
+    expect((await send()).refusal?.status).toBe(503)
+  })
+})
+
+// Rows 15 and 16 of the peers' bugs: a store that never answers hangs the request, whatever is configured.
+describe('a store that does not answer', () => {
+  test('is waited for as long as the deadline, and no timer is left', async () => {
+    const { store, send } = setUp({ deadline: '20ms' })
+    store.break('frozen')
+    let verdict: unknown
+    void send().then((given) => {
+      verdict = given
+    })
+    await vi.advanceTimersByTimeAsync(19)
+    expect(verdict).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(verdict).toMatchObject({ decision: { allowed: true, degraded: { reason: 'timeout' } } })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  // Row 14 of the peers' bugs: a request that was answered without the store is counted all the same.
+  test.each([
+    ['keeps what it took for a request that passed', 'allow', 2],
+    ['gives back what it took for a request that was refused', 'deny', 3],
+  ] as const)('%s', async (_, onStoreError, remaining) => {
+    const { store, send, left } = setUp({ onStoreError })
+    store.break('slow')
+    const sent = send()
+    await vi.advanceTimersByTimeAsync(50)
+    await sent
+    store.break('none')
+    vi.useRealTimers()
+    await store.thaw()
+    expect(await left()).toBe(remaining)
+  })
+
+  test('fails a limiter with a StoreError that says so', async () => {
+    const store = faultyStore(modelStore(fakeClock()))
+    const limiter = rateLimiter({ quota: perMinute(3), store, deadline: 5 })
+    store.break('frozen')
+    const failed = expect(limiter.consume('alice')).rejects.toMatchObject({
+      reason: 'timeout',
+      message: expect.stringContaining('within 5 ms'),
+    })
+    await vi.advanceTimersByTimeAsync(5)
+    await failed
+    const reset = expect(limiter.reset('alice')).rejects.toThrow(StoreError)
+    await vi.advanceTimersByTimeAsync(5)
+    await reset
+  })
+})
+
+describe('the circuit breaker', () => {
+  const lost = () => Promise.reject(new Error('connection lost'))
+  const well = () => Promise.resolve('well')
+  const setUp = () => {
+    let now = 0
+    const log: string[] = []
+    const circuit = breaker({ now: () => now, log: (message) => log.push(message) })
+    const outcome = (work: () => Promise<unknown>) =>
+      circuit.call(work, 1_000_000).then(String, ({ reason }: StoreError) => reason)
+    return {
+      log,
+      outcome,
+      pass: (millis: number) => {
+        now += millis
+      },
+    }
+  }
+
+  test('leaves a store alone after five failures in a row, and says so once', async () => {
+    const { log, outcome } = setUp()
+    const outcomes: string[] = []
+    for (let i = 0; i < 7; i++) outcomes.push(await outcome(lost))
+    expect(outcomes).toEqual(['error', 'error', 'error', 'error', 'error', 'open', 'open'])
+    expect(log).toEqual([expect.stringContaining('asked again in 500 ms: The store failed: connection lost.')])
+  })
+
+  test('forgives failures that are not in a row', async () => {
+    const { log, outcome } = setUp()
+    for (let i = 0; i < 20; i++) expect(await outcome(i % 5 === 4 ? well : lost)).not.toBe('open')
+    expect(log).toEqual([])
+  })
+
+  test('probes with one call at a time, and opens to all when it succeeds', async () => {
+    const { log, outcome, pass } = setUp()
+    for (let i = 0; i < 5; i++) await outcome(lost)
+    pass(500)
+    let answer: (value: string) => void = () => {}
+    const probe = outcome(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    )
+    expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['open', 'open'])
+    answer('back')
+    expect(await probe).toBe('back')
+    expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['well', 'well'])
+    expect(log[1]).toBe('the store answers again')
+  })
+
+  test('rests longer after each failed probe, up to fifteen seconds', async () => {
+    const { outcome, pass } = setUp()
+    for (let i = 0; i < 5; i++) await outcome(lost)
+    for (const rest of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
+      pass(rest - 1)
+      expect(await outcome(lost)).toBe('open')
+      pass(1)
+      expect(await outcome(lost)).toBe('error')
+    }
+  })
+})
