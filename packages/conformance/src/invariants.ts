@@ -173,7 +173,8 @@ async function refunds(subject: Subject, history: readonly Call[]): Promise<void
 }
 
 async function crowd(subject: Subject, history: readonly Call[]): Promise<void> {
-  const costs = [...history, ...history, ...history].map(({ cost }) => cost)
+  // One cost for all: of different ones, how many pass depends on who comes first, and that is nobody's promise.
+  const costs = [...history, ...history, ...history].map(() => (history[0] as Call).cost)
   const together = await Promise.all(costs.map((cost) => subject.ask('consume', cost, START)))
   const model = new Subject(
     modelStore(() => START),

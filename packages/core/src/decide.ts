@@ -1,5 +1,5 @@
 import type { Decision } from './decision.ts'
-import { type BucketStep, type BucketTaken, momentOf, tickOf } from './kernels/bucket.ts'
+import { type BucketStep, type BucketTaken, type Grain, momentOf, tickOf } from './kernels/bucket.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
@@ -54,15 +54,19 @@ function read(quota: Quota, cost: number, step: Step, taken: Taken): Reading {
 function readBucket({ limit, prompt, unit, grain }: BucketQuota, step: BucketStep, taken: BucketTaken): Reading {
   const { now, base, tat } = taken
   const ahead = tat - tickOf(now, grain)
-  const remaining = Math.max(Math.floor((limit * unit - ahead) / unit), 0)
-  const moment = (tick: number): Micros => Math.max(momentOf(tick, grain), now)
+  const remaining = ahead > limit * unit ? 0 : Math.floor((limit * unit - ahead) / unit)
   return {
     remaining,
-    fitsAt: moment(base + step.check - step.tolerance),
-    fullAt: ahead === 0 ? now : moment(tat),
-    moreAt: ahead === 0 ? now : moment(tat - (limit - remaining - 1) * unit),
-    turnAt: step.check === 0 ? now : moment(base + step.check - prompt * unit),
+    fitsAt: momentAfter(now, base + step.check - step.tolerance, grain),
+    fullAt: ahead === 0 ? now : momentAfter(now, tat, grain),
+    moreAt: ahead === 0 ? now : momentAfter(now, tat - (limit - remaining - 1) * unit, grain),
+    turnAt: step.check === 0 ? now : momentAfter(now, base + step.check - prompt * unit, grain),
   }
+}
+
+function momentAfter(now: Micros, tick: number, grain: Grain | null): Micros {
+  const moment = momentOf(tick, grain)
+  return moment > now ? moment : now
 }
 
 function readWindow(quota: SlidingWindowQuota, cost: number, taken: SlidingWindowTaken): Reading {

@@ -9,7 +9,7 @@ export type {
   bucket as bucketKernel,
   Grain,
 } from './kernels/bucket.ts'
-export { type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'
+export { emptyAt, type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'
 export type {
   SlidingLogOutcome,
   SlidingLogState,
@@ -54,6 +54,6 @@ export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
 export type { Signal } from './sleep.ts'
 export { isSync, type StateKey, type Store, type SyncStore, type Take } from './store.ts'
-export type { Duration, Micros } from './time.ts'
+export { type Duration, type Micros, micros } from './time.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'

@@ -1,4 +1,5 @@
 import { breakerOf } from './breaker.ts'
+import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
 import { checkOptions } from './options.ts'
@@ -7,7 +8,7 @@ import type { Quota } from './quota.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { isSync, type Store, type SyncStore } from './store.ts'
 import { DEADLINE, type Duration, micros } from './time.ts'
-import { checkCost, checkKey, type Verb } from './verbs.ts'
+import { checkCost, checkKey, stepFor, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 import { warnOnce } from './warn.ts'
 
@@ -87,10 +88,30 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     },
   }
   const built = isSync(store)
-    ? { ...limiter, consumeSync: (key: string, cost = 1) => run('consume', key, cost) as Decision }
+    ? { ...limiter, ...syncVerbs(store, policies, (key, cost) => run('consume', key, cost) as Decision) }
     : limiter
   internals.set(built, { source, asksOf })
   return built
+}
+
+/** The synchronous verbs. One policy asked of a store that takes single ops goes straight to it. */
+function syncVerbs(
+  store: SyncStore,
+  policies: readonly Policy[],
+  run: (key: string, cost: number) => Decision,
+): Pick<SyncRateLimiter, 'consumeSync'> {
+  const [policy] = policies
+  if (policy === undefined || policies.length > 1 || !store.takeOneSync)
+    return { consumeSync: (key, cost = 1) => run(key, cost) }
+  const { name, quota, one } = policy
+  const takeOne = store.takeOneSync
+  return {
+    consumeSync: (key, cost = 1) => {
+      if (typeof key !== 'string' || key === '') checkKey(key)
+      const step = cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
+      return decide(name, quota, cost, step, takeOne(name, key, step))
+    },
+  }
 }
 
 /** What `consumeAll` needs to know of a limiter. */

@@ -15,7 +15,7 @@ export interface Take extends StateKey {
 /**
  * Where states live. A store runs kernels; it decides nothing else.
  *
- * - Every key expires by itself, no sooner than a minute after its state has become the same as no state.
+ * - Every key expires by itself, no sooner than a minute after its state has become the same as none (`emptyAt`).
  * - The clock is the store's own. `at` overrides it, for tests and simulation.
  * - Keys reach the store as they are: any string, of any length, from anyone.
  */
@@ -33,6 +33,8 @@ export interface Store {
 /** A store in this very process, which answers without a promise. */
 export interface SyncStore extends Store {
   takeSync(ops: readonly Take[], at?: Micros): readonly Taken[]
+  /** Takes a single op, as `takeSync` does, without the lists around it: for those to whom that matters. */
+  takeOneSync?(policy: string, key: string, step: Step, at?: Micros): Taken
   deleteSync(keys: readonly StateKey[]): void
 }
 

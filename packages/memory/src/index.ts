@@ -1,3 +1,3 @@
 export { steadyClock } from './clock.ts'
 export { rateLimiter } from './limiter.ts'
-export { type MemoryStoreOptions, memoryStore } from './store.ts'
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store.ts'

@@ -99,6 +99,11 @@ export function momentOf(tick: number, grain: Grain | null): Micros {
   return grain === null ? tick : Math.ceil(tick / grain.amount) * grain.every - grain.shift
 }
 
+/** The moment at which a bucket in this state is full. With a grain that is the start of an interval, past the state. */
+export function fullAt(state: BucketState, grain: Grain | null): Micros {
+  return grain === null ? Math.abs(state) : momentOf(fullTick(Math.abs(state), grain), grain)
+}
+
 function fullTick(moment: Micros, grain: Grain | null): number {
   if (grain === null) return moment
   const shifted = moment + grain.shift

@@ -1,5 +1,5 @@
 import type { Micros } from '../time.ts'
-import { type BucketOutcome, type BucketState, type BucketStep, type BucketTaken, bucket } from './bucket.ts'
+import { type BucketOutcome, type BucketState, type BucketStep, type BucketTaken, bucket, fullAt } from './bucket.ts'
 import {
   readLog,
   type SlidingLogOutcome,
@@ -53,5 +53,17 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
     }
     case 'sliding-log':
       return readLog(outcome as SlidingLogOutcome, now, step, written)
+  }
+}
+
+/** The moment from which on a state that `step` has written is the same as none. */
+export function emptyAt(state: State, step: Step): Micros {
+  switch (step.kernel) {
+    case 'bucket':
+      return typeof state === 'number' ? fullAt(state, step.grain) : 0
+    case 'sliding-window':
+      return typeof state === 'object' && 'start' in state ? state.start + 2 * step.ticks * step.tick : 0
+    case 'sliding-log':
+      return Array.isArray(state) && state.length > 0 ? state[state.length - 2] + step.window : 0
   }
 }
