@@ -4,7 +4,7 @@ import type { Step, Taken } from './kernels/kernel.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota } from './quota.ts'
-import type { Micros } from './time.ts'
+import { LONGEST, type Micros } from './time.ts'
 import { mostOf } from './verbs.ts'
 
 /** What a state comes to under a quota: whole units, and moments no earlier than now. */
@@ -60,7 +60,8 @@ function readBucket({ limit, prompt, unit, grain }: BucketQuota, step: BucketSte
     fitsAt: momentAfter(now, base + step.check - step.tolerance, grain),
     fullAt: ahead === 0 ? now : momentAfter(now, tat, grain),
     moreAt: ahead === 0 ? now : momentAfter(now, tat - (limit - remaining - 1) * unit, grain),
-    turnAt: step.check === 0 ? now : momentAfter(now, base + step.check - prompt * unit, grain),
+    // A charge has no turn. A request that may be paid for later has one: it waits until the last one is paid.
+    turnAt: step.tolerance === LONGEST ? now : momentAfter(now, base + step.check - prompt * unit, grain),
   }
 }
 

@@ -9,7 +9,7 @@ export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
 
 /** What a verb may be told besides its cost. */
 export interface Terms {
-  /** How long the units may be waited for: buckets only. */
+  /** How long the units may be waited for: buckets only. None, unless given; in a queue, until its end. */
   readonly patience?: Micros
   /** The take that is given back, so that no more is given back than is still owed for it. */
   readonly of?: Taken
@@ -18,7 +18,8 @@ export interface Terms {
 /** Reduces a verb to a kernel step. `cost` is in units. */
 export function stepFor(quota: BucketQuota, verb: Verb, cost: number, terms?: Terms): BucketStep
 export function stepFor(quota: Quota, verb: Verb, cost: number, terms?: Terms): Step
-export function stepFor(quota: Quota, verb: Verb, cost: number, { patience = 0, of }: Terms = {}): Step {
+export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {}): Step {
+  const { patience = 0, of } = terms
   const taking = verb === 'consume' || verb === 'peek'
   const peek = verb === 'peek'
   const increment = verb === 'refund' ? -cost : cost
@@ -30,9 +31,9 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, { patience = 0, 
         kernel: 'bucket',
         increment: increment * unit,
         check: taking ? Math.max(cost - overdraft, 0) * unit : 0,
-        tolerance: taking ? quota.limit * unit : LONGEST,
+        tolerance: taking ? roomOf(quota, terms.patience) : LONGEST,
         ceiling: (quota.limit + overdraft) * unit,
-        patience,
+        patience: quota.prompt < quota.limit ? 0 : patience,
         until: of === undefined ? Number.MAX_SAFE_INTEGER : (of as BucketTaken).tat,
         grain,
         peek,
@@ -60,6 +61,10 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, { patience = 0, 
     }
   }
 }
+
+/** How far ahead a turn may be. Patience goes beyond a bucket, but a queue is as long as it is, or cut to patience. */
+const roomOf = ({ limit, prompt, unit }: BucketQuota, patience: Micros | undefined): Micros =>
+  patience === undefined || prompt === limit ? limit * unit : Math.min(prompt * unit + patience, limit * unit)
 
 /** The most units one request can ever take. */
 export const mostOf = (quota: Quota): number =>

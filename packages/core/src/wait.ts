@@ -25,7 +25,7 @@ export async function wait(
   signal: Signal | undefined,
 ): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  if (asks.every(({ policy }) => policy.quota.kernel === 'bucket')) return turn(source, asks, patience, signal)
+  if (asks.every(isBucket)) return turn(source, asks, patience, signal)
   const started = Date.now()
   const { ahead, leave } = standInLine(source.store, asks)
   try {
@@ -53,11 +53,14 @@ async function turn(source: Source, asks: readonly Ask[], patience: Micros, sign
     }
   }
   const left = patience - decision.retryAfterMs * 1000
-  if (!(left >= 0)) throw new RateLimitedError(decision)
+  // A bucket would have booked the turn, had there been one: its queue is full, or too long.
+  if (!(left >= 0) || asks.every(isBucket)) throw new RateLimitedError(decision)
   await sleep(decision.retryAfterMs, signal)
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
   return turn(source, asks, Math.max(left, 1_000), signal)
 }
+
+const isBucket = ({ policy }: Ask): boolean => policy.quota.kernel === 'bucket'
 
 const lines = new WeakMap<Store, Map<string, Promise<void>>>()
 

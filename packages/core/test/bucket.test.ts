@@ -46,11 +46,12 @@ describe('a bucket, told as stories', () => {
 
   test('with a grain gives back at the turn of an interval only', () =>
     story(fixedWindow({ limit: 2, window: '1m' }), [
-      [1, 2, true, 59 * second],
-      [59.999999, 1, false, 1],
-      [60, 1, true, 30 * second],
-      [119, 1, true, second],
-      [119, 1, false, second],
+      // The state is kept an interval later than the bucket is full.
+      [1, 2, true, 119 * second],
+      [59.999999, 1, false, 60 * second + 1],
+      [60, 1, true, 90 * second],
+      [119, 1, true, 61 * second],
+      [119, 1, false, 61 * second],
     ]))
 })
 
@@ -94,7 +95,7 @@ describe('the state of a bucket', () => {
   })
 
   test('between two units of a grain counts as the more used of them', () => {
-    const { base } = bucket(NOON + 20_000_001, NOON, stepFor(fixedWindow({ limit: 3, window: '1m' }), 'peek', 1))
+    const { base } = bucket(NOON + 80_000_001, NOON, stepFor(fixedWindow({ limit: 3, window: '1m' }), 'peek', 1))
     expect(base - (NOON / (60 * second)) * 3).toBe(2)
   })
 })

@@ -12,8 +12,8 @@ const CANDIDATES = 8
 /**
  * The states of one policy: up to `most` keys, each in a numbered slot.
  *
- * Most states are one number, the very moment from which on they are the same as none, in an array of numbers. Others
- * are kept beside that moment. There are no timers: each new key clears away one or two states that time has emptied. When
+ * A bucket's state is one number, the very moment from which on it is the same as none, in an array of numbers. Other
+ * states are objects, kept beside that moment. There are no timers: each new key clears away one or two states that time has emptied. When
  * there is no room, the one of a few is forgotten that would have been empty soonest, so that a key that is being
  * limited outlives those that are not, and nobody is let off by a flood of fresh keys.
  */
@@ -52,7 +52,7 @@ export class Shelf {
   }
 
   write(slot: number, state: State, emptyAt: Micros): void {
-    if (typeof state === 'number' && Math.abs(state) === emptyAt) {
+    if (typeof state === 'number') {
       this.#moments[slot] = state
       if (this.#others.length > 0) this.#others[slot] = undefined
     } else {

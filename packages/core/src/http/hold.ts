@@ -17,7 +17,7 @@ export async function hold<R>(
   reader: RequestReader<R>,
   request: R,
 ): Promise<Booking | undefined> {
-  const booking = await put(source, 'consume', asks, { patience })
+  const booking = await put(source, 'consume', asks, patience > 0 ? { patience } : {})
   const { allowed, delayMs } = booking.decision
   if (!allowed || delayMs === 0 || (await stays(reader, request, delayMs))) return booking
   await settleAt(source, booking, () => 0)

@@ -38,7 +38,7 @@ export interface Grain {
   readonly shift: Micros
 }
 
-/** A bucket's state: the moment it is full again, with a minus sign where that is farther ahead than the ceiling. */
+/** A bucket's state: the moment it is full again or later, negative where that is farther ahead than the ceiling. */
 export type BucketState = number
 
 /** What a store saw when it made a bucket step. */
@@ -99,23 +99,19 @@ export function momentOf(tick: number, grain: Grain | null): Micros {
   return grain === null ? tick : Math.ceil(tick / grain.amount) * grain.every - grain.shift
 }
 
-/** The moment at which a bucket in this state is full. With a grain that is the start of an interval, past the state. */
-export function fullAt(state: BucketState, grain: Grain | null): Micros {
-  return grain === null ? Math.abs(state) : momentOf(fullTick(Math.abs(state), grain), grain)
-}
-
 function fullTick(moment: Micros, grain: Grain | null): number {
   if (grain === null) return moment
-  const shifted = moment + grain.shift
+  const shifted = moment + grain.shift - grain.every
   const units = Math.ceil((shifted % grain.every) / grain.unit)
   return Math.floor(shifted / grain.every) * grain.amount + Math.min(units, grain.amount)
 }
 
-// The state is kept as a moment even where the clock counts units, so that a changed quota finds a sensible bucket.
+// The state is kept as a moment even where the clock counts units, so that a changed quota finds a sensible bucket. It
+// is kept an interval late then, so that a state in the past is always that of a full bucket, and may be forgotten.
 function stateAt(tick: number, at: number, { grain, ceiling }: BucketStep): BucketState {
   const moment =
     grain === null
       ? tick
-      : Math.floor(tick / grain.amount) * grain.every + (tick % grain.amount) * grain.unit - grain.shift
+      : Math.floor(tick / grain.amount) * grain.every + (tick % grain.amount) * grain.unit + grain.every - grain.shift
   return tick - at > ceiling ? -moment : moment
 }

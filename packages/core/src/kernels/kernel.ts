@@ -1,5 +1,5 @@
 import type { Micros } from '../time.ts'
-import { type BucketOutcome, type BucketState, type BucketStep, type BucketTaken, bucket, fullAt } from './bucket.ts'
+import { type BucketOutcome, type BucketState, type BucketStep, type BucketTaken, bucket } from './bucket.ts'
 import {
   readLog,
   type SlidingLogOutcome,
@@ -60,7 +60,7 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
 export function emptyAt(state: State, step: Step): Micros {
   switch (step.kernel) {
     case 'bucket':
-      return typeof state === 'number' ? fullAt(state, step.grain) : 0
+      return typeof state === 'number' ? Math.abs(state) : 0
     case 'sliding-window':
       return typeof state === 'object' && 'start' in state ? state.start + 2 * step.ticks * step.tick : 0
     case 'sliding-log':
