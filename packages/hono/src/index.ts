@@ -62,7 +62,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     }
     await next()
     // A handler that answers with a Response of its own has not seen the headers set above.
-    if (joint[0] && !c.res.headers.get(joint[0][0])?.endsWith(joint[0][1])) tell()
+    if (joint[0] && !c.res.headers.get(joint[0][0])?.includes(joint[0][1])) tell()
     if (after) await after(c.res.status, c)
   }
   return Object.assign(middleware, { replace: guard.replace })
