@@ -3,7 +3,7 @@ import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import type { RateLimitOptions } from '@spillway/core/http'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
-import type { TestFunction } from './store.ts'
+import type { TestFunction } from './runner.ts'
 
 /** The options of `rateLimit` that mean the same in every framework. */
 export type NeutralOptions = RateLimitOptions<unknown> & { readonly store: Store }

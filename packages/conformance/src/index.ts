@@ -10,5 +10,6 @@ export { type Algorithm, type Call, histories, momentsOf, quotas, quotasOf } fro
 export { type FakeClock, fakeClock, START } from './clock.ts'
 export { type Fault, type FaultyStore, faultyStore } from './faulty.ts'
 export { modelStore } from './model.ts'
-export { type StoreSuiteOptions, type TestFunction, testStore } from './store.ts'
+export type { TestFunction } from './runner.ts'
+export { type StoreSuiteOptions, testStore } from './store.ts'
 export { type Row, type Vector, vectors } from './vectors.ts'

@@ -16,7 +16,7 @@ import fc from 'fast-check'
 import { quotasOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import { modelStore } from './model.ts'
-import type { TestFunction } from './store.ts'
+import type { TestFunction } from './runner.ts'
 
 /** One key under one quota, at moments of our choosing. */
 class Subject {
@@ -45,7 +45,7 @@ function mostWithin(quota: Quota, span: Micros): number {
       return limit + Math.max(overdraft, 0) + refilled
     }
     case 'sliding-window':
-      return quota.limit * (windows + 1) - 1
+      return quota.limit * (windows + 1)
     case 'sliding-log':
       return quota.limit * windows
   }

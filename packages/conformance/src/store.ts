@@ -15,10 +15,8 @@ import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import { testInvariants } from './invariants.ts'
 import { modelStore } from './model.ts'
+import type { TestFunction } from './runner.ts'
 import { vectors } from './vectors.ts'
-
-/** How a test runner takes a test; vitest's and node's `test` both fit. */
-export type TestFunction = (name: string, body: () => Promise<void>, timeoutMs?: number) => unknown
 
 export interface StoreSuiteOptions {
   /** How many random histories to replay; fewer for a store that answers slowly. */

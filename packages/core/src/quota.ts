@@ -87,7 +87,7 @@ function rate(what: string, limit: number, per: Duration, options: RateOptions =
 
 /**
  * A bucket of `burst` units that refills at `limit` units per `per`. At most `burst + limit × t / per` units pass in
- * any span of time `t`.
+ * any span of time `t`; where it refills at intervals, `burst` and a whole amount for each interval begun meanwhile.
  */
 export function tokenBucket(options: TokenBucketOptions): BucketQuota {
   checkOptions('tokenBucket', options, ['limit', 'per', 'burst', 'refill', 'overdraft'])
@@ -114,7 +114,7 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota {
 
 /**
  * `limit` units in any window, estimated from two counts: the previous window's fades out as the current one goes by.
- * At most twice the limit, less one, can pass in a window's length around a boundary; steady traffic gets the limit.
+ * At most twice the limit can pass in a window's length, around a boundary; steady traffic gets the limit.
  */
 export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
   checkOptions('slidingWindow', options, ['limit', 'window'])

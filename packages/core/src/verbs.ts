@@ -19,22 +19,21 @@ export interface Terms {
 export function stepFor(quota: BucketQuota, verb: Verb, cost: number, terms?: Terms): BucketStep
 export function stepFor(quota: Quota, verb: Verb, cost: number, terms?: Terms): Step
 export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {}): Step {
-  const { patience = 0, of } = terms
   const taking = verb === 'consume' || verb === 'peek'
   const peek = verb === 'peek'
   const increment = verb === 'refund' ? -cost : cost
-  const since = of?.now ?? 0
+  const since = terms.of?.now ?? 0
   switch (quota.kernel) {
     case 'bucket': {
-      const { unit, grain, overdraft } = quota
+      const { unit, grain, limit, overdraft } = quota
       return {
         kernel: 'bucket',
         increment: increment * unit,
         check: taking ? Math.max(cost - overdraft, 0) * unit : 0,
         tolerance: taking ? roomOf(quota, terms.patience) : LONGEST,
-        ceiling: (quota.limit + overdraft) * unit,
-        patience: quota.prompt < quota.limit ? 0 : patience,
-        until: of === undefined ? Number.MAX_SAFE_INTEGER : (of as BucketTaken).tat,
+        ceiling: (limit + overdraft) * unit,
+        patience: patienceFor(quota, cost, terms),
+        until: untilOf(terms),
         grain,
         peek,
       }
@@ -62,9 +61,15 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
   }
 }
 
+/** In a queue, patience is in the room. And no patience is long enough for what never fits at once. */
+const patienceFor = (quota: BucketQuota, cost: number, { patience = 0 }: Terms): Micros =>
+  quota.prompt < quota.limit || cost > mostOf(quota) ? 0 : patience
+
+const untilOf = ({ of }: Terms): number => (of === undefined ? Number.MAX_SAFE_INTEGER : (of as BucketTaken).tat)
+
 /** How far ahead a turn may be. Patience goes beyond a bucket, but a queue is as long as it is, or cut to patience. */
 const roomOf = ({ limit, prompt, unit }: BucketQuota, patience: Micros | undefined): Micros =>
-  patience === undefined || prompt === limit ? limit * unit : Math.min(prompt * unit + patience, limit * unit)
+  patience === undefined ? limit * unit : Math.min(prompt * unit + patience, limit * unit)
 
 /** The most units one request can ever take. */
 export const mostOf = (quota: Quota): number =>

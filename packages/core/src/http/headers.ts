@@ -19,7 +19,7 @@ export function headersFor({ asks, decision }: Booking, told: boolean): readonly
 
 /** A header's value where another limiter has set it already: the draft's lists are joined, others replaced. */
 export const joined = (before: unknown, [name, value]: Header): string =>
-  typeof before === 'string' && name.startsWith('RateLimit') ? `${before}, ${value}` : value
+  typeof before === 'string' && (name === 'RateLimit' || name === 'RateLimit-Policy') ? `${before}, ${value}` : value
 
 /** `Retry-After` (RFC 9110, section 10.2.3), where waiting helps. */
 function retryAfter({ allowed, retryAfterMs }: Decision): readonly Header[] {

@@ -9,7 +9,7 @@ export interface Match {
   readonly path?: string | readonly string[]
   /** Values that headers must have; `true` for any. */
   readonly header?: Readonly<Record<string, string | true>>
-  /** Values that verified claims must have; `true` for any. */
+  /** Values that verified claims must have. */
   readonly claim?: Readonly<Record<string, string | number | boolean>>
 }
 
@@ -37,10 +37,13 @@ export function matcher<R>(
   }
   for (const [name, wanted] of Object.entries(option.header ?? {})) {
     const header = name.toLowerCase()
-    tests.push((request) => holds(reader.header(request, header), wanted))
+    tests.push((request) => {
+      const value = reader.header(request, header)
+      return wanted === true ? Boolean(value) : value === wanted
+    })
   }
   for (const [name, wanted] of Object.entries(option.claim ?? {})) {
-    tests.push((request) => holds(claimOf(claims, request, name), wanted))
+    tests.push((request) => claimOf(claims, request, name) === wanted)
   }
   return (request) => tests.every((test) => test(request))
 }
@@ -50,8 +53,6 @@ export function claimOf<R>(claims: Claims<R> | undefined, request: R, name: stri
   const known = claims?.(request)
   return known !== undefined && known !== null && Object.hasOwn(known, name) ? known[name] : undefined
 }
-
-const holds = (value: unknown, wanted: unknown): boolean => (wanted === true ? Boolean(value) : value === wanted)
 
 /**
  * The segments of a path, as lenient as the most lenient router: no empty ones, in lower case, decoded. A policy must

@@ -5,7 +5,7 @@ import type { Micros } from '../time.ts'
  *
  * A key's first window starts with its first request. What counts is the current window's units, and of the previous
  * window's as large a share as the current window has still to run, in whole units, rounded down. Between two windows
- * that is an estimate: up to twice the limit, less one, can pass within one window's length.
+ * that is an estimate: up to twice the limit can pass within one window's length.
  *
  * All of it is whole numbers: shares are compared multiplied out, in ticks coarse enough to stay exact.
  */

@@ -1,0 +1,94 @@
+import { parseAddress } from './address.ts'
+import { MOST_HOPS, type TrustProxy, type Trusts, trustOf } from './trust.ts'
+
+/** What is read of a request to find its client. */
+export interface ClientReader<R> {
+  /** The address at the other end of the connection; undefined where there is none, as on a Unix socket. */
+  peer(request: R): string | undefined
+  /** A header by its name in lower case; several of one name joined by commas. */
+  header(request: R, name: string): string | undefined
+}
+
+/** How a header is read from its right end: where the entry that ends at `end` starts, and the address in an entry. */
+interface Syntax {
+  readonly start: (text: string, end: number) => number
+  readonly address: (entry: string) => string | undefined
+}
+
+/** Longer than an address with brackets, zone and port ever is. */
+const LONGEST_ENTRY = 128
+
+/**
+ * The function that reads a request's client address: from the peer back through the proxies that are ours, each of
+ * which adds whom it heard from at the right end of the header, to the first address that is not one of them, or the
+ * farthest there is. An entry that is no address ends the way: the last proxy before it stands for its clients. Without
+ * trust, no header changes the answer.
+ *
+ * Throws a QuotaError if `trust` is none.
+ */
+export function clientAddress<R>(trust: TrustProxy, reader: ClientReader<R>): (request: R) => string | undefined {
+  const { trusts, header } = trustOf(trust)
+  const syntax = header === 'x-forwarded-for' ? LIST : header === 'forwarded' ? FORWARDED : SINGLE
+  return (request) => walk(reader.peer(request), reader.header(request, header) ?? '', trusts, syntax)
+}
+
+function walk(peer: string | undefined, text: string, trusts: Trusts, { start, address }: Syntax): string | undefined {
+  let client = peer
+  for (let hop = 0, end = text.length; end >= 0 && hop < MOST_HOPS && trusts(client, hop); hop++) {
+    const from = start(text, end)
+    const next = address(text.slice(from, end))
+    if (next === undefined) break
+    client = next
+    end = from - 1
+  }
+  return client
+}
+
+const LIST: Syntax = { start: (text, end) => text.lastIndexOf(',', end - 1) + 1, address: addressIn }
+const SINGLE: Syntax = { start: () => 0, address: addressIn }
+const FORWARDED: Syntax = {
+  start: (text, end) => startOf(text, end, ','),
+  address: (entry) => addressIn(forParameter(entry)),
+}
+
+/** The address an entry holds, without its quotes, port and zone; undefined if it holds none. */
+function addressIn(entry: string): string | undefined {
+  if (entry.length > LONGEST_ENTRY) return undefined
+  const text = entry.trim().replace(/^"([^"]*)"$/, '$1')
+  const [, bracketed, host = text] = /^(?:\[([^\]]*:[^\]]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []
+  const address = bracketed ?? host
+  if (parseAddress(address) === undefined) return undefined
+  const zone = address.indexOf('%')
+  return zone < 0 ? address : address.slice(0, zone)
+}
+
+/** The value of an element's `for`, quotes and all; empty where there is none, or more than one to choose from. */
+function forParameter(element: string): string {
+  const values: string[] = []
+  for (let end = element.length; end >= 0; ) {
+    const start = startOf(element, end, ';')
+    const pair = element.slice(start, end).trim()
+    if (/^for=/i.test(pair)) values.push(pair.slice(4))
+    end = start - 1
+  }
+  return values.length === 1 ? (values[0] as string) : ''
+}
+
+/**
+ * The start of the part that ends at `end`: right of the separator nearest to it outside quotes. Read from the right,
+ * because a quote that a client leaves open would else swallow what our proxies added after it.
+ */
+function startOf(text: string, end: number, separator: ',' | ';'): number {
+  let quoted = false
+  for (let i = end - 1; i >= 0; i--) {
+    if (text[i] === '"' && !isEscaped(text, i)) quoted = !quoted
+    else if (text[i] === separator && !quoted) return i + 1
+  }
+  return 0
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0
+  while (text[at - 1 - slashes] === '\\') slashes++
+  return slashes % 2 === 1
+}

@@ -1,0 +1,78 @@
+import type { Decision } from '../decision.ts'
+import { QuotaError, shown } from '../errors.ts'
+import { FIELDS, type Field, type Told, type Wire } from './fields.ts'
+import type { Header } from './headers.ts'
+
+/**
+ * How a client is told its limits: a revision of draft-ietf-httpapi-ratelimit-headers, or the older `X-RateLimit-*`
+ * with its reset as seconds from now (`legacy-delta`) or since 1970 (`legacy-epoch`). Drafts 8 to 11 look the same.
+ */
+export type HeaderForm = Wire | 'draft-8' | 'draft-9' | 'draft-10'
+
+/** Writes the header fields for the policies that counted a request; none if none did. `nowMs` is asked if needed. */
+export type HeaderWriter = (told: readonly Told[], nowMs: () => number) => readonly Header[]
+
+const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
+  ['draft-6', 'draft-6'],
+  ['draft-7', 'draft-7'],
+  ['draft-8', 'draft-11'],
+  ['draft-9', 'draft-11'],
+  ['draft-10', 'draft-11'],
+  ['draft-11', 'draft-11'],
+  ['legacy-delta', 'legacy-delta'],
+  ['legacy-epoch', 'legacy-epoch'],
+])
+
+/** Pairs that would write one field with two meanings, so that one of them would never be seen. */
+const RIVALS: readonly (readonly [Wire, Wire, field: string])[] = [
+  ['draft-7', 'draft-11', 'RateLimit'],
+  ['legacy-delta', 'legacy-epoch', 'X-RateLimit-Reset'],
+]
+
+/**
+ * Reads the option: one form, several, or false for none; `['draft-11']` unless given. Of those that look the same,
+ * the first comes out. Throws a QuotaError for what is no form, and for two that write one field differently.
+ */
+export function formsOf(option: HeaderForm | readonly HeaderForm[] | false | undefined): readonly HeaderForm[] {
+  if (option === false) return []
+  const forms = (Array.isArray(option) ? option : [option === undefined ? 'draft-11' : option]) as readonly HeaderForm[]
+  const wires = forms.map(wireOf)
+  for (const [one, other, field] of RIVALS) {
+    const [a, b] = [forms[wires.indexOf(one)], forms[wires.indexOf(other)]]
+    if (a && b) throw refusal(`cannot be both '${a}' and '${b}', which write ${field} differently: choose one.`)
+  }
+  return forms.filter((_, i) => wires.indexOf(wires[i] as Wire) === i)
+}
+
+function wireOf(form: unknown): Wire {
+  const wire = WIRES.get(form)
+  if (wire !== undefined) return wire
+  if (form === 'legacy') {
+    throw refusal(
+      "'legacy' has two meanings: write 'legacy-delta' (seconds until the reset) or 'legacy-epoch' (its date).",
+    )
+  }
+  const known = [...WIRES.keys()].map((each) => `'${each}'`).join(', ')
+  throw refusal(`must be one or a list of ${known}, or false for none; got ${shown(form)}.`)
+}
+
+const refusal = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `headers ${problem}`)
+
+/** The writer of the given forms. A field that two of them share is written once, as the newer one has it. */
+export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
+  const wires = forms.map(wireOf)
+  const named = new Map<string, Field>()
+  for (const [wire, fields] of Object.entries(FIELDS)) {
+    if (!wires.includes(wire as Wire)) continue
+    for (const [name, field] of Object.entries(fields)) if (!named.has(name)) named.set(name, field)
+  }
+  const fields = [...named]
+  return (told, nowMs) => {
+    const [first] = told
+    if (first === undefined) return []
+    const scarcest = told.length === 1 ? first.decision : told.map(({ decision }) => decision).reduce(scarcer)
+    return fields.map(([name, field]) => [name, field(told, scarcest, nowMs)])
+  }
+}
+
+const scarcer = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)

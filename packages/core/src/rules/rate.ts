@@ -1,0 +1,54 @@
+import { QuotaError, shown } from '../errors.ts'
+import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket } from '../quota.ts'
+import { type Duration, LONGEST } from '../time.ts'
+
+/** The numbers of a rule's algorithm, once its schema holds: those that its algorithm does not know are not there. */
+export interface RateConfig {
+  readonly tokens_per_second?: number
+  readonly rps?: number
+  readonly limit?: number
+  readonly per?: Duration
+  readonly [name: string]: unknown
+}
+
+const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
+  token_bucket: (config) => tokenBucket({ ...rateOf(config), ...pick(config, 'burst', 'refill', 'overdraft') }),
+  leaky_bucket: (config) => leakyBucket(pick(config, 'limit', 'per', 'queue')),
+  fixed_window: (config) => fixedWindow(pick(config, 'limit', 'window', 'offset')),
+  sliding_window: (config) => slidingWindow(pick(config, 'limit', 'window')),
+  sliding_log: (config) => slidingLog(pick(config, 'limit', 'window')),
+}
+
+/** The quota that an algorithm and its numbers describe. Throws a QuotaError for numbers that no quota can keep. */
+export function quotaFrom(algorithm: string, config: RateConfig): Quota {
+  return (QUOTAS[algorithm] as (config: RateConfig) => Quota)(config)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the schema has checked what the quota's options then check again.
+const pick = (config: RateConfig, ...names: readonly string[]): any =>
+  Object.fromEntries(names.filter((name) => Object.hasOwn(config, name)).map((name) => [name, config[name]]))
+
+/** Units per period, in whole numbers: 0.5 a second is 1 per 2 seconds, exactly. */
+function rateOf({ tokens_per_second, rps, limit, per }: RateConfig): { limit: number; per: Duration } {
+  const rate = tokens_per_second ?? rps
+  if (rate === undefined) return { limit: limit as number, per: per as Duration }
+  const [units, seconds] = fraction(rate)
+  if (seconds * 1e6 <= LONGEST) return { limit: units, per: seconds * 1e3 }
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${shown(rate)} a second is no whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.`,
+  )
+}
+
+/** The smallest whole numbers whose quotient is a decimal number as it is written. */
+function fraction(decimal: number): readonly [numerator: number, denominator: number] {
+  const [digits = '', exponent = '0'] = String(decimal).split('e')
+  const [whole = '', decimals = ''] = digits.split('.')
+  const shift = Number(exponent) - decimals.length
+  const numerator = BigInt(whole + decimals) * 10n ** BigInt(Math.max(shift, 0))
+  const denominator = 10n ** BigInt(Math.max(-shift, 0))
+  const divisor = greatestCommonDivisor(numerator, denominator)
+  return [Number(numerator / divisor), Number(denominator / divisor)]
+}
+
+const greatestCommonDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestCommonDivisor(b, a % b))

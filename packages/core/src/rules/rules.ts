@@ -1,0 +1,138 @@
+import { QuotaError, shown } from '../errors.ts'
+import type { Quota } from '../quota.ts'
+import { quotaFrom, type RateConfig } from './rate.ts'
+import { ruleSchema, rulesSchema } from './schema.ts'
+import { at, check, problemOf, ROOT } from './validate.ts'
+
+/** Names a part of the request that a rule counts by. */
+export type RuleKey =
+  | 'ip'
+  | 'method'
+  | 'path'
+  | `header:${string}`
+  | `query:${string}`
+  | `cookie:${string}`
+  | `claim:${string}`
+
+/** Which requests a rule is for: all that is given must hold; of a list, one. */
+export interface RuleMatch {
+  readonly method?: string | readonly string[]
+  readonly path?: string | readonly string[]
+  readonly header?: Readonly<Record<string, string | true>>
+  readonly claim?: Readonly<Record<string, string | number | boolean>>
+}
+
+/** A rule as the policy that `rateLimit` takes. */
+export interface RulePolicy {
+  readonly name: string
+  readonly quota: Quota
+  readonly key: RuleKey | readonly RuleKey[]
+  readonly cost?: number | `header:${string}` | `query:${string}`
+  readonly defaultCost?: number
+  readonly maxCost?: number
+  readonly match?: RuleMatch
+  readonly mode?: 'enforce' | 'shadow'
+}
+
+interface Config extends RateConfig {
+  readonly cost_source?: 'fixed' | `header:${string}` | `query:${string}`
+  readonly fixed_cost?: number
+  readonly default_cost?: number
+  readonly max_cost?: number
+}
+
+/** A rule as JSON has it, once `ruleSchema` holds. */
+interface Rule {
+  readonly name: string
+  readonly limit_keys: readonly string[]
+  readonly algorithm: string
+  readonly algorithm_config: Config
+  readonly match?: Readonly<Record<string, unknown>>
+  readonly mode?: 'enforce' | 'shadow'
+}
+
+/** More problems than one can read at once. */
+const MOST_PROBLEMS = 20
+
+/**
+ * The policies that a parsed JSON document of rules describes: a list of rules, or an object with one as `rules`.
+ * `rulesSchema` is the format. Throws one QuotaError that lists all that is wrong, each with its path and what to write.
+ *
+ * The format is one in use elsewhere, with two differences: `burst` may be less than `tokens_per_second`, since a burst
+ * of 1 is how requests are paced evenly, and units are whole, since a client could ask for costs next to nothing.
+ */
+export function policiesFrom(json: unknown): readonly RulePolicy[] {
+  const listed = Array.isArray(json)
+  const problems = [...check(json, rulesSchema, listed ? 'rules' : ROOT)]
+  const rules = listed ? json : (json as { rules?: unknown } | null | undefined)?.rules
+  const policies: RulePolicy[] = []
+  const names = new Set<string>()
+  for (const [i, rule] of (Array.isArray(rules) ? rules : []).entries()) {
+    if (check(rule, ruleSchema, '').length > 0) continue
+    problems.push(...problemOf(() => policies.push(policyFrom(rule, `rules[${i}]`))))
+    if (names.has(rule.name)) problems.push(`rules[${i}].name must be its own; ${shown(rule.name)} is taken.`)
+    names.add(rule.name)
+  }
+  if (problems.length === 0) return policies
+  const more = problems.length - MOST_PROBLEMS
+  const last = more > 0 ? [`… and ${more} more.`] : []
+  const hint = typeof json === 'string' ? ' Give it what JSON.parse returns.' : ''
+  throw refusal(`policiesFrom: ${[...problems.slice(0, MOST_PROBLEMS), ...last].join('\n  ')}${hint}`)
+}
+
+function policyFrom(rule: Rule, path: string): RulePolicy {
+  const { name, limit_keys, algorithm, algorithm_config: config, match, mode } = rule
+  const keys = limit_keys.map(keyFrom)
+  return {
+    name,
+    quota: at(`${path}.algorithm_config`, () => quotaFrom(algorithm, config)),
+    key: keys.length === 1 ? (keys[0] as RuleKey) : keys,
+    ...costFrom(config),
+    ...(match && { match: at(`${path}.match`, () => matchFrom(match)) }),
+    ...(mode && { mode }),
+  }
+}
+
+function keyFrom(key: string): RuleKey {
+  if (key === 'ip:address') return 'ip'
+  const [kind, name] = split(key)
+  if (name === '') return key as RuleKey
+  return `${kind}:${name}` as RuleKey
+}
+
+function costFrom({ cost_source, fixed_cost, default_cost, max_cost }: Config): Partial<RulePolicy> {
+  const cost = cost_source === undefined || cost_source === 'fixed' ? fixed_cost : cost_source
+  return {
+    ...(cost !== undefined && { cost }),
+    ...(default_cost !== undefined && { defaultCost: default_cost }),
+    ...(max_cost !== undefined && { maxCost: max_cost }),
+  }
+}
+
+function matchFrom(match: Readonly<Record<string, unknown>>): RuleMatch {
+  const result: Record<string, unknown> = {}
+  const named = { header: new Map<string, unknown>(), claim: new Map<string, unknown>() }
+  for (const [part, wanted] of Object.entries(match)) {
+    const [kind, name] = split(part)
+    if (kind === 'header' || kind === 'claim') {
+      if (named[kind].has(name)) throw refusal(`${kind} ${shown(name)} is named twice: keep one.`)
+      named[kind].set(name, wanted)
+    } else {
+      result[kind] = wanted
+    }
+  }
+  // fromEntries makes own properties, whatever their names: '__proto__' is a header like any other.
+  for (const [kind, wanted] of Object.entries(named)) if (wanted.size > 0) result[kind] = Object.fromEntries(wanted)
+  return result
+}
+
+/** A selector's kind and name, as policies spell them: header names in lower case, claims by that name. */
+function split(selector: string): readonly [kind: string, name: string] {
+  const colon = selector.indexOf(':')
+  if (colon < 0) return [selector, '']
+  const kind = selector.slice(0, colon)
+  const name = selector.slice(colon + 1)
+  return kind === 'header' ? [kind, name.toLowerCase()] : [kind === 'jwt' ? 'claim' : kind, name]
+}
+
+const refusal = (message: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', message)

@@ -1,0 +1,143 @@
+import { type Schema, when } from './json-schema.ts'
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z\\-]+"
+const SOURCE = `(header:${TOKEN}|query:.+)`
+const MOST = Number.MAX_SAFE_INTEGER
+
+const whole = (minimum: number): Schema => ({
+  description: minimum === 0 ? 'a whole number, 0 or more' : 'a whole number, 1 or more',
+  type: 'integer',
+  minimum,
+  maximum: MOST,
+})
+const rate: Schema = { description: 'a number greater than 0', type: 'number', exclusiveMinimum: 0 }
+const duration: Schema = {
+  description: 'a number with its unit, ms, s, m, h or d, such as "10s"',
+  type: 'string',
+  pattern: '^\\d{1,15}(\\.\\d{1,9})?(ms|s|m|h|d)$',
+}
+
+const COST: Readonly<Record<string, Schema>> = {
+  cost_source: {
+    description: '"fixed", "header:NAME" or "query:NAME"',
+    type: 'string',
+    pattern: `^(fixed|${SOURCE})$`,
+  },
+  fixed_cost: whole(1),
+  default_cost: whole(1),
+  max_cost: whole(1),
+}
+
+const config = (properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema => ({
+  description: 'an object with the numbers of the algorithm',
+  type: 'object',
+  properties: { ...properties, ...COST },
+  required,
+  additionalProperties: false,
+})
+
+const windowed = config({ limit: whole(1), window: duration }, ['limit', 'window'])
+
+/** The numbers each algorithm takes. */
+const CONFIGS: Readonly<Record<string, Schema>> = {
+  token_bucket: {
+    ...config(
+      {
+        tokens_per_second: rate,
+        rps: rate,
+        limit: whole(1),
+        per: duration,
+        burst: whole(1),
+        refill: duration,
+        overdraft: whole(0),
+      },
+      ['burst'],
+    ),
+    oneOf: [{ required: ['tokens_per_second'] }, { required: ['rps'] }, { required: ['limit'] }],
+    dependentRequired: { limit: ['per'], per: ['limit'] },
+  },
+  leaky_bucket: config({ limit: whole(1), per: duration, queue: whole(0) }, ['limit', 'per', 'queue']),
+  fixed_window: config({ limit: whole(1), window: duration, offset: duration }, ['limit', 'window']),
+  sliding_window: windowed,
+  sliding_log: windowed,
+}
+
+const ALGORITHMS = Object.keys(CONFIGS)
+
+/** One text or several; each is `each`. */
+const someOf = (each: Schema): Schema => when({ type: 'array' }, { type: 'array', items: each, minItems: 1 }, each)
+
+const match: Schema = {
+  description: 'an object that says which requests the rule is for',
+  type: 'object',
+  properties: {
+    method: someOf({
+      description: 'a method in capitals such as "GET"',
+      type: 'string',
+      pattern: '^[A-Z]+(-[A-Z]+)*$',
+    }),
+    path: someOf({ description: 'a path such as "/login" or "/api/*"', type: 'string', pattern: '^/' }),
+  },
+  patternProperties: {
+    [`^header:${TOKEN}$`]: {
+      title: 'header:NAME',
+      if: { type: 'string' },
+      else: { description: 'text, or true for any', enum: [true] },
+    },
+    '^(claim|jwt):.+$': {
+      title: 'claim:NAME',
+      description: 'text, a number, true or false',
+      type: ['string', 'number', 'boolean'],
+    },
+  },
+  additionalProperties: false,
+}
+
+/** The JSON Schema of one rule. */
+export const ruleSchema: Schema = {
+  description: 'an object: a rule',
+  type: 'object',
+  properties: {
+    name: { description: '1 to 100 printable ASCII characters', type: 'string', pattern: '^[ -~]{1,100}$' },
+    limit_keys: {
+      description: 'a list of selectors such as ["ip:address"]',
+      type: 'array',
+      minItems: 1,
+      items: {
+        description: '"ip:address", "method", "path", "header:NAME", "query:NAME", "cookie:NAME" or "claim:NAME"',
+        type: 'string',
+        pattern: `^(ip|ip:address|method|path|${SOURCE}|cookie:${TOKEN}|(claim|jwt):.+)$`,
+      },
+    },
+    algorithm: { description: `one of ${ALGORITHMS.map((name) => JSON.stringify(name)).join(', ')}`, enum: ALGORITHMS },
+    algorithm_config: { description: 'an object with the numbers of the algorithm' },
+    match,
+    mode: { description: '"enforce" or "shadow"', enum: ['enforce', 'shadow'] },
+  },
+  required: ['name', 'limit_keys', 'algorithm', 'algorithm_config'],
+  additionalProperties: false,
+  allOf: ALGORITHMS.map((name) =>
+    when(
+      { type: 'object', properties: { algorithm: { const: name } }, required: ['algorithm'] },
+      { type: 'object', properties: { algorithm_config: CONFIGS[name] as Schema } },
+    ),
+  ),
+}
+
+const rules: Schema = { description: 'a list of rules', type: 'array', items: ruleSchema, minItems: 1 }
+
+/**
+ * The JSON Schema (draft 2020-12) of what `policiesFrom` reads. Beyond it, `policiesFrom` refuses names given twice,
+ * and numbers that no quota can keep exactly.
+ */
+export const rulesSchema: Schema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Spillway rules',
+  ...when({ type: 'array' }, rules, {
+    description: 'a list of rules, or an object { "rules": [...] }',
+    type: 'object',
+    properties: { $schema: { description: 'the address of this schema', type: 'string' }, rules },
+    required: ['rules'],
+    additionalProperties: false,
+  }),
+}

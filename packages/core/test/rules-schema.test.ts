@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { QuotaError } from '../src/index.ts'
+import { policiesFrom, rulesSchema } from '../src/rules/index.ts'
+import { anyDocument, rule, spoiltDocument } from './documents.ts'
+
+/** What is wrong with a document, a line each. */
+function problems(document: unknown): readonly string[] {
+  try {
+    policiesFrom(document)
+    return []
+  } catch (error) {
+    if (!(error instanceof QuotaError) || error.code !== 'ERR_SPILLWAY_OPTION') throw error
+    const [message = '', anchor] = error.message.replace('policiesFrom: ', '').split(' [docs/errors.md#')
+    expect(anchor).toBe('err_spillway_option]')
+    return message.split('\n  ')
+  }
+}
+
+const configured = (algorithm_config: object, algorithm = 'token_bucket') => [rule({ algorithm, algorithm_config })]
+
+describe('errors name the path and the fix', () => {
+  test.each<[unknown, string]>([
+    [
+      '[]',
+      'the document must be a list of rules, or an object { "rules": [...] }; got "[]". Give it what JSON.parse returns.',
+    ],
+    [null, 'the document must be a list of rules, or an object { "rules": [...] }; got null.'],
+    [[], 'rules must not be empty.'],
+    [{ rules: {} }, 'rules must be a list of rules; got an object.'],
+    [[5], 'rules[0] must be an object: a rule; got 5.'],
+    [[rule(), rule({ name: 'b' }), rule()], 'rules[2].name must be its own; "a" is taken.'],
+    [[rule({ name: 'é' })], 'rules[0].name must be 1 to 100 printable ASCII characters; got "é".'],
+    [[rule({ limit_key: 1 })], 'rules[0] has no option "limit_key". Did you mean "limit_keys"?'],
+    [[rule({ limit_keys: [] })], 'rules[0].limit_keys must not be empty.'],
+    [
+      [rule({ limit_keys: ['ip', 'ip:country'] })],
+      'rules[0].limit_keys[1] must be "ip:address", "method", "path", "header:NAME", "query:NAME", "cookie:NAME" or "claim:NAME"; got "ip:country".',
+    ],
+    [
+      [rule({ algorithm: 'gcra' })],
+      'rules[0].algorithm must be one of "token_bucket", "leaky_bucket", "fixed_window", "sliding_window", "sliding_log"; got "gcra".',
+    ],
+    [configured({ rps: 1, burst: 0 }), 'rules[0].algorithm_config.burst must be a whole number, 1 or more; got 0.'],
+    [configured({ rps: 1 }), 'rules[0].algorithm_config must have "burst".'],
+    [
+      configured(JSON.parse('{"rps": 1e999, "burst": 1}')),
+      'rules[0].algorithm_config.rps must be a number greater than 0; got Infinity.',
+    ],
+    [configured({ rps: 0, burst: 1 }), 'rules[0].algorithm_config.rps must be a number greater than 0; got 0.'],
+    [
+      configured({ rps: 1, tokens_per_second: 1, burst: 1 }),
+      'rules[0].algorithm_config must have exactly one of "tokens_per_second", "rps", "limit".',
+    ],
+    [configured({ limit: 1, burst: 1 }), 'rules[0].algorithm_config must have "per" beside "limit".'],
+    [
+      configured({ rps: 1, burst: 1, cost_source: 'body:x' }),
+      'rules[0].algorithm_config.cost_source must be "fixed", "header:NAME" or "query:NAME"; got "body:x".',
+    ],
+    [
+      configured({ limit: 1, window: 60 }, 'fixed_window'),
+      'rules[0].algorithm_config.window must be a number with its unit, ms, s, m, h or d, such as "10s"; got 60.',
+    ],
+    [
+      configured({ limit: 1, windows: '1s', window: '1s' }, 'sliding_log'),
+      'rules[0].algorithm_config has no option "windows". Did you mean "window"?',
+    ],
+    [
+      configured({ rps: 1 / 3, burst: 1 }),
+      'rules[0].algorithm_config: 0.3333333333333333 a second is no whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.',
+    ],
+    [
+      configured({ rps: 1e21, burst: 1 }),
+      'rules[0].algorithm_config: tokenBucket limit must be a whole number, 1 or more; got 1e+21.',
+    ],
+    [[rule({ match: { methd: 'GET' } })], 'rules[0].match has no option "methd". Did you mean "method"?'],
+    [
+      [rule({ match: { method: ['GET', 'get'] } })],
+      'rules[0].match.method[1] must be a method in capitals such as "GET"; got "get".',
+    ],
+    [[rule({ match: { path: 'a' } })], 'rules[0].match.path must be a path such as "/login" or "/api/*"; got "a".'],
+    [[rule({ match: { 'header:x': 1 } })], 'rules[0].match["header:x"] must be text, or true for any; got 1.'],
+    [[rule({ match: { 'jwt:a': 1, 'claim:a': 2 } })], 'rules[0].match: claim "a" is named twice: keep one.'],
+    [[rule({ match: { 'header:A': 'x', 'header:a': 'y' } })], 'rules[0].match: header "a" is named twice: keep one.'],
+    [[rule({ mode: 'dry' })], 'rules[0].mode must be "enforce" or "shadow"; got "dry".'],
+  ])('%j', (document, problem) => expect(problems(document)).toEqual([problem]))
+
+  test('all of a document at once, up to twenty', () => {
+    const bad = rule({ mode: 'dry', algorithm_config: { rps: 1, burst: 0, bursts: 1 } })
+    expect(problems([bad, rule(), rule()])).toEqual([
+      'rules[0].mode must be "enforce" or "shadow"; got "dry".',
+      'rules[0].algorithm_config.burst must be a whole number, 1 or more; got 0.',
+      'rules[0].algorithm_config has no option "bursts". Did you mean "burst"?',
+      'rules[2].name must be its own; "a" is taken.',
+    ])
+    expect(problems(Array(30).fill(7))).toHaveLength(21)
+    expect(problems(Array(30).fill(7)).at(-1)).toBe('… and 10 more.')
+  })
+})
+
+test('a prototype is nobody’s to set', () => {
+  const match = JSON.parse('{"header:__proto__": "x", "claim:__proto__": true}')
+  const [policy] = policiesFrom([rule({ match })])
+  expect(Object.entries(policy?.match?.header ?? {})).toEqual([['__proto__', 'x']])
+  expect(Object.entries(policy?.match?.claim ?? {})).toEqual([['__proto__', true]])
+  expect(problems(JSON.parse('{"rules": [], "__proto__": {}}')).at(-1)).toContain('has no option "__proto__"')
+  expect(problems([{ ...rule(), ...JSON.parse('{"__proto__": {}}') }])[0]).toContain(
+    'rules[0] has no option "__proto__"',
+  )
+})
+
+test('whatever comes in, what comes out is policies or a QuotaError', () => {
+  const anything = fc.oneof(fc.jsonValue(), fc.anything(), spoiltDocument)
+  fc.assert(
+    fc.property(anything, (document) => {
+      problems(document)
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(Object.keys(Object.prototype)).toEqual([])
+})
+
+describe('the JSON Schema', () => {
+  const accepts = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true }).compile(rulesSchema)
+
+  // What a schema cannot say: names of one's own, and numbers that add up to a quota.
+  const beyond = /is taken\.$|is named twice: keep one\.$|^rules\[\d+\]\.algorithm_config: /
+
+  test('accepts what policiesFrom accepts, but for names given twice and numbers that no quota keeps', () => {
+    const seen = { accepted: 0, beyond: 0, refused: 0 }
+    fc.assert(
+      fc.property(fc.oneof(anyDocument, spoiltDocument), (document) => {
+        const wrong = problems(document)
+        const structural = wrong.filter((problem) => !beyond.test(problem))
+        expect([accepts(document), structural]).toEqual([structural.length === 0, structural])
+        seen[structural.length > 0 ? 'refused' : wrong.length > 0 ? 'beyond' : 'accepted']++
+      }),
+      { numRuns: 4_000 },
+    )
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(200)
+  })
+
+  test('is what docs/rules.schema.json says; write it anew when this fails', () => {
+    const file = new URL('../../../docs/rules.schema.json', import.meta.url)
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(rulesSchema)
+  })
+})

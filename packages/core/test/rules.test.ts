@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, leakyBucket, perSecond, slidingLog, slidingWindow, tokenBucket } from '../src/index.ts'
+import { policiesFrom } from '../src/rules/index.ts'
+import { rule } from './documents.ts'
+
+const only = (parts: object) => policiesFrom([rule(parts)])[0]
+const config = (numbers: object, algorithm = 'token_bucket') => only({ algorithm, algorithm_config: numbers })
+
+describe('the examples that the format comes with', () => {
+  test('tiers by API key', () => {
+    const enterprise = {
+      name: 'enterprise',
+      limit_keys: ['header:x-api-key'],
+      algorithm: 'token_bucket',
+      algorithm_config: { rps: 1000, burst: 2000 },
+      match: { 'jwt:plan': 'enterprise' },
+    }
+    const free = { ...enterprise, name: 'free', algorithm_config: { rps: 10, burst: 20 }, match: undefined }
+    expect(policiesFrom(JSON.parse(JSON.stringify({ rules: [enterprise, free] })))).toEqual([
+      {
+        name: 'enterprise',
+        quota: perSecond(1000, { burst: 2000 }),
+        key: 'header:x-api-key',
+        match: { claim: { plan: 'enterprise' } },
+      },
+      { name: 'free', quota: perSecond(10, { burst: 20 }), key: 'header:x-api-key' },
+    ])
+  })
+
+  test('a fixed cost, and one that a header tells', () => {
+    const fixed = { tokens_per_second: 100, burst: 200, cost_source: 'fixed', fixed_cost: 2, default_cost: 1 }
+    expect(config(fixed)).toEqual({
+      name: 'a',
+      quota: perSecond(100, { burst: 200 }),
+      key: 'ip',
+      cost: 2,
+      defaultCost: 1,
+    })
+    const told = { rps: 100, burst: 1000, cost_source: 'header:x-request-weight', max_cost: 50 }
+    expect(config(told)).toEqual({
+      name: 'a',
+      quota: perSecond(100, { burst: 1000 }),
+      key: 'ip',
+      cost: 'header:x-request-weight',
+      maxCost: 50,
+    })
+  })
+
+  test('a burst below the rate, which the format forbids elsewhere, paces evenly', () =>
+    expect(config({ rps: 10, burst: 1 })?.quota).toEqual(perSecond(10, { burst: 1 })))
+})
+
+test.each([
+  [0.5, { limit: 1, per: '2s' }],
+  [2.5, { limit: 5, per: '2s' }],
+  [0.1, { limit: 1, per: '10s' }],
+  [0.3, { limit: 3, per: '10s' }],
+  [1.1, { limit: 11, per: '10s' }],
+  [0.57, { limit: 57, per: '100s' }],
+  [1e-7, { limit: 1, per: '10000000s' }],
+  [1e3, { limit: 1000, per: '1s' }],
+  [1e6, { limit: 1_000_000, per: '1s' }],
+] as const)('%d a second is told in whole units', (rps, rate) =>
+  expect(config({ rps, burst: 3 })?.quota).toEqual(tokenBucket({ ...rate, burst: 3 })),
+)
+
+test.each([
+  [
+    'token_bucket',
+    { limit: 5, per: '3s', burst: 7, overdraft: 2 },
+    tokenBucket({ limit: 5, per: '3s', burst: 7, overdraft: 2 }),
+  ],
+  [
+    'token_bucket',
+    { limit: 60, per: '1m', burst: 60, refill: '10s' },
+    tokenBucket({ limit: 60, per: '1m', refill: '10s' }),
+  ],
+  ['token_bucket', { rps: 0.5, burst: 5, refill: '10s' }, tokenBucket({ limit: 5, per: '10s', refill: '10s' })],
+  ['leaky_bucket', { limit: 5, per: '1s', queue: 0 }, leakyBucket({ limit: 5, per: '1s', queue: 0 })],
+  ['fixed_window', { limit: 5, window: '1d', offset: '2h' }, fixedWindow({ limit: 5, window: '1d', offset: '2h' })],
+  ['sliding_window', { limit: 5, window: '1m' }, slidingWindow({ limit: 5, window: '1m' })],
+  ['sliding_log', { limit: 5, window: '1.5s' }, slidingLog({ limit: 5, window: '1.5s' })],
+])('%s with %j', (algorithm, numbers, quota) => expect(config(numbers, algorithm)?.quota).toEqual(quota))
+
+test('keys and matches come out as policies spell them', () => {
+  const keys = ['ip', 'ip:address', 'method', 'path', 'header:X-Key', 'query:Key', 'cookie:Id', 'jwt:a:b', 'claim:c']
+  const match = {
+    method: ['GET', 'HEAD'],
+    path: '/api/*',
+    'header:X-Plan': true,
+    'jwt:plan': 'pro',
+    'claim:level': 3,
+    'claim:beta': false,
+  }
+  expect(only({ limit_keys: keys, match, mode: 'shadow' })).toEqual({
+    name: 'a',
+    quota: perSecond(5, { burst: 10 }),
+    key: ['ip', 'ip', 'method', 'path', 'header:x-key', 'query:Key', 'cookie:Id', 'claim:a:b', 'claim:c'],
+    match: {
+      method: ['GET', 'HEAD'],
+      path: '/api/*',
+      header: { 'x-plan': true },
+      claim: { plan: 'pro', level: 3, beta: false },
+    },
+    mode: 'shadow',
+  })
+  expect(only({ match: {} })?.match).toEqual({})
+})

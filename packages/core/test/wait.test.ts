@@ -1,0 +1,175 @@
+import { modelStore } from '@spillway/conformance'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perSecond,
+  type Quota,
+  RateLimitedError,
+  rateLimiter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type WaitOptions,
+} from '../src/index.ts'
+
+beforeEach(() => vi.useFakeTimers({ now: 0 }))
+afterEach(() => {
+  // Whatever has been waited for, nothing is left behind.
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
+
+const START = Date.UTC(2026, 0, 1)
+
+/** Callers under one quota, each noted down when it is its turn, with the second of its turn. */
+function setUp(quota: Quota | Record<string, Quota>) {
+  const store = modelStore(() => (START + Date.now()) * 1_000)
+  const limiter =
+    'kernel' in quota ? rateLimiter({ quota: quota as Quota, store }) : rateLimiter({ quotas: quota, store })
+  const turns: string[] = []
+  const call = async (name: string, options: WaitOptions = {}): Promise<void> => {
+    try {
+      await limiter.wait('api', options)
+      turns.push(`${name}@${Date.now() / 1_000}`)
+    } catch (reason) {
+      turns.push(`${name} ${reason instanceof RateLimitedError ? 'refused' : reason}@${Date.now() / 1_000}`)
+    }
+  }
+  const all = async (calls: readonly Promise<void>[]): Promise<readonly string[]> => {
+    await vi.runAllTimersAsync()
+    await Promise.all(calls)
+    return turns
+  }
+  const left = async (): Promise<number> => (await limiter.peek('api')).remaining
+  return { limiter, turns, call, all, left }
+}
+
+const everyKind: readonly (readonly [string, Quota])[] = [
+  ['token bucket', perSecond(1)],
+  ['fixed window', fixedWindow({ limit: 1, window: '1s' })],
+  ['interval refill', tokenBucket({ limit: 1, per: '1s', refill: '1s' })],
+  ['leaky bucket', leakyBucket({ limit: 1, per: '1s', queue: 9 })],
+  ['sliding log', slidingLog({ limit: 1, window: '1s' })],
+]
+
+describe.each(everyKind)('waiting, %s', (_, quota) => {
+  test('is first come, first served', async () => {
+    const { call, all } = setUp(quota)
+    expect(await all(['a', 'b', 'c', 'd'].map((name) => call(name)))).toEqual(['a@0', 'b@1', 'c@2', 'd@3'])
+  })
+
+  test('that would be too long fails at once, and takes nothing', async () => {
+    const { limiter, call, all, left } = setUp(quota)
+    const calls = [call('a'), call('b', { maxWait: '999ms' }), call('c', { maxWait: 0 }), call('d', { maxWait: '1s' })]
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b refused@0', 'c refused@0', 'd@1'])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await left()).toBe(quota.limit)
+    expect(await limiter.wait('api')).toMatchObject({ allowed: true })
+  })
+
+  test('given up gives the units back, and the reason', async () => {
+    const { call, turns, left } = setUp(quota)
+    const abort = new AbortController()
+    await call('a')
+    const waiting = call('b', { signal: abort.signal })
+    await vi.advanceTimersByTimeAsync(400)
+    abort.abort('gone')
+    await waiting
+    expect(turns).toEqual(['a@0', 'b gone@0.4'])
+    expect(vi.getTimerCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(600)
+    expect(await left()).toBe(quota.limit)
+  })
+
+  test('is not begun under a signal that has fired', async () => {
+    const { call, turns, left } = setUp(quota)
+    await call('a', { signal: AbortSignal.abort('gone') })
+    expect([turns, await left()]).toEqual([['a gone@0'], quota.limit])
+  })
+
+  test('behind one who leaves: a turn that is booked stays, a line moves up', async () => {
+    const { call, all } = setUp(quota)
+    const abort = new AbortController()
+    const calls = [call('a'), call('b', { signal: abort.signal }), call('c')]
+    await vi.advanceTimersByTimeAsync(500)
+    abort.abort('gone')
+    expect(await all(calls)).toEqual(['a@0', 'b gone@0.5', quota.kernel === 'bucket' ? 'c@2' : 'c@1'])
+  })
+})
+
+describe('waiting', () => {
+  test('sends nobody away who has time: the window of a sliding window fades just after its end', async () => {
+    const { call, all } = setUp(slidingWindow({ limit: 2, window: '1s' }))
+    const turns = await all(['a', 'b', 'c', 'd', 'e'].map((name) => call(name)))
+    expect(turns).toEqual(['a@0', 'b@0', 'c@1.001', 'd@1.501', 'e@2.001'])
+  })
+
+  test('tells in its error what was decided, and why', async () => {
+    const { limiter } = setUp(perSecond(1))
+    await limiter.wait('api')
+    const late = limiter.wait('api', { maxWait: 500 })
+    await expect(late).rejects.toThrow('policy "default" allows 1 units in 1000 ms, longer than maxWait')
+    await expect(late).rejects.toMatchObject({
+      name: 'RateLimitedError',
+      code: 'ERR_SPILLWAY_RATE_LIMITED',
+      decision: { allowed: false, policy: 'default', retryAfterMs: 1_000, violated: ['default'] },
+    })
+    await expect(limiter.wait('api', { cost: 2 })).rejects.toThrow('2 units are more than policy "default" ever allows')
+  })
+
+  test('outlasts the longest timer there is: 30 days of one a month', async () => {
+    const { call, turns } = setUp(tokenBucket({ limit: 1, per: '30d' }))
+    const calls = [call('a'), call('b')]
+    await vi.advanceTimersByTimeAsync(2 ** 31)
+    expect([turns, vi.getTimerCount()]).toEqual([['a@0'], 1])
+    await vi.advanceTimersByTimeAsync(30 * 86_400_000 - 2 ** 31)
+    await Promise.all(calls)
+    expect(turns).toEqual(['a@0', 'b@2592000'])
+  })
+
+  test('leaves no timer of a wait of months that is given up', async () => {
+    const { limiter } = setUp(perDay(1))
+    const abort = new AbortController()
+    await limiter.charge('api', 90)
+    const waiting = limiter.wait('api', { signal: abort.signal })
+    await vi.advanceTimersByTimeAsync(2 ** 31 + 1_000)
+    expect(vi.getTimerCount()).toBe(1)
+    abort.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+  })
+
+  test('for several quotas ends when the last one lets it', async () => {
+    const quotas = { second: perSecond(1), log: slidingLog({ limit: 2, window: '10s' }) }
+    const { call, all } = setUp(quotas)
+    expect(await all(['a', 'b', 'c'].map((name) => call(name)))).toEqual(['a@0', 'b@1', 'c@10'])
+  })
+
+  test('in a full queue there is none: it refuses at once, however patient the caller', async () => {
+    const { call, all } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 1 }))
+    const calls = [call('a'), call('b'), call('c'), call('d', { maxWait: '1m' })]
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@1', 'c refused@0', 'd refused@0'])
+  })
+
+  test('for what may be paid for later, waits for the debt of those before', async () => {
+    const { call, all } = setUp(tokenBucket({ limit: 1, per: '1s', burst: 1, overdraft: 8 }))
+    const calls = [call('a', { cost: 4 }), call('b', { cost: 2 }), call('c', { maxWait: '4s' }), call('d')]
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@3', 'c refused@0', 'd@5'])
+  })
+
+  test('in line for a window, one whose patience ends there is refused when it does, not later', async () => {
+    const { call, all } = setUp(slidingLog({ limit: 1, window: '10s' }))
+    const calls = [call('a'), call('b'), call('c', { maxWait: '15s' })]
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@10', 'c refused@10'])
+  })
+
+  test('knows its options', async () => {
+    const { limiter } = setUp(perSecond(1))
+    await expect(limiter.wait('api', { timeout: 1 } as never)).rejects.toThrow('no option "timeout"')
+    await expect(limiter.wait('api', { maxWait: 'soon' as never })).rejects.toThrow(
+      'maxWait must be a positive duration',
+    )
+    expect(await limiter.peek('api')).toMatchObject({ remaining: 1 })
+  })
+})
