@@ -1,0 +1,44 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { app } from './main.ts'
+
+let server: Server
+let url: string
+
+beforeAll(async () => {
+  server = await new Promise((resolve) => {
+    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
+  })
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+
+afterAll(() => void server.close())
+
+test('tells each client what is left', async () => {
+  const response = await fetch(url)
+  expect([response.status, await response.text()]).toEqual([200, '99 requests left\n'])
+  expect(response.headers.get('ratelimit-policy')).toBe('"default";q=100;w=60')
+  expect(response.headers.get('ratelimit')).toMatch(/^"default";r=99;t=1$/)
+})
+
+test('weighs reports by their pages, and refuses one that is too long for now', async () => {
+  const report = (pages: number): Promise<Response> => fetch(`${url}/report?pages=${pages}`)
+  expect(await (await report(40)).text()).toBe('40 pages, and 10 left\n')
+
+  const refused = await report(20)
+  expect(refused.status).toBe(429)
+  expect(refused.headers.get('ratelimit')).toMatch(/"reports";r=10;t=7[012]\d$/)
+  expect(refused.headers.get('retry-after')).toMatch(/^7[012]\d$/)
+  expect(await refused.json()).toMatchObject({ status: 429, 'violated-policies': ['reports'] })
+
+  expect((await report(10)).status).toBe(200)
+})
+
+test('refuses what is too much for a minute', async () => {
+  const responses = await Promise.all(Array.from({ length: 150 }, () => fetch(url)))
+  const refused = responses.find(({ status }) => status === 429)
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 429]))
+  expect(refused?.headers.get('ratelimit')).toBe('"default";r=0;t=1')
+  expect(refused?.headers.get('retry-after')).toBe('1')
+})

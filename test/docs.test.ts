@@ -1,0 +1,101 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Problem, problemsOf } from './docs/check.ts'
+import { type Sample, samplesOfMarkdown, samplesOfSource } from './docs/samples.ts'
+
+// Every code sample that a user may copy is compiled and run.
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+/** Files of a folder and the folders in it, as paths from the root; none if it is not there. */
+function filesIn(folder: string, ending: string): readonly string[] {
+  if (!existsSync(join(root, folder))) return []
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith(ending)).map((file) => `${folder}/${file.replaceAll('\\', '/')}`)
+}
+
+const packages = readdirSync(join(root, 'packages'))
+const examples = readdirSync(join(root, 'examples'))
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  ...packages.map((name) => `packages/${name}/README.md`),
+  ...examples.map((name) => `examples/${name}/README.md`),
+  ...filesIn('docs', '.md'),
+].filter((path) => existsSync(join(root, path)))
+const sources = packages.flatMap((name) => filesIn(`packages/${name}/src`, '.ts'))
+
+const samples: readonly Sample[] = [
+  ...documents.flatMap((path) => samplesOfMarkdown(path, read(path))),
+  ...sources.flatMap((path) => samplesOfSource(path, read(path))),
+]
+const shown = ({ document, line, message }: Problem): string => `${document}:${line} ${message}`
+
+describe('the samples of', () => {
+  let problems: readonly Problem[]
+
+  beforeAll(async () => {
+    problems = await problemsOf(samples)
+  })
+
+  test.each([...new Set(samples.map(({ document }) => document))])('%s compile and run', (path) => {
+    expect(problems.filter(({ document }) => document === path).map(shown)).toEqual([])
+  })
+})
+
+describe('the check', () => {
+  const path = 'test/docs/fixture.md'
+
+  test('reports each of the ways in which a sample can go wrong, at its line', async () => {
+    const problems = await problemsOf(samplesOfMarkdown(path, read(path)))
+    expect(problems.map(({ document, line, message }) => [document, line, message.slice(0, 15)])).toEqual([
+      [path, 6, 'TS2345: Argumen'],
+      [path, 16, 'QuotaError: per'],
+      [path, 25, 'QuotaError: key'],
+      [path, 29, 'it awaits what '],
+      [path, 38, 'it ends the pro'],
+      [path, 42, 'it exits with 1'],
+      [path, 50, 'Error: late'],
+    ])
+  })
+
+  test('reports a sample that does not end, and runs those after it', async () => {
+    const text = '```ts\nfor (;;);\n```\n```ts\nthrow new Error("after")\n```\n'
+    expect((await problemsOf(samplesOfMarkdown('a.md', text), 500)).map(shown)).toEqual([
+      'a.md:2 it does not end within 500 ms',
+      'a.md:5 Error: after',
+    ])
+  })
+
+  test('finds the example of a doc comment, with its line and the prelude of its package', () => {
+    const source = ['/**', ' * Limits.', ' *', ' * @example', ' * app.use(limit)', ' * @returns it', ' */'].join('\n')
+    expect(samplesOfSource('packages/koa/src/index.ts', source)).toEqual([
+      { document: 'packages/koa/src/index.ts', line: 5, code: 'app.use(limit)', prelude: 'koa' },
+    ])
+  })
+
+  test.each([
+    ['a directive that no sample follows', '<!-- sample: koa -->\n\n```ts\n```', 'a.md:1 names a prelude for no'],
+    ['a block that nothing closes', 'text\n```ts\ncode', 'a.md:2 opens a code block'],
+  ])('refuses %s', (_, text, message) => {
+    expect(() => samplesOfMarkdown('a.md', text)).toThrow(message)
+  })
+
+  test('refuses an unknown prelude', async () => {
+    await expect(problemsOf(samplesOfMarkdown('a.md', '<!-- sample: nuxt -->\n```ts\n```'))).rejects.toThrow(
+      'a.md:3 names an unknown prelude: nuxt',
+    )
+  })
+})
+
+test('docs/errors.md has a section for each error code, and for nothing else', () => {
+  const [union = ''] = /export type ErrorCode =[^/]*/.exec(read('packages/core/src/errors.ts')) ?? []
+  const codes = [...union.matchAll(/'(ERR_\w+)'/g)].map(([, code = '']) => code.toLowerCase())
+  const sections = [...read('docs/errors.md').matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+  expect(codes).not.toEqual([])
+  expect(sections.sort()).toEqual(codes.sort())
+})

@@ -1,0 +1,130 @@
+import { fork, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { preludes } from './preludes.ts'
+import type { Told } from './runner.ts'
+import type { Sample } from './samples.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const runner = fileURLToPath(new URL('runner.ts', import.meta.url))
+
+/** What is wrong with a sample: where the document shows it, and why. */
+export interface Problem {
+  readonly document: string
+  readonly line: number
+  readonly message: string
+}
+
+/** Compiles samples, all together, and runs each that compiles; none may take longer than `limit` milliseconds. */
+export async function problemsOf(samples: readonly Sample[], limit = 20_000): Promise<readonly Problem[]> {
+  // Inside of this package, where imports find the workspace and the frameworks.
+  const cache = join(root, 'test/.cache')
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, 'samples-'))
+  try {
+    const files = new Map(samples.map((sample, i) => [join(folder, `sample-${i}.ts`), sample]))
+    for (const [file, sample] of files) writeFileSync(file, moduleOf(sample))
+    const mistyped = compile(folder, files)
+    const failed = new Map<string, string>()
+    const sound = [...files.keys()].filter((file) => !mistyped.some(({ sample }) => sample === files.get(file)))
+    // What runs a suite of its own takes over the process that it runs in.
+    const suites = sound.filter((file) => moduleOf(files.get(file) as Sample).includes("'node:test'"))
+    const others = sound.filter((file) => !suites.includes(file))
+    await Promise.all([others, ...suites.map((file) => [file])].map((batch) => run(batch, limit, failed)))
+    return [
+      ...mistyped.map(({ sample, line, message }) => ({ document: sample.document, line, message })),
+      ...[...files].flatMap(([file, { document, line }]) => {
+        const message = failed.get(file)
+        return message === undefined ? [] : [{ document, line, message }]
+      }),
+    ]
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** A sample as a module: its prelude on the first line, where there is one, and an empty line where there is none. */
+function moduleOf({ document, line, code, prelude }: Sample): string {
+  const before = prelude === undefined ? '' : preludes[prelude]
+  if (before === undefined) throw new Error(`${document}:${line} names an unknown prelude: ${prelude}`)
+  return `${before}\n${code}\nexport {}\n`
+}
+
+interface Mistyped {
+  readonly sample: Sample
+  readonly line: number
+  readonly message: string
+}
+
+function compile(folder: string, files: ReadonlyMap<string, Sample>): readonly Mistyped[] {
+  const compilerOptions = {
+    incremental: false,
+    tsBuildInfoFile: null,
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+  }
+  const config = { extends: relative(folder, join(root, 'tsconfig.tests.json')).replaceAll('\\', '/'), compilerOptions }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, include: ['*.ts'] }))
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  const { stdout, status, error } = spawnSync(tsc, ['-p', folder, '--pretty', 'false'], {
+    cwd: folder,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  })
+  if (error) throw error
+  const mistyped = [...stdout.matchAll(/^(\S+\.ts)\((\d+),\d+\): error (.*)$/gm)].map(([, path, line, message]) => {
+    const sample = files.get(join(folder, basename(path as string)))
+    if (!sample) throw new Error(stdout)
+    return { sample, line: sample.line + Number(line) - 2, message: message as string }
+  })
+  if (status !== 0 && mistyped.length === 0) throw new Error(stdout)
+  return mistyped
+}
+
+/** Runs files in a process of their own, and those after one that does not end in another. */
+async function run(files: readonly string[], limit: number, failed: Map<string, string>): Promise<void> {
+  const left = new Set(files)
+  while (left.size > 0) await runSome([...left], limit, failed, (file) => left.delete(file))
+}
+
+function runSome(
+  files: readonly string[],
+  limit: number,
+  failed: Map<string, string>,
+  done: (file: string) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let watch: NodeJS.Timeout | undefined
+    let current: string | undefined
+    const give = (file: string, problem?: string): void => {
+      clearTimeout(watch)
+      current = undefined
+      if (problem !== undefined) failed.set(file, problem)
+      done(file)
+    }
+    const child = fork(runner, files, {
+      cwd: root,
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said = `${said}${chunk}`))
+    child.on('message', ({ file, over, problem }: Told) => {
+      if (over) return give(file, problem)
+      current = file
+      said = ''
+      watch = setTimeout(() => {
+        give(file, `it does not end within ${limit} ms`)
+        child.kill('SIGKILL')
+      }, limit)
+    })
+    child.on('close', () => {
+      if (current !== undefined) give(current, `it ends the process: ${said.slice(-500)}`)
+      // A suite tells what failed in what it prints alone.
+      const [suite = ''] = files.length === 1 ? files : []
+      if (failed.has(suite)) failed.set(suite, `${failed.get(suite)} ${said.slice(-2000)}`.trim())
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,22 @@
+const QUOTAS = 'fixedWindow, leakyBucket, perDay, perHour, perMinute, perSecond, slidingLog, slidingWindow, tokenBucket'
+
+const adapter = (name: string): string =>
+  `import { ${QUOTAS}, memoryStore, rateLimit, rateLimiter } from '@spillway/${name}'`
+
+const limiter = `import { ${QUOTAS} } from '@spillway/core'; import { memoryStore, rateLimiter } from '@spillway/memory'`
+
+/**
+ * What a short sample takes for granted, by the name in `<!-- sample: NAME -->`: imports, and the app or limiter that it
+ * is about. One line each, so that a sample's lines keep their distance.
+ */
+export const preludes: Readonly<Record<string, string>> = {
+  core: limiter,
+  memory: limiter,
+  limiter: `${limiter}; const limiter = rateLimiter({ quota: perMinute(100) })`,
+  express: `${adapter('express')}; import express from 'express'; const app = express()`,
+  koa: `${adapter('koa')}; import Koa from 'koa'; const app = new Koa()`,
+  hono: `${adapter('hono')}; import { serve } from '@hono/node-server'; import { Hono } from 'hono'; const app = new Hono()`,
+  conformance: `${limiter}; import { fakeClock, testAdapter, testStore } from '@spillway/conformance'; import { test } from 'node:test'`,
+  postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
+  redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'`,
+}

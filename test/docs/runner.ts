@@ -1,0 +1,74 @@
+// Runs samples one after another, each until nothing is left to do, and tells the parent what came of each.
+
+import { Server } from 'node:net'
+import { pathToFileURL } from 'node:url'
+
+/** What the runner tells: a sample has begun, or it is over, and what went wrong if anything did. */
+export interface Told {
+  readonly file: string
+  readonly over: boolean
+  readonly problem?: string
+}
+
+const files = process.argv.slice(2)
+const timers = new Set<NodeJS.Timeout>()
+const servers = new Set<Server>()
+let current: string | undefined
+let settled = false
+let problem: string | undefined
+
+const tell = (told: Told): void => void process.send?.(told)
+
+function fail(error: unknown): void {
+  problem ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
+
+// A server does not keep a sample from ending. Samples say `listen(3000)`, a port that may be taken.
+const { listen } = Server.prototype
+Server.prototype.listen = function (this: Server, ...args: unknown[]): Server {
+  servers.add(this)
+  const then = args.find((arg) => typeof arg === 'function') as (() => void) | undefined
+  return listen.call(this, { port: 0, host: '127.0.0.1' }, then).unref()
+} as typeof listen
+
+// Nor does a timer, once the sample's last line has run.
+for (const name of ['setTimeout', 'setInterval'] as const) {
+  const start = globalThis[name] as (...args: unknown[]) => NodeJS.Timeout
+  const tracked = (...args: unknown[]): NodeJS.Timeout => {
+    const timer = start(...args)
+    timers.add(timer)
+    return settled ? timer.unref() : timer
+  }
+  globalThis[name] = Object.assign(tracked, globalThis[name]) as never
+}
+
+async function begin(file: string): Promise<void> {
+  current = file
+  settled = false
+  problem = undefined
+  tell({ file, over: false })
+  await import(pathToFileURL(file).href).catch(fail)
+  settled = true
+  for (const timer of timers) timer.unref()
+}
+
+function finish(file: string): void {
+  current = undefined
+  if (!settled) fail('it awaits what never comes')
+  if (process.exitCode) fail(`it exits with ${process.exitCode}`)
+  process.exitCode = 0
+  for (const timer of timers) clearTimeout(timer)
+  for (const server of servers) server.close()
+  timers.clear()
+  servers.clear()
+  tell({ file, over: true, ...(problem === undefined ? {} : { problem }) })
+}
+
+process.on('uncaughtException', fail)
+process.on('unhandledRejection', fail)
+// Emitted whenever nothing is left to do, and again if a listener has found something.
+process.on('beforeExit', () => {
+  if (current !== undefined) finish(current)
+  const next = files.shift()
+  if (next !== undefined) void begin(next)
+})
