@@ -132,6 +132,17 @@ export function ensurePostgres() {
   throw new Error('No PostgreSQL found (initdb and postgres): install it (https://www.postgresql.org/download).')
 }
 
+/** The path of PgBouncer, behind which the PostgreSQL store is tested too. */
+export function ensurePgBouncer() {
+  const look = () => find(['pgbouncer'], [...onPath(), '/usr/sbin', '/opt/homebrew/bin'])
+  const found = look()
+  if (found) return found
+  if (onDebianAsRoot()) aptInstall('pgbouncer')
+  const server = look()
+  if (server) return server
+  throw new Error('No pgbouncer on PATH: install PgBouncer (https://www.pgbouncer.org).')
+}
+
 /** Ends the process with one readable line instead of a stack. @param {() => void} main */
 export function program(main) {
   try {

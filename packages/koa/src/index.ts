@@ -50,7 +50,12 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     if (decision) ctx.state.rateLimit = decision
     for (const header of headers) ctx.set(header[0], joined(ctx.response.headers[header[0].toLowerCase()], header))
     if (after) ctx.res.on('close', () => void after(ctx.status, ctx))
-    if (refusal === undefined) return next().catch((error: unknown) => Promise.reject(withHeaders(error, headers)))
+    if (refusal === undefined) {
+      return next().catch((error: unknown) => {
+        carryHeaders(ctx, error, headers)
+        throw error
+      })
+    }
     for (const [name, value] of refusal.headers) ctx.set(name, value)
     ctx.status = refusal.status
     ctx.type = refusal.contentType
@@ -59,11 +64,11 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   return Object.assign(middleware, { replace: guard.replace })
 }
 
-/** Koa answers an error with the headers that the error carries, and no others. */
-function withHeaders(error: unknown, headers: readonly Header[]): unknown {
-  if (error instanceof Error)
-    Object.assign(error, { headers: { ...Object.fromEntries(headers), ...(error as { headers?: object }).headers } })
-  return error
+/** Koa answers an error with the headers that the error carries and no others: it is given those of this response. */
+function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {
+  if (!(error instanceof Error) || !Object.isExtensible(error)) return
+  const told = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
+  Object.assign(error, { headers: { ...(error as { headers?: object }).headers, ...told } })
 }
 
 export {

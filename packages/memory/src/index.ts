@@ -1,3 +1,15 @@
+export {
+  consumeAll,
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
 export { steadyClock } from './clock.ts'
 export { rateLimiter } from './limiter.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store.ts'
