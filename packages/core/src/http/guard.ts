@@ -6,22 +6,23 @@ import { type Ask, ask, type Booking, put } from '../policy.ts'
 import type { Store } from '../store.ts'
 import { DEADLINE, type Duration, micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
+import { clientAddress } from './client.ts'
 import { checkStoreError, decideWithout, type StoreErrorOption } from './degraded.ts'
 import { type DecisionEvent, reporter } from './events.ts'
-import { type Header, headersFor } from './headers.ts'
+import type { Header } from './headers.ts'
 import { hold, queues } from './hold.ts'
 import { type DeniedOption, type Refusal, refusalOf } from './problem.ts'
 import type { Claims, RequestReader } from './reader.ts'
 import { POLICY_OPTIONS, type PolicyOptions, type Rule, rulesOf } from './rule.ts'
 import type { Sources } from './selectors.ts'
 import { type RequestDecision, type Settlement, type SettleOptions, settlementOf } from './settlement.ts'
+import { type TellOptions, tellerOf } from './teller.ts'
+import type { TrustProxy } from './trust.ts'
 
 /** What concerns all policies of a limiter. */
-interface CommonOptions<R> extends SettleOptions {
+interface CommonOptions<R> extends SettleOptions, TellOptions {
   /** Where the counts live; each adapter brings a memory store of its own. */
   readonly store?: Store
-  /** How the client is told: header fields of the RateLimit drafts 08 to 11, or none. */
-  readonly headers?: 'draft-11' | false
   /** Requests that are let through uncounted. */
   readonly skip?: (request: R) => boolean
   /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
@@ -30,6 +31,11 @@ interface CommonOptions<R> extends SettleOptions {
   readonly deadline?: Duration
   /** What to do when the store does not answer; `'allow'` unless given. */
   readonly onStoreError?: StoreErrorOption
+  /**
+   * Which proxies stand in front of the app, if the framework is not to decide: how many, or their addresses. The
+   * client is then read from `X-Forwarded-For`, from the right, or from the header named.
+   */
+  readonly trustProxy?: TrustProxy
   /** How many leading bits of an IPv6 address make one client: 32 to 128; 56 unless given. */
   readonly ipv6Prefix?: number
   /** What the app knows of the user, for `claim:` selectors and matches. */
@@ -70,6 +76,8 @@ const COMMON_OPTIONS = [
   'onStoreError',
   'store',
   'headers',
+  'jitter',
+  'trustProxy',
   'skip',
   'maxWait',
   'ipv6Prefix',
@@ -89,7 +97,7 @@ export function httpGuard<R, S = unknown>(
   const source = { store: checkStore(options.store), deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
   const onStoreError = checkStoreError(options.onStoreError ?? 'allow')
   const { skip, refundIf, onDenied } = options
-  const headers = checkHeaders(options.headers)
+  const tell = tellerOf(options)
   const patience = options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait')
   const sources = sourcesOf(options, reader)
   const report = reporter(options.onDecision)
@@ -105,7 +113,7 @@ export function httpGuard<R, S = unknown>(
     const { byHand, after } = settlementOf(source, booking, rules, refundIf)
     return {
       decision: { ...decision, settle: byHand },
-      headers: headersFor(booking, headers),
+      headers: tell(booking),
       refusal: decision.allowed ? undefined : refusalOf(decision, request, onDenied),
       after:
         decision.allowed && !decision.degraded && (refundIf || rules.some(({ settle }) => settle)) ? after : undefined,
@@ -201,14 +209,30 @@ function counted(seen: WeakSet<object>, request: object): boolean {
   return true
 }
 
-function sourcesOf<R, S>({ claims, ipv6Prefix = 56 }: RateLimitOptions<R, S>, reader: RequestReader<R>): Sources<R> {
+function sourcesOf<R, S>(
+  { claims, ipv6Prefix = 56, trustProxy }: RateLimitOptions<R, S>,
+  reader: RequestReader<R>,
+): Sources<R> {
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be 32 to 128 bits; got ${shown(ipv6Prefix)}.`)
   }
-  return { reader, claims, ipv6Prefix, address: (request) => reader.address(request) }
+  const address = trustProxy === undefined ? frameworksAddress(reader) : clientAddress(trustProxy, reader)
+  return { reader, claims, ipv6Prefix, address }
 }
 
-function checkHeaders(headers: unknown = 'draft-11'): boolean {
-  if (headers === 'draft-11' || headers === false) return headers !== false
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `headers must be 'draft-11' or false; got ${shown(headers)}.`)
+/** The client's address by the framework's own rules; a proxy that those do not know of is warned about. */
+function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
+  let watched = 100
+  return (request) => {
+    const address = reader.address(request)
+    if (watched > 0) {
+      watched--
+      if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
+        warnOnce(
+          'requests arrive with X-Forwarded-For, which nobody has said to trust: all clients of that proxy count as one. If the proxy is yours, write trustProxy: 1 (how many there are); if not, never mind.',
+        )
+      }
+    }
+    return address
+  }
 }

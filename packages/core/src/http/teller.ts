@@ -1,0 +1,45 @@
+import type { Decision } from '../decision.ts'
+import type { Ask, Booking, Policy } from '../policy.ts'
+import { type HeaderItem, headerItem } from './fields.ts'
+import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
+import type { Header } from './headers.ts'
+import { checkJitter, retryAfterSeconds } from './jitter.ts'
+
+/** How clients are told what is left, and when to come back. */
+export interface TellOptions {
+  /** Which header fields, one form of them or several; `'draft-11'` unless given, none if false. */
+  readonly headers?: HeaderForm | readonly HeaderForm[] | false
+  /** The share of the wait, 0 to 0.5, that `Retry-After` may add, the same for the same client; 0 unless given. */
+  readonly jitter?: number
+}
+
+/** The headers that tell a client of a booking. */
+export type Teller = (booking: Booking) => readonly Header[]
+
+/** Builds a teller; what it says of a policy whatever the request is written once. */
+export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
+  const write = headerWriter(formsOf(headers))
+  const jitter = checkJitter(share)
+  const items = new WeakMap<Policy, HeaderItem>()
+  const itemOf = (policy: Policy): HeaderItem => {
+    const known = items.get(policy) ?? headerItem(policy)
+    items.set(policy, known)
+    return known
+  }
+  return ({ asks, decision }) => {
+    const retry = retryAfter(asks, decision, jitter)
+    // Without the store there are no numbers to tell.
+    if (decision.degraded) return retry
+    const decisions = decision.policies ?? [decision]
+    const told = asks.map(({ policy, key }, i) => ({ decision: decisions[i] as Decision, key, item: itemOf(policy) }))
+    return [...write(told, Date.now), ...retry]
+  }
+}
+
+/** `Retry-After` (RFC 9110, section 10.2.3), where waiting helps. */
+function retryAfter(asks: readonly Ask[], decision: Decision, jitter: number): readonly Header[] {
+  const { allowed, retryAfterMs, policy } = decision
+  if (allowed || retryAfterMs === 0 || retryAfterMs === Infinity) return []
+  const key = asks.find((ask) => ask.policy.name === policy)?.key ?? ''
+  return [['Retry-After', String(retryAfterSeconds(decision, key, jitter))]]
+}

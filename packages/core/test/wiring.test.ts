@@ -1,0 +1,93 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
+import { expect, test, vi } from 'vitest'
+import { httpGuard, type RateLimitOptions, type RequestReader, type Verdict } from '../src/http/index.ts'
+import { perMinute } from '../src/index.ts'
+import { policiesFrom } from '../src/rules/index.ts'
+
+// That the options reach the modules which have tests of their own.
+
+interface FakeRequest {
+  readonly peer?: string
+  readonly headers?: Record<string, string>
+  readonly user?: Record<string, unknown>
+}
+
+const reader: RequestReader<FakeRequest> = {
+  address: ({ peer }) => peer,
+  peer: ({ peer }) => peer,
+  method: () => 'GET',
+  path: () => '/',
+  header: ({ headers }, name) => headers?.[name],
+  query: () => undefined,
+  identity: (request) => request,
+  onGone: () => () => {},
+}
+
+const judgeOf = (options: RateLimitOptions<FakeRequest>) => {
+  const guard = httpGuard({ store: modelStore(fakeClock()), ...options }, reader)
+  return (request: FakeRequest): Verdict => guard({ ...request }) as Verdict
+}
+
+test('trustProxy reads the client from behind a proxy, and not from what the client writes', () => {
+  const judge = judgeOf({ quota: perMinute(1), trustProxy: 1 })
+  const from = (forwarded: string) =>
+    judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } }).refusal?.status ?? 200
+  expect([from('203.0.113.7'), from('203.0.113.8'), from('spoofed, 203.0.113.7')]).toEqual([200, 200, 429])
+})
+
+test('a proxy that nobody trusts is warned about once, with the fix', () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const judge = judgeOf({ quota: perMinute(9) })
+  for (let i = 0; i < 3; i++) judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': '203.0.113.7' } })
+  expect(warn.mock.calls).toEqual([[expect.stringContaining('write trustProxy: 1')]])
+})
+
+test('headers come in the forms that are asked for', () => {
+  const judge = judgeOf({ quota: perMinute(2), headers: ['draft-6', 'legacy-delta'] })
+  expect(Object.fromEntries(judge({ peer: 'a' }).headers)).toEqual({
+    'RateLimit-Limit': '2',
+    'RateLimit-Policy': '2;w=60',
+    'RateLimit-Remaining': '1',
+    'RateLimit-Reset': '30',
+    'X-RateLimit-Limit': '2',
+    'X-RateLimit-Remaining': '1',
+    'X-RateLimit-Reset': '30',
+  })
+})
+
+test('jitter adds to Retry-After only, the same for the same client and spread over clients', () => {
+  const judge = judgeOf({ quota: perMinute(1), jitter: 0.5 })
+  const waits = Array.from({ length: 50 }, (_, i) => {
+    judge({ peer: `client ${i}` })
+    const refused = [judge({ peer: `client ${i}` }), judge({ peer: `client ${i}` })]
+    const [first, second] = refused.map(({ headers }) => Number(Object.fromEntries(headers)['Retry-After']))
+    expect(first).toBe(second)
+    expect(refused[0]?.headers[1]).toEqual(['RateLimit', '"default";r=0;t=60'])
+    return first as number
+  })
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(60)
+  expect(Math.max(...waits)).toBeLessThanOrEqual(90)
+  expect(new Set(waits).size).toBeGreaterThan(10)
+})
+
+test('rules written as JSON are policies: the enterprise and the free tier of the published example', () => {
+  const bucket = (rps: number) => ({ algorithm: 'token_bucket', algorithm_config: { rps, burst: 2 * rps } })
+  const policies = policiesFrom({
+    rules: [
+      { name: 'enterprise', limit_keys: ['header:x-api-key'], ...bucket(1000), match: { 'jwt:plan': 'enterprise' } },
+      { name: 'free', limit_keys: ['header:x-api-key'], ...bucket(10) },
+    ],
+  })
+  const judge = judgeOf({ policies, claims: ({ user }) => user })
+  const told = (request: FakeRequest) => judge({ headers: { 'x-api-key': 'k' }, ...request }).headers[0]?.[1]
+  expect(told({ user: { plan: 'enterprise' } })).toBe('"enterprise";q=2000;w=2, "free";q=20;w=2')
+  expect(told({})).toBe('"free";q=20;w=2')
+})
+
+test.each([
+  ['trustProxy', true, 'trustProxy'],
+  ['headers', 'legacy', 'legacy-delta'],
+  ['jitter', 2, 'jitter must be 0 to 0.5'],
+])('a wrong %s is refused when the limiter is built', (name, value, message) => {
+  expect(() => judgeOf({ quota: perMinute(1), [name]: value } as never)).toThrow(message)
+})
