@@ -50,7 +50,9 @@ interface CommonOptions<R> extends SettleOptions, TellOptions {
 export type RateLimitOptions<R, S = unknown> = CommonOptions<R> &
   (
     | (PolicyOptions<R, S> & { readonly policies?: never })
-    | ({ readonly policies: readonly PolicyOptions<R, S>[] } & { readonly [K in keyof PolicyOptions<R, S>]?: never })
+    | ({ readonly policies: readonly PolicyOptions<R, S>[] } & {
+        readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R>>]?: never
+      })
   )
 
 /** What an adapter is to do with a request. */
