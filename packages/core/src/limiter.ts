@@ -94,23 +94,26 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   return built
 }
 
-/** The synchronous verbs. One policy asked of a store that takes single ops goes straight to it. */
+/** The verbs of a store in this process, where `consume` is `consumeSync` with a promise around its answer. */
 function syncVerbs(
   store: SyncStore,
   policies: readonly Policy[],
   run: (key: string, cost: number) => Decision,
-): Pick<SyncRateLimiter, 'consumeSync'> {
+): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
+  const consumeSync = straight(store, policies) ?? ((key: string, cost = 1) => run(key, cost))
+  return { consumeSync, consume: async (key, cost) => consumeSync(key, cost) }
+}
+
+/** One policy, asked of a store that takes single ops, goes straight to it. */
+function straight(store: SyncStore, policies: readonly Policy[]): SyncRateLimiter['consumeSync'] | undefined {
   const [policy] = policies
-  if (policy === undefined || policies.length > 1 || !store.takeOneSync)
-    return { consumeSync: (key, cost = 1) => run(key, cost) }
+  if (policy === undefined || policies.length > 1 || !store.takeOneSync) return undefined
   const { name, quota, one } = policy
   const takeOne = store.takeOneSync
-  return {
-    consumeSync: (key, cost = 1) => {
-      if (typeof key !== 'string' || key === '') checkKey(key)
-      const step = cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
-      return decide(name, quota, cost, step, takeOne(name, key, step))
-    },
+  return (key, cost = 1) => {
+    if (typeof key !== 'string' || key === '') checkKey(key)
+    const step = cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
+    return decide(name, quota, cost, step, takeOne(name, key, step))
   }
 }
 
