@@ -34,7 +34,7 @@ export default {
   forbidden: [
     only('core'),
     only('memory', src('core'), npm('lru-cache')),
-    only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+')),
+    only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^crypto$'),
     only('postgres', src('core'), npm('pg', '@electric-sql/pglite')),
     only('express', src('core', 'memory'), npm('express')),
     only('koa', src('core', 'memory'), npm('koa')),

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Problem, problemsOf } from './docs/check.ts'
 import { type Sample, samplesOfMarkdown, samplesOfSource } from './docs/samples.ts'
+import { startRedis } from './services/redis.ts'
 
 // Every code sample that a user may copy is compiled and run.
 
@@ -39,7 +40,9 @@ describe('the samples of', () => {
   let problems: readonly Problem[]
 
   beforeAll(async () => {
-    problems = await problemsOf(samples)
+    const redis = await startRedis()
+    problems = await problemsOf(samples, { ports: { 6379: redis.port } })
+    await redis.stop()
   })
 
   test.each([...new Set(samples.map(({ document }) => document))])('%s compile and run', (path) => {
@@ -65,7 +68,7 @@ describe('the check', () => {
 
   test('reports a sample that does not end, and runs those after it', async () => {
     const text = '```ts\nfor (;;);\n```\n```ts\nthrow new Error("after")\n```\n'
-    expect((await problemsOf(samplesOfMarkdown('a.md', text), 500)).map(shown)).toEqual([
+    expect((await problemsOf(samplesOfMarkdown('a.md', text), { limitMs: 500 })).map(shown)).toEqual([
       'a.md:2 it does not end within 500 ms',
       'a.md:5 Error: after',
     ])

@@ -16,8 +16,14 @@ export interface Problem {
   readonly message: string
 }
 
-/** Compiles samples, all together, and runs each that compiles; none may take longer than `limit` milliseconds. */
-export async function problemsOf(samples: readonly Sample[], limit = 20_000): Promise<readonly Problem[]> {
+/** The ports at which a sample finds the databases that it looks for at the usual ones: `{ 6379: 40123 }`. */
+export type Ports = Readonly<Record<number, number>>
+
+/** Compiles samples, all together, and runs each that compiles; none may take longer than `limitMs`. */
+export async function problemsOf(
+  samples: readonly Sample[],
+  { limitMs = 20_000, ports = {} }: { readonly limitMs?: number; readonly ports?: Ports } = {},
+): Promise<readonly Problem[]> {
   // Inside of this package, where imports find the workspace and the frameworks.
   const cache = join(root, 'test/.cache')
   mkdirSync(cache, { recursive: true })
@@ -31,7 +37,7 @@ export async function problemsOf(samples: readonly Sample[], limit = 20_000): Pr
     // What runs a suite of its own takes over the process that it runs in.
     const suites = sound.filter((file) => moduleOf(files.get(file) as Sample).includes("'node:test'"))
     const others = sound.filter((file) => !suites.includes(file))
-    await Promise.all([others, ...suites.map((file) => [file])].map((batch) => run(batch, limit, failed)))
+    await Promise.all([others, ...suites.map((file) => [file])].map((batch) => run(batch, { limitMs, ports }, failed)))
     return [
       ...mistyped.map(({ sample, line, message }) => ({ document: sample.document, line, message })),
       ...[...files].flatMap(([file, { document, line }]) => {
@@ -83,14 +89,19 @@ function compile(folder: string, files: ReadonlyMap<string, Sample>): readonly M
 }
 
 /** Runs files in a process of their own, and those after one that does not end in another. */
-async function run(files: readonly string[], limit: number, failed: Map<string, string>): Promise<void> {
+async function run(files: readonly string[], terms: Terms, failed: Map<string, string>): Promise<void> {
   const left = new Set(files)
-  while (left.size > 0) await runSome([...left], limit, failed, (file) => left.delete(file))
+  while (left.size > 0) await runSome([...left], terms, failed, (file) => left.delete(file))
+}
+
+interface Terms {
+  readonly limitMs: number
+  readonly ports: Ports
 }
 
 function runSome(
   files: readonly string[],
-  limit: number,
+  { limitMs, ports }: Terms,
   failed: Map<string, string>,
   done: (file: string) => void,
 ): Promise<void> {
@@ -106,6 +117,7 @@ function runSome(
     const child = fork(runner, files, {
       cwd: root,
       execArgv: ['--import', 'tsx'],
+      env: { ...process.env, PORTS: JSON.stringify(ports) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     let said = ''
@@ -115,9 +127,9 @@ function runSome(
       current = file
       said = ''
       watch = setTimeout(() => {
-        give(file, `it does not end within ${limit} ms`)
+        give(file, `it does not end within ${limitMs} ms`)
         child.kill('SIGKILL')
-      }, limit)
+      }, limitMs)
     })
     child.on('close', () => {
       if (current !== undefined) give(current, `it ends the process: ${said.slice(-500)}`)

@@ -18,5 +18,5 @@ export const preludes: Readonly<Record<string, string>> = {
   hono: `${adapter('hono')}; import { serve } from '@hono/node-server'; import { Hono } from 'hono'; const app = new Hono()`,
   conformance: `${limiter}; import { fakeClock, testAdapter, testStore } from '@spillway/conformance'; import { test } from 'node:test'`,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
-  redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'`,
+  redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,
 }

@@ -1,6 +1,6 @@
 // Runs samples one after another, each until nothing is left to do, and tells the parent what came of each.
 
-import { Server } from 'node:net'
+import { Server, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 
 /** What the runner tells: a sample has begun, or it is over, and what went wrong if anything did. */
@@ -13,6 +13,7 @@ export interface Told {
 const files = process.argv.slice(2)
 const timers = new Set<NodeJS.Timeout>()
 const servers = new Set<Server>()
+const sockets = new Set<Socket>()
 let current: string | undefined
 let settled = false
 let problem: string | undefined
@@ -31,7 +32,18 @@ Server.prototype.listen = function (this: Server, ...args: unknown[]): Server {
   return listen.call(this, { port: 0, host: '127.0.0.1' }, then).unref()
 } as typeof listen
 
-// Nor does a timer, once the sample's last line has run.
+// Samples talk to the usual ports of databases. Those that the tests have started listen elsewhere, told in `PORTS`.
+const ports = JSON.parse(process.env['PORTS'] ?? '{}') as Record<string, number>
+const { connect } = Socket.prototype
+Socket.prototype.connect = function (this: Socket, ...args: unknown[]): Socket {
+  const [options] = (Array.isArray(args[0]) ? args[0] : args) as [{ port?: number } | undefined]
+  const port = ports[String(options?.port)]
+  if (options && port !== undefined) options.port = port
+  sockets.add(settled ? this.unref() : this)
+  return connect.apply(this, args as Parameters<typeof connect>)
+} as typeof connect
+
+// Nor does a connection or a timer keep a sample from ending, once its last line has run.
 for (const name of ['setTimeout', 'setInterval'] as const) {
   const start = globalThis[name] as (...args: unknown[]) => NodeJS.Timeout
   const tracked = (...args: unknown[]): NodeJS.Timeout => {
@@ -49,7 +61,7 @@ async function begin(file: string): Promise<void> {
   tell({ file, over: false })
   await import(pathToFileURL(file).href).catch(fail)
   settled = true
-  for (const timer of timers) timer.unref()
+  for (const each of [...timers, ...sockets]) each.unref()
 }
 
 function finish(file: string): void {
@@ -61,6 +73,7 @@ function finish(file: string): void {
   for (const server of servers) server.close()
   timers.clear()
   servers.clear()
+  sockets.clear()
   tell({ file, over: true, ...(problem === undefined ? {} : { problem }) })
 }
 

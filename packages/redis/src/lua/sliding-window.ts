@@ -1,0 +1,46 @@
+/** The sliding-window kernel in Lua: `kernels/sliding-window.ts` of core, line for line. */
+export const slidingWindowLua = /* lua */ `
+local function turned(state, now, window)
+  if state == nil or now - state.start >= 2 * window then return { start = now, current = 0, previous = 0 } end
+  if now < state.start then return { start = now, current = state.current, previous = state.previous } end
+  if now - state.start < window then return state end
+  return { start = state.start + window, current = 0, previous = state.current }
+end
+
+local function lessWindow(base, step)
+  local start, current, previous = base.start, base.current, base.previous
+  local give = -step.increment
+  local unknown = step.since == 0
+  local fromCurrent = (unknown or step.since >= start) and min(give, current) or 0
+  local inPrevious = step.since < start and step.since >= start - step.ticks * step.tick
+  local fromPrevious = (unknown or inPrevious) and min(give - fromCurrent, previous) or 0
+  return { start = start, current = current - fromCurrent, previous = previous - fromPrevious }
+end
+
+local function moreWindow(base, step)
+  return { start = base.start, current = min(base.current + step.increment, step.most), previous = base.previous }
+end
+
+local function slidingWindow(state, now, step)
+  local base = turned(state, now, step.ticks * step.tick)
+  local rest = step.ticks - floor((now - base.start) / step.tick)
+  local allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
+  local next = step.increment < 0 and lessWindow(base, step) or moreWindow(base, step)
+  local taken, kept = next, state
+  if state == nil and step.increment < 0 then taken = nil end
+  if state ~= nil and state.start > now then kept = base end
+  return allowed, base, next, taken, kept
+end
+
+kernels['sliding-window'] = {
+  owns = function(state) return type(state) == 'table' and state.start ~= nil end,
+  step = slidingWindow,
+  tell = function(reply, place, now, step, base, next, written)
+    local state = written and next or base
+    reply[place], reply[place + 1], reply[place + 2] = state.start, state.current, state.previous
+    return place + 3
+  end,
+  encode = function(state) return format('w:%.0f:%.0f:%.0f', state.start, state.current, state.previous) end,
+  emptyAt = function(state, step) return state.start + 2 * step.ticks * step.tick end,
+}
+`

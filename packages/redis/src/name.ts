@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import { QuotaError, type StateKey, shown } from '@spillway/core'
+
+/** The version of what is stored: a script that stores it otherwise gets another, and finds new states. */
+const VERSION = 1
+
+/**
+ * The name of a state's key: `spillway:1{key}policy`. The braces make the key the hash tag, so that all policies of one
+ * key share a slot of a cluster.
+ *
+ * No two states share a name: the first `}` ends the key, and what is not short, printable ASCII is a hash with `~`
+ * before it. Redis would take any bytes, but half a character has none, and a long name costs memory a second time.
+ */
+export function nameOf(prefix: string, { policy, key }: StateKey): string {
+  return `${prefix}:${VERSION}{${plain(key)}}${plain(policy)}`
+}
+
+const PLAIN = /^(?!~)[ -z|~]{1,64}$/
+
+const plain = (text: string): string =>
+  PLAIN.test(text) ? text : `~${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')}`
+
+/** Checks a prefix, which may bring a hash tag of its own. */
+export function checkPrefix(prefix: unknown): string {
+  if (typeof prefix === 'string' && /^(?!$)[!-z|~]*(?:\{[!-z|~]+\}[!-z|~]*)?$/.test(prefix)) return prefix
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `redisStore prefix must be printable ASCII without spaces, such as "shop", or with one pair of braces, such as "{shop}", to keep everything in one slot; got ${shown(prefix)}.`,
+  )
+}

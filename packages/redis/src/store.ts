@@ -1,0 +1,76 @@
+import { checkOptions, QuotaError, type Store, StoreError, shown, type Take } from '@spillway/core'
+import { type RedisClient, redisOf } from './clients.ts'
+import { coalescing, type Send } from './coalesce.ts'
+import { checkPrefix, nameOf } from './name.ts'
+import { slotOf } from './slot.ts'
+import { type Call, decode, encode } from './wire.ts'
+
+export interface RedisStoreOptions {
+  /**
+   * What the names of all keys start with; `spillway` unless given. One with a hash tag, such as `{shop}`, keeps
+   * everything in one slot of a cluster, so that a take may name several keys: on one node, then.
+   */
+  readonly prefix?: string
+  /** Sends the takes of one tick in one script call, each with its own decision; on unless `false`. */
+  readonly coalesce?: boolean
+}
+
+/**
+ * A store in Redis or Valkey, standalone, behind Sentinel or a cluster: exact, on the server's clock, one script call
+ * for all takes of a tick, without a write when it refuses.
+ *
+ * @example
+ * const limiter = rateLimiter({ quota: perMinute(100), store: redisStore(new Redis()) })
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
+  checkOptions('redisStore', options, ['prefix', 'coalesce'])
+  const redis = redisOf(client)
+  const prefix = checkPrefix(options.prefix ?? 'spillway')
+
+  const send: Send = async (calls) => {
+    try {
+      return decode(calls, await redis.run(encode(calls)))
+    } catch (error) {
+      throw failure(error)
+    }
+  }
+  const { put, flush } =
+    options.coalesce === false
+      ? { put: async (call: Call) => (await send([call]))[0] ?? [], flush: () => {} }
+      : coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
+
+  return {
+    async take(ops, at) {
+      if (ops.length === 0) return []
+      const names = ops.map((op) => nameOf(prefix, op))
+      if (redis.clustered && names.length > 1) checkSlots(ops, names)
+      return put({ ops, names, at })
+    },
+    async delete(keys) {
+      // What was asked before is done before.
+      flush()
+      try {
+        await Promise.all(keys.map((key) => redis.forget(nameOf(prefix, key))))
+      } catch (error) {
+        throw failure(error)
+      }
+    },
+  }
+}
+
+/** Refuses what no cluster can do: a script sees the keys of one slot. */
+function checkSlots(ops: readonly Take[], names: readonly string[]): void {
+  const slots = names.map(slotOf)
+  const other = slots.findIndex((slot) => slot !== slots[0])
+  if (other < 0) return
+  const [first, second] = [ops[0], ops[other]].map((op) => shown(op?.key))
+  throw new QuotaError(
+    'ERR_SPILLWAY_KEY',
+    `keys ${first} and ${second} are in different slots of the Redis cluster, which takes from one slot at a time, all or nothing. Give the policies the same key, or ask for the keys one after the other, or keep all of them in one slot, on one node, with redisStore(client, { prefix: '{spillway}' }).`,
+  )
+}
+
+function failure(error: unknown): StoreError {
+  const why = error instanceof Error && error.message !== '' ? error.message : shown(error)
+  return new StoreError(`Redis failed: ${why}`, error)
+}

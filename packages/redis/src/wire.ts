@@ -1,0 +1,75 @@
+import type { Micros, Step, Take, Taken } from '@spillway/core'
+
+/** A take on its way: its ops, and the names of their keys. */
+export interface Call {
+  readonly ops: readonly Take[]
+  readonly names: readonly string[]
+  readonly at: Micros | undefined
+}
+
+/** What the script is given for some calls. */
+export interface Request {
+  readonly keys: string[]
+  readonly arguments: string[]
+}
+
+/** Writes calls as the script reads them: each key and each step once, however many calls share it. */
+export function encode(calls: readonly Call[]): Request {
+  const keys = new Map<string, number>()
+  const steps = new Map<Step, number>()
+  let batches = ''
+  for (const { ops, names } of calls) {
+    batches += `,${ops.length}`
+    for (const [i, { step }] of ops.entries()) {
+      batches += `,${placeIn(keys, names[i] as string)},${placeIn(steps, step)}`
+    }
+  }
+  const at = calls[0]?.at
+  return {
+    keys: [...keys.keys()],
+    arguments: [at === undefined ? '' : `${at}`, `[${[...steps.keys()].map(textOf)}]`, `[${batches.slice(1)}]`],
+  }
+}
+
+/** The place of something in a list without doubles, counted from 1 as Lua does. */
+function placeIn<T>(places: Map<T, number>, it: T): number {
+  let place = places.get(it)
+  if (place === undefined) {
+    place = places.size + 1
+    places.set(it, place)
+  }
+  return place
+}
+
+// A policy's plain step is one object for as long as the policy lives.
+const texts = new WeakMap<Step, string>()
+
+function textOf(step: Step): string {
+  let text = texts.get(step)
+  if (text === undefined) {
+    text = JSON.stringify(step)
+    texts.set(step, text)
+  }
+  return text
+}
+
+/** Reads the script's answer: what each call saw, in their order. */
+export function decode(calls: readonly Call[], reply: readonly unknown[]): readonly (readonly Taken[])[] {
+  let place = 0
+  // Clients can be told to give numbers as text.
+  const next = (): number => Number(reply[place++])
+  const now = next()
+  return calls.map(({ ops }) => ops.map(({ step }) => takenOf(step, now, next)))
+}
+
+function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
+  const allowed = next() === 1
+  switch (kernel) {
+    case 'bucket':
+      return { allowed, now, base: next(), tat: next() }
+    case 'sliding-window':
+      return { allowed, now, start: next(), current: next(), previous: next() }
+    case 'sliding-log':
+      return { allowed, now, used: next(), fitsAt: next(), freesAt: next(), emptyAt: next() }
+  }
+}

@@ -1,0 +1,32 @@
+import { Redis as Ioredis } from 'ioredis'
+import { createClient, createClientPool } from 'redis'
+import type { RedisClient } from '../src/index.ts'
+
+/** A client as an application makes it, and what a test does with it besides. */
+export interface Connected {
+  readonly client: RedisClient
+  command(...words: string[]): Promise<unknown>
+  close(): void
+}
+
+/** The clients that can be had for a standalone server, by the names that tests show. */
+export const clients: Readonly<Record<string, (port: number) => Promise<Connected>>> = {
+  async ioredis(port) {
+    const client = new Ioredis({ port })
+    return {
+      client,
+      command: (name, ...words) => client.call(name as string, ...words),
+      close: () => client.disconnect(),
+    }
+  },
+  async 'node-redis'(port) {
+    const client = createClient({ socket: { port } })
+    await client.connect()
+    return { client, command: (...words) => client.sendCommand(words), close: () => client.destroy() }
+  },
+  async 'a pool of node-redis'(port) {
+    const client = createClientPool({ socket: { port } })
+    await client.connect()
+    return { client, command: (...words) => client.sendCommand(words), close: () => client.destroy() }
+  },
+}

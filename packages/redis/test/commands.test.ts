@@ -1,0 +1,110 @@
+import { histories, modelStore, START } from '@spillway/conformance'
+import { perMinute, perSecond, rateLimiter, slidingLog, stepFor, type Take } from '@spillway/core'
+import fc from 'fast-check'
+import { Redis as Ioredis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Redis, startRedis } from '../../../test/services/redis.ts'
+import { redisStore } from '../src/index.ts'
+
+let server: Redis
+let client: Ioredis
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Ioredis({ port: server.port })
+})
+beforeEach(() => client.flushall())
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+const commandsOf = async (name: string): Promise<number> =>
+  Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await client.info('commandstats'))?.[1] ?? 0)
+
+const consume = (key: string, cost = 1): Take => ({
+  policy: 'p',
+  key,
+  step: stepFor(perMinute(10), 'consume', cost),
+})
+
+test('answers calls of one tick as the model answers them one after the other', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      await client.flushall()
+      const [model, store] = [modelStore(() => START), redisStore(client)]
+      const answers = await Promise.all(history.map(({ ops }) => store.take(ops, START)))
+      expect(answers).toEqual(history.map(({ ops }) => model.takeSync(ops, START)))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('sends a thousand callers of one key in a dozen script calls', async () => {
+  const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(client), deadline: '10s' })
+  await limiter.peek('hot')
+  await client.config('RESETSTAT')
+  const decisions = await Promise.all(Array.from({ length: 1_000 }, () => limiter.consume('hot')))
+  expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10)
+  expect(await commandsOf('evalsha')).toBeLessThanOrEqual(12)
+})
+
+test('keeps a script call short where logs are long', async () => {
+  const quota = slidingLog({ limit: 10_000, window: '1m' })
+  const limiter = rateLimiter({ quota, store: redisStore(client), deadline: '10s' })
+  await limiter.peek('a')
+  await client.config('RESETSTAT')
+  await Promise.all(Array.from({ length: 20 }, () => limiter.consume('a')))
+  expect(await commandsOf('evalsha')).toBe(20)
+})
+
+test('sends each call by itself when told to', async () => {
+  const store = redisStore(client, { coalesce: false })
+  await store.take([consume('a')])
+  await client.config('RESETSTAT')
+  await Promise.all(Array.from({ length: 20 }, () => store.take([consume('a')])))
+  expect(await commandsOf('evalsha')).toBe(20)
+})
+
+test('forgets after what was asked before', async () => {
+  const store = redisStore(client)
+  const [, , [again]] = await Promise.all([
+    store.take([consume('a', 10)], START),
+    store.delete([{ policy: 'p', key: 'a' }]),
+    store.take([consume('a', 10)], START),
+  ])
+  expect(again?.allowed).toBe(true)
+})
+
+test('reads and writes with one script call a decision, whatever the number of quotas', async () => {
+  const quotas = { burst: perSecond(10), minute: perMinute(100), log: slidingLog({ limit: 10, window: '1s' }) }
+  const limiter = rateLimiter({ quotas, store: redisStore(client), deadline: '10s' })
+  await limiter.peek('a')
+  await client.config('RESETSTAT')
+  await limiter.consume('a')
+  const stats = await client.info('commandstats')
+  const called = [...stats.matchAll(/cmdstat_(\S+?):calls=(\d+)/g)].map(([, name, calls]) => `${name} ${calls}`)
+  expect(called.filter((each) => !/^(info|config)/.test(each)).sort()).toEqual([
+    'evalsha 1',
+    'mget 1',
+    'set 3',
+    'time 1',
+  ])
+})
+
+test('writes nothing when it refuses or looks', async () => {
+  const store = redisStore(client)
+  await store.take([consume('a', 10)])
+  await client.config('RESETSTAT')
+  await store.take([consume('a', 5)])
+  await store.take([{ policy: 'p', key: 'b', step: stepFor(perMinute(10), 'peek', 1) }])
+  expect([await commandsOf('set'), await client.exists('spillway:1{b}p')]).toEqual([0, 0])
+})
+
+test.each([
+  ['shop', 'shop:1{alice}api'],
+  ['{shop}', '{shop}:1{alice}api'],
+])('puts the prefix %s before every key', async (prefix, name) => {
+  const store = redisStore(client, { prefix })
+  await rateLimiter({ quota: perMinute(1), store, name: 'api' }).consume('alice')
+  expect(await client.keys('*')).toEqual([name])
+})

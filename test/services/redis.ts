@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureRedis } from '../../scripts/ensure.mjs'
+
+/** A Redis or Valkey server of our own, on a free port of the loopback, with its files in a temporary folder. */
+export interface Redis {
+  readonly port: number
+  readonly pid: number
+  /** Where the server keeps its files, and a test may put some. */
+  readonly folder: string
+  /** Sends it a signal: `SIGSTOP` freezes it, `SIGCONT` goes on. */
+  signal(signal: NodeJS.Signals): void
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>
+  /** Starts it again on the same port, with what it has saved: nothing, unless told otherwise. */
+  start(): Promise<void>
+  /** Ends it, and removes its files. */
+  stop(): Promise<void>
+}
+
+export interface RedisOptions {
+  /** The server program; the machine's own Redis or Valkey unless given. */
+  readonly program?: string
+  /** Settings as on the command line: `{ 'cluster-enabled': 'yes' }`. */
+  readonly settings?: Readonly<Record<string, string | number>>
+  /** Runs as a Sentinel, which writes into the file that it is configured by. */
+  readonly sentinel?: string
+}
+
+/** Starts a server, and answers once it takes connections. */
+export async function startRedis({
+  program = ensureRedis(),
+  settings = {},
+  sentinel,
+}: RedisOptions = {}): Promise<Redis> {
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-redis-'))
+  const port = await freePort()
+  const all = { port, bind: '127.0.0.1', dir: folder, save: '', appendonly: 'no', ...settings }
+  const flags = Object.entries(sentinel ? { port, bind: '127.0.0.1', dir: folder } : all).flatMap(([name, value]) => [
+    `--${name}`,
+    String(value),
+  ])
+  let server: ChildProcess
+  const start = async (): Promise<void> => {
+    server = spawn(program, [...(sentinel ? [sentinel, '--sentinel'] : []), ...flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    await ready(server)
+  }
+  const kill = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (server.exitCode !== null || server.signalCode !== null) return resolve()
+      server.once('exit', () => resolve())
+      server.kill('SIGKILL')
+    })
+  await start()
+  return {
+    port,
+    get pid() {
+      return server.pid as number
+    },
+    folder,
+    start,
+    kill,
+    signal: (signal) => void server.kill(signal),
+    async stop() {
+      await kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The server says when it is ready; all that it says before is shown if it never is. */
+function ready(server: ChildProcess): Promise<void> {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.once('exit', () => reject(new Error(`Redis did not start:\n${said}`)))
+    for (const stream of [server.stdout, server.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        if (said.length < 10_000) said += chunk.toString()
+        if (/Ready to accept connections|Sentinel ID is/.test(said)) resolve()
+      })
+    }
+  })
+}
+
+/** A port that nobody listens on now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}
