@@ -29,6 +29,7 @@ export {
   rateLimiter,
   type SyncRateLimiter,
 } from './limiter.ts'
+export { type DenyCacheOptions, withDenyCache } from './near/deny-cache.ts'
 export { checkOptions } from './options.ts'
 export {
   type BucketQuota,

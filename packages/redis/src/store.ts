@@ -1,4 +1,13 @@
-import { checkOptions, QuotaError, type Store, StoreError, shown, type Take } from '@spillway/core'
+import {
+  checkOptions,
+  type Duration,
+  QuotaError,
+  type Store,
+  StoreError,
+  shown,
+  type Take,
+  withDenyCache,
+} from '@spillway/core'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { checkPrefix, nameOf } from './name.ts'
@@ -13,6 +22,12 @@ export interface RedisStoreOptions {
   readonly prefix?: string
   /** Sends the takes of one tick in one script call, each with its own decision; on unless `false`. */
   readonly coalesce?: boolean
+  /**
+   * How long a refusal is believed at most, before the server is asked again whether the key still has to wait; 1 s
+   * unless given, and `false` asks each time. For so long a key may be refused that another process has just given units
+   * back to, or has reset.
+   */
+  readonly denyCache?: Duration | false
 }
 
 /**
@@ -23,7 +38,14 @@ export interface RedisStoreOptions {
  * const limiter = rateLimiter({ quota: perMinute(100), store: redisStore(new Redis()) })
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  checkOptions('redisStore', options, ['prefix', 'coalesce'])
+  const { denyCache = '1s' } = options
+  const store = askingStore(client, options)
+  return denyCache === false ? store : withDenyCache(store, { for: denyCache })
+}
+
+/** The store that asks the server each time. */
+function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
+  checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache'])
   const redis = redisOf(client)
   const prefix = checkPrefix(options.prefix ?? 'spillway')
 

@@ -31,7 +31,7 @@ test('answers calls of one tick as the model answers them one after the other', 
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {
       await client.flushall()
-      const [model, store] = [modelStore(() => START), redisStore(client)]
+      const [model, store] = [modelStore(() => START), redisStore(client, { denyCache: false })]
       const answers = await Promise.all(history.map(({ ops }) => store.take(ops, START)))
       expect(answers).toEqual(history.map(({ ops }) => model.takeSync(ops, START)))
     }),
@@ -48,6 +48,14 @@ test('sends a thousand callers of one key in a dozen script calls', async () => 
   expect(await commandsOf('evalsha')).toBeLessThanOrEqual(12)
 })
 
+test('sends a hundred thousand callers of one limited key in a few script calls', async () => {
+  const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(client), deadline: '10s' })
+  await limiter.consume('hot', 10)
+  await client.config('RESETSTAT')
+  for (let i = 0; i < 100_000; i++) await limiter.consume('hot')
+  expect(await commandsOf('evalsha')).toBeLessThanOrEqual(100)
+})
+
 test('keeps a script call short where logs are long', async () => {
   const quota = slidingLog({ limit: 10_000, window: '1m' })
   const limiter = rateLimiter({ quota, store: redisStore(client), deadline: '10s' })
@@ -58,7 +66,7 @@ test('keeps a script call short where logs are long', async () => {
 })
 
 test('sends each call by itself when told to', async () => {
-  const store = redisStore(client, { coalesce: false })
+  const store = redisStore(client, { coalesce: false, denyCache: false })
   await store.take([consume('a')])
   await client.config('RESETSTAT')
   await Promise.all(Array.from({ length: 20 }, () => store.take([consume('a')])))

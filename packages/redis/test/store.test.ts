@@ -23,7 +23,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect(left.filter((ms) => Number(ms) < 59_000)).toEqual([])
   })
 
-  describe.each([{}, { coalesce: false }])('%o', (options) => {
+  describe.each([{}, { coalesce: false, denyCache: false as const }])('%o', (options) => {
     testStore(
       test,
       async () => {

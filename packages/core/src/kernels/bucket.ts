@@ -89,6 +89,12 @@ export function bucket(state: BucketState | undefined, now: Micros, step: Bucket
   }
 }
 
+/** The state of a bucket that is as a step has found it; none if it is full. */
+export function bucketState({ now, base }: BucketTaken, step: BucketStep): BucketState | undefined {
+  const at = tickOf(now, step.grain)
+  return base === at ? undefined : stateAt(base, at, step)
+}
+
 /** The tick the clock shows: with a grain it jumps by a whole amount at each interval's start. */
 export function tickOf(now: Micros, grain: Grain | null): number {
   return grain === null ? now : Math.floor((now + grain.shift) / grain.every) * grain.amount

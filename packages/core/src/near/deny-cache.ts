@@ -1,0 +1,106 @@
+import { QuotaError, shown } from '../errors.ts'
+import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
+import { checkOptions } from '../options.ts'
+import type { StateKey, Store, Take } from '../store.ts'
+import { type Duration, type Micros, micros } from '../time.ts'
+import { nameOf, readsAlike, type Seen, seenState } from './seen.ts'
+
+export interface DenyCacheOptions {
+  /**
+   * How long a refusal is believed at most, 1 s unless given. For so long this process may refuse a key that another
+   * has just given units back to, or has reset.
+   */
+  readonly for?: Duration
+  /** How many refusals are remembered; 10,000 unless given. The oldest make room. */
+  readonly maxKeys?: number
+  /** A stopwatch in milliseconds, for tests. */
+  readonly stopwatch?: () => number
+}
+
+/** What is known of a key that was refused. */
+interface Refusal extends Seen {
+  /** When the store refused it, by the store's clock, and when that was heard, by ours. */
+  readonly now: Micros
+  readonly heardMs: number
+}
+
+// Every runtime has it, though no ECMAScript library declares it.
+declare const performance: { now(): number }
+
+/**
+ * A store that remembers whom the store behind it has refused, and refuses again by itself until the wait is over: a
+ * client that keeps knocking costs the store no more than one call in a while.
+ *
+ * It runs the very kernel on the state that the refusal has shown, so that what it says is what the store would say. The
+ * store's clock is taken to have gone on since as ours has; as the answer took time to come, that is late rather than
+ * early. Whatever is not certain to be refused, or would write, goes to the store.
+ */
+export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Store {
+  checkOptions('withDenyCache', options, ['for', 'maxKeys', 'stopwatch'])
+  const { maxKeys = 10_000, stopwatch = () => performance.now() } = options
+  const believedMs = micros(options.for ?? '1s', 'for') / 1000
+  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `maxKeys must be a whole number, 1 or more; got ${shown(maxKeys)}.`)
+  }
+  const refusals = new Map<string, Refusal>()
+  let calls = 0
+  // A refusal from before may be on its way still: an answer to a call no later than this one is not remembered.
+  let lastGiven = 0
+
+  /** What is known of all of these, if it is fresh. */
+  const known = (ops: readonly Take[]): readonly Refusal[] | undefined => {
+    const found: Refusal[] = []
+    for (const op of ops) {
+      const refusal = refusals.get(nameOf(op))
+      if (refusal === undefined || stopwatch() - refusal.heardMs > believedMs) return undefined
+      found.push(refusal)
+    }
+    return found
+  }
+  const recall = (ops: readonly Take[], at: Micros | undefined): readonly Taken[] | undefined => {
+    const found = refusals.size > 0 ? known(ops) : undefined
+    if (found === undefined) return undefined
+    const since = ({ now, heardMs }: Refusal): Micros => now + Math.floor((stopwatch() - heardMs) * 1000)
+    const now = at ?? Math.max(...found.map(since))
+    if (!found.every((refusal, i) => readsAlike(refusal, (ops[i] as Take).step, now))) return undefined
+    const outcomes = found.map(({ state }, i) => runKernel(state, now, (ops[i] as Take).step))
+    const writes = outcomes.every(({ allowed }) => allowed) || outcomes.some(({ kept }, i) => kept !== found[i]?.state)
+    return writes ? undefined : ops.map(({ step }, i) => takenOf(outcomes[i] as Outcome, now, step, false))
+  }
+  const remember = (ops: readonly Take[], taken: readonly Taken[]): void => {
+    const heardMs = stopwatch()
+    for (const [i, op] of ops.entries()) {
+      // Only looking does not mend what a clock has done that stepped back: what is shown then is not what is kept.
+      if (op.step.peek) continue
+      const name = nameOf(op)
+      const state = seenState(op.step, taken[i] as Taken)
+      refusals.delete(name)
+      if (state !== undefined) refusals.set(name, { step: op.step, state, now: (taken[i] as Taken).now, heardMs })
+    }
+    for (const name of refusals.keys()) {
+      if (refusals.size <= maxKeys) break
+      refusals.delete(name)
+    }
+  }
+  const forget = (keys: readonly StateKey[]): void => {
+    for (const key of keys) refusals.delete(nameOf(key))
+  }
+
+  return {
+    async take(ops, at) {
+      const recalled = recall(ops, at)
+      if (recalled) return recalled
+      const call = ++calls
+      const taken = await store.take(ops, at)
+      if (taken.every(({ allowed }) => allowed)) forget(ops)
+      else if (call > lastGiven) remember(ops, taken)
+      if (ops.some(({ step }) => step.increment < 0)) lastGiven = calls
+      return taken
+    },
+    async delete(keys) {
+      await store.delete(keys)
+      lastGiven = calls
+      forget(keys)
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { type BucketStep, type BucketTaken, bucketState } from '../kernels/bucket.ts'
+import type { State, Step, Taken } from '../kernels/kernel.ts'
+import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
+import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
+import type { StateKey } from '../store.ts'
+import type { Micros } from '../time.ts'
+
+/** The state that a refusal shows, for as long as nothing is taken or given back; undefined where it does not tell. */
+export function seenState(step: Step, taken: Taken): State | undefined {
+  switch (step.kernel) {
+    case 'bucket':
+      return bucketState(taken as BucketTaken, step)
+    case 'sliding-window': {
+      const { start, current, previous } = taken as SlidingWindowTaken
+      return current + previous === 0 ? undefined : { start, current, previous }
+    }
+    case 'sliding-log':
+      return seenLog(taken as SlidingLogTaken, step)
+  }
+}
+
+/** A full log that frees its first unit and its last when the real one does, which is all that is told of it. */
+function seenLog({ used, freesAt, emptyAt }: SlidingLogTaken, { limit, window }: SlidingLogStep): State | undefined {
+  if (used !== limit) return undefined
+  return used === 1 ? [emptyAt - window, 1] : [freesAt - window, 1, emptyAt - window, used - 1]
+}
+
+/** What a step has shown of a state. */
+export interface Seen {
+  readonly step: Step
+  readonly state: State
+}
+
+/** Reports whether what one step has shown means the same to another, now. */
+export function readsAlike({ step: seen, state }: Seen, step: Step, now: Micros): boolean {
+  switch (step.kernel) {
+    case 'bucket':
+      return seen.kernel === 'bucket' && sameGrain(seen, step)
+    case 'sliding-window': {
+      const window = step.ticks * step.tick
+      if (seen.kernel !== 'sliding-window' || seen.ticks * seen.tick !== window) return false
+      // Which window starts next, only the state as it is kept can tell.
+      return now - (state as SlidingWindowState).start < window
+    }
+    case 'sliding-log':
+      return (
+        seen.kernel === 'sliding-log' && seen.limit === step.limit && seen.window === step.window && step.check === 1
+      )
+  }
+}
+
+function sameGrain({ grain: a }: BucketStep, { grain: b }: BucketStep): boolean {
+  if (a === null || b === null) return a === b
+  return a.every === b.every && a.amount === b.amount && a.unit === b.unit && a.shift === b.shift
+}
+
+/** One text for each pair of policy and key. */
+export const nameOf = ({ policy, key }: StateKey): string => `${policy.length} ${policy}${key}`

@@ -1,0 +1,192 @@
+import { fakeClock, faultyStore, histories, modelStore, momentsOf, START, testStore } from '@spillway/conformance'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  perMinute,
+  type Quota,
+  QuotaError,
+  rateLimiter,
+  slidingLog,
+  slidingWindow,
+  stepFor,
+  tokenBucket,
+  type Verb,
+  withDenyCache,
+} from '../src/index.ts'
+
+/** A store that counts its calls, behind a cache, with one clock for both. */
+function setUp(quota: Quota = perMinute(10), options = {}) {
+  const clock = fakeClock()
+  const behind = faultyStore(modelStore(clock))
+  const store = withDenyCache(behind, { stopwatch: () => clock() / 1000, ...options })
+  return { clock, behind, store, limiter: rateLimiter({ quota, store, name: 'p' }) }
+}
+
+testStore(test, () => withDenyCache(faultyStore(modelStore(() => START)), { for: '1h' }))
+
+test('answers as the store behind it would, whatever the history', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      const model = modelStore(() => START)
+      const store = withDenyCache(faultyStore(modelStore(() => START)), { for: '1h' })
+      const moments = momentsOf(history)
+      for (const [i, { ops }] of history.entries()) {
+        expect(await store.take(ops, moments[i])).toEqual(model.takeSync(ops, moments[i]))
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+// What the property above has found.
+test.each<[string, readonly (readonly [atMicros: number, verb: Verb, cost: number])[], Quota]>([
+  [
+    'a look while the clock is back shows what is not kept',
+    [
+      [0, 'consume', 6],
+      [-1, 'peek', 4],
+      [0, 'consume', 4],
+    ],
+    tokenBucket({ limit: 3, per: '1s', refill: '1s', burst: 6 }),
+  ],
+  [
+    'when a window with nothing in it ends, the next one starts with the next request',
+    [
+      [0, 'consume', 1],
+      [1_418_941, 'consume', 2],
+      [2_000_001, 'consume', 2],
+    ],
+    slidingWindow({ limit: 1, window: '1s' }),
+  ],
+  [
+    'a refusal that finds no state leaves none',
+    [
+      [0, 'consume', 9],
+      [1, 'consume', 9],
+    ],
+    slidingWindow({ limit: 1, window: '1s' }),
+  ],
+])('%s', async (_, calls, quota) => {
+  const model = modelStore(() => START)
+  const store = withDenyCache(faultyStore(modelStore(() => START)), { for: '1h' })
+  for (const [after, verb, cost] of calls) {
+    const ops = [{ policy: 'p', key: 'a', step: stepFor(quota, verb, cost) }]
+    expect(await store.take(ops, START + after)).toEqual(model.takeSync(ops, START + after))
+  }
+})
+
+describe('a key that is refused', () => {
+  test.each([
+    ['token bucket', 1, perMinute(10)],
+    ['interval refill', 1, tokenBucket({ limit: 10, per: '1m', refill: '1m' })],
+    ['sliding log', 1, slidingLog({ limit: 10, window: '1m' })],
+    // And one when the next window starts.
+    ['sliding window', 2, slidingWindow({ limit: 10, window: '1m' })],
+  ])('under a %s costs the store %i calls until its wait is over', async (_, most, quota) => {
+    const { clock, behind, limiter } = setUp(quota, { for: '1h' })
+    await limiter.consume('a', 10)
+    const calls = behind.calls
+    const first = await limiter.consume('a')
+    for (let ms = 100; ms < first.retryAfterMs; ms += 100) {
+      clock.advance(100)
+      const { allowed, remaining, retryAfterMs, resetAfterMs } = await limiter.consume('a')
+      expect([allowed, remaining]).toEqual([false, 0])
+      expect(retryAfterMs + ms).toBeCloseTo(first.retryAfterMs, 6)
+      expect(resetAfterMs + ms).toBeCloseTo(first.resetAfterMs, 6)
+    }
+    expect(behind.calls - calls).toBe(most)
+    clock.advance(100)
+    clock.advanceMicros(1)
+    expect((await limiter.consume('a')).allowed).toBe(true)
+  })
+
+  test('may still take what fits', async () => {
+    const { limiter } = setUp()
+    await limiter.consume('a', 8)
+    expect((await limiter.consume('a', 5)).allowed).toBe(false)
+    expect(await limiter.consume('a', 2)).toMatchObject({ allowed: true, remaining: 0 })
+  })
+
+  test('is free at once when units are given back, or it is reset', async () => {
+    const { limiter } = setUp()
+    await limiter.consume('a', 10)
+    await limiter.consume('a')
+    await limiter.refund('a', 3)
+    expect(await limiter.consume('a', 3)).toMatchObject({ allowed: true })
+    await limiter.consume('a')
+    await limiter.reset('a')
+    expect(await limiter.consume('a', 10)).toMatchObject({ allowed: true })
+  })
+
+  test('is asked about again after a second, for another process may have given units back', async () => {
+    const { clock, behind, limiter } = setUp(slidingLog({ limit: 1, window: '1h' }))
+    await limiter.consume('a')
+    await limiter.consume('a')
+    const calls = behind.calls
+    clock.advance(1_000)
+    await limiter.consume('a')
+    expect(behind.calls).toBe(calls)
+    clock.advance(1)
+    await limiter.consume('a')
+    expect(behind.calls).toBe(calls + 1)
+  })
+
+  test('is not refused by an answer from before units were given back, that comes after', async () => {
+    const model = modelStore(() => START)
+    let arrive = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const limiter = rateLimiter({
+      quota: perMinute(10),
+      store: withDenyCache({
+        async take(ops) {
+          const taken = model.takeSync(ops)
+          if (!taken[0]?.allowed) await late
+          return taken
+        },
+        delete: (keys) => model.delete(keys),
+      }),
+    })
+    await limiter.consume('a', 10)
+    const refused = limiter.consume('a')
+    await limiter.refund('a', 10)
+    arrive()
+    expect((await refused).allowed).toBe(false)
+    expect((await limiter.consume('a')).allowed).toBe(true)
+  })
+
+  test('is forgotten when many others are refused', async () => {
+    const { behind, limiter } = setUp(perMinute(1), { maxKeys: 2 })
+    for (const key of ['a', 'b', 'c', 'a', 'b', 'c']) await limiter.consume(key)
+    const calls = behind.calls
+    await limiter.consume('b')
+    await limiter.consume('c')
+    expect(behind.calls).toBe(calls)
+    await limiter.consume('a')
+    expect(behind.calls).toBe(calls + 1)
+  })
+})
+
+test('a batch is refused near at hand if all of its states are known', async () => {
+  const clock = fakeClock()
+  const behind = faultyStore(modelStore(clock))
+  const store = withDenyCache(behind, { stopwatch: () => clock() / 1000 })
+  const quotas = { burst: perMinute(2), daily: perMinute(100) }
+  const limiter = rateLimiter({ quotas, store })
+  for (let i = 0; i < 3; i++) await limiter.consume('a')
+  const calls = behind.calls
+  const decision = await limiter.consume('a')
+  expect(decision).toMatchObject({ allowed: false, violated: ['burst'] })
+  expect(decision.policies?.map(({ remaining }) => remaining)).toEqual([0, 98])
+  expect(behind.calls).toBe(calls)
+})
+
+test.each([{ maxKeys: 0 }, { maxKeys: 1.5 }, { for: 0 }, { ttl: 1 }])('refuses %j', (options) => {
+  expect(() =>
+    withDenyCache(
+      modelStore(() => START),
+      options as never,
+    ),
+  ).toThrow(QuotaError)
+})
