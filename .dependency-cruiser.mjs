@@ -39,10 +39,13 @@ export default {
     only('express', src('core', 'memory'), npm('express')),
     only('koa', src('core', 'memory'), npm('koa')),
     only('hono', src('core', 'memory'), npm('hono')),
+    only('fastify', src('core', 'memory'), npm('fastify')),
+    only('fetch', src('core', 'memory')),
     only('conformance', src('core'), npm('fast-check'), '^assert(/strict)?$'),
     typesOnly('express'),
     typesOnly('koa'),
     typesOnly('hono'),
+    typesOnly('fastify'),
     {
       name: 'http-on-top',
       comment: 'in core, src/http knows the rest and the rest does not know it',

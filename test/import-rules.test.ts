@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 // A small tree of wrong imports, and some right ones, is put before the real rules.
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const npm = ['express', 'koa', 'hono', 'lru-cache', 'fast-check', 'vitest', 'left-pad', 'ioredis', 'pg']
+const npm = ['express', 'koa', 'hono', 'fastify', 'lru-cache', 'fast-check', 'vitest', 'left-pad', 'ioredis', 'pg']
 
 /** Each file has one import and breaks the rules named, all of them and no other. */
 const files: [path: string, code: string, broken: string[]][] = [
@@ -42,7 +42,7 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/conformance/src/checks.ts', "import 'fast-check'", []],
   ['packages/conformance/src/memory.ts', "import '@spillway/memory'", ['conformance-imports']],
   ['packages/conformance/src/vitest.ts', "import 'vitest'", ['conformance-imports']],
-  ...['express', 'koa', 'hono'].flatMap((name): typeof files => [
+  ...['express', 'koa', 'hono', 'fastify'].flatMap((name): typeof files => [
     [`packages/${name}/src/types.ts`, `import type { a } from '${name}'`, []],
     [`packages/${name}/src/core.ts`, "import '@spillway/core/http'", []],
     [`packages/${name}/src/memory.ts`, "export { a } from '@spillway/memory'", []],
@@ -52,6 +52,9 @@ const files: [path: string, code: string, broken: string[]][] = [
     [`packages/${name}/src/suite.ts`, "import '@spillway/conformance'", [`${name}-imports`]],
     [`packages/${name}/test/app.ts`, `import '${name}'`, []],
   ]),
+  ['packages/fetch/src/core.ts', "import '@spillway/core/http'", []],
+  ['packages/fetch/src/memory.ts', "export { a } from '@spillway/memory'", []],
+  ['packages/fetch/src/npm.ts', "import type { a } from 'hono'", ['fetch-imports']],
   ['test/name.ts', "import '@spillway/core'", []],
   ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
 ]
@@ -72,7 +75,18 @@ beforeAll(() => {
   }
   write('package.json', '{}')
   mkdirSync(join(tree, 'node_modules/@spillway'))
-  for (const name of ['core', 'memory', 'redis', 'postgres', 'express', 'koa', 'hono', 'conformance']) {
+  for (const name of [
+    'core',
+    'memory',
+    'redis',
+    'postgres',
+    'express',
+    'koa',
+    'hono',
+    'fastify',
+    'fetch',
+    'conformance',
+  ]) {
     const exports = { '.': './src/index.ts', './http': './src/http/index.ts' }
     write(`packages/${name}/package.json`, JSON.stringify({ name: `@spillway/${name}`, exports }))
     write(`packages/${name}/src/index.ts`, 'export const a = 1')

@@ -16,6 +16,8 @@ export const preludes: Readonly<Record<string, string>> = {
   express: `${adapter('express')}; import express from 'express'; const app = express()`,
   koa: `${adapter('koa')}; import Koa from 'koa'; const app = new Koa()`,
   hono: `${adapter('hono')}; import { serve } from '@hono/node-server'; import { Hono } from 'hono'; const app = new Hono()`,
+  fastify: `${adapter('fastify')}; import fastify from 'fastify'; const app = fastify()`,
+  fetch: `${adapter('fetch').replace('{', '{ decisionOf,')}; const handler = (request: Request) => new Response(request.url)`,
   conformance: `${limiter}; import { fakeClock, testAdapter, testStore } from '@spillway/conformance'; import { test } from 'node:test'`,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
   redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,

@@ -1,4 +1,5 @@
 import {
+  connectionAddress,
   httpGuard,
   joined,
   type RateLimitOptions as Options,
@@ -22,12 +23,12 @@ export type RateLimitOptions = Options<Context, Context>
 /** The middleware, and a way to put other policies in force without losing counts. */
 export type RateLimit = MiddlewareHandler & { replace(policies: readonly PolicyOptions<Context, Context>[]): void }
 
-// The Node server hands its request over in the bindings.
-const socketAddress = (c: Context): string | undefined => c.env?.incoming?.socket?.remoteAddress
+// Outside Workers, the bindings are what the runtime hands over beside the request.
+const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.env)
 
 const reader: RequestReader<Context> = {
-  address: socketAddress,
-  peer: socketAddress,
+  address: peer,
+  peer,
   method: (c) => c.req.method,
   path: (c) => c.req.path,
   header: (c, name) => c.req.header(name),

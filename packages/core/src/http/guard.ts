@@ -229,6 +229,11 @@ function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
     const address = reader.address(request)
     if (watched > 0) {
       watched--
+      if (address === undefined) {
+        warnOnce(
+          'requests arrive whose client address nobody tells: all of them count as one. Write trustProxy: 1 if a proxy of yours tells it in X-Forwarded-For, or say by key whom to count.',
+        )
+      }
       if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
         warnOnce(
           'requests arrive with X-Forwarded-For, which nobody has said to trust: all clients of that proxy count as one. If the proxy is yours, write trustProxy: 1 (how many there are); if not, never mind.',

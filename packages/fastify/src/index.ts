@@ -1,0 +1,84 @@
+import {
+  httpGuard,
+  joined,
+  type RateLimitOptions as Options,
+  type PolicyOptions,
+  type RequestDecision,
+  type RequestReader,
+  type Verdict,
+} from '@spillway/core/http'
+import { memoryStore } from '@spillway/memory'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What `rateLimit` decided; undefined where the request was not counted. */
+    rateLimit?: RequestDecision | undefined
+  }
+}
+
+/** What `rateLimit` takes. */
+export type RateLimitOptions = Options<FastifyRequest, FastifyReply>
+
+/** The hook, and a way to put other policies in force without losing counts. */
+export interface RateLimit extends onRequestHookHandler {
+  replace(policies: readonly PolicyOptions<FastifyRequest, FastifyReply>[]): void
+}
+
+const reader: RequestReader<FastifyRequest> = {
+  address: ({ ip }) => ip,
+  peer: ({ socket }) => socket.remoteAddress,
+  method: ({ method }) => method,
+  path: ({ originalUrl }) => originalUrl.split('?', 1)[0] as string,
+  header: ({ headers }, name) => headers[name] as string | undefined,
+  query: ({ query }, name) => {
+    const value = (query as Record<string, unknown>)[name]
+    return typeof value === 'string' ? value : undefined
+  },
+  identity: ({ raw }) => raw,
+  onGone: ({ raw }, listener) => {
+    raw.on('close', listener)
+    return () => raw.off('close', listener)
+  },
+}
+
+/**
+ * Limits requests, by client IP and in memory unless told otherwise. It is an `onRequest` hook: of the app, or of a route.
+ *
+ * @example
+ * app.addHook('onRequest', rateLimit({ quota: perMinute(100) }))
+ */
+export function rateLimit(options: RateLimitOptions): RateLimit {
+  const guard = httpGuard({ store: memoryStore(), ...options }, reader)
+  const hook: onRequestHookHandler = (request, reply, done) => {
+    const follow = ({ decision, headers, refusal, after }: Verdict<FastifyReply>): void => {
+      if (decision) request.rateLimit = decision
+      for (const header of headers) reply.header(header[0], joined(reply.getHeader(header[0]), header))
+      if (after) reply.raw.on('close', () => void after(reply.statusCode, reply))
+      if (refusal === undefined) {
+        done()
+        return
+      }
+      for (const [name, value] of refusal.headers) reply.header(name, value)
+      // As bytes, because Fastify gives text a charset that the media type does not have.
+      void reply.code(refusal.status).header('Content-Type', refusal.contentType).send(Buffer.from(refusal.body))
+    }
+    const verdict = guard(request)
+    if (verdict instanceof Promise) verdict.then(follow, done)
+    else follow(verdict)
+  }
+  return Object.assign(hook, { replace: guard.replace })
+}
+
+export {
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
+export { memoryStore, rateLimiter } from '@spillway/memory'

@@ -1,0 +1,83 @@
+import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { afterEach, expect, test } from 'vitest'
+import { perMinute, rateLimit } from '../src/index.ts'
+
+const apps: FastifyInstance[] = []
+afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())))
+
+function build(options: FastifyServerOptions = {}): FastifyInstance {
+  const app = fastify(options)
+  apps.push(app)
+  return app
+}
+
+/** Sends to a real server: what is injected has no socket. */
+async function listening(app: FastifyInstance): Promise<Send> {
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
+    const response = await fetch(`${url}${path}`, { method, headers })
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  }
+}
+
+function mount(options: NeutralOptions): Promise<Send> {
+  const app = build()
+  app.addHook('onRequest', rateLimit(options))
+  app.all('*', async ({ rateLimit }) => ({ rateLimit }))
+  return listening(app)
+}
+
+testAdapter(test, mount)
+
+test('limits a single route as its hook', async () => {
+  const app = build()
+  app.get('/limited', { onRequest: rateLimit({ quota: perMinute(1) }) }, async () => 'ok')
+  app.get('/free', async () => 'ok')
+  const send = await listening(app)
+  const statuses: number[] = []
+  for (const path of ['/limited', '/limited', '/free', '/free']) statuses.push((await send({ path })).status)
+  expect(statuses).toEqual([200, 429, 200, 200])
+})
+
+test('limits what no route is for', async () => {
+  const app = build()
+  app.addHook('onRequest', rateLimit({ quota: perMinute(1) }))
+  const send = await listening(app)
+  expect([(await send()).status, (await send()).status]).toEqual([404, 429])
+})
+
+test('lets a failing store reach the error handler of the app', async () => {
+  const app = build()
+  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+  app.addHook('onRequest', rateLimit({ quota: perMinute(1), store, onStoreError: 'throw' }))
+  app.setErrorHandler((error: Error, _, reply) => reply.code(503).send(error.name))
+  app.get('/', async () => 'ok')
+  const send = await listening(app)
+  const { status, body } = await send()
+  expect([status, body]).toEqual([503, 'StoreError'])
+})
+
+test('goes by the trustProxy setting of the app', async () => {
+  const app = build({ trustProxy: '127.0.0.1' })
+  app.addHook('onRequest', rateLimit({ quota: perMinute(1) }))
+  app.get('/', async () => 'ok')
+  const send = await listening(app)
+  const statuses: number[] = []
+  for (const from of ['10.0.0.1', '10.0.0.2', 'spoofed, 10.0.0.1']) {
+    statuses.push((await send({ headers: { 'x-forwarded-for': from } })).status)
+  }
+  expect(statuses).toEqual([200, 200, 429])
+})
+
+test('gives back what a failed request took', async () => {
+  const app = build()
+  app.addHook('onRequest', rateLimit({ quota: perMinute(2), refundIf: (status) => status >= 500 }))
+  app.get('/fails', async () => {
+    throw new Error('no')
+  })
+  const send = await listening(app)
+  const left: unknown[] = []
+  for (let i = 0; i < 3; i++) left.push((await send({ path: '/fails' })).headers.ratelimit)
+  expect(left).toEqual(Array(3).fill('"default";r=1;t=30'))
+})

@@ -1,0 +1,115 @@
+import { fakeClock, type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import { describe, expect, test } from 'vitest'
+import { decisionOf, memoryStore, perMinute, perSecond, rateLimit } from '../src/index.ts'
+
+const URL_ = 'http://localhost'
+
+function mount(options: NeutralOptions): Send {
+  const app = rateLimit(options)((request: Request) => Response.json({ rateLimit: decisionOf(request) }))
+  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
+    const response = await app(new Request(`${URL_}${path}`, { method, headers }))
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  }
+}
+
+testAdapter(test, mount)
+
+const ok = () => new Response('ok')
+const told = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')]
+
+describe('the client address', () => {
+  test.each<[runtime: string, beside: (address: string) => unknown]>([
+    ['Bun', (address) => ({ requestIP: () => ({ address, family: 'IPv4', port: 4 }) })],
+    ['Deno', (hostname) => ({ remoteAddr: { transport: 'tcp', hostname, port: 4 } })],
+    ['the Node server of Hono', (remoteAddress) => ({ incoming: { socket: { remoteAddress } } })],
+  ])('is what %s says beside the request', async (_, beside) => {
+    const app = rateLimit({ quota: perMinute(1) })((_: Request, _beside: unknown) => ok())
+    const statuses: number[] = []
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.1']) {
+      statuses.push((await app(new Request(URL_), beside(address))).status)
+    }
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
+  test('is read from the header of a proxy that is said to be trusted', async () => {
+    const app = rateLimit({ quota: perMinute(1), trustProxy: 1 })(ok)
+    const statuses: number[] = []
+    for (const address of ['192.0.2.1', '192.0.2.2', 'spoofed, 192.0.2.1']) {
+      statuses.push((await app(new Request(URL_, { headers: { 'x-forwarded-for': address } }))).status)
+    }
+    expect(statuses).toEqual([200, 200, 429])
+  })
+})
+
+test('hands on whatever the runtime hands over', async () => {
+  const app = rateLimit({ quota: perMinute(1) })((_: Request, env: { NAME: string }, ...rest: number[]) =>
+    Response.json([env.NAME, ...rest]),
+  )
+  expect(await (await app(new Request(URL_), { NAME: 'a' }, 1, 2)).json()).toEqual(['a', 1, 2])
+})
+
+test('several limiters on one request tell of themselves together', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const outer = rateLimit({ name: 'outer', quota: perMinute(2), store })
+  const inner = rateLimit({ name: 'inner', quota: perSecond(1), store })
+  const app = outer(inner(ok))
+  const policies = '"outer";q=2;w=60, "inner";q=1;w=1'
+  expect(told(await app(new Request(URL_)))).toEqual([policies, '"outer";r=1;t=30, "inner";r=0;t=1'])
+  const refused = await app(new Request(URL_))
+  expect([refused.status, ...told(refused)]).toEqual([429, policies, '"outer";r=0;t=30, "inner";r=0;t=1'])
+})
+
+test('sets its headers on responses that cannot be changed, and changes none that is shared', async () => {
+  const shared = new Response(null, { status: 404 })
+  const answers: Record<string, () => Response> = {
+    '/moved': () => Response.redirect('http://elsewhere.example/', 302),
+    '/shared': () => shared,
+  }
+  const app = rateLimit({ quota: perMinute(10), store: memoryStore({ clock: fakeClock() }) })((request: Request) =>
+    (answers[new URL(request.url).pathname] as () => Response)(),
+  )
+  const moved = await app(new Request(`${URL_}/moved`))
+  expect([moved.status, moved.headers.get('location'), ...told(moved)]).toEqual([
+    302,
+    'http://elsewhere.example/',
+    '"default";q=10;w=60',
+    '"default";r=9;t=6',
+  ])
+  const [first, second] = [await app(new Request(`${URL_}/shared`)), await app(new Request(`${URL_}/shared`))]
+  expect([first.status, second.status]).toEqual([404, 404])
+  expect([told(first)[1], told(second)[1]]).toEqual(['"default";r=8;t=6', '"default";r=7;t=6'])
+})
+
+test('leaves alone what cannot carry headers', async () => {
+  const app = rateLimit({ quota: perMinute(10) })((request: Request) =>
+    request.headers.has('upgrade') ? undefined : Response.error(),
+  )
+  expect(await app(new Request(URL_, { headers: { upgrade: 'websocket' } }))).toBe(undefined)
+  expect((await app(new Request(URL_)))?.type).toBe('error')
+})
+
+test('gives back what a failed request took, and keeps Workers awake until then', async () => {
+  const kept: Promise<unknown>[] = []
+  const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work) }
+  const failing = rateLimit({ quota: perMinute(1), refundIf: (status) => status >= 500 })(
+    (request: Request, _env: object, _context: typeof context): Response => {
+      if (new URL(request.url).pathname === '/throws') throw new Error('no')
+      return new Response('no', { status: 500 })
+    },
+  )
+  for (const path of ['/throws', '/fails', '/throws']) {
+    const outcome = await failing(new Request(`${URL_}${path}`), {}, context).then(
+      ({ status }) => status,
+      (error: Error) => error.message,
+    )
+    expect(outcome).toBe(path === '/throws' ? 'no' : 500)
+    await kept.at(-1)
+  }
+  expect(kept.length).toBe(3)
+})
+
+test('lets a failing store reach the caller', async () => {
+  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+  const app = rateLimit({ quota: perMinute(1), store, onStoreError: 'throw' })(ok)
+  await expect(app(new Request(URL_))).rejects.toThrow('down')
+})
