@@ -24,7 +24,7 @@ export function connectionAddress(request: FetchRequest, beside: unknown): strin
     return request.headers.get('cf-connecting-ip') ?? undefined
   }
   if (typeof beside !== 'object' || beside === null) return undefined
-  const { incoming, remoteAddr, server = beside } = beside as Beside
+  const { incoming, remoteAddr, server = beside as Beside } = beside as Beside
   if (typeof server?.requestIP === 'function') return server.requestIP(request)?.address
   return incoming?.socket?.remoteAddress ?? remoteAddr?.hostname
 }
