@@ -16,6 +16,7 @@ import { START } from './clock.ts'
 import { testInvariants } from './invariants.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
+import { testStraightWays } from './straight.ts'
 import { vectors } from './vectors.ts'
 
 export interface StoreSuiteOptions {
@@ -73,6 +74,7 @@ export function testStore(
   })
 
   testInvariants(test, makeStore, Math.ceil(runs / 15))
+  testStraightWays(test, makeStore, runs)
 
   test('admits exactly the burst of 200 racing requests', async () => {
     const store = await makeStore()

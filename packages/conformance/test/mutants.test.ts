@@ -1,5 +1,6 @@
 import {
   type BucketOutcome,
+  type BucketTaken,
   type Micros,
   type Outcome,
   runKernel,
@@ -7,6 +8,7 @@ import {
   type StateKey,
   type Step,
   type Store,
+  type SyncStore,
   type Take,
   type Taken,
   takenOf,
@@ -139,24 +141,70 @@ const mutants: Record<string, Partial<Seams>> = {
   'keeps only the newest entry of a log': { keep: (state) => (Array.isArray(state) ? state.slice(-2) : state) },
 }
 
+async function expectFailure(makeStore: () => Store): Promise<void> {
+  const failed: string[] = []
+  const cases: [string, () => Promise<void>][] = []
+  testStore((name, body) => cases.push([name, body]), makeStore)
+  for (const [name, body] of cases) {
+    await body().catch(() => failed.push(name))
+    if (failed.length > 0) break
+  }
+  expect(failed).not.toEqual([])
+}
+
 describe('the store suite passes the model', () => testStore(test, () => modelStore(() => START)))
 
 describe('the store suite passes a store without a fault', () => testStore(test, () => storeWith({})))
 
 describe('the store suite fails a store that', () => {
-  test.each(Object.entries(mutants))('%s', async (_, faults) => {
-    const failed: string[] = []
-    const cases: [string, () => Promise<void>][] = []
-    testStore(
-      (name, body) => cases.push([name, body]),
-      () => storeWith(faults),
-    )
-    for (const [name, body] of cases) {
-      await body().catch(() => failed.push(name))
-      if (failed.length > 0) break
-    }
-    expect(failed).not.toEqual([])
-  })
+  test.each(Object.entries(mutants))('%s', (_, faults) => expectFailure(() => storeWith(faults)))
+})
+
+/** A store whose straight ways are as they should be, and then some of them changed. */
+function straightWith(change: (right: Required<SyncStore>) => Partial<SyncStore>): SyncStore {
+  const model = modelStore(() => START)
+  const takeOneSync: Required<SyncStore>['takeOneSync'] = (policy, key, step, at) =>
+    model.takeSync([{ policy, key, step }], at)[0] as Taken
+  const right: Required<SyncStore> = {
+    ...model,
+    takeOneSync,
+    prepareSync:
+      (policy, step) =>
+      (key, at = START) =>
+        (takeOneSync(policy, key, step, at) as BucketTaken).base - at,
+  }
+  return { ...right, ...change(right) }
+}
+
+const crooked: Record<string, (right: Required<SyncStore>) => Partial<SyncStore>> = {
+  'takes a single op twice': ({ takeOneSync }) => ({
+    takeOneSync: (...op) => {
+      takeOneSync(...op)
+      return takeOneSync(...op)
+    },
+  }),
+  'takes a single op on a clock of its own': ({ takeOneSync }) => ({
+    takeOneSync: (policy, key, step) => takeOneSync(policy, key, step),
+  }),
+  'tells of a prepared step when the bucket will be full': ({ prepareSync }) => ({
+    prepareSync: (policy, step) => {
+      const take = prepareSync(policy, step)
+      return (...key) => take(...key) + step.increment
+    },
+  }),
+  'takes a prepared step that does not fit': ({ prepareSync }) => ({
+    prepareSync: (policy, step) => prepareSync(policy, { ...step, tolerance: step.tolerance + step.increment }),
+  }),
+  'prepares a step for one policy only': ({ prepareSync }) => ({ prepareSync: (_, step) => prepareSync('p', step) }),
+  'forgets in a prepared step that the clock may step back': ({ prepareSync }) => ({
+    prepareSync: (policy, step) => prepareSync(policy, { ...step, ceiling: Number.MAX_SAFE_INTEGER }),
+  }),
+}
+
+describe('the store suite passes a store with straight ways', () => testStore(test, () => straightWith(() => ({}))))
+
+describe('the store suite fails a store that, on a straight way,', () => {
+  test.each(Object.entries(crooked))('%s', (_, change) => expectFailure(() => straightWith(change)))
 })
 
 test('the fake clock stands still until told otherwise', () => {

@@ -40,6 +40,30 @@ export function decide(policy: string, quota: Quota, cost: number, step: Step, t
   }
 }
 
+/**
+ * What `decide` says of one unit of a bucket that refills continuously, from the one number that tells it all: how far
+ * ahead of now the bucket was full before the take.
+ */
+export function decideOne(policy: string, { limit, unit }: BucketQuota, step: BucketStep, before: Micros): Decision {
+  const over = before + step.check - step.tolerance
+  const allowed = over <= 0
+  const ahead = allowed ? before + step.increment : before
+  const room = limit * unit - ahead
+  const remaining = room < 0 ? 0 : Math.floor(room / unit)
+  return {
+    allowed,
+    policy,
+    limit,
+    remaining,
+    cost: 1,
+    retryAfterMs: allowed ? 0 : over / 1000,
+    resetAfterMs: ahead / 1000,
+    replenishAfterMs: ahead === 0 ? 0 : ((remaining + 1) * unit - room) / 1000,
+    delayMs: 0,
+    violated: allowed ? NONE : [policy],
+  }
+}
+
 function read(quota: Quota, cost: number, step: Step, taken: Taken): Reading {
   switch (quota.kernel) {
     case 'bucket':

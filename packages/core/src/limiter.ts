@@ -1,5 +1,4 @@
 import { breakerOf } from './breaker.ts'
-import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
 import { checkOptions } from './options.ts'
@@ -7,8 +6,9 @@ import { type Ask, ask, type Policy, policyOf, type Source } from './policy.ts'
 import type { Quota } from './quota.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { isSync, type Store, type SyncStore } from './store.ts'
+import { straight } from './straight.ts'
 import { DEADLINE, type Duration, micros } from './time.ts'
-import { checkCost, checkKey, stepFor, type Verb } from './verbs.ts'
+import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 import { warnOnce } from './warn.ts'
 
@@ -102,19 +102,6 @@ function syncVerbs(
 ): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
   const consumeSync = straight(store, policies) ?? ((key: string, cost = 1) => run(key, cost))
   return { consumeSync, consume: async (key, cost) => consumeSync(key, cost) }
-}
-
-/** One policy, asked of a store that takes single ops, goes straight to it. */
-function straight(store: SyncStore, policies: readonly Policy[]): SyncRateLimiter['consumeSync'] | undefined {
-  const [policy] = policies
-  if (policy === undefined || policies.length > 1 || !store.takeOneSync) return undefined
-  const { name, quota, one } = policy
-  const takeOne = store.takeOneSync
-  return (key, cost = 1) => {
-    if (typeof key !== 'string' || key === '') checkKey(key)
-    const step = cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
-    return decide(name, quota, cost, step, takeOne(name, key, step))
-  }
 }
 
 /** What `consumeAll` needs to know of a limiter. */

@@ -1,3 +1,4 @@
+import type { BucketStep } from './kernels/bucket.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { Micros } from './time.ts'
 
@@ -30,11 +31,20 @@ export interface Store {
   delete(keys: readonly StateKey[]): Promise<void>
 }
 
+/** Takes a step for a key, and reports how far ahead of now the bucket was full before: `base − now`. */
+export type PreparedTake = (key: string, at?: Micros) => Micros
+
 /** A store in this very process, which answers without a promise. */
 export interface SyncStore extends Store {
   takeSync(ops: readonly Take[], at?: Micros): readonly Taken[]
   /** Takes a single op, as `takeSync` does, without the lists around it: for those to whom that matters. */
   takeOneSync?(policy: string, key: string, step: Step, at?: Micros): Taken
+  /**
+   * Makes a step ready to be taken for many keys, where even the objects of a take matter: a bucket's step that consumes,
+   * without a grain and without patience. A call answers one number, which tells all: the take is allowed when it is at
+   * most `tolerance − check`.
+   */
+  prepareSync?(policy: string, step: BucketStep): PreparedTake
   deleteSync(keys: readonly StateKey[]): void
 }
 

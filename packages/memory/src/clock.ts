@@ -21,22 +21,32 @@ const SLACK_MS = 1000
  */
 export function steadyClock({ wall, stopwatch }: Instruments = MACHINE): () => Micros {
   let lead = 0
-  let lastWall = wall()
-  let told = lastWall
-  let anchor = { at: lastWall, elapsed: stopwatch() }
-  return () => {
-    const now = wall()
+  let told = wall()
+  let anchor = { at: told, elapsed: stopwatch() }
+  // The last reading of the wall clock, and what was told of it. An array holds numbers as they are: a variable that a
+  // closure changes would hold each on the heap.
+  const last = new Float64Array([told, inMicros(told)])
+  const move = (now: number): Micros => {
     const run = now + lead - anchor.at
-    if (now < lastWall || run >= SLACK_MS) {
+    const back = now < (last[0] as number)
+    if (back || run >= SLACK_MS) {
       const elapsed = stopwatch()
       const stepped = run - (elapsed - anchor.elapsed)
       // Less than the slack is rounding, or a clock being adjusted finely: that is followed.
-      if (now < lastWall || stepped < -SLACK_MS) lead -= stepped
+      if (back || stepped < -SLACK_MS) lead -= stepped
       else if (stepped > SLACK_MS) lead = Math.max(lead - stepped, 0)
       anchor = { at: now + lead, elapsed }
     }
-    lastWall = now
     told = Math.max(told, now + lead)
-    return Math.round(told * 1000)
+    last[0] = now
+    last[1] = inMicros(told)
+    return last[1]
+  }
+  return () => {
+    const now = wall()
+    // Most calls come within the millisecond of the one before.
+    return now === last[0] ? (last[1] as Micros) : move(now)
   }
 }
+
+const inMicros = (millis: number): Micros => Math.round(millis * 1000)

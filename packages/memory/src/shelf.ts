@@ -1,6 +1,8 @@
 import type { Micros, State } from '@spillway/core'
 
-/** How many maps share the keys. One map of a million keys would stop the program for tens of ms whenever it grows. */
+/** The most keys that one map holds. One of a million would stop the program for tens of ms whenever it grows. */
+const WHOLE = 131_072
+/** How many maps share the keys if there may be more. */
 const PARTS = 64
 /** How many slots a new key looks at for one whose state has become the same as none. */
 const SWEPT = 2
@@ -18,7 +20,8 @@ const CANDIDATES = 8
  * limited outlives those that are not, and nobody is let off by a flood of fresh keys.
  */
 export class Shelf {
-  readonly #parts: Map<string, number>[] = Array.from({ length: PARTS }, () => new Map())
+  readonly #whole: Map<string, number> | undefined
+  readonly #parts: readonly Map<string, number>[]
   readonly #most: number
   readonly #keys: (string | undefined)[] = []
   readonly #others: (State | undefined)[] = []
@@ -30,16 +33,30 @@ export class Shelf {
 
   constructor(most: number) {
     this.#most = most
+    this.#whole = most <= WHOLE ? new Map() : undefined
+    this.#parts = this.#whole ? [] : Array.from({ length: PARTS }, () => new Map())
   }
 
   /** The slot of a key; -1 if it has none. */
   find(key: string): number {
-    const slot = this.#partOf(key).get(key)
+    const whole = this.#whole
+    const slot = whole !== undefined ? whole.get(key) : this.#partOf(key).get(key)
     return slot === undefined ? -1 : slot
   }
 
   state(slot: number): State | undefined {
     return slot < 0 ? undefined : (this.#others[slot] ?? (this.#moments[slot] as number))
+  }
+
+  /** The number that is the state in a slot; NaN where it is another kernel's, or there is no slot. */
+  moment(slot: number): Micros {
+    if (slot < 0 || (this.#others.length > 0 && this.#others[slot] !== undefined)) return Number.NaN
+    return this.#moments[slot] as number
+  }
+
+  /** Writes a number over another. */
+  move(slot: number, moment: Micros): void {
+    this.#moments[slot] = moment
   }
 
   /** Keeps a state for a key that has none; `emptyAt` is the moment at which it is the same as none. */
@@ -72,6 +89,7 @@ export class Shelf {
 
   // Ends of keys differ most: the last digits of addresses and ids. A poor spread costs time only.
   #partOf(key: string): Map<string, number> {
+    if (this.#whole !== undefined) return this.#whole
     const { length } = key
     const mixed = length * 7 + key.charCodeAt(length - 1) * 3 + key.charCodeAt(length - 2) * 11
     return this.#parts[(mixed >>> 0) % PARTS] as Map<string, number>

@@ -1,7 +1,10 @@
 import {
+  type BucketStep,
+  type BucketTaken,
   checkOptions,
   emptyAt,
   type Micros,
+  type PreparedTake,
   QuotaError,
   runKernel,
   type State,
@@ -65,6 +68,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     if (kept !== state) write(shelf, slot, key, kept, step, at)
     return takenOf(outcome, at, step, outcome.allowed && !step.peek)
   }
+  const prepareSync = (policy: string, step: BucketStep): PreparedTake => {
+    const shelf = shelfOf(policy)
+    const { increment, ceiling } = step
+    const room = step.tolerance - step.check
+    return (key, now = clock()) => {
+      const slot = shelf.find(key)
+      const tat = shelf.moment(slot)
+      // No state, a debt or a booking, another kernel's state, a clock that has stepped back: that is for the kernel.
+      if (!(tat >= 0 && tat - now <= ceiling)) return (takeOneSync(policy, key, step, now) as BucketTaken).base - now
+      const ahead = tat > now ? tat - now : 0
+      if (ahead <= room) shelf.move(slot, now + ahead + increment)
+      return ahead
+    }
+  }
   const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
     const found = ops.map(({ policy, key }) => {
       const shelf = shelfOf(policy)
@@ -86,6 +103,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const sum = (of: (shelf: Shelf) => number): number => [...shelves.values()].reduce((all, shelf) => all + of(shelf), 0)
   return {
     takeOneSync,
+    prepareSync,
     takeSync,
     deleteSync,
     take: async (ops, at) => takeSync(ops, at),

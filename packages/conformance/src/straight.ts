@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import {
+  type BucketStep,
+  type BucketTaken,
+  isSync,
+  type Micros,
+  type PreparedTake,
+  type Step,
+  type Store,
+  type SyncStore,
+  type Take,
+} from '@spillway/core'
+import fc from 'fast-check'
+import { type Call, histories, momentsOf } from './arbitraries.ts'
+import { START } from './clock.ts'
+import { modelStore } from './model.ts'
+import type { TestFunction } from './runner.ts'
+
+/** Holds the straight ways that a store in this process may have against the general one of the model. */
+export function testStraightWays(test: TestFunction, makeStore: () => Store | Promise<Store>, runs: number): void {
+  const compare = async (waysOf: (store: SyncStore, history: readonly Call[]) => (op: Take, at: Micros) => void) => {
+    if (!isSync(await makeStore())) return
+    const property = fc.asyncProperty(histories, async (history) => {
+      const check = waysOf((await makeStore()) as SyncStore, history)
+      const moments = momentsOf(history)
+      for (const [i, { ops }] of history.entries()) for (const op of ops) check(op, moments[i] as Micros)
+    })
+    await fc.assert(property, { numRuns: runs })
+  }
+
+  test('answers a single op as it answers a batch of one', () =>
+    compare((store) => {
+      const model = modelStore(() => START)
+      return ({ policy, key, step }, at) => {
+        const answer = store.takeOneSync?.(policy, key, step, at) ?? store.takeSync([{ policy, key, step }], at)[0]
+        assert.deepEqual(answer, model.takeSync([{ policy, key, step }], at)[0])
+      }
+    }))
+
+  test('answers a prepared step as any other', () =>
+    compare((store, history) => {
+      const model = modelStore(() => START)
+      const prepared = preparedBy(store, history)
+      return (op, at) => {
+        const [answer] = model.takeSync([op], at)
+        const take = prepared.get(op)
+        if (take === undefined) assert.deepEqual(store.takeSync([op], at), [answer])
+        else assert.equal(take(op.key, at), (answer as BucketTaken).base - at)
+      }
+    }))
+}
+
+/** Prepares what can be prepared of a history, before anything has been taken. */
+function preparedBy(store: SyncStore, history: readonly Call[]): ReadonlyMap<Take, PreparedTake> {
+  const prepared = new Map<Take, PreparedTake>()
+  for (const op of history.flatMap(({ ops }) => ops)) {
+    if (isPlain(op.step) && store.prepareSync) prepared.set(op, store.prepareSync(op.policy, op.step))
+  }
+  return prepared
+}
+
+const isPlain = (step: Step): step is BucketStep =>
+  step.kernel === 'bucket' && step.grain === null && step.patience === 0 && !step.peek && consumes(step)
+
+// A refund takes less than nothing, and a charge has room for everything.
+const consumes = ({ increment, tolerance, ceiling }: BucketStep): boolean => increment > 0 && tolerance <= ceiling

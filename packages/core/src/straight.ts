@@ -1,0 +1,32 @@
+import { decide, decideOne } from './decide.ts'
+import type { Decision } from './decision.ts'
+import type { Policy } from './policy.ts'
+import type { SyncStore } from './store.ts'
+import { checkCost, checkKey, stepFor } from './verbs.ts'
+
+/** Consumes units of one policy for a key. */
+export type Straight = (key: string, cost?: number) => Decision
+
+/** The straight way of one policy to a store in this process, without the lists that several need; none if it has none. */
+export function straight(store: SyncStore, policies: readonly Policy[]): Straight | undefined {
+  const [policy] = policies
+  if (policy === undefined || policies.length > 1 || !store.takeOneSync) return undefined
+  const { name, quota, one } = policy
+  const takeOne = store.takeOneSync
+  const consume = (key: string, cost = 1): Decision => {
+    checkKey(key)
+    const step = cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
+    return decide(name, quota, cost, step, takeOne(name, key, step))
+  }
+  const consumeOne = prepared(store, policy)
+  if (consumeOne === undefined) return consume
+  return (key, cost = 1) => (cost === 1 && typeof key === 'string' && key !== '' ? consumeOne(key) : consume(key, cost))
+}
+
+/** One unit, of a bucket in which all that fits goes ahead at once and comes back continuously: nearly every request. */
+function prepared(store: SyncStore, { name, quota, one }: Policy): ((key: string) => Decision) | undefined {
+  if (!store.prepareSync || one.kernel !== 'bucket' || quota.kernel !== 'bucket') return undefined
+  if (quota.grain !== null || quota.prompt < quota.limit) return undefined
+  const take = store.prepareSync(name, one)
+  return (key) => decideOne(name, quota, one, take(key))
+}
