@@ -92,12 +92,12 @@ const taken = fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => {
   return { allowed: true, now: moment, base: moment, tat: moment }
 })
 
-/** A random history over a few states and two quotas, any of which may be applied to any state. */
-export const histories: fc.Arbitrary<readonly Call[]> = fc.tuple(quotas, quotas).chain((pair) => {
+/** Random histories over a few states, to each of which any of these quotas may be applied. */
+export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Call[]> {
   const take: fc.Arbitrary<Take> = fc
     .record({
       name: names,
-      quota: fc.constantFrom(...pair),
+      quota: fc.constantFrom(...quotas),
       verb: verbs,
       cost: fc.integer({ min: 1, max: 14 }),
       patience: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
@@ -109,7 +109,10 @@ export const histories: fc.Arbitrary<readonly Call[]> = fc.tuple(quotas, quotas)
     }))
   const ops = fc.uniqueArray(take, { minLength: 1, maxLength: 3, selector: ({ policy, key }) => `${policy} ${key}` })
   return fc.array(fc.record({ after: spans, ops }), { minLength: 1, maxLength: 25 })
-})
+}
+
+/** Random histories over a few states and two quotas. */
+export const histories: fc.Arbitrary<readonly Call[]> = fc.tuple(quotas, quotas).chain(historiesOf)
 
 /** The moments of a history's calls, which begin at {@link START}. */
 export function momentsOf(history: readonly Call[]): readonly Micros[] {

@@ -6,7 +6,7 @@ export {
   type Send,
   testAdapter,
 } from './adapter.ts'
-export { type Algorithm, type Call, histories, momentsOf, quotas, quotasOf } from './arbitraries.ts'
+export { type Algorithm, type Call, histories, historiesOf, momentsOf, quotas, quotasOf } from './arbitraries.ts'
 export { type FakeClock, fakeClock, START } from './clock.ts'
 export { type Fault, type FaultyStore, faultyStore } from './faulty.ts'
 export { modelStore } from './model.ts'

@@ -5,12 +5,21 @@ declare function clearTimeout(timer: unknown): void
 /** The longest time one timer can count, in milliseconds: some 24.8 days. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-/** Calls back after `millis`, however long that is, unless stopped by the function returned. */
-export function later(millis: number, callback: () => void): () => void {
+/**
+ * Calls back after `millis`, however long that is, unless stopped by the function returned. A process that has nothing
+ * else to do waits for it, unless it `holds` nobody.
+ */
+export function later(
+  millis: number,
+  callback: () => void,
+  { holds = true }: { readonly holds?: boolean } = {},
+): () => void {
   let timer: unknown
   const start = (left: number): void => {
     const span = Math.min(left, LONGEST_TIMER)
     timer = setTimeout(() => (left > span ? start(left - span) : callback()), Math.ceil(span))
+    // Timers of browsers and of the edge are numbers, and hold nobody.
+    if (!holds) (timer as { unref?: () => void }).unref?.()
   }
   start(millis)
   return () => clearTimeout(timer)

@@ -1,12 +1,14 @@
 import {
   checkOptions,
   type Duration,
+  type LeasingStore,
   QuotaError,
   type Store,
   StoreError,
   shown,
   type Take,
   withDenyCache,
+  withLeases,
 } from '@spillway/core'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
@@ -28,6 +30,12 @@ export interface RedisStoreOptions {
    * back to, or has reset.
    */
   readonly denyCache?: Duration | false
+  /**
+   * Takes the units of so many requests at once and spends them in this process, and gives back what is left after a
+   * second: a hundredth of the calls with 100. Nothing is over-admitted; other processes may have to wait for what is
+   * held here. None unless given. Buckets only.
+   */
+  readonly lease?: number
 }
 
 /**
@@ -37,15 +45,18 @@ export interface RedisStoreOptions {
  * @example
  * const limiter = rateLimiter({ quota: perMinute(100), store: redisStore(new Redis()) })
  */
+export function redisStore(client: RedisClient, options: RedisStoreOptions & { readonly lease: number }): LeasingStore
+export function redisStore(client: RedisClient, options?: RedisStoreOptions): Store
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  const { denyCache = '1s' } = options
-  const store = askingStore(client, options)
-  return denyCache === false ? store : withDenyCache(store, { for: denyCache })
+  const { denyCache = '1s', lease } = options
+  const asking = askingStore(client, options)
+  const store = denyCache === false ? asking : withDenyCache(asking, { for: denyCache })
+  return lease === undefined ? store : withLeases(store, { requests: lease })
 }
 
 /** The store that asks the server each time. */
 function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
-  checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache'])
+  checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease'])
   const redis = redisOf(client)
   const prefix = checkPrefix(options.prefix ?? 'spillway')
 

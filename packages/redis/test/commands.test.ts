@@ -56,6 +56,15 @@ test('sends a hundred thousand callers of one limited key in a few script calls'
   expect(await commandsOf('evalsha')).toBeLessThanOrEqual(100)
 })
 
+test('sends one script call for a hundred requests that are leased', async () => {
+  const store = redisStore(client, { lease: 100 })
+  const limiter = rateLimiter({ quota: perMinute(60_000), store, name: 'p', deadline: '10s' })
+  await client.config('RESETSTAT')
+  for (let i = 0; i < 10_000; i++) expect((await limiter.consume('a')).allowed).toBe(true)
+  expect(await commandsOf('evalsha')).toBeLessThanOrEqual(200)
+  await store.release()
+})
+
 test('keeps a script call short where logs are long', async () => {
   const quota = slidingLog({ limit: 10_000, window: '1m' })
   const limiter = rateLimiter({ quota, store: redisStore(client), deadline: '10s' })
