@@ -1,35 +1,10 @@
 import assert from 'node:assert/strict'
-import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
-import type { RateLimitOptions } from '@spillway/core/http'
+import { type Decision, perMinute, perSecond } from '@spillway/core'
+import { testPoliciesApart } from './adapter-stores.ts'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
+import type { Mount, NeutralResponse } from './mount.ts'
 import type { TestFunction } from './runner.ts'
-
-/** The options of `rateLimit` that mean the same in every framework. */
-export type NeutralOptions = RateLimitOptions<unknown> & { readonly store: Store }
-
-export interface NeutralRequest {
-  readonly method?: 'GET' | 'POST' | 'HEAD' | 'OPTIONS'
-  /** `/` unless given; may hold a query. */
-  readonly path?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-export interface NeutralResponse {
-  readonly status: number
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly body: string
-}
-
-/** Sends a request to an app that was mounted. */
-export type Send = (request?: NeutralRequest) => Promise<NeutralResponse>
-
-/**
- * Builds an app with `rateLimit(options)` before a route for every path and method, which answers 200 and, as JSON,
- * what the adapter tells the handler: `{ "rateLimit": … }`.
- */
-export type Mount = (options: NeutralOptions) => Promise<Send> | Send
 
 const OF_DRAFTS = ['ratelimit-policy', 'ratelimit', 'retry-after'] as const
 
@@ -177,4 +152,6 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     const refused = await send({ method: 'HEAD' })
     assert.deepEqual([refused.status, refused.body, refused.headers['retry-after']], [429, '', '60'])
   })
+
+  testPoliciesApart(test, mount)
 }

@@ -134,14 +134,22 @@ function readLog({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, empty
 /** One answer out of several policies': allowed when all allow, and otherwise the longest wait. */
 export function merge(decisions: readonly Decision[]): Decision {
   const refusals = decisions.filter((decision) => !decision.allowed)
-  const speaking = refusals.length > 0 ? refusals.reduce(longerWait) : decisions.reduce(scarcer)
+  const degraded = decisions.flatMap((decision) => decision.degraded ?? []).reduce(graver, undefined)
+  const sure = degraded ? decisions.filter((decision) => !decision.degraded) : decisions
+  const speaking =
+    refusals.length > 0 ? refusals.reduce(longerWait) : (sure.length > 0 ? sure : decisions).reduce(scarcer)
   return {
     ...speaking,
     delayMs: refusals.length > 0 ? 0 : Math.max(...decisions.map(({ delayMs }) => delayMs)),
     violated: refusals.map(({ policy }) => policy),
+    ...(degraded && { degraded }),
     policies: decisions,
   }
 }
 
 const longerWait = (a: Decision, b: Decision): Decision => (b.retryAfterMs > a.retryAfterMs ? b : a)
 const scarcer = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)
+
+const GRAVITY = ['allow', 'fallback', 'deny'] as const
+const graver = (a: Decision['degraded'], b: NonNullable<Decision['degraded']>): Decision['degraded'] =>
+  a === undefined || GRAVITY.indexOf(b.action) > GRAVITY.indexOf(a.action) ? b : a

@@ -21,7 +21,10 @@ export interface Decision {
   readonly delayMs: number
   /** The policies that refuse. */
   readonly violated: readonly string[]
-  /** The store did not answer: what was done instead. `remaining` and the waits are then no account of anything. */
+  /**
+   * A store did not answer: what was done instead, the gravest where several did not. `remaining` and the waits are no
+   * account of anything then, unless another store's policy speaks.
+   */
   readonly degraded?: { readonly reason: StoreFailure; readonly action: 'allow' | 'deny' | 'fallback' }
   /** Each policy's own answer, where there are several. */
   readonly policies?: readonly Decision[]

@@ -1,8 +1,9 @@
+import { ask } from './booking.ts'
 import { breakerOf } from './breaker.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
 import { checkOptions } from './options.ts'
-import { type Ask, ask, type Policy, policyOf, type Source } from './policy.ts'
+import { type Ask, type Policy, policyOf, type Source } from './policy.ts'
 import type { Quota } from './quota.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { isSync, type Store, type SyncStore } from './store.ts'
@@ -55,16 +56,16 @@ export function rateLimiter(options: RateLimiterOptions & { readonly store: Sync
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
   checkOptions('rateLimiter', options, ['quota', 'quotas', 'store', 'name', 'deadline'])
-  const policies = policiesOf(options)
   const store = checkStore(options.store)
   const source = { store, deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
+  const policies = policiesOf(options, source)
   if (options.name === undefined) warnOfSharedName(store)
   const asksOf = (verb: Verb, key: string, cost: number): readonly Ask[] => {
     checkKey(key)
     return policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
   }
   const run = (verb: Verb, key: string, cost: number): Decision | Promise<Decision> =>
-    ask(source, verb, asksOf(verb, key, cost))
+    ask(verb, asksOf(verb, key, cost))
 
   const limiter: RateLimiter = {
     consume: async (key, cost = 1) => run('consume', key, cost),
@@ -73,11 +74,11 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     charge: async (key, cost = 1) => run('charge', key, cost),
     reserve: async (key, options = {}) => {
       checkOptions('reserve', options, ['cost', 'maxWait'])
-      return reserve(source, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait))
+      return reserve(asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait))
     },
     wait: async (key, options = {}) => {
       checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
-      return wait(source, asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait), options.signal)
+      return wait(asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait), options.signal)
     },
     reset: async (key) => {
       checkKey(key)
@@ -90,7 +91,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const built = isSync(store)
     ? { ...limiter, ...syncVerbs(store, policies, (key, cost) => run('consume', key, cost) as Decision) }
     : limiter
-  internals.set(built, { source, asksOf })
+  internals.set(built, asksOf)
   return built
 }
 
@@ -105,37 +106,31 @@ function syncVerbs(
 }
 
 /** What `consumeAll` needs to know of a limiter. */
-const internals = new WeakMap<
-  RateLimiter,
-  { source: Source; asksOf: (verb: Verb, key: string, cost: number) => readonly Ask[] }
->()
+const internals = new WeakMap<RateLimiter, (verb: Verb, key: string, cost: number) => readonly Ask[]>()
 
-/** Takes from several limiters, or several keys, at once: all or none, in one call to the store they share. */
+/**
+ * Takes from several limiters, or several keys, at once: all or none. That is one call to a store that they share.
+ * Where stores differ, they are asked in turn, and those before one that refuses or fails are given back what they took.
+ */
 export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number])[],
 ): Promise<Decision> {
-  const parts = takes.map(([limiter, key, cost = 1]) => {
-    const known = internals.get(limiter)
-    if (known) return { source: known.source, asks: known.asksOf('consume', key, cost) }
+  const asks = takes.flatMap(([limiter, key, cost = 1]) => {
+    const asksOf = internals.get(limiter)
+    if (asksOf) return asksOf('consume', key, cost)
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `consumeAll takes [limiter, key, cost] triples; got ${shown(limiter)} for a limiter.`,
     )
   })
-  const [first, ...others] = parts
-  if (first === undefined || others.some(({ source }) => source.store !== first.source.store)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      'consumeAll takes one limiter or more, all on one store: only a store can take all or none. Where stores differ, reserve from each and cancel.',
-    )
-  }
-  return ask(first.source, 'consume', checkApart(parts.flatMap(({ asks }) => asks)))
+  if (asks.length > 0) return ask('consume', checkApart(asks))
+  throw new QuotaError('ERR_SPILLWAY_OPTION', 'consumeAll takes one limiter or more: consumeAll([[limiter, key]]).')
 }
 
 function checkApart(asks: readonly Ask[]): readonly Ask[] {
-  const twice = asks.find(({ policy, key }, i) =>
-    asks.some((other, j) => j < i && other.key === key && other.policy.name === policy.name),
-  )
+  const same = (a: Ask, b: Ask): boolean =>
+    a.key === b.key && a.policy.name === b.policy.name && a.policy.source.store === b.policy.source.store
+  const twice = asks.find((each, i) => asks.slice(0, i).some((other) => same(each, other)))
   if (twice === undefined) return asks
   const { policy, key } = twice
   throw new QuotaError(
@@ -144,16 +139,16 @@ function checkApart(asks: readonly Ask[]): readonly Ask[] {
   )
 }
 
-function policiesOf({ quota, quotas, name }: RateLimiterOptions): readonly Policy[] {
+function policiesOf({ quota, quotas, name }: RateLimiterOptions, source: Source): readonly Policy[] {
   if (quota && quotas) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'rateLimiter takes quota or quotas, not both.')
   }
-  if (!quotas) return [policyOf(name ?? 'default', quota as Quota)]
+  if (!quotas) return [policyOf(name ?? 'default', quota as Quota, source)]
   const named = Object.entries(quotas)
   if (named.length === 0) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
   }
-  return named.map(([each, quota]) => policyOf(name === undefined ? each : `${name}.${each}`, quota))
+  return named.map(([each, quota]) => policyOf(name === undefined ? each : `${name}.${each}`, quota, source))
 }
 
 /** Checks that a store is one. */

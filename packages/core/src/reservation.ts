@@ -1,6 +1,7 @@
+import { put, settleAt } from './booking.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
-import { type Ask, put, type Source, settleAt } from './policy.ts'
+import type { Ask } from './policy.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
 /**
@@ -22,11 +23,11 @@ export interface ReserveOptions {
 }
 
 /** Takes units now, to go ahead with in `delayMs`. */
-export async function reserve(source: Source, asks: readonly Ask[], patience: Micros): Promise<Reservation> {
-  const booking = await put(source, 'consume', asks, { patience })
+export async function reserve(asks: readonly Ask[], patience: Micros): Promise<Reservation> {
+  const booking = await put('consume', asks, { patience })
   let settled: Promise<void> | undefined
   const settle = (actual: number): Promise<void> => {
-    settled ??= settleAt(source, booking, () => actual)
+    settled ??= settleAt(booking, () => actual)
     return settled
   }
   return {

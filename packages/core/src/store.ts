@@ -27,12 +27,22 @@ export interface Store {
    * Rejects only when the store itself fails.
    */
   take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
-  /** Forgets states: their next take finds them new. */
+  /** Forgets states, of any parts: their next take finds them new. */
   delete(keys: readonly StateKey[]): Promise<void>
+  /**
+   * Tells which states live together, for a store that is spread over places: a slot of a cluster, a shard. A batch is
+   * then of one part only; what has several parts is taken from one after the other, and given back where a later one
+   * refuses. The same state is always of the same part. A store without it is all one part.
+   */
+  partOf?(key: StateKey): string | number
 }
 
 /** Takes a step for a key, and reports how far ahead of now the bucket was full before: `base − now`. */
 export type PreparedTake = (key: string, at?: Micros) => Micros
+
+/** The parts of a store, for one that stands before it. */
+export const partsOfStore = (store: Store): Pick<Store, 'partOf'> =>
+  store.partOf ? { partOf: (key) => (store as Required<Store>).partOf(key) } : {}
 
 /** A store in this very process, which answers without a promise. */
 export interface SyncStore extends Store {

@@ -1,5 +1,6 @@
+import { ask, giveBack, put } from './booking.ts'
 import type { Decision } from './decision.ts'
-import { type Ask, ask, put, type Source, settleAt } from './policy.ts'
+import type { Ask } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { type Signal, sleep, unlessAborted } from './sleep.ts'
@@ -18,37 +19,32 @@ export interface WaitOptions extends ReserveOptions {
  * A bucket books the turn in the store, so that the order holds for all processes. A window cannot be booked: there
  * the callers in this process stand in line, and the first of them asks again when its wait is over.
  */
-export async function wait(
-  source: Source,
-  asks: readonly Ask[],
-  patience: Micros,
-  signal: Signal | undefined,
-): Promise<Decision> {
+export async function wait(asks: readonly Ask[], patience: Micros, signal: Signal | undefined): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  if (asks.every(isBucket)) return turn(source, asks, patience, signal)
+  if (asks.every(isBucket)) return turn(asks, patience, signal)
   const started = Date.now()
-  const { ahead, leave } = standInLine(source.store, asks)
+  const { ahead, leave } = standInLine(asks)
   try {
     if (ahead !== undefined) {
-      const decision = await ask(source, 'peek', asks)
+      const decision = await ask('peek', asks)
       if (decision.retryAfterMs * 1000 > patience) throw new RateLimitedError(decision)
       await unlessAborted(ahead, signal)
     }
-    return await turn(source, asks, Math.max(patience - (Date.now() - started) * 1000, 0), signal)
+    return await turn(asks, Math.max(patience - (Date.now() - started) * 1000, 0), signal)
   } finally {
     leave()
   }
 }
 
-async function turn(source: Source, asks: readonly Ask[], patience: Micros, signal?: Signal): Promise<Decision> {
-  const booking = await put(source, 'consume', asks, { patience })
+async function turn(asks: readonly Ask[], patience: Micros, signal?: Signal): Promise<Decision> {
+  const booking = await put('consume', asks, { patience })
   const { decision } = booking
   if (decision.allowed) {
     try {
       if (decision.delayMs > 0 || signal?.aborted) await sleep(decision.delayMs, signal)
       return decision
     } catch (reason) {
-      await settleAt(source, booking, () => 0)
+      await giveBack(booking)
       throw reason
     }
   }
@@ -57,7 +53,7 @@ async function turn(source: Source, asks: readonly Ask[], patience: Micros, sign
   if (!(left >= 0) || asks.every(isBucket)) throw new RateLimitedError(decision)
   await sleep(decision.retryAfterMs, signal)
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
-  return turn(source, asks, Math.max(left, 1_000), signal)
+  return turn(asks, Math.max(left, 1_000), signal)
 }
 
 const isBucket = ({ policy }: Ask): boolean => policy.quota.kernel === 'bucket'
@@ -65,7 +61,8 @@ const isBucket = ({ policy }: Ask): boolean => policy.quota.kernel === 'bucket'
 const lines = new WeakMap<Store, Map<string, Promise<void>>>()
 
 /** Stands behind the callers in this process that wait for the same states; `ahead` resolves when they have left. */
-function standInLine(store: Store, asks: readonly Ask[]): { ahead: Promise<void> | undefined; leave: () => void } {
+function standInLine(asks: readonly Ask[]): { ahead: Promise<void> | undefined; leave: () => void } {
+  const { store } = (asks[0] as Ask).policy.source
   const known = lines.get(store) ?? new Map<string, Promise<void>>()
   lines.set(store, known)
   const name = JSON.stringify(asks.map(({ policy, key }) => [policy.name, key]))

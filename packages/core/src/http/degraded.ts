@@ -1,8 +1,8 @@
 import type { Decision } from '../decision.ts'
 import { QuotaError, type StoreError, shown } from '../errors.ts'
-import type { Taken } from '../kernels/kernel.ts'
 import type { RateLimiter } from '../limiter.ts'
-import { type Ask, type Source, settleAt } from '../policy.ts'
+import { giveBackLate, type StoodIn } from '../part.ts'
+import type { Ask } from '../policy.ts'
 
 /**
  * What to do with a request when the store does not answer: let it pass, refuse it (503, not 429: it is not the
@@ -22,52 +22,78 @@ export function checkStoreError(option: unknown): StoreErrorOption {
 
 /** Decides without the store, by the strictest of what the policies want. Each ask comes with its policy's wish. */
 export async function decideWithout(
-  source: Source,
   error: StoreError,
   asks: readonly Ask[],
   wishes: readonly StoreErrorOption[],
-): Promise<Decision> {
+): Promise<StoodIn> {
   if (wishes.includes('throw')) throw error
-  const limiters = asks.flatMap((ask, i) => {
-    const wish = wishes[i]
-    return typeof wish === 'object' ? [{ wish, ask }] : []
-  })
   const denied = wishes.includes('deny')
-  const answers = denied
-    ? []
-    : await Promise.all(limiters.map(({ wish, ask }) => wish.consume(ask.key || 'none', ask.cost)))
-  const allowed = !denied && answers.every((answer) => answer.allowed)
-  // What the store took after all, for a request that it did not decide about, goes back: unless that request passed.
-  if (!(allowed && limiters.length === 0)) giveBackLate(source, error, asks)
-  const action = denied ? 'deny' : limiters.length > 0 ? 'fallback' : 'allow'
-  const speaking = answers.find((answer) => !answer.allowed) ?? answers[0] ?? unknown(asks[0] as Ask)
+  const asked = denied ? [] : await askOthers(asks, wishes)
+  const decisions = asks.map((ask) => {
+    const answer = asked.find((each) => each.ask === ask)?.answer
+    return decisionFor(ask, error, answer, denied)
+  })
+  const refund = async (): Promise<void> => {
+    const paid = asked.filter(({ answer }) => answer.allowed)
+    await Promise.allSettled(paid.map(({ ask, limiter }) => limiter.refund(keyOf(ask), ask.cost)))
+  }
+  const refused = decisions.some(({ allowed }) => !allowed)
+  // What the store takes after all goes back, unless the request passes and nobody else has counted it.
+  if (refused || asked.length > 0) giveBackLate(error, asks)
+  if (refused) await refund()
   return {
-    ...speaking,
-    allowed,
-    violated: allowed ? [] : denied ? asks.map(({ policy }) => policy.name) : speaking.violated,
-    degraded: { reason: error.reason, action },
+    decisions,
+    giveBack: () => {
+      if (asked.length === 0) giveBackLate(error, asks)
+      return refund()
+    },
   }
 }
 
-const unknown = ({ policy, cost }: Ask): Decision => ({
-  allowed: true,
-  policy: policy.name,
-  limit: policy.quota.limit,
-  remaining: 0,
-  cost,
-  retryAfterMs: 0,
-  resetAfterMs: 0,
-  replenishAfterMs: 0,
-  delayMs: 0,
-  violated: [],
-})
+interface Asked {
+  readonly ask: Ask
+  readonly limiter: RateLimiter
+  readonly answer: Decision
+}
 
-function giveBackLate(source: Source, { late }: StoreError, asks: readonly Ask[]): void {
-  const giveBack = async (answer: unknown): Promise<void> => {
-    const taken = answer as readonly Taken[] | undefined
-    if (taken === undefined || !taken.every(({ allowed }) => allowed)) return
-    await settleAt(source, { asks, taken, decision: { ...unknown(asks[0] as Ask), allowed: true } }, () => 0)
+function askOthers(asks: readonly Ask[], wishes: readonly StoreErrorOption[]): Promise<readonly Asked[]> {
+  const limiters = asks.flatMap((ask, i) => {
+    const limiter = wishes[i]
+    return typeof limiter === 'object' ? [{ ask, limiter }] : []
+  })
+  return Promise.all(
+    limiters.map(async ({ ask, limiter }) => ({
+      ask,
+      limiter,
+      answer: await limiter.consume(keyOf(ask), ask.cost),
+    })),
+  )
+}
+
+// An empty key, which is that of all requests that lack it, is none for a limiter.
+const keyOf = ({ key }: Ask): string => key || 'none'
+
+function decisionFor(
+  { policy: { name, quota }, cost }: Ask,
+  { reason }: StoreError,
+  answer: Decision | undefined,
+  denied: boolean,
+): Decision {
+  if (answer !== undefined) {
+    const violated = answer.allowed ? [] : [name]
+    return { ...answer, policy: name, violated, degraded: { reason, action: 'fallback' } }
   }
-  // A store that fails again keeps what it took: the units come back with time.
-  late?.then(giveBack).catch(() => {})
+  return {
+    allowed: !denied,
+    policy: name,
+    limit: quota.limit,
+    remaining: 0,
+    cost,
+    retryAfterMs: 0,
+    resetAfterMs: 0,
+    replenishAfterMs: 0,
+    delayMs: 0,
+    violated: denied ? [name] : [],
+    degraded: { reason, action: denied ? 'deny' : 'allow' },
+  }
 }

@@ -1,4 +1,6 @@
-import { type Ask, type Booking, put, type Source, settleAt } from '../policy.ts'
+import { type Booking, giveBack, put } from '../booking.ts'
+import type { StandIn } from '../part.ts'
+import type { Ask } from '../policy.ts'
 import { later } from '../sleep.ts'
 import type { Micros } from '../time.ts'
 import type { RequestReader } from './reader.ts'
@@ -11,16 +13,16 @@ export const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 
  * away first, the request leaves the queue and its units go back: undefined.
  */
 export async function hold<R>(
-  source: Source,
   asks: readonly Ask[],
   patience: Micros,
+  standIn: StandIn,
   reader: RequestReader<R>,
   request: R,
 ): Promise<Booking | undefined> {
-  const booking = await put(source, 'consume', asks, patience > 0 ? { patience } : {})
+  const booking = await put('consume', asks, patience > 0 ? { patience } : {}, standIn)
   const { allowed, delayMs } = booking.decision
   if (!allowed || delayMs === 0 || (await stays(reader, request, delayMs))) return booking
-  await settleAt(source, booking, () => 0)
+  await giveBack(booking)
   return undefined
 }
 

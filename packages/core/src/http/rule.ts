@@ -1,10 +1,13 @@
 import { QuotaError, shown } from '../errors.ts'
+import { checkStore } from '../limiter.ts'
 import { checkOptions } from '../options.ts'
-import { type Policy, policyOf } from '../policy.ts'
+import { type Policy, policyOf, type Source } from '../policy.ts'
 import type { Quota } from '../quota.ts'
+import type { Store } from '../store.ts'
 import { checkStoreError, type StoreErrorOption } from './degraded.ts'
 import { type MatchOption, matcher } from './match.ts'
-import { type CostOptions, costReader, type KeyOption, keyReader, type Sources } from './selectors.ts'
+import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
+import type { Sources } from './sources.ts'
 
 /** A named quota with whom it counts, which requests, and how much each takes. */
 export interface PolicyOptions<R, S = unknown> extends CostOptions<R> {
@@ -18,6 +21,8 @@ export interface PolicyOptions<R, S = unknown> extends CostOptions<R> {
   readonly match?: MatchOption<R>
   /** `'shadow'` counts and reports, under a state of its own, but never refuses; `'enforce'` unless given. */
   readonly mode?: 'enforce' | 'shadow'
+  /** Where this policy's counts live; where the limiter's do, unless given. */
+  readonly store?: Store
   /** What to do when the store does not answer; as the limiter says, unless given. */
   readonly onStoreError?: StoreErrorOption
   /** What the request really cost, told by its response: the units taken are corrected to it. */
@@ -34,6 +39,7 @@ export const POLICY_OPTIONS: readonly string[] = [
   'defaultCost',
   'maxCost',
   'settle',
+  'store',
   'onStoreError',
 ]
 
@@ -50,8 +56,12 @@ export interface Rule<R, S> {
 }
 
 /** Compiles policies, and checks that each has a name of its own. */
-export function rulesOf<R, S>(policies: readonly PolicyOptions<R, S>[], sources: Sources<R>): readonly Rule<R, S>[] {
-  const rules = policies.map((each) => ruleOf(each, sources))
+export function rulesOf<R, S>(
+  policies: readonly PolicyOptions<R, S>[],
+  sources: Sources<R>,
+  source: Source,
+): readonly Rule<R, S>[] {
+  const rules = policies.map((each) => ruleOf(each, sources, source))
   const names = rules.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (names.length > 0 && twice === undefined) return rules
@@ -59,7 +69,7 @@ export function rulesOf<R, S>(policies: readonly PolicyOptions<R, S>[], sources:
   throw new QuotaError('ERR_SPILLWAY_OPTION', `rateLimit: ${problem} Give it policies with a name each.`)
 }
 
-function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>): Rule<R, S> {
+function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source: Source): Rule<R, S> {
   checkOptions('a policy', options, POLICY_OPTIONS)
   const { name = 'default', quota, key = 'ip', mode = 'enforce', settle } = options
   if (mode !== 'enforce' && mode !== 'shadow') {
@@ -70,7 +80,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>): Rule<R
     name,
     shadow,
     // A shadow must not eat from the plate of the policy that it is to replace.
-    policyFor: picker(shadow ? `${name} (shadow)` : name, quota),
+    policyFor: picker(shadow ? `${name} (shadow)` : name, quota, sourceOf(options.store, source)),
     applies: matcher(options.match, sources.reader, sources.claims),
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
@@ -79,9 +89,12 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>): Rule<R
   }
 }
 
-function picker<R>(name: string, quota: PolicyOptions<R>['quota']): (request: R) => Policy {
+const sourceOf = (store: Store | undefined, source: Source): Source =>
+  store === undefined ? source : { ...source, store: checkStore(store) }
+
+function picker<R>(name: string, quota: PolicyOptions<R>['quota'], source: Source): (request: R) => Policy {
   if (typeof quota !== 'function') {
-    const policy = policyOf(name, quota)
+    const policy = policyOf(name, quota, source)
     return () => policy
   }
   const tiers = new WeakMap<Quota, Policy>()
@@ -89,7 +102,7 @@ function picker<R>(name: string, quota: PolicyOptions<R>['quota']): (request: R)
     const tier = quota(request)
     const known = tiers.get(tier)
     if (known) return known
-    const policy = policyOf(name, tier)
+    const policy = policyOf(name, tier, source)
     tiers.set(tier, policy)
     return policy
   }

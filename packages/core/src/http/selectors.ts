@@ -1,7 +1,8 @@
 import { QuotaError, shown } from '../errors.ts'
 import { addressKey } from './address.ts'
 import { claimOf } from './match.ts'
-import type { Claims, RequestReader } from './reader.ts'
+import type { RequestReader } from './reader.ts'
+import type { Sources } from './sources.ts'
 
 /** Names a part of the request that tells clients apart. */
 export type KeySelector =
@@ -23,16 +24,6 @@ export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) 
 export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => number | Promise<number>)
 
 type Read<R, T> = (request: R) => T
-
-/** What selectors read from besides the request. */
-export interface Sources<R> {
-  readonly reader: RequestReader<R>
-  /** The client's address, as trusted as the options make it. */
-  readonly address: Read<R, string | undefined>
-  readonly claims: Claims<R> | undefined
-  /** How many leading bits of an IPv6 address make one client. */
-  readonly ipv6Prefix: number
-}
 
 /** Compiles a key option, once, into the function that reads a request's key. */
 export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R, string | undefined> {

@@ -1,6 +1,6 @@
+import { type Booking, settleAt } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
-import { type Booking, type Source, settleAt } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
 import { warnOnce } from '../warn.ts'
 import type { Rule } from './rule.ts'
@@ -28,7 +28,6 @@ export interface SettleOptions {
 }
 
 export function settlementOf<R, S>(
-  source: Source,
   booking: Booking,
   rules: readonly Rule<R, S>[],
   refundIf: SettleOptions['refundIf'],
@@ -38,15 +37,14 @@ export function settlementOf<R, S>(
     byHand: async (actual, policy) => {
       const name = policyNamed(booking, policy)
       checkActual(actual)
-      if (booking.decision.degraded) return
-      settled ??= settleAt(source, booking, (ask) => (ask.policy.name === name ? actual : ask.cost))
+      settled ??= settleAt(booking, (ask) => (ask.policy.name === name ? actual : ask.cost))
       return settled
     },
     after: async (status, response) => {
       if (settled !== undefined) return
       try {
         const actual = refundIf?.(status) ? undefined : await actualCosts(rules, response)
-        settled ??= settleAt(source, booking, (ask) => (actual ? (actual.get(ask.policy.name) ?? ask.cost) : 0))
+        settled ??= settleAt(booking, (ask) => (actual ? (actual.get(ask.policy.name) ?? ask.cost) : 0))
         await settled
       } catch (error) {
         // The response has gone out: there is nobody left to tell but the developer.

@@ -1,5 +1,6 @@
+import type { Booking } from '../booking.ts'
 import type { Decision } from '../decision.ts'
-import type { Ask, Booking, Policy } from '../policy.ts'
+import type { Ask, Policy } from '../policy.ts'
 import { type HeaderItem, headerItem } from './fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
 import type { Header } from './headers.ts'
@@ -27,12 +28,11 @@ export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
     return known
   }
   return ({ asks, decision }) => {
-    const retry = retryAfter(asks, decision, jitter)
-    // Without the store there are no numbers to tell.
-    if (decision.degraded) return retry
     const decisions = decision.policies ?? [decision]
     const told = asks.map(({ policy, key }, i) => ({ decision: decisions[i] as Decision, key, item: itemOf(policy) }))
-    return [...write(told, Date.now), ...retry]
+    // Without the store there are no numbers to tell.
+    const known = decision.degraded ? told.filter((each) => !each.decision.degraded) : told
+    return [...write(known, Date.now), ...retryAfter(asks, decision, jitter)]
   }
 }
 

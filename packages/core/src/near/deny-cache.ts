@@ -1,7 +1,7 @@
 import { QuotaError, shown } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { checkOptions } from '../options.ts'
-import type { StateKey, Store, Take } from '../store.ts'
+import { partsOfStore, type StateKey, type Store, type Take } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { nameOf, readsAlike, type Seen, seenState } from './seen.ts'
 
@@ -87,6 +87,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   }
 
   return {
+    ...partsOfStore(store),
     async take(ops, at) {
       const recalled = recall(ops, at)
       if (recalled) return recalled

@@ -3,7 +3,7 @@ import { type BucketStep, type BucketTaken, bucket, bucketState, tickOf } from '
 import type { Step, Taken } from '../kernels/kernel.ts'
 import { checkOptions } from '../options.ts'
 import { later } from '../sleep.ts'
-import type { Store, Take } from '../store.ts'
+import { partsOfStore, type Store, type Take } from '../store.ts'
 import { type Duration, LONGEST, type Micros, micros } from '../time.ts'
 import { nameOf, readsAlike } from './seen.ts'
 
@@ -143,6 +143,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   }
 
   return {
+    ...partsOfStore(store),
     async take(ops, at) {
       const [op] = ops
       if (ops.length === 1 && isPlain(op as Take)) return [await takeOne(op as Lease['take'], at)]

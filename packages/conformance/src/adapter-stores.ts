@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { perMinute } from '@spillway/core'
+import type { StoreErrorOption } from '@spillway/core/http'
+import { fakeClock } from './clock.ts'
+import { faultyStore } from './faulty.ts'
+import { modelStore } from './model.ts'
+import type { Mount, NeutralResponse } from './mount.ts'
+import type { TestFunction } from './runner.ts'
+
+/** Tells stories of policies whose stores differ: all or none, one set of headers, and what if one store fails. */
+export function testPoliciesApart(test: TestFunction, mount: Mount): void {
+  /** An app with a policy `near` in one store and `far` in another, and what is left in both. */
+  const setUp = async (onStoreError: StoreErrorOption) => {
+    const clock = fakeClock()
+    const [near, far] = [modelStore(clock), faultyStore(modelStore(clock))]
+    const policies = [
+      { name: 'far', quota: perMinute(3), store: far },
+      { name: 'near', quota: perMinute(6) },
+    ]
+    const send = await mount({ policies, store: near, onStoreError })
+    const told = ({ status, headers }: NeutralResponse): readonly unknown[] => [
+      status,
+      headers.ratelimit,
+      headers['retry-after'],
+    ]
+    return { clock, far, send: async () => told(await send()) }
+  }
+
+  test('asks policies in two stores as if there were one', async () => {
+    const { clock, send } = await setUp('allow')
+    assert.deepEqual(await send(), [200, '"far";r=2;t=20, "near";r=5;t=10', undefined])
+    await send()
+    assert.deepEqual(await send(), [200, '"far";r=0;t=20, "near";r=3;t=10', undefined])
+    // One refuses, and the other keeps nothing for it, however often.
+    for (let i = 0; i < 9; i++) assert.deepEqual(await send(), [429, '"far";r=0;t=20, "near";r=3;t=10', '20'])
+    clock.advance(20_000)
+    assert.deepEqual(await send(), [200, '"far";r=0;t=20, "near";r=4;t=10', undefined])
+  })
+
+  for (const [onStoreError, status, limit] of [
+    ['allow', 200, '"near";r=4;t=10'],
+    ['deny', 503, '"near";r=5;t=10'],
+  ] as const) {
+    test(`with one of two stores failing, tells what the other knows: ${onStoreError}`, async () => {
+      const { far, send } = await setUp(onStoreError)
+      await send()
+      far.break('failing')
+      assert.deepEqual(await send(), [status, limit, undefined])
+      far.break('none')
+      // Nobody has paid for what was refused.
+      const near = status === 200 ? 3 : 4
+      assert.deepEqual((await send())[1], `"far";r=1;t=20, "near";r=${near};t=10`)
+    })
+  }
+}

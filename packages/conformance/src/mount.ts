@@ -1,0 +1,28 @@
+import type { Store } from '@spillway/core'
+import type { RateLimitOptions } from '@spillway/core/http'
+
+/** The options of `rateLimit` that mean the same in every framework. */
+export type NeutralOptions = RateLimitOptions<unknown> & { readonly store: Store }
+
+export interface NeutralRequest {
+  readonly method?: 'GET' | 'POST' | 'HEAD' | 'OPTIONS'
+  /** `/` unless given; may hold a query. */
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface NeutralResponse {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: string
+}
+
+/** Sends a request to an app that was mounted. */
+export type Send = (request?: NeutralRequest) => Promise<NeutralResponse>
+
+/**
+ * Builds an app with `rateLimit(options)` before a route for every path and method, which answers 200 and, as JSON,
+ * what the adapter tells the handler: `{ "rateLimit": … }`.
+ */
+export type Mount = (options: NeutralOptions) => Promise<Send> | Send

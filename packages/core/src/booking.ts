@@ -1,0 +1,87 @@
+import { merge } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { StoreError } from './errors.ts'
+import {
+  answerTo,
+  giveBackLate,
+  giveBackPart,
+  type Part,
+  type StandIn,
+  settlePart,
+  takesFor,
+  unlessFailing,
+} from './part.ts'
+import { type Ask, partsOf } from './policy.ts'
+import { all, andThen, type Soon } from './soon.ts'
+import type { Terms, Verb } from './verbs.ts'
+
+/** Asks that were put to their stores, and what came of it: enough to give back exactly what was taken. */
+export interface Booking {
+  /** Those that were answered, in the order they were asked. */
+  readonly asks: readonly Ask[]
+  readonly decision: Decision
+  readonly parts: readonly Part[]
+}
+
+/**
+ * Puts asks to their stores, all or none of them, and answers at once if the stores can. One store takes all or none by
+ * itself. Several are asked in turn, and when one refuses or fails, those before it are given back what they took; so
+ * for a moment others may find less there than there is.
+ */
+export function put(verb: Verb, asks: readonly Ask[], terms?: Terms, standIn?: StandIn): Soon<Booking> {
+  const parts = partsOf(asks)
+  const answer = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, verb, terms), standIn)
+  if (parts.length === 1) return andThen(answer(asks), (part) => bookingOf(asks, [part]))
+  const peek = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, 'peek', terms))
+  const answers = verb === 'consume' ? inTurn(parts, answer, peek) : all(parts.map(answer))
+  return andThen(answers, (answered) => bookingOf(asks, answered))
+}
+
+/** The answer alone. */
+export const ask = (verb: Verb, asks: readonly Ask[]): Soon<Decision> =>
+  andThen(put(verb, asks), ({ decision }) => decision)
+
+/** Corrects a booking to what it really cost: what is left over goes back, what is missing is charged. */
+export async function settleAt({ decision, parts }: Booking, actualOf: (ask: Ask) => number): Promise<void> {
+  if (decision.allowed) await Promise.all(parts.map((part) => settlePart(part, actualOf)))
+}
+
+/** Gives all of a booking back. What a failing store keeps comes back with time. */
+export async function giveBack({ decision, parts }: Booking): Promise<void> {
+  if (decision.allowed) await all(parts.map(giveBackPart))
+}
+
+type Answer = (part: readonly Ask[]) => Soon<Part>
+
+/** Asks part after part, until one refuses: those before it are given back, and those after it say what they would. */
+function inTurn(parts: readonly (readonly Ask[])[], answer: Answer, peek: Answer): Soon<readonly Part[]> {
+  const from = (at: number, taken: readonly Part[]): Soon<readonly Part[]> => {
+    const asks = parts[at]
+    if (asks === undefined) return taken
+    const goOn = (part: Part): Soon<readonly Part[]> => {
+      if (part.decisions.every(({ allowed }) => allowed)) return from(at + 1, [...taken, part])
+      const others = [...taken.map(giveBackPart), ...parts.slice(at + 1).map((later) => unlessFailing(peek(later)))]
+      return andThen(all(others), (told) => [part, ...told.filter((each) => each !== undefined)])
+    }
+    const part = answer(asks)
+    return part instanceof Promise ? part.then(goOn, (error: unknown) => fail(error, asks, taken)) : goOn(part)
+  }
+  return from(0, [])
+}
+
+async function fail(error: unknown, asks: readonly Ask[], taken: readonly Part[]): Promise<never> {
+  if (error instanceof StoreError) giveBackLate(error, asks)
+  await all(taken.map(giveBackPart))
+  throw error
+}
+
+function bookingOf(asks: readonly Ask[], parts: readonly Part[]): Booking {
+  const [only, ...others] = parts
+  if (only !== undefined && others.length === 0) {
+    const [decision, ...rest] = only.decisions as readonly [Decision, ...Decision[]]
+    return { asks: only.asks, parts, decision: rest.length === 0 ? decision : merge(only.decisions) }
+  }
+  const found = new Map(parts.flatMap(({ asks, decisions }) => asks.map((ask, i) => [ask, decisions[i] as Decision])))
+  const answered = asks.filter((ask) => found.has(ask))
+  return { asks: answered, parts, decision: merge(answered.map((ask) => found.get(ask) as Decision)) }
+}

@@ -1,0 +1,53 @@
+import type { Store } from '../store.ts'
+import type { Duration } from '../time.ts'
+import type { StoreErrorOption } from './degraded.ts'
+import type { DecisionEvent } from './events.ts'
+import type { DeniedOption } from './problem.ts'
+import type { PolicyOptions } from './rule.ts'
+import type { SettleOptions } from './settlement.ts'
+import type { SourceOptions } from './sources.ts'
+import type { TellOptions } from './teller.ts'
+
+/** What concerns all policies of a limiter. */
+interface CommonOptions<R> extends SourceOptions<R>, SettleOptions, TellOptions {
+  /** Where the counts live; each adapter brings a memory store of its own. */
+  readonly store?: Store
+  /** Requests that are let through uncounted. */
+  readonly skip?: (request: R) => boolean
+  /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
+  readonly maxWait?: Duration
+  /** How long to wait for the store's answer, where it is not in this process; 50 ms unless given. */
+  readonly deadline?: Duration
+  /** What to do when the store does not answer; `'allow'` unless given. */
+  readonly onStoreError?: StoreErrorOption
+  /** What to answer a refused request instead of the problem document. */
+  readonly onDenied?: DeniedOption<R>
+  /** Is told of every decision. */
+  readonly onDecision?: (event: DecisionEvent<R>) => void
+}
+
+/** What `rateLimit` takes in every framework: one policy written flat, or a list of them. */
+export type RateLimitOptions<R, S = unknown> = CommonOptions<R> &
+  (
+    | (PolicyOptions<R, S> & { readonly policies?: never })
+    | ({ readonly policies: readonly PolicyOptions<R, S>[] } & {
+        readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R>>]?: never
+      })
+  )
+
+/** The names of what concerns all policies. */
+export const COMMON_OPTIONS: readonly string[] = [
+  'deadline',
+  'onStoreError',
+  'store',
+  'headers',
+  'jitter',
+  'trustProxy',
+  'skip',
+  'maxWait',
+  'ipv6Prefix',
+  'claims',
+  'refundIf',
+  'onDenied',
+  'onDecision',
+]

@@ -1,0 +1,62 @@
+import { QuotaError, shown } from '../errors.ts'
+import { warnOnce } from '../warn.ts'
+import { clientAddress } from './client.ts'
+import type { Claims, RequestReader } from './reader.ts'
+import type { TrustProxy } from './trust.ts'
+
+/** How to find out who a request is from. */
+export interface SourceOptions<R> {
+  /**
+   * Which proxies stand in front of the app, if the framework is not to decide: how many, or their addresses. The
+   * client is then read from `X-Forwarded-For`, from the right, or from the header named.
+   */
+  readonly trustProxy?: TrustProxy
+  /** How many leading bits of an IPv6 address make one client: 32 to 128; 56 unless given. */
+  readonly ipv6Prefix?: number
+  /** What the app knows of the user, for `claim:` selectors and matches. */
+  readonly claims?: Claims<R>
+}
+
+/** What selectors read from besides the request. */
+export interface Sources<R> {
+  readonly reader: RequestReader<R>
+  /** The client's address, as trusted as the options make it. */
+  readonly address: (request: R) => string | undefined
+  readonly claims: Claims<R> | undefined
+  /** How many leading bits of an IPv6 address make one client. */
+  readonly ipv6Prefix: number
+}
+
+/** Compiles the options; throws a QuotaError for what is none. */
+export function sourcesOf<R>(
+  { claims, ipv6Prefix = 56, trustProxy }: SourceOptions<R>,
+  reader: RequestReader<R>,
+): Sources<R> {
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be 32 to 128 bits; got ${shown(ipv6Prefix)}.`)
+  }
+  const address = trustProxy === undefined ? frameworksAddress(reader) : clientAddress(trustProxy, reader)
+  return { reader, claims, ipv6Prefix, address }
+}
+
+/** The client's address by the framework's own rules; a proxy that those do not know of is warned about. */
+function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
+  let watched = 100
+  return (request) => {
+    const address = reader.address(request)
+    if (watched > 0) {
+      watched--
+      if (address === undefined) {
+        warnOnce(
+          'requests arrive whose client address nobody tells: all of them count as one. Write trustProxy: 1 if a proxy of yours tells it in X-Forwarded-For, or say by key whom to count.',
+        )
+      }
+      if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
+        warnOnce(
+          'requests arrive with X-Forwarded-For, which nobody has said to trust: all clients of that proxy count as one. If the proxy is yours, write trustProxy: 1 (how many there are); if not, never mind.',
+        )
+      }
+    }
+    return address
+  }
+}

@@ -1,0 +1,92 @@
+import { breakerOf } from './breaker.ts'
+import { decide } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { StoreError } from './errors.ts'
+import type { Taken } from './kernels/kernel.ts'
+import type { Ask } from './policy.ts'
+import { andThen, type Soon } from './soon.ts'
+import { isSync, type Take } from './store.ts'
+import { stepFor, type Terms, type Verb } from './verbs.ts'
+
+/** What was answered to asks that one store takes together: by the store, or by whoever stood in for it. */
+export type Part = Answered | (StoodIn & { readonly asks: readonly Ask[] })
+
+interface Answered {
+  readonly asks: readonly Ask[]
+  readonly decisions: readonly Decision[]
+  readonly taken: readonly Taken[]
+}
+
+/** Decisions that were made without the store. */
+export interface StoodIn {
+  readonly decisions: readonly Decision[]
+  readonly taken?: never
+  /** Undoes what was done instead, for a request that is refused after all. */
+  readonly giveBack: () => Soon<void>
+}
+
+/** Decides when a store does not answer; rejects where the caller is to know of it. */
+export type StandIn = (error: StoreError, asks: readonly Ask[]) => Promise<StoodIn>
+
+/** The takes that a verb makes of asks. */
+export const takesFor = (asks: readonly Ask[], verb: Verb, terms?: Terms): readonly Take[] =>
+  asks.map((ask) => takeFor(ask, verb, terms))
+
+function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
+  const plain = verb === 'consume' && cost === 1 && terms === undefined
+  return { policy: policy.name, key, step: plain ? policy.one : stepFor(policy.quota, verb, cost, terms) }
+}
+
+/** Asks the store of a part, and reads its answers. */
+export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?: StandIn): Soon<Part> {
+  const read = (taken: readonly Taken[]): Part => {
+    const decisions = asks.map(({ policy, cost }, i) =>
+      decide(policy.name, policy.quota, cost, (takes[i] as Take).step, taken[i] as Taken),
+    )
+    return { asks, decisions, taken }
+  }
+  const taken = takenFrom(asks, takes)
+  if (!(taken instanceof Promise)) return read(taken)
+  return taken.then(read, async (error: unknown) => {
+    if (standIn && error instanceof StoreError) return { asks, ...(await standIn(error, asks)) }
+    throw error
+  })
+}
+
+/** Asks the store of a part, by the deadline if it is elsewhere. */
+function takenFrom(asks: readonly Ask[], takes: readonly Take[]): Soon<readonly Taken[]> {
+  const { store, deadline } = (asks[0] as Ask).policy.source
+  return isSync(store) ? store.takeSync(takes) : breakerOf(store).call(() => store.take(takes), deadline)
+}
+
+/** Gives a part back, and tells what is left then; undefined if its store fails, and the units come back with time. */
+export function giveBackPart(part: Part): Soon<Part | undefined> {
+  if (part.taken === undefined) return andThen(part.giveBack(), () => part)
+  const { asks, taken } = part
+  const refund = (ask: Ask, i: number): Take => takeFor(ask, 'refund', { of: taken[i] as Taken })
+  return unlessFailing(answerTo(asks, asks.map(refund)))
+}
+
+/** Gives back what a store that was not waited for has taken after all. */
+export function giveBackLate({ late }: StoreError, asks: readonly Ask[]): void {
+  const refund = async (answer: unknown): Promise<void> => {
+    const taken = answer as readonly Taken[] | undefined
+    if (taken?.every(({ allowed }) => allowed)) await giveBackPart({ asks, decisions: [], taken })
+  }
+  void late?.then(refund)
+}
+
+/** Corrects a part to what it really cost: what is left over goes back, what is missing is charged. */
+export async function settlePart({ asks, taken }: Part, actualOf: (ask: Ask) => number): Promise<void> {
+  if (taken === undefined) return
+  const differences = asks.map((ask, i) => ({ ask, over: ask.cost - actualOf(ask), of: taken[i] as Taken }))
+  const takesOf = (verb: Verb, sign: number): readonly Take[] =>
+    differences
+      .filter(({ over }) => over * sign > 0)
+      .map(({ ask, over, of }) => takeFor({ ...ask, cost: Math.abs(over) }, verb, { of }))
+  for (const takes of [takesOf('refund', 1), takesOf('charge', -1)]) if (takes.length > 0) await takenFrom(asks, takes)
+}
+
+/** An answer that nothing depends on: undefined where there is none. */
+export const unlessFailing = <T>(answer: Soon<T>): Soon<T | undefined> =>
+  answer instanceof Promise ? answer.catch(() => undefined) : answer
