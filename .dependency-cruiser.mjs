@@ -36,7 +36,7 @@ export default {
     only('memory', src('core'), npm('lru-cache')),
     only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^crypto$'),
     only('postgres', src('core'), npm('pg', '@electric-sql/pglite')),
-    only('express', src('core', 'memory'), npm('express')),
+    only('express', src('core', 'memory'), npm('express'), '^(crypto|net)$'),
     only('koa', src('core', 'memory'), npm('koa')),
     only('hono', src('core', 'memory'), npm('hono')),
     only('fastify', src('core', 'memory'), npm('fastify')),

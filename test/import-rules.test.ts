@@ -55,6 +55,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/fetch/src/core.ts', "import '@spillway/core/http'", []],
   ['packages/fetch/src/memory.ts', "export { a } from '@spillway/memory'", []],
   ['packages/fetch/src/npm.ts', "import type { a } from 'hono'", ['fetch-imports']],
+  ['packages/express/src/compat/hash.ts', "import { createHash } from 'node:crypto'", []],
+  ['packages/koa/src/hash.ts', "import { createHash } from 'node:crypto'", ['koa-imports']],
   ['test/name.ts', "import '@spillway/core'", []],
   ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
 ]

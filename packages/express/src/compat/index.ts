@@ -1,0 +1,147 @@
+import { memoryStore } from '@spillway/memory'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import type { Checks } from './checks.ts'
+import { type RateLimitInfo, secondsTo, setLegacyFields, setStandardFields } from './fields.ts'
+import { configOf, type FromRequest, type Options } from './options.ts'
+import { type Counted, type ExpressRateLimitStore, isSpillwayStore, promised } from './store.ts'
+import { toExpressRateLimitStore } from './to.ts'
+import { uncountLater } from './uncount.ts'
+
+/** The middleware, and what can be asked of its store. */
+export interface RateLimitRequestHandler extends RequestHandler {
+  /** Forgets a key. */
+  resetKey(key: string): Promise<void> | void
+  /** What a key has counted; undefined if nothing. Throws where the store cannot tell. */
+  getKey(key: string): Promise<Counted | undefined> | Counted | undefined
+}
+
+/**
+ * Takes the options of express-rate-limit and behaves as its documentation says: windows of a key's own, started by its
+ * first request, in which refused requests count too. Counts in memory, for at most 100,000 keys, unless given a store.
+ */
+export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandler {
+  const { options, checks } = configOf(passed)
+  const store = storeOf(options.store)
+  checks.store(store, options.store)
+  begin(store, options)
+  const limit = limiter(store, options, checks)
+  const middleware: RequestHandler = (request, response, next) => {
+    limit(request, response, next).catch(next)
+  }
+  return Object.assign(middleware, {
+    resetKey: (key: string) => store.resetKey(key),
+    getKey: (key: string) => {
+      if (store.get) return store.get(key)
+      throw new Error('The store has no get: it cannot tell what a key has counted.')
+    },
+  })
+}
+
+function storeOf(given: Options['store']): ExpressRateLimitStore {
+  if (given === undefined) return toExpressRateLimitStore(memoryStore())
+  return isSpillwayStore(given) ? toExpressRateLimitStore(given) : promised(given)
+}
+
+/** Not waited for: a store that cannot begin says so again when it is asked to count. */
+function begin(store: ExpressRateLimitStore, options: Options): void {
+  const failed = (error: unknown): void => options.logger.error(error, 'the store failed to begin.')
+  try {
+    void Promise.resolve(store.init?.(options)).catch(failed)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** A request on its way, and what it goes by. */
+interface Visit {
+  readonly request: Request
+  readonly response: Response
+  readonly options: Options
+  readonly checks: Checks
+}
+
+function limiter(
+  store: ExpressRateLimitStore,
+  options: Options,
+  checks: Checks,
+): (request: Request, response: Response, next: NextFunction) => Promise<unknown> {
+  return async (request, response, next) => {
+    if (await options.skip(request, response)) return next()
+    const visit = { request, response, options, checks }
+    const key = await options.keyGenerator(request, response)
+    const counted = await count(store, key, options)
+    if (counted instanceof Error) {
+      options.logger.error(counted, 'the store failed; the request is let through uncounted.')
+      return next()
+    }
+    checks.counted(request, store, key)
+    const info = await infoOf(visit, key, counted)
+    Object.assign(request, { [options.requestPropertyName]: info })
+    await tell(visit, info)
+    uncountLater(request, response, { store, key, resetTime: info.resetTime }, options)
+    if (info.used <= info.limit) return next()
+    await tellWhen(visit, info)
+    return options.handler(request, response, next, options)
+  }
+}
+
+/** Counts a request, or says what failed where requests pass all the same. */
+async function count(
+  store: ExpressRateLimitStore,
+  key: string,
+  { passOnStoreError }: Options,
+): Promise<Counted | Error> {
+  try {
+    return await store.increment(key)
+  } catch (error) {
+    if (passOnStoreError) return error instanceof Error ? error : new Error(String(error))
+    throw error
+  }
+}
+
+async function infoOf(
+  { request, response, options, checks }: Visit,
+  key: string,
+  counted: Counted,
+): Promise<RateLimitInfo> {
+  const { totalHits: used } = counted
+  checks.hits(used)
+  const limit = await said(options.limit, request, response)
+  checks.limit(limit)
+  // Some stores move the date that they have told.
+  const resetTime = counted.resetTime && new Date(counted.resetTime.getTime())
+  const info = { limit, used, remaining: Math.max(limit - used, 0), resetTime, key }
+  // The former name of `used`, for those who still read it.
+  return Object.defineProperty(info, 'current', { value: used })
+}
+
+async function tell({ request, response, options, checks }: Visit, info: RateLimitInfo): Promise<void> {
+  const { legacyHeaders, standardHeaders, identifier } = options
+  if (legacyHeaders) setLegacyFields(response, info)
+  if (!standardHeaders) return
+  checks.draft(standardHeaders)
+  if (standardHeaders !== 'draft-6') checks.reset(info.resetTime)
+  const name = standardHeaders === 'draft-8' ? await said(identifier, request, response) : ''
+  setStandardFields(response, info, options, name)
+}
+
+async function tellWhen({ request, response, options }: Visit, { resetTime }: RateLimitInfo): Promise<void> {
+  const { legacyHeaders, standardHeaders, retryAfter, windowMs } = options
+  if ((!legacyHeaders && !standardHeaders) || response.headersSent) return
+  const seconds = (await said(retryAfter, request, response)) ?? secondsTo(resetTime, windowMs)
+  response.setHeader('Retry-After', String(seconds))
+}
+
+/** What an option says of a request: itself, or what it returns. */
+function said<T>(option: T | FromRequest<T>, request: Request, response: Response): T | Promise<T> {
+  return typeof option === 'function' ? (option as FromRequest<T>)(request, response) : option
+}
+
+export { memoryStore } from '@spillway/memory'
+export { ipKeyGenerator } from './address.ts'
+export type { Logger, ValidateOption } from './checks.ts'
+export type { RateLimitInfo } from './fields.ts'
+export { type FromExpressRateLimitStoreOptions, fromExpressRateLimitStore } from './from.ts'
+export type { DraftHeadersVersion, FromRequest, Options } from './options.ts'
+export type { Counted, ExpressRateLimitStore, LegacyExpressRateLimitStore } from './store.ts'
+export { type ToExpressRateLimitStoreOptions, toExpressRateLimitStore } from './to.ts'

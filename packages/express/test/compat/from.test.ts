@@ -1,0 +1,120 @@
+import express from 'express'
+import { MemoryStore } from 'express-rate-limit'
+import request from 'supertest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { fromExpressRateLimitStore, toExpressRateLimitStore } from '../../src/compat/index.ts'
+import { fixedWindow, memoryStore, perMinute, rateLimit, rateLimiter } from '../../src/index.ts'
+import { stopClock } from './pair.ts'
+
+// A store of express-rate-limit under the limiters of Spillway. A minute's window begins with a key's first request.
+
+beforeEach(stopClock)
+afterEach(() => void vi.useRealTimers())
+
+const windowMs = 60_000
+const quota = fixedWindow({ limit: 5, window: '1m' })
+const pass = (millis: number): void => void vi.setSystemTime(Date.now() + millis)
+
+const made = {
+  'their memory store': () => new MemoryStore(),
+  'ours in their clothes': () => toExpressRateLimitStore(memoryStore()),
+}
+
+for (const [name, make] of Object.entries(made)) {
+  const limiterOver = (store = make()) => rateLimiter({ quota, store: fromExpressRateLimitStore(store, { windowMs }) })
+
+  test(`${name}: a window begins with a key's first request, and ends all at once`, async () => {
+    const limiter = limiterOver()
+    pass(17_123)
+    const story: [
+      afterMs: number,
+      cost: number,
+      allowed: boolean,
+      remaining: number,
+      retryMs: number,
+      resetMs: number,
+    ][] = [
+      [0, 1, true, 4, 0, 60_000],
+      [20_000, 3, true, 1, 0, 40_000],
+      [0, 2, false, 1, 40_000, 40_000],
+      [39_999, 1, true, 0, 0, 1],
+      [0, 1, false, 0, 1, 1],
+      [1, 5, true, 0, 0, 60_000],
+      [0, 6, false, 0, Infinity, 60_000],
+    ]
+    for (const [afterMs, cost, allowed, remaining, retryAfterMs, resetAfterMs] of story) {
+      pass(afterMs)
+      expect(await limiter.consume('a', cost)).toMatchObject({ allowed, remaining, retryAfterMs, resetAfterMs })
+    }
+    expect(await limiter.consume('b')).toMatchObject({ allowed: true, remaining: 4 })
+  })
+
+  test(`${name}: peeks, gives back, charges and forgets`, async () => {
+    const limiter = limiterOver()
+    expect(await limiter.peek('a')).toMatchObject({ allowed: true, remaining: 5 })
+    await limiter.consume('a', 4)
+    expect(await limiter.peek('a', 2)).toMatchObject({ allowed: false, remaining: 1, retryAfterMs: 60_000 })
+    expect(await limiter.refund('a', 2)).toMatchObject({ remaining: 3 })
+    expect(await limiter.charge('a', 9)).toMatchObject({ allowed: true, remaining: 0 })
+    await limiter.reset('a')
+    expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 4 })
+  })
+
+  test(`${name}: what a window has counted is not given back to the next`, async () => {
+    const limiter = limiterOver()
+    const reservation = await limiter.reserve('a', { cost: 3, maxWait: 0 })
+    pass(windowMs)
+    await limiter.consume('a', 2)
+    await reservation.cancel()
+    expect(await limiter.peek('a')).toMatchObject({ remaining: 3 })
+  })
+
+  test(`${name}: of many at once, none too many pass`, async () => {
+    const limiter = limiterOver()
+    const answers = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('a')))
+    // Their memory store tells all that ask in one tick what the last of them has made of it.
+    const passed = answers.filter(({ allowed }) => allowed).length
+    expect(passed).toBe(name === 'their memory store' ? 0 : 5)
+  })
+}
+
+test('it stands behind the middleware of Spillway', async () => {
+  const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
+  const app = express().use(
+    rateLimit({ quota: fixedWindow({ limit: 1, window: windowMs }), store, refundIf: (status) => status === 404 }),
+  )
+  app.get('/', (_req, res) => void res.end())
+  const get = async (path: string) => {
+    const { status, headers } = await request(app).get(path)
+    return [status, headers.ratelimit, headers['retry-after']]
+  }
+  expect(await get('/nowhere')).toEqual([404, '"default";r=0;t=60', undefined])
+  expect(await get('/')).toEqual([200, '"default";r=0;t=60', undefined])
+  pass(59_001)
+  expect(await get('/')).toEqual([429, '"default";r=0;t=1', '1'])
+})
+
+test('a batch is all or none', async () => {
+  const theirs = new MemoryStore()
+  const store = fromExpressRateLimitStore(theirs, { windowMs })
+  const limiter = rateLimiter({ quota, store, name: 'api' })
+  await limiter.consume('a', 4)
+  const { consumeAll } = await import('@spillway/core')
+  expect(
+    await consumeAll([
+      [limiter, 'b', 2],
+      [limiter, 'a', 2],
+    ]),
+  ).toMatchObject({ allowed: false })
+  expect([(await theirs.get('a'))?.totalHits, (await theirs.get('b'))?.totalHits]).toEqual([4, 0])
+})
+
+test('it refuses what it cannot count', async () => {
+  const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
+  const ask = (options: object) => rateLimiter({ quota, store, ...options } as never).consume('a')
+  await expect(ask({ quota: perMinute(5) })).rejects.toThrow('counts fixedWindow({ limit, window: 60000 }) alone')
+  await expect(ask({ quota: fixedWindow({ limit: 5, window: '2m' }) })).rejects.toThrow('alone')
+  await expect(ask({ name: 'other' })).rejects.toThrow('counts one policy, "default" here; "other" needs a store')
+  await expect(store.take([], 0)).rejects.toThrow('has a clock of its own')
+  await expect(rateLimiter({ quota, store }).wait('a', { maxWait: '1s' })).rejects.toThrow('nobody can wait')
+})

@@ -1,0 +1,168 @@
+import { redisStore } from '@spillway/redis'
+import type express from 'express'
+import { MemoryStore, type Store as TheirStore, rateLimit as theirs } from 'express-rate-limit'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { type RedisReply, RedisStore } from 'rate-limit-redis'
+import request from 'supertest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { startRedis } from '../../../../test/services/redis.ts'
+import { type ExpressRateLimitStore, rateLimit as ours, toExpressRateLimitStore } from '../../src/compat/index.ts'
+import { memoryStore } from '../../src/index.ts'
+import { answer, appOf, START, stopClock } from './pair.ts'
+
+const windowMs = 60_000
+
+type Call = readonly [verb: 'increment' | 'decrement' | 'get' | 'resetKey', key: string, afterMs: number]
+
+const histories: fc.Arbitrary<readonly Call[]> = fc.array(
+  fc.tuple(
+    fc.constantFrom('increment', 'increment', 'increment', 'decrement', 'get', 'resetKey'),
+    fc.constantFrom('a', 'b', ''),
+    fc.oneof(fc.constantFrom(0, 1, windowMs - 1, windowMs, windowMs + 1), fc.nat(2 * windowMs)),
+  ),
+  { maxLength: 40 },
+)
+
+describe('over a stopped clock', () => {
+  beforeEach(stopClock)
+  afterEach(() => void vi.useRealTimers())
+
+  /** What a store answers to a history: of what is not there, nothing is taken off, as no limiter does. */
+  async function tell(make: () => TheirStore | ExpressRateLimitStore, history: readonly Call[]): Promise<unknown> {
+    vi.setSystemTime(START)
+    const store = make()
+    void (store as ExpressRateLimitStore).init?.({ windowMs })
+    const answers: unknown[] = []
+    for (const [verb, key, afterMs] of history) {
+      vi.setSystemTime(Date.now() + afterMs)
+      if (verb === 'decrement' && !(await store.get?.(key))?.totalHits) continue
+      const counted = await store[verb]?.(key)
+      answers.push(counted && [counted.totalHits, counted.resetTime?.getTime()])
+    }
+    return answers
+  }
+
+  test('ours counts whatever comes like the memory store of express-rate-limit', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (history) => {
+        const memory = new MemoryStore()
+        const expected = await tell(() => memory, history)
+        memory.shutdown()
+        expect(await tell(() => toExpressRateLimitStore(memoryStore()), history)).toEqual(expected)
+      }),
+    )
+  })
+
+  test('ours serves the real limiter, and theirs ours', async () => {
+    const stores = { ours: () => toExpressRateLimitStore(memoryStore()), theirs: () => new MemoryStore() }
+    const apps = [theirs, ours].flatMap((limit) =>
+      Object.values(stores).map((store) => appOf((limit as typeof theirs)({ windowMs, limit: 2, store: store() }))),
+    )
+    for (const afterMs of [0, 20_000, 39_999, 1, 0]) {
+      vi.setSystemTime(Date.now() + afterMs)
+      const answers = await Promise.all(apps.map((app) => answer(app, {})))
+      expect(answers).toEqual(answers.map(() => answers[0]))
+    }
+  })
+
+  test('limiters under names of their own share a store of ours', async () => {
+    const store = memoryStore()
+    const named = (name: string) => appOf(ours({ limit: 1, store: toExpressRateLimitStore(store, { name }) }))
+    const [logins, searches] = [named('logins'), named('searches')]
+    expect(await answer(logins, {})).toMatchObject({ status: 200 })
+    expect(await answer(logins, {})).toMatchObject({ status: 429 })
+    expect(await answer(searches, {})).toMatchObject({ status: 200 })
+  })
+
+  test('a key can be asked about and forgotten', async () => {
+    const limit = ours({ limit: 1, keyGenerator: () => 'all', store: memoryStore() })
+    const app = appOf(limit)
+    expect(await limit.getKey('all')).toBeUndefined()
+    await answer(app, {})
+    expect(await limit.getKey('all')).toEqual({ totalHits: 1, resetTime: new Date(START + windowMs) })
+    await limit.resetKey('all')
+    expect(await limit.getKey('all')).toBeUndefined()
+    expect(await answer(app, {})).toMatchObject({ status: 200 })
+  })
+})
+
+test('a store that calls back serves too', async () => {
+  let hits = 0
+  const legacy = {
+    incr: (key: string, done: (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void) => {
+      hits++
+      if (key === 'fails') done(new Error('down'), 0, undefined)
+      else done(undefined, hits, undefined)
+    },
+    decrement: () => void hits--,
+    resetKey: () => {},
+  }
+  const options = {
+    limit: 2,
+    store: legacy,
+    skipSuccessfulRequests: true,
+    keyGenerator: (req: express.Request) => req.path,
+    validate: false,
+  }
+  const both = [appOf(theirs(options)), appOf(ours(options))]
+  for (const path of ['/', '/', 'fails', '/']) {
+    const [one, other] = [
+      await answer(both[0] as express.Express, { path }),
+      await answer(both[1] as express.Express, { path }),
+    ]
+    expect(other).toEqual(one)
+  }
+  expect(() => ours(options).getKey('a')).toThrow('has no get')
+})
+
+test.each([true, false])('where a store fails, passOnStoreError: %s is heeded', async (passOnStoreError) => {
+  const down = () => Promise.reject(new Error('down'))
+  const store = { init: down, increment: down, decrement: down, resetKey: down }
+  const heard: unknown[] = []
+  const logger = { error: (error: unknown) => void heard.push((error as Error).message), warn: () => {} }
+  const options = { store, passOnStoreError, logger, validate: false }
+  expect(await answer(appOf(ours(options)), {})).toEqual(await answer(appOf(theirs(options)), {}))
+  expect(heard.sort()).toEqual(passOnStoreError ? ['down', 'down', 'down', 'down'] : ['down', 'down'])
+})
+
+test('a store over ours must be told how long a window is', async () => {
+  await expect(toExpressRateLimitStore(memoryStore()).increment('a')).rejects.toThrow('needs windowMs')
+  expect(await toExpressRateLimitStore(memoryStore(), { windowMs }).increment('a')).toMatchObject({ totalHits: 1 })
+})
+
+describe('over Redis', () => {
+  let server: Awaited<ReturnType<typeof startRedis>>
+  let redis: Redis
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = new Redis(server.port, '127.0.0.1')
+  })
+  afterAll(async () => {
+    redis.disconnect()
+    await server.stop()
+  })
+  const sendCommand = (...[command = '', ...args]: string[]) => redis.call(command, ...args) as Promise<RedisReply>
+
+  test('a count goes on where express-rate-limit has left it, and back', async () => {
+    const options = () => ({ limit: 3, windowMs: 3_600_000, store: new RedisStore({ sendCommand }), validate: false })
+    const statuses: number[] = []
+    for (const limit of [theirs, ours, theirs, ours] as (typeof theirs)[]) {
+      statuses.push((await request(appOf(limit(options()))).get('/')).status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 429])
+  })
+
+  test('two processes of the real limiter count together by our store', async () => {
+    const app = () =>
+      appOf(
+        theirs({ limit: 20, windowMs: 3_600_000, store: toExpressRateLimitStore(redisStore(redis), { name: 'api' }) }),
+      )
+    const apps = [app(), app()]
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => request(apps[i % 2] as express.Express).get('/')),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
+    expect(new Set(answers.map(({ headers }) => headers['x-ratelimit-reset'])).size).toBe(1)
+  })
+})
