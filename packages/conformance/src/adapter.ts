@@ -95,6 +95,23 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     assert.deepEqual(statuses, [200, 200, 429, 429, 429, 429])
   })
 
+  test('lets an allow list of addresses and networks through uncounted, which no header gets anybody on', async () => {
+    const [store, clients] = [modelStore(fakeClock()), ['198.51.100.7', '2001:db8::7', '203.0.113.7']]
+    const listed = ['198.51.100.0/24', '2001:db8::7']
+    const send = await mount({ quota: perMinute(1), store, skip: { ip: listed }, trustProxy: 1 })
+    for (const client of clients) {
+      const from = async () => told(await send({ headers: { 'x-forwarded-for': `198.51.100.7, ${client}` } }))
+      const first = await from()
+      const second = await from()
+      const free = [200, undefined, undefined, undefined]
+      if (client !== '203.0.113.7') assert.deepEqual([first, second], [free, free])
+      else assert.deepEqual([first[0], second[0]], [200, 429])
+    }
+    const trusting = await mount({ quota: perMinute(1), store: modelStore(fakeClock()), skip: { ip: listed } })
+    const statuses = [1, 2].map(async () => (await trusting({ headers: { 'x-forwarded-for': '198.51.100.7' } })).status)
+    assert.deepEqual((await Promise.all(statuses)).sort(), [200, 429])
+  })
+
   test('counts by any selector, and by several together without mixing them up', async () => {
     for (const [key, first, second] of [
       ['header:x-api-key', { headers: { 'x-api-key': 'a' } }, { headers: { 'X-API-Key': 'b' } }],

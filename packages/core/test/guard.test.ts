@@ -11,6 +11,7 @@ import {
 import { leakyBucket, perMinute, perSecond, QuotaError, type Store, tokenBucket } from '../src/index.ts'
 
 interface FakeRequest {
+  readonly ip?: string
   readonly method?: string
   readonly path?: string
   readonly headers?: Record<string, string>
@@ -19,8 +20,8 @@ interface FakeRequest {
 }
 
 const reader: RequestReader<FakeRequest> = {
-  address: () => '203.0.113.7',
-  peer: () => '203.0.113.7',
+  address: ({ ip = '203.0.113.7' }) => ip,
+  peer: ({ ip = '203.0.113.7' }) => ip,
   method: ({ method = 'GET' }) => method,
   path: ({ path = '/' }) => path,
   header: ({ headers }, name) => headers?.[name],
@@ -79,6 +80,13 @@ describe('a match', () => {
       [{}, { headers: { 'x-beta': 'no' } }],
     ],
     ['any value of a header', { header: { via: true } }, [{ headers: { via: 'x' } }], [{ headers: { via: '' } }, {}]],
+    ['an address', { ip: ['10.0.0.0/8', '203.0.113.7'] }, [{}, { ip: '10.1.2.3' }], [{ ip: '203.0.113.8' }]],
+    [
+      'an address of either family, however it is written',
+      { ip: ['2001:db8::/32', '10.0.0.1'] },
+      [{ ip: '2001:0DB8:1::%eth0' }, { ip: '::ffff:10.0.0.1' }],
+      [{ ip: '2001:db9::1' }, { ip: '::ffff:10.0.0.2' }, { ip: '10.0.0.1.evil' }, { ip: '' }],
+    ],
     ['a claim', { claim: { plan: 'pro' } }, [{ user: { plan: 'pro' } }], [{ user: { plan: 'free' } }, {}]],
     ['no inherited claim', { claim: { constructor: true } }, [], [{ user: {} }]],
     [
@@ -97,9 +105,42 @@ describe('a match', () => {
   test.each([
     [{ methods: 'GET' }, 'Did you mean "method"?'],
     [{ path: 5 }, 'match.path must be text or a list of it; got 5.'],
-    [{ method: [] }, 'match.method must be text'],
+    [{ method: [] }, 'match.method must be text or a list of it; got an empty list.'],
+    [{ ip: [] }, 'match.ip must be text or a list of it; got an empty list.'],
+    [{ ip: '10.0.0.0/33' }, "match.ip lists addresses and networks such as '10.0.0.0/8' or '::1'; got"],
+    [
+      { header: 'x-beta' },
+      `match.header must tell what to find under each name, such as { name: 'value' }; got "x-beta".`,
+    ],
+    [{ header: { 'x-beta': false } }, 'got false for "x-beta".'],
+    [{ claim: ['plan'] }, 'match.claim must tell what to find under each name'],
+    [{ claim: { plan: 'pro' } }, 'match.claim needs claims that the app has verified'],
+    [{}, 'match is empty: say which requests, or leave it out.'],
   ])('written as %j is refused', (match, message) => {
     expect(() => setUp({ quota: perMinute(1), match: match as never })).toThrow(message)
+  })
+})
+
+describe('skip', () => {
+  test('lets an allow list through, uncounted, and refuses the others', () => {
+    const { judge } = setUp({ quota: perMinute(1), skip: { ip: ['10.0.0.0/8', '2001:db8::/48'] } })
+    for (const ip of ['10.0.0.1', '10.255.0.1', '2001:db8::1', '::ffff:10.0.0.1']) {
+      expect([judge({ ip }), judge({ ip })].map(({ decision }) => decision)).toEqual([undefined, undefined])
+    }
+    expect([judge(), judge()].map(({ refusal }) => refusal?.status)).toEqual([undefined, 429])
+  })
+
+  test('goes by the address that is counted, as trusted as that is', () => {
+    const { judge } = setUp({ quota: perMinute(1), trustProxy: 1, skip: { ip: '198.51.100.1' } })
+    const by = (forwarded: string) => judge({ headers: { 'x-forwarded-for': forwarded } }).decision
+    expect(by('198.51.100.1')).toBeUndefined()
+    expect(by('198.51.100.1, 203.0.113.9')).toBeDefined()
+  })
+
+  // An empty one would let everything through.
+  test('that says nothing is refused', () => {
+    expect(() => setUp({ quota: perMinute(1), skip: {} })).toThrow('skip is empty')
+    expect(() => setUp({ quota: perMinute(1), skip: { ips: '10.0.0.1' } as never })).toThrow('Did you mean "ip"?')
   })
 })
 

@@ -13,6 +13,7 @@ import { checkStoreError, decideWithout, type StoreErrorOption } from './degrade
 import { reporter } from './events.ts'
 import type { Header } from './headers.ts'
 import { hold, queues } from './hold.ts'
+import { matcher } from './match.ts'
 import { COMMON_OPTIONS, type RateLimitOptions } from './options.ts'
 import { type Refusal, refusalOf } from './problem.ts'
 import type { RequestReader } from './reader.ts'
@@ -49,10 +50,11 @@ export function httpGuard<R, S = unknown>(
   checkOptions('rateLimit', options, [...(options.policies ? ['policies'] : POLICY_OPTIONS), ...COMMON_OPTIONS])
   const source = { store: checkStore(options.store), deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
   const onStoreError = checkStoreError(options.onStoreError ?? 'allow')
-  const { skip, refundIf, onDenied } = options
+  const { refundIf, onDenied } = options
   const tell = tellerOf(options)
   const patience = options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait')
   const sources = sourcesOf(options, reader)
+  const skips = matcher('skip', options.skip, sources)
   const report = reporter(options.onDecision)
   const flat = Object.fromEntries(
     Object.entries(options).filter(([name]) => POLICY_OPTIONS.includes(name) && !COMMON_OPTIONS.includes(name)),
@@ -94,7 +96,7 @@ export function httpGuard<R, S = unknown>(
     }
   }
   const judge = (request: R): Soon<Verdict<S>> => {
-    if (skip?.(request)) return PASS
+    if (skips?.(request)) return PASS
     if (counted(seen, reader.identity(request))) return PASS
     const asks = asksOf(rules, request)
     const go = ([enforced, shadowed]: Asks): Soon<Verdict<S>> => {

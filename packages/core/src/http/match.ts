@@ -1,9 +1,13 @@
 import { QuotaError, shown } from '../errors.ts'
 import { checkOptions } from '../options.ts'
-import type { Claims, RequestReader } from './reader.ts'
+import { within } from './networks.ts'
+import type { Claims } from './reader.ts'
+import type { Sources } from './sources.ts'
 
-/** Which requests a policy is for. All that is given must hold; of a list, one. */
+/** Which requests are meant. All that is given must hold; of a list, one. */
 export interface Match {
+  /** The client's addresses and networks, such as `10.0.0.0/8`: by the address that `'ip'` counts. */
+  readonly ip?: string | readonly string[]
   readonly method?: string | readonly string[]
   /** Patterns such as `/login`, `/users/:id` (any one segment) and `/api/*` (everything below, and `/api` itself). */
   readonly path?: string | readonly string[]
@@ -15,38 +19,51 @@ export interface Match {
 
 export type MatchOption<R> = Match | ((request: R) => boolean)
 
-/** Compiles a match, once, into the test that a request must pass. */
+/** Compiles a match, once, into the test that a request must pass; `what` names the option in errors. */
 export function matcher<R>(
+  what: 'match' | 'skip',
   option: MatchOption<R> | undefined,
-  reader: RequestReader<R>,
-  claims: Claims<R> | undefined,
+  { reader, address, claims }: Sources<R>,
 ): ((request: R) => boolean) | undefined {
   if (option === undefined || typeof option === 'function') return option
-  checkOptions('match', option, ['method', 'path', 'header', 'claim'])
+  checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])
   const tests: ((request: R) => boolean)[] = []
+  if (option.ip !== undefined) {
+    const listed = within(`${what}.ip`, texts(`${what}.ip`, option.ip))
+    tests.push((request) => listed(address(request)))
+  }
   if (option.method !== undefined) {
-    const methods = texts('match.method', option.method).map((method) => method.toUpperCase())
+    const methods = texts(`${what}.method`, option.method).map((method) => method.toUpperCase())
     tests.push((request) => methods.includes(reader.method(request)))
   }
   if (option.path !== undefined) {
-    const patterns = texts('match.path', option.path).map(segmentsOf)
+    const patterns = texts(`${what}.path`, option.path).map(segmentsOf)
     tests.push((request) => {
       const path = segmentsOf(reader.path(request))
       return patterns.some((pattern) => fits(pattern, path))
     })
   }
-  for (const [name, wanted] of Object.entries(option.header ?? {})) {
+  for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {
     const header = name.toLowerCase()
     tests.push((request) => {
       const value = reader.header(request, header)
       return wanted === true ? Boolean(value) : value === wanted
     })
   }
-  for (const [name, wanted] of Object.entries(option.claim ?? {})) {
+  for (const [name, wanted] of entries(`${what}.claim`, option.claim, isClaimValue)) {
+    if (!claims) throw needsClaims(`${what}.claim`)
     tests.push((request) => claimOf(claims, request, name) === wanted)
   }
-  return (request) => tests.every((test) => test(request))
+  if (tests.length > 0) return (request) => tests.every((test) => test(request))
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is empty: say which requests, or leave it out.`)
 }
+
+/** What to say of a claim that is asked for where none are told. */
+export const needsClaims = (what: string): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} needs claims that the app has verified: claims: (request) => request.user.`,
+  )
 
 /** A claim that the app has verified; undefined where there is none. */
 export function claimOf<R>(claims: Claims<R> | undefined, request: R, name: string): unknown {
@@ -83,5 +100,22 @@ function fits(pattern: readonly string[], path: readonly string[]): boolean {
 function texts(what: string, value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (list.length > 0 && list.every((each) => typeof each === 'string')) return list as readonly string[]
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} must be text or a list of it; got ${shown(value)}.`)
+  const got = list.length === 0 ? 'an empty list' : shown(value)
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} must be text or a list of it; got ${got}.`)
+}
+
+const isHeaderValue = (value: unknown): value is string | true => typeof value === 'string' || value === true
+const isClaimValue = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+function entries<T>(what: string, values: unknown, isValue: (value: unknown) => value is T): readonly [string, T][] {
+  if (values === undefined) return []
+  const named = typeof values === 'object' && !Array.isArray(values) ? Object.entries(values ?? {}) : []
+  const wrong = named.find(([, value]) => !isValue(value))
+  if (named.length > 0 && wrong === undefined) return named as [string, T][]
+  const got = wrong === undefined ? shown(values) : `${shown(wrong[1])} for ${shown(wrong[0])}`
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} must tell what to find under each name, such as { name: 'value' }; got ${got}.`,
+  )
 }

@@ -2,6 +2,7 @@ import type { Store } from '../store.ts'
 import type { Duration } from '../time.ts'
 import type { StoreErrorOption } from './degraded.ts'
 import type { DecisionEvent } from './events.ts'
+import type { MatchOption } from './match.ts'
 import type { DeniedOption } from './problem.ts'
 import type { PolicyOptions } from './rule.ts'
 import type { SettleOptions } from './settlement.ts'
@@ -12,8 +13,11 @@ import type { TellOptions } from './teller.ts'
 interface CommonOptions<R> extends SourceOptions<R>, SettleOptions, TellOptions {
   /** Where the counts live; each adapter brings a memory store of its own. */
   readonly store?: Store
-  /** Requests that are let through uncounted. */
-  readonly skip?: (request: R) => boolean
+  /**
+   * Requests that are let through uncounted, whatever the policies are: an allow list such as
+   * `{ ip: ['10.0.0.0/8', '2001:db8::7'] }`, or a function.
+   */
+  readonly skip?: MatchOption<R>
   /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
   readonly maxWait?: Duration
   /** How long to wait for the store's answer, where it is not in this process; 50 ms unless given. */

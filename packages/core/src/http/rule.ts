@@ -81,7 +81,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     shadow,
     // A shadow must not eat from the plate of the policy that it is to replace.
     policyFor: picker(shadow ? `${name} (shadow)` : name, quota, sourceOf(options.store, source)),
-    applies: matcher(options.match, sources.reader, sources.claims),
+    applies: matcher('match', options.match, sources),
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
     settle,

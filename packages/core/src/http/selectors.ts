@@ -1,6 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
 import { addressKey } from './address.ts'
-import { claimOf } from './match.ts'
+import { claimOf, needsClaims } from './match.ts'
 import type { RequestReader } from './reader.ts'
 import type { Sources } from './sources.ts'
 
@@ -62,10 +62,7 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
       return (request) => cookie(reader.header(request, 'cookie'), name) ?? ''
     case 'claim':
       if (claims) return (request) => String(claimOf(claims, request, name) ?? '')
-      throw new QuotaError(
-        'ERR_SPILLWAY_OPTION',
-        `key ${shown(selector)} needs claims that the app has verified: claims: (request) => request.user.`,
-      )
+      throw needsClaims(`key ${shown(selector)}`)
     default:
       throw new QuotaError(
         'ERR_SPILLWAY_OPTION',

@@ -1,6 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
 import { checkOptions } from '../options.ts'
-import { mask, parseAddress } from './address.ts'
+import { within } from './networks.ts'
 
 /**
  * Which proxies are ours, and hence whose word counts: how many of them every request has come through, or their
@@ -22,40 +22,13 @@ export const MOST_HOPS = 64
 /** Compiles the option; throws a QuotaError if it is none. `header` comes in lower case. */
 export function trustOf(trust: TrustProxy): { readonly trusts: Trusts; readonly header: string } {
   const { hops, cidrs, header = 'x-forwarded-for' } = optionsOf(trust)
-  return { trusts: cidrs === undefined ? first(hops) : within(cidrs), header: headerName(header) }
+  return { trusts: cidrs === undefined ? first(hops) : within('trustProxy', cidrs), header: headerName(header) }
 }
 
 const first =
   (hops: number): Trusts =>
   (_, hop) =>
     hop < hops
-
-function within(cidrs: readonly string[]): Trusts {
-  const networks = cidrs.map(networkOf)
-  return (address) => {
-    const groups = address === undefined ? undefined : parseAddress(address)
-    return groups !== undefined && networks.some((network) => contains(network, groups))
-  }
-}
-
-interface Network {
-  readonly groups: readonly number[]
-  readonly bits: number
-}
-
-/** Whether an address begins with the network's bits. IPv4 counts as mapped into IPv6, in both. */
-function contains({ groups, bits }: Network, address: readonly number[]): boolean {
-  return groups.every((group, i) => ((group ^ (address[i] as number)) & mask(bits - 16 * i)) === 0)
-}
-
-function networkOf(cidr: unknown): Network {
-  const [address = '', prefix, ...rest] = typeof cidr === 'string' ? cidr.split('/') : []
-  const groups = address.includes('%') ? undefined : parseAddress(address)
-  const width = address.includes(':') ? 128 : 32
-  const bits = prefix === undefined ? width : /^(0|[1-9]\d{0,2})$/.test(prefix) ? Number(prefix) : 129
-  if (groups !== undefined && bits <= width && rest.length === 0) return { groups, bits: bits + 128 - width }
-  throw refusal(`lists addresses and networks such as '10.0.0.0/8' or '::1'; got ${shown(cidr)}.`)
-}
 
 type Options = { readonly hops: number; readonly cidrs?: readonly string[]; readonly header?: string }
 

@@ -1,0 +1,37 @@
+import { QuotaError, shown } from '../errors.ts'
+import { mask, parseAddress } from './address.ts'
+
+/** The first `bits` of an address, which all addresses of the network share. */
+interface Network {
+  readonly groups: readonly number[]
+  readonly bits: number
+}
+
+/**
+ * The test whether an address is one of those listed, or in one of the networks. What is no address is in none. Throws a
+ * QuotaError, in which `what` is the option's name, for what is neither address nor network.
+ */
+export function within(what: string, cidrs: readonly unknown[]): (address: string | undefined) => boolean {
+  const networks = cidrs.map((cidr) => networkOf(what, cidr))
+  return (address) => {
+    const groups = address === undefined ? undefined : parseAddress(address)
+    return groups !== undefined && networks.some((network) => contains(network, groups))
+  }
+}
+
+/** Whether an address begins with the network's bits. IPv4 counts as mapped into IPv6, in both. */
+function contains({ groups, bits }: Network, address: readonly number[]): boolean {
+  return groups.every((group, i) => ((group ^ (address[i] as number)) & mask(bits - 16 * i)) === 0)
+}
+
+function networkOf(what: string, cidr: unknown): Network {
+  const [address = '', prefix, ...rest] = typeof cidr === 'string' ? cidr.split('/') : []
+  const groups = address.includes('%') ? undefined : parseAddress(address)
+  const width = address.includes(':') ? 128 : 32
+  const bits = prefix === undefined ? width : /^(0|[1-9]\d{0,2})$/.test(prefix) ? Number(prefix) : 129
+  if (groups !== undefined && bits <= width && rest.length === 0) return { groups, bits: bits + 128 - width }
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} lists addresses and networks such as '10.0.0.0/8' or '::1'; got ${shown(cidr)}.`,
+  )
+}
