@@ -151,6 +151,20 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     assert.deepEqual(told(await send())[2], '"burst";r=0;t=1, "daily \\"gold\\"";r=6;t=5')
   })
 
+  test('tells what is counted, and which share of a client, without telling who that is', async () => {
+    const send = await mount({
+      quota: perMinute(100),
+      key: 'header:x-api-key',
+      cost: 10,
+      unit: 'content-bytes',
+      partition: (key) => Uint8Array.of(key.length, 255),
+      store: modelStore(fakeClock()),
+    })
+    const answer = told(await send({ headers: { 'x-api-key': 'ann' } }))
+    const policy = '"default";q=100;w=60;qu="content-bytes";pk=:A/8=:'
+    assert.deepEqual(answer, [200, policy, '"default";r=90;t=1;pk=:A/8=:', undefined])
+  })
+
   test('keeps silent when headers are off, except for Retry-After', async () => {
     const send = await mount({ quota: perMinute(1), headers: false, store: modelStore(fakeClock()) })
     assert.deepEqual(told(await send()), [200, undefined, undefined, undefined])

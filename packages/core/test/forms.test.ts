@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { headerItem } from '../src/http/fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from '../src/http/forms.ts'
 import { leakyBucket, perMinute, QuotaError, slidingWindow, tokenBucket } from '../src/index.ts'
@@ -143,19 +143,25 @@ describe('one policy', () => {
   })
 
   test('tells its unit, and its partition in both fields', () => {
-    const bytes = (key: string) => new TextEncoder().encode(key)
-    const told = headerItem({ name: 'disk', quota: perMinute(100), qu: 'content-bytes', pk: bytes })
+    const bytes = (key: string) => new TextEncoder().encode(`${key}!`)
+    const told = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes', partition: bytes })
     expect(write('draft-11', {}, told)).toEqual([
-      '"disk";q=100;w=60;qu="content-bytes";pk=:YW5u:',
-      '"disk";r=99;t=1;pk=:YW5u:',
+      '"disk";q=100;w=60;qu="content-bytes";pk=:YW5uIQ==:',
+      '"disk";r=99;t=1;pk=:YW5uIQ==:',
     ])
     expect(write('draft-7', {}, told)).toEqual(['100;w=60', 'limit=100, remaining=99, reset=1'])
   })
 
-  test('is refused with a unit that the drafts do not know', () => {
-    const build = () => headerItem({ name: 'disk', quota: perMinute(1), qu: 'bytes' as 'content-bytes' })
-    expect(build).toThrow(QuotaError)
-    expect(build).toThrow('got "bytes"')
+  // The drafts forbid that a partition tells who it is.
+  test.each<[string, (key: string) => unknown]>([
+    ['is the key itself', (key) => Buffer.from(key)],
+    ['is no bytes', (key) => key],
+    ['is missing', () => undefined],
+  ])('tells no partition that %s, and says so', (_, partition) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const told = headerItem({ name: 'disk', quota: perMinute(100), partition: partition as () => Uint8Array })
+    expect(write('draft-11', {}, told)).toEqual(['"disk";q=100;w=60', '"disk";r=99;t=1'])
+    expect(warn.mock.calls.flat().every((message) => message.includes('partition must return bytes'))).toBe(true)
   })
 
   test.each([

@@ -202,6 +202,11 @@ describe('a shadow policy', () => {
     expect([judge().refusal?.status, judge().refusal?.status]).toEqual([undefined, 429])
   })
 
+  test('may have the longest name there is', () => {
+    const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', name: 'n'.repeat(100) })
+    expect([judge(), judge()].map(({ refusal }) => refusal)).toEqual([undefined, undefined])
+  })
+
   test('that fails harms nobody', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }

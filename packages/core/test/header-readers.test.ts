@@ -33,7 +33,11 @@ const anyTold = (most: number, longestMs: number) =>
     .map(({ name, limit, window, pk, ...parts }) => ({
       key: 'ann',
       decision: decisionOf({ policy: name, limit, ...parts }),
-      item: headerItem({ name, quota: { kernel: 'sliding-log', limit, window } as Quota, ...(pk && { pk: () => pk }) }),
+      item: headerItem({
+        name,
+        quota: { kernel: 'sliding-log', limit, window } as Quota,
+        ...(pk && { partition: () => pk }),
+      }),
       expected: { name, q: Math.min(limit, MOST), w: Math.ceil(window / 1e6), pk },
     }))
 

@@ -94,6 +94,19 @@ describe('the guard', () => {
     ['a fractional maximum', { quota: perMinute(1), maxCost: 1.5 }, 'maxCost must be a whole number'],
     ['unknown headers', { quota: perMinute(1), headers: 'draft-99' }, 'draft-99'],
     ['a tiny prefix', { quota: perMinute(1), ipv6Prefix: 8 }, 'ipv6Prefix must be 32 to 128 bits'],
+    ['an unknown unit', { quota: perMinute(1), unit: 'bytes' }, `unit must be 'requests', 'content-bytes' or`],
+    ['a partition of text', { quota: perMinute(1), partition: 'ann' }, 'partition must be a function'],
+    ['a name that is too long', { quota: perMinute(1), name: 'n'.repeat(101) }, '1 to 100 printable ASCII characters'],
+    [
+      'a policy of the name that a shadow counts under',
+      {
+        policies: [
+          { name: 'a', quota: perMinute(1), mode: 'shadow' },
+          { name: 'a (shadow)', quota: perMinute(1) },
+        ],
+      },
+      'two policies are named "a (shadow)"',
+    ],
     ['no policies', { policies: [] }, 'policies is empty'],
     [
       'two policies of one name',

@@ -1,18 +1,28 @@
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
 import type { Quota } from '../quota.ts'
+import { warnOnce } from '../warn.ts'
 import { seconds } from './headers.ts'
 import { byteSequence, integer, quoted } from './structured.ts'
 
-/** A policy as headers tell it. */
-export interface ToldPolicy {
-  /** Printable ASCII. */
+/** What the drafts know to be counted. */
+export type QuotaUnit = 'requests' | 'content-bytes' | 'concurrent-requests'
+
+/** What drafts 8 to 11 tell of a policy besides its numbers. */
+export interface ToldOptions {
+  /** What is counted (`qu`); requests unless given. */
+  readonly unit?: QuotaUnit
+  /**
+   * A few bytes (`pk`) by which a client tells which of its shares is meant, made from the key that is counted. Clients
+   * read them: they must not say who that is, so not the key itself, but an HMAC of it, cut short. None unless given.
+   */
+  readonly partition?: (key: string) => Uint8Array
+}
+
+/** A policy as headers tell it; the name is printable ASCII. */
+export interface ToldPolicy extends ToldOptions {
   readonly name: string
   readonly quota: Quota
-  /** What is counted; requests unless given. Told in drafts 8 to 11 only. */
-  readonly qu?: 'requests' | 'content-bytes' | 'concurrent-requests'
-  /** The bytes that tell a key's share from others'; told in drafts 8 to 11 only, hence never an identity. */
-  readonly pk?: (key: string) => Uint8Array
 }
 
 /** What headers say of a policy whatever the request, written once. */
@@ -24,7 +34,7 @@ export interface HeaderItem {
   /** `100;w=60`: what drafts 6 and 7 list in `RateLimit-Policy`. */
   readonly numbers: string
   readonly limit: number
-  readonly pk: ((key: string) => Uint8Array) | undefined
+  readonly partition: ToldOptions['partition']
 }
 
 /** One policy's answer to a request. */
@@ -36,26 +46,36 @@ export interface Told {
 
 const UNITS: readonly unknown[] = ['requests', 'content-bytes', 'concurrent-requests', undefined]
 
-/**
- * Writes what headers say of a policy whatever the request. The window is rounded up to whole seconds, which is never
- * more than the quota really allows. Throws a QuotaError for a `qu` that the drafts do not know.
- */
-export function headerItem({ name, quota, qu, pk }: ToldPolicy): HeaderItem {
-  if (!UNITS.includes(qu)) {
+/** Checks what is told of a policy; throws a QuotaError for what the drafts do not know. */
+export function checkTold({ unit, partition }: ToldOptions): void {
+  if (!UNITS.includes(unit)) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `qu must be 'requests', 'content-bytes' or 'concurrent-requests'; got ${shown(qu)}.`,
+      `unit must be 'requests', 'content-bytes' or 'concurrent-requests', as headers know them; got ${shown(unit)}.`,
     )
   }
+  if (partition !== undefined && typeof partition !== 'function') {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `partition must be a function from a key to bytes that do not tell it, such as an HMAC; got ${shown(partition)}.`,
+    )
+  }
+}
+
+/**
+ * Writes what headers say of a policy whatever the request. The window is rounded up to whole seconds, which is never
+ * more than the quota really allows.
+ */
+export function headerItem({ name, quota, unit, partition }: ToldPolicy): HeaderItem {
   const limit = integer(quota.limit)
   const window = integer(Math.ceil(quota.window / 1e6))
-  const unit = qu === undefined ? '' : `;qu=${quoted(qu)}`
+  const qu = unit === undefined ? '' : `;qu=${quoted(unit)}`
   return {
-    policy: `${quoted(name)};q=${limit};w=${window}${unit}`,
+    policy: `${quoted(name)};q=${limit};w=${window}${qu}`,
     rest: `${quoted(name)};r=`,
     numbers: `${limit};w=${window}`,
     limit,
-    pk,
+    partition,
   }
 }
 
@@ -68,7 +88,7 @@ export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy
 /** The fields by form, newest first. Drafts 8 to 11 are one: they name fields and parameters alike. */
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
-    'RateLimit-Policy': (told) => listed(told, ({ item, key }) => item.policy + partition(item, key)),
+    'RateLimit-Policy': (told) => listed(told, ({ item, key }) => item.policy + pk(item, key)),
     RateLimit: (told) => listed(told, limitItem),
   },
   'draft-7': {
@@ -103,10 +123,21 @@ function limitItem({ decision, key, item }: Told): string {
   const { allowed, remaining, retryAfterMs, replenishAfterMs } = decision
   const wait = seconds(allowed ? replenishAfterMs : retryAfterMs)
   const more = wait > 0 && wait < Infinity ? `;t=${integer(wait)}` : ''
-  return item.rest + integer(remaining) + more + partition(item, key)
+  return item.rest + integer(remaining) + more + pk(item, key)
 }
 
-const partition = ({ pk }: HeaderItem, key: string): string => (pk === undefined ? '' : `;pk=${byteSequence(pk(key))}`)
+/** The partition; left out where it is no bytes, or the very key, which is nobody else's business. */
+function pk({ partition }: HeaderItem, key: string): string {
+  if (partition === undefined) return ''
+  const bytes: unknown = partition(key)
+  if (bytes instanceof Uint8Array && !spells(bytes, key)) return `;pk=${byteSequence(bytes)}`
+  warnOnce('partition must return bytes that do not tell the key, such as an HMAC, cut short; it was left out.')
+  return ''
+}
+
+/** Whether bytes are a text, one by one, as they are in every encoding that people use, where the text is ASCII. */
+const spells = (bytes: Uint8Array, text: string): boolean =>
+  text !== '' && bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
 
 /** Drafts 6 and 7 tell policies apart by their limit alone: of several with one limit, the first is told. */
 function policyNumbers(told: readonly Told[]): string {

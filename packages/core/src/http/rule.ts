@@ -5,12 +5,13 @@ import { type Policy, policyOf, type Source } from '../policy.ts'
 import type { Quota } from '../quota.ts'
 import type { Store } from '../store.ts'
 import { checkStoreError, type StoreErrorOption } from './degraded.ts'
+import { checkTold, type ToldOptions, type ToldPolicy } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
 import type { Sources } from './sources.ts'
 
 /** A named quota with whom it counts, which requests, and how much each takes. */
-export interface PolicyOptions<R, S = unknown> extends CostOptions<R> {
+export interface PolicyOptions<R, S = unknown> extends CostOptions<R>, ToldOptions {
   /** The name in headers and problem documents; `'default'` unless given. */
   readonly name?: string
   /** The quota, or a function that picks one for the request: a tier. */
@@ -39,6 +40,8 @@ export const POLICY_OPTIONS: readonly string[] = [
   'defaultCost',
   'maxCost',
   'settle',
+  'unit',
+  'partition',
   'store',
   'onStoreError',
 ]
@@ -62,7 +65,7 @@ export function rulesOf<R, S>(
   source: Source,
 ): readonly Rule<R, S>[] {
   const rules = policies.map((each) => ruleOf(each, sources, source))
-  const names = rules.map(({ name }) => name)
+  const names = rules.flatMap(({ name, shadow }) => (shadow ? [name, shadowOf(name)] : [name]))
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (names.length > 0 && twice === undefined) return rules
   const problem = names.length === 0 ? 'policies is empty.' : `two policies are named ${shown(twice)}.`
@@ -71,16 +74,25 @@ export function rulesOf<R, S>(
 
 function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source: Source): Rule<R, S> {
   checkOptions('a policy', options, POLICY_OPTIONS)
-  const { name = 'default', quota, key = 'ip', mode = 'enforce', settle } = options
+  checkTold(options)
+  const { name = 'default', quota, key = 'ip', mode = 'enforce', settle, unit, partition } = options
   if (mode !== 'enforce' && mode !== 'shadow') {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${shown(mode)}.`)
   }
   const shadow = mode === 'shadow'
+  const at = options.store === undefined ? source : { ...source, store: checkStore(options.store) }
+  const policyFor = (quota: Quota): Policy => {
+    const policy: ToldPolicy & Policy = {
+      ...policyOf(name, quota, at),
+      ...(unit && { unit }),
+      ...(partition && { partition }),
+    }
+    return shadow ? { ...policy, name: shadowOf(name) } : policy
+  }
   return {
     name,
     shadow,
-    // A shadow must not eat from the plate of the policy that it is to replace.
-    policyFor: picker(shadow ? `${name} (shadow)` : name, quota, sourceOf(options.store, source)),
+    policyFor: picker(quota, policyFor),
     applies: matcher('match', options.match, sources),
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
@@ -89,12 +101,12 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   }
 }
 
-const sourceOf = (store: Store | undefined, source: Source): Source =>
-  store === undefined ? source : { ...source, store: checkStore(store) }
+/** Whose states a shadow keeps: it must not eat from the plate of the policy that it is to replace. */
+const shadowOf = (name: string): string => `${name} (shadow)`
 
-function picker<R>(name: string, quota: PolicyOptions<R>['quota'], source: Source): (request: R) => Policy {
+function picker<R>(quota: PolicyOptions<R>['quota'], policyFor: (quota: Quota) => Policy): (request: R) => Policy {
   if (typeof quota !== 'function') {
-    const policy = policyOf(name, quota, source)
+    const policy = policyFor(quota)
     return () => policy
   }
   const tiers = new WeakMap<Quota, Policy>()
@@ -102,7 +114,7 @@ function picker<R>(name: string, quota: PolicyOptions<R>['quota'], source: Sourc
     const tier = quota(request)
     const known = tiers.get(tier)
     if (known) return known
-    const policy = policyOf(name, tier, source)
+    const policy = policyFor(tier)
     tiers.set(tier, policy)
     return policy
   }
