@@ -35,7 +35,7 @@ export default {
     only('core'),
     only('memory', src('core'), npm('lru-cache')),
     only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^crypto$'),
-    only('postgres', src('core'), npm('pg', '@electric-sql/pglite')),
+    only('postgres', src('core'), npm('pg', '@electric-sql/pglite'), '^crypto$'),
     only('express', src('core', 'memory'), npm('express'), '^(crypto|net)$'),
     only('koa', src('core', 'memory'), npm('koa')),
     only('hono', src('core', 'memory'), npm('hono')),

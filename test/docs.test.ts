@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Problem, problemsOf } from './docs/check.ts'
 import { type Sample, samplesOfMarkdown, samplesOfSource } from './docs/samples.ts'
+import { startPostgres } from './services/postgres.ts'
 import { startRedis } from './services/redis.ts'
 
 // Every code sample that a user may copy is compiled and run.
@@ -40,9 +41,11 @@ describe('the samples of', () => {
   let problems: readonly Problem[]
 
   beforeAll(async () => {
-    const redis = await startRedis()
-    problems = await problemsOf(samples, { ports: { 6379: redis.port } })
-    await redis.stop()
+    const [redis, postgres] = await Promise.all([startRedis(), startPostgres()])
+    const { host, user, database } = postgres.config
+    const env = { PGHOST: host, PGUSER: user, PGDATABASE: database }
+    problems = await problemsOf(samples, { ports: { 6379: redis.port }, env })
+    await Promise.all([redis.stop(), postgres.stop()])
   })
 
   test.each([...new Set(samples.map(({ document }) => document))])('%s compile and run', (path) => {

@@ -19,10 +19,17 @@ export interface Problem {
 /** The ports at which a sample finds the databases that it looks for at the usual ones: `{ 6379: 40123 }`. */
 export type Ports = Readonly<Record<number, number>>
 
-/** Compiles samples, all together, and runs each that compiles; none may take longer than `limitMs`. */
+/** How samples run: each for `limitMs` at most, with databases at these ports or as this environment says. */
+interface Terms {
+  readonly limitMs: number
+  readonly ports: Ports
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Compiles samples, all together, and runs each that compiles. */
 export async function problemsOf(
   samples: readonly Sample[],
-  { limitMs = 20_000, ports = {} }: { readonly limitMs?: number; readonly ports?: Ports } = {},
+  { limitMs = 20_000, ports = {}, env = {} }: Partial<Terms> = {},
 ): Promise<readonly Problem[]> {
   // Inside of this package, where imports find the workspace and the frameworks.
   const cache = join(root, 'test/.cache')
@@ -37,7 +44,9 @@ export async function problemsOf(
     // What runs a suite of its own takes over the process that it runs in.
     const suites = sound.filter((file) => moduleOf(files.get(file) as Sample).includes("'node:test'"))
     const others = sound.filter((file) => !suites.includes(file))
-    await Promise.all([others, ...suites.map((file) => [file])].map((batch) => run(batch, { limitMs, ports }, failed)))
+    await Promise.all(
+      [others, ...suites.map((file) => [file])].map((batch) => run(batch, { limitMs, ports, env }, failed)),
+    )
     return [
       ...mistyped.map(({ sample, line, message }) => ({ document: sample.document, line, message })),
       ...[...files].flatMap(([file, { document, line }]) => {
@@ -94,14 +103,9 @@ async function run(files: readonly string[], terms: Terms, failed: Map<string, s
   while (left.size > 0) await runSome([...left], terms, failed, (file) => left.delete(file))
 }
 
-interface Terms {
-  readonly limitMs: number
-  readonly ports: Ports
-}
-
 function runSome(
   files: readonly string[],
-  { limitMs, ports }: Terms,
+  { limitMs, ports, env }: Terms,
   failed: Map<string, string>,
   done: (file: string) => void,
 ): Promise<void> {
@@ -117,7 +121,7 @@ function runSome(
     const child = fork(runner, files, {
       cwd: root,
       execArgv: ['--import', 'tsx'],
-      env: { ...process.env, PORTS: JSON.stringify(ports) },
+      env: { ...process.env, ...env, PORTS: JSON.stringify(ports) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     let said = ''

@@ -1,0 +1,5 @@
+export type { Database, PgClient, PgLite, PgPool, PgQuery } from './clients.ts'
+export { migrate, migrationSql } from './migration.ts'
+export type { Durability, MigrationOptions, TableOptions } from './options.ts'
+export { type PostgresStore, type PostgresStoreOptions, postgresStore } from './store.ts'
+export { type SweepOptions, sweep } from './sweep.ts'

@@ -1,0 +1,51 @@
+import { StoreError, shown } from '@spillway/core'
+import { Late } from './clients.ts'
+
+/**
+ * Refusals that another try cures: serialization_failure, deadlock_detected, unique_violation (an insert that lost a
+ * race) and, of distributed engines, statement_completion_unknown. After the last the units may be taken twice, which
+ * admits too few, never too many.
+ */
+const PASSING: ReadonlySet<unknown> = new Set(['40001', '40P01', '23505', '40003'])
+
+// YugabyteDB reports some of its conflicts as internal errors.
+const CONFLICT = /restart read|try again|conflict|aborted|expired/i
+
+const isPassing = (error: unknown): boolean => {
+  const { code, message = '' } = error as { code?: unknown; message?: string }
+  return PASSING.has(code) || (code === 'XX000' && CONFLICT.test(message))
+}
+
+/** Tries until it succeeds, fails for good, or `patience` milliseconds have passed. */
+export async function retrying<T>(patience: number, run: (patience: number) => Promise<T>): Promise<T> {
+  const end = performance.now() + patience
+  for (let bound = 1; ; bound = Math.min(bound * 2, 64)) {
+    try {
+      return await run(Math.max(end - performance.now(), 1))
+    } catch (error) {
+      // Any wait up to the bound is as likely as any other: those who met once do not meet again.
+      const pause = Math.random() * bound
+      if (!isPassing(error) || performance.now() + pause >= end) throw error
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+  }
+}
+
+const CURES: Readonly<Record<string, string>> = {
+  '42501':
+    'Give the role what the README lists under "A role that may do no more", or run migrationSql() as the owner.',
+  '42P01': 'Run migrate(pool), or migrationSql() as the owner.',
+  '42883': 'Run migrate(pool), or migrationSql() as the owner.',
+  '55P03': 'Another transaction holds the row.',
+}
+
+/** A failure by the name that callers look for, with what can be done about it. */
+export function failure(error: unknown, patience: number): StoreError {
+  if (error instanceof StoreError) return error
+  if (error instanceof Late) {
+    return new StoreError(`PostgreSQL did not answer in ${patience} ms; the units may have been taken.`, error)
+  }
+  const { code = '', message = shown(error) } = error as { code?: string; message?: string }
+  const cure = CURES[code] ?? (isPassing(error) ? `Others were first for ${patience} ms.` : '')
+  return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error)
+}

@@ -1,0 +1,54 @@
+import type { Names } from './names.ts'
+
+/**
+ * The sliding-window kernel in SQL: `kernels/sliding-window.ts` of core, in the same order with the same names.
+ *
+ * A state is an array: start, current, previous. A step is kernel, peek, increment, check, limit, ticks, tick, most,
+ * since. An outcome is allowed, whether the step leaves a state (taken is next), whether a refusal changes it (kept is
+ * base), then base and next.
+ */
+export const slidingWindowSql = ({ fn }: Names): string => `
+CREATE OR REPLACE FUNCTION ${fn('turned')}(state int8[], now int8, "window" int8) RETURNS int8[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN state IS NULL OR now - state[1] >= 2 * "window" THEN ARRAY[now, 0, 0]
+    WHEN now < state[1] THEN ARRAY[now, state[2], state[3]]
+    WHEN now - state[1] < "window" THEN state
+    ELSE ARRAY[state[1] + "window", 0, state[2]] END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('sliding_window_less')}(base int8[], step int8[]) RETURNS int8[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  start CONSTANT int8 := base[1];
+  give CONSTANT int8 := -step[3];
+  since CONSTANT int8 := step[9];
+  unknown CONSTANT bool := since = 0;
+  in_previous CONSTANT bool := since < start AND since >= start - step[6] * step[7];
+  from_current int8 := 0; from_previous int8 := 0;
+BEGIN
+  IF unknown OR since >= start THEN from_current := least(give, base[2]); END IF;
+  IF unknown OR in_previous THEN from_previous := least(give - from_current, base[3]); END IF;
+  RETURN ARRAY[start, base[2] - from_current, base[3] - from_previous];
+END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('sliding_window')}(state int8[], now int8, step int8[]) RETURNS int8[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  ticks CONSTANT int8 := step[6];
+  tick CONSTANT int8 := step[7];
+  base int8[]; rest int8; allowed bool; next int8[];
+BEGIN
+  base := ${fn('turned')}(state, now, ticks * tick);
+  rest := ticks - (now - base[1]) / tick;
+  allowed := base[3] * rest < (step[5] - base[2] - step[4] + 1) * ticks;
+  next := CASE WHEN step[3] < 0 THEN ${fn('sliding_window_less')}(base, step)
+    ELSE ARRAY[base[1], least(base[2] + step[3], step[8]), base[3]] END;
+  RETURN ARRAY[
+    allowed::int::int8,
+    (state IS NOT NULL OR step[3] >= 0)::int::int8,
+    (state IS NOT NULL AND state[1] > now)::int::int8] || base || next;
+END
+$$;
+`

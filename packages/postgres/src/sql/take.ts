@@ -1,0 +1,150 @@
+import type { Names } from './names.ts'
+
+/**
+ * What goes around the kernels in SQL, as `kernels/kernel.ts` of core does: which of them a step is for, what it leaves
+ * as the state, and what it answers. Of the two kernels with counts only; the bucket's part stands in `take`.
+ */
+const aroundSql = ({ fn }: Names): string => `
+CREATE OR REPLACE FUNCTION ${fn('run_kernel')}(state int8[], now int8, step int8[]) RETURNS int8[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE step[1]
+    WHEN 2 THEN ${fn('sliding_window')}(CASE WHEN cardinality(state) = 3 THEN state END, now, step)
+    ELSE ${fn('sliding_log')}(CASE WHEN cardinality(state) % 2 = 0 THEN state END, now, step) END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('state_of')}(outcome int8[], step int8[], takes bool) RETURNS int8[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN outcome[CASE WHEN takes THEN 2 ELSE 3 END] = 1 THEN CASE
+    WHEN step[1] = 2 AND takes THEN outcome[7:9]
+    WHEN step[1] = 2 THEN outcome[4:6]
+    WHEN takes THEN outcome[outcome[4] + 5:]
+    ELSE outcome[5:outcome[4] + 4] END END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('taken_of')}(outcome int8[], now int8, step int8[], written bool) RETURNS int8[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN step[1] = 3 THEN ${fn('read_log')}(outcome, now, step, written)
+    WHEN written THEN outcome[1] || outcome[7:9]
+    ELSE outcome[1] || outcome[4:6] END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('spent_at')}(state int8[], now int8, step int8[]) RETURNS int8
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE step[1]
+    WHEN 2 THEN state[1] + 2 * step[6] * step[7]
+    ELSE coalesce(state[cardinality(state) - 1], now) + step[6] END
+$$;
+`
+
+/** Reads the states into the variables, by name: a row's absence is a state too. */
+const readSql = (rows: string): string => `
+      FOR seen IN ${rows} LOOP
+        WHILE named[i] <> seen.name COLLATE "C" LOOP i := i + 1; END LOOP;
+        there[i] := true; tats[i] := seen.tat;
+        IF seen.counts IS NOT NULL THEN counted[i] := seen.counts::text; END IF;
+      END LOOP;`
+
+/**
+ * The statement: takes many calls in their order, each all or none, and answers with what they saw.
+ *
+ * It looks first and touches nothing. Only when something is to be written does it lock the rows, in the order of their
+ * names so that no two takes wait for each other, read the clock, and run the calls again on what is there now. A row
+ * that is not there cannot be locked: whoever inserts it first wins, and the other starts over, in a new transaction if
+ * it has locked others, which it would hold out of order.
+ *
+ * - `names`: the states' names in order, a line each. `steps`: twelve numbers each. `calls`: for each call the number
+ *   of its ops, then for each op the places of its name and its step, from 1.
+ * - `patience`: how long to wait for a lock. `lazy`: answer before what was written is safe on the disk.
+ * - The answer: now, then for each op what it saw.
+ *
+ * A state outlives its use by a minute, rounded up to ten: most updates then leave the index on `expires` alone.
+ */
+export const takeSql = (names: Names): string => {
+  const { table, fn } = names
+  const rows = `SELECT t.name, t.tat, t.counts FROM ${table} t WHERE t.name = ANY (named) ORDER BY t.name`
+  return `${aroundSql(names)}
+CREATE OR REPLACE FUNCTION ${fn('take')}(names text, steps text, calls text, at int8, patience text, lazy bool)
+RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  named CONSTANT text[] := string_to_array(names, E'\\n');
+  stepped CONSTANT int8[] := string_to_array(steps, ' ')::int8[];
+  called CONSTANT int4[] := string_to_array(calls, ' ')::int4[];
+  size CONSTANT int := cardinality(named);
+  there bool[]; tats int8[]; counted text[]; spent int8[]; unwritten bool;
+  now int8; answer int8[]; seen record;
+  c int; i int; k int; ops int; loaded int; takes bool; written bool;
+  step int8[]; outcome int8[]; outcomes text[]; tat int8; state int8[];
+BEGIN
+  <<attempts>>
+  FOR attempt IN 0..9 LOOP
+    there := array_fill(false, ARRAY[size]); tats := array_fill(NULL::int8, ARRAY[size]);
+    counted := NULL; spent := NULL; i := 1;
+    IF attempt = 0 THEN${readSql(rows)}
+    ELSE
+      IF attempt = 1 THEN PERFORM set_config('lock_timeout', patience, true); END IF;
+      IF attempt = 1 AND lazy THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;${readSql(`${rows} FOR UPDATE`)}
+    END IF;
+    now := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8);
+    answer := ARRAY[now]; loaded := 0; c := 1;
+
+    WHILE c < cardinality(called) LOOP
+      ops := called[c]; takes := true;
+      FOR op IN 1..ops LOOP
+        i := called[c + 2 * op - 1]; k := called[c + 2 * op];
+        IF k <> loaded THEN step := stepped[12 * k - 11:12 * k]; loaded := k; END IF;
+        IF step[1] = 1 THEN outcome := ${fn('bucket')}(tats[i], now, step);
+        ELSE outcome := ${fn('run_kernel')}(counted[i]::int8[], now, step); END IF;
+        takes := takes AND outcome[1] = 1;
+        IF ops > 1 THEN outcomes[op] := outcome::text; END IF;
+      END LOOP;
+      FOR op IN 1..ops LOOP
+        IF ops > 1 THEN
+          i := called[c + 2 * op - 1]; k := called[c + 2 * op];
+          IF k <> loaded THEN step := stepped[12 * k - 11:12 * k]; loaded := k; END IF;
+          outcome := outcomes[op]::int8[];
+        END IF;
+        written := takes AND step[2] = 0;
+        IF step[1] = 1 THEN
+          answer := answer || outcome[1] || outcome[2];
+          answer := answer || outcome[CASE WHEN written THEN 3 ELSE 2 END];
+          tat := outcome[CASE WHEN takes THEN 4 ELSE 5 END];
+          CONTINUE WHEN step[2] = 1 OR tat IS NULL OR tat = tats[i];
+          CONTINUE attempts WHEN attempt = 0;
+          tats[i] := tat; spent[i] := abs(tat);
+          IF counted[i] IS NOT NULL THEN counted[i] := NULL; END IF;
+        ELSE
+          answer := answer || ${fn('taken_of')}(outcome, now, step, written);
+          state := ${fn('state_of')}(outcome, step, takes);
+          CONTINUE WHEN step[2] = 1 OR state IS NULL OR state = counted[i]::int8[];
+          CONTINUE attempts WHEN attempt = 0;
+          tats[i] := NULL; spent[i] := ${fn('spent_at')}(state, now, step);
+          counted[i] := state::text;
+        END IF;
+      END LOOP;
+      c := c + 1 + 2 * ops;
+    END LOOP;
+
+    unwritten := true;
+    FOR w IN coalesce(array_lower(spent, 1), 1)..coalesce(array_upper(spent, 1), 0) LOOP
+      CONTINUE WHEN spent[w] IS NULL;
+      spent[w] := (spent[w] + 60000000) / 600000000 * 600000000 + 600000000;
+      IF there[w] THEN
+        UPDATE ${table} t SET tat = tats[w], counts = counted[w]::int8[], expires = spent[w] WHERE t.name = named[w];
+      ELSE
+        INSERT INTO ${table} (name, tat, counts, expires) VALUES (named[w], tats[w], counted[w]::int8[], spent[w])
+        ON CONFLICT DO NOTHING;
+        IF NOT FOUND THEN
+          CONTINUE attempts WHEN unwritten AND true <> ALL (there);
+          EXIT attempts;
+        END IF;
+      END IF;
+      unwritten := false;
+    END LOOP;
+    RETURN array_to_string(answer, ' ');
+  END LOOP;
+  RAISE serialization_failure USING MESSAGE = 'spillway: another take was first to write a new state';
+END
+$$;
+`
+}

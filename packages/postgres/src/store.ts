@@ -1,0 +1,117 @@
+import type { Duration, StateKey, Store, Taken } from '@spillway/core'
+import { type Database, runOn, within } from './clients.ts'
+import { coalescing, type Send } from './coalesce.ts'
+import { nameOf } from './key.ts'
+import { migrated } from './migration.ts'
+import { type MigrationOptions, millis, namesFrom } from './options.ts'
+import { failure, retrying } from './retry.ts'
+import type { Names } from './sql/names.ts'
+import { sweepAll, sweepingEvery } from './sweep.ts'
+import { type Call, callOf, decode, encode, encodeOne } from './wire.ts'
+
+export interface PostgresStoreOptions extends MigrationOptions {
+  /**
+   * Sends the takes of one tick in one statement, each with its own decision in the order they came; on unless `false`.
+   */
+  readonly coalesce?: boolean
+  /** How long a take may last, waits for connections and locks and further tries included; a second unless given. */
+  readonly deadline?: Duration
+  /** Uses named prepared statements: a little faster, but not through a pooler that shares sessions. Off unless `true`. */
+  readonly prepare?: boolean
+  /** Sweeps expired states away this often, from this process; never unless given. Does not keep the process alive. */
+  readonly sweepEvery?: Duration
+}
+
+export interface PostgresStore extends Store {
+  /** Ends the sweeping. The connections are the pool's. */
+  close(): void
+}
+
+type Attempt = <T>(work: (patience: number) => Promise<T>) => Promise<T>
+
+const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepare', 'sweepEvery']
+
+/**
+ * A store in PostgreSQL: exact whatever the isolation level, on the database's clock, without a write when it refuses.
+ *
+ * Makes its table before the first take, unless it is there.
+ *
+ * @example
+ * const limiter = rateLimiter({ quota: perMinute(100), store: postgresStore(new Pool()) })
+ */
+export function postgresStore(database: Database, options: PostgresStoreOptions = {}): PostgresStore {
+  const names = namesFrom('postgresStore', options, OPTIONS)
+  const { durability = 'logged', coalesce = true, prepare = false } = options
+  const patience = millis('postgresStore deadline', options.deadline ?? '1s')
+  const run = runOn(database)
+  const prepared = preparing(() => migrated(run, names, { unlogged: durability === 'unlogged', patience }))
+  /** Runs what needs the table, until it succeeds or time is up. */
+  const attempt: Attempt = async (work) => {
+    try {
+      await within(patience, prepared.ready())
+      return await retrying(patience, work)
+    } catch (error) {
+      prepared.doubt(error)
+      throw failure(error, patience)
+    }
+  }
+
+  const queryOf = (name: string, parameters: number) => {
+    const places = Array.from({ length: parameters }, (_, i) => `$${i + 1}`).join(', ')
+    const text = `SELECT ${names.fn(name)}(${places}) AS taken`
+    return prepare ? { name: `spillway ${names.bare.join('.')} ${name}`, text } : { text }
+  }
+  const many = queryOf('take', 6)
+  const one = queryOf('take_one', 9)
+  const statement = async (calls: readonly Call[], left: number): ReturnType<Send> => {
+    const single = encodeOne(calls)
+    const at = calls[0]?.at ?? null
+    // The server gives up a little sooner than we do: what we have given up is then not taken later.
+    const lock = `${Math.max(Math.floor(left * 0.9), 1)}`
+    const values = [...(single ?? encode(calls)), at, lock, durability === 'async']
+    const [row] = await run({ ...(single ? one : many), values }, left)
+    return decode(calls, (row as { taken: string }).taken)
+  }
+  const send: Send = (calls) => attempt((left) => statement(calls, left))
+  const put = coalesce ? coalescing(send, patience) : async (call: Call) => (await send([call]))[0] as readonly Taken[]
+
+  const forget = async (keys: readonly StateKey[]): Promise<void> => {
+    const values = [keys.map(nameOf).join('\n')]
+    await attempt((left) => run({ text: forgetSql(names), values }, left))
+  }
+  return {
+    take: async (ops, at) => {
+      try {
+        return await put(callOf(ops, at))
+      } catch (error) {
+        throw failure(error, patience)
+      }
+    },
+    delete: forget,
+    close: sweepingEvery(options.sweepEvery, () => sweepAll(run, names)),
+  }
+}
+
+/** In the order of the names, as takes lock them. */
+const forgetSql = ({ table }: Names): string => `
+WITH forgotten AS (
+  SELECT t.name FROM ${table} t WHERE t.name = ANY (string_to_array($1, E'\\n')) ORDER BY t.name FOR UPDATE
+) DELETE FROM ${table} t USING forgotten f WHERE t.name = f.name`
+
+/** Does a thing once before others go on, and again if it failed or turns out undone. */
+function preparing(prepare: () => Promise<void>): { ready(): Promise<void>; doubt(error: unknown): void } {
+  let done: Promise<void> | undefined
+  return {
+    ready() {
+      done ??= prepare().catch((error: unknown) => {
+        done = undefined
+        throw error
+      })
+      return done
+    },
+    // undefined_table and undefined_function: somebody has dropped them.
+    doubt(error) {
+      if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = undefined
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import type { Micros, Step, Take, Taken } from '@spillway/core'
+import { nameOf } from './key.ts'
+
+/** A take on its way: its ops, and the names of their rows. */
+export interface Call {
+  readonly ops: readonly Take[]
+  readonly names: readonly string[]
+  readonly at: Micros | undefined
+}
+
+export const callOf = (ops: readonly Take[], at: Micros | undefined): Call => ({ ops, names: ops.map(nameOf), at })
+
+/** The first six arguments of the SQL function `take_one`, if it is for these calls. */
+export function encodeOne(calls: readonly Call[]): unknown[] | undefined {
+  const [call] = calls
+  if (calls.length !== 1 || call?.ops.length !== 1) return undefined
+  const { step } = call.ops[0] as Take
+  if (step.kernel !== 'bucket' || step.grain !== null || step.peek) return undefined
+  const { increment, check, tolerance, ceiling, patience } = step
+  if (increment <= 0 || increment > FAR || check > FAR) return undefined
+  return [call.names[0], increment, check, tolerance, ceiling, patience]
+}
+
+/** The first three arguments of the SQL function `take`: names, steps and calls. */
+export function encode(calls: readonly Call[]): [names: string, steps: string, calls: string] {
+  // One order for everybody, that of the bytes: takes that lock the same rows then never wait for each other in a ring.
+  const names = [...new Set(calls.flatMap((call) => call.names))].sort()
+  const places = new Map(names.map((name, i) => [name, i + 1]))
+  const steps = new Map<Step, number>()
+  const numbers: number[] = []
+  for (const { ops, names } of calls) {
+    numbers.push(ops.length)
+    for (const [i, { step }] of ops.entries()) {
+      if (!steps.has(step)) steps.set(step, steps.size + 1)
+      numbers.push(places.get(names[i] as string) as number, steps.get(step) as number)
+    }
+  }
+  return [names.join('\n'), [...steps.keys()].map(numbersOf).join(' '), numbers.join(' ')]
+}
+
+/** A step as the twelve numbers that the kernels in SQL take it apart into. */
+function numbersOf(step: Step): string {
+  const { kernel, increment, check } = step
+  const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
+  switch (kernel) {
+    case 'bucket': {
+      const { tolerance, ceiling, patience, until, grain } = step
+      const { every, amount, unit, shift } = grain ?? { every: 0, amount: 0, unit: 0, shift: 0 }
+      return shown([...common, check, tolerance, ceiling, patience, until, every, amount, unit, shift])
+    }
+    case 'sliding-window': {
+      // More than the limit never fits, and much more would overflow once it is multiplied by the ticks.
+      const { limit, ticks, tick, most, since } = step
+      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, 0, 0, 0])
+    }
+    case 'sliding-log':
+      return shown([...common, check, step.limit, step.window, step.since, 0, 0, 0, 0, 0])
+  }
+}
+
+const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log']
+
+/** Far beyond any quota, and far within a `bigint`: a cost that can never be taken stays one. */
+const FAR = 1e18
+
+const shown = (numbers: readonly number[]): string =>
+  numbers.map((number) => Math.max(Math.min(number, FAR), -FAR)).join(' ')
+
+/** Reads the answer of the SQL function `take`: what each call saw, in their order. */
+export function decode(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
+  const numbers = answer.split(' ')
+  let place = 0
+  const next = (): number => Number(numbers[place++])
+  const now = next()
+  return calls.map(({ ops }) => ops.map(({ step }) => takenOf(step, now, next)))
+}
+
+function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
+  const allowed = next() === 1
+  switch (kernel) {
+    case 'bucket':
+      return { allowed, now, base: next(), tat: next() }
+    case 'sliding-window':
+      return { allowed, now, start: next(), current: next(), previous: next() }
+    case 'sliding-log':
+      return { allowed, now, used: next(), fitsAt: next(), freesAt: next(), emptyAt: next() }
+  }
+}

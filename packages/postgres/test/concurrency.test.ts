@@ -1,0 +1,142 @@
+import { START } from '@spillway/conformance'
+import { perDay, type Store, stepFor, type Take, type Taken } from '@spillway/core'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
+import { migrate, type PostgresStoreOptions, postgresStore } from '../src/index.ts'
+
+const SESSIONS = 8
+const consume = (key: string, cost = 1, quota = perDay(400)): Take => ({
+  policy: 'p',
+  key,
+  step: stepFor(quota, 'consume', cost),
+})
+const admitted = (answers: readonly (readonly Taken[])[]): number =>
+  answers.filter((taken) => taken.every(({ allowed }) => allowed)).length
+
+let server: Postgres
+let admin: pg.Pool
+let sessions: pg.Pool[] = []
+beforeAll(async () => {
+  server = await startPostgres()
+  admin = new pg.Pool({ ...server.config, max: 1 })
+  await migrate(admin)
+})
+afterEach(async () => {
+  await Promise.all(sessions.map((pool) => pool.end()))
+  await admin.query('DELETE FROM spillway')
+  sessions = []
+})
+afterAll(async () => {
+  await admin.end()
+  await server.stop()
+})
+
+/** Eight stores that share nothing but the database, as eight processes would. The deadline is for slow machines. */
+function stores(isolation: string, options: PostgresStoreOptions = {}): readonly Store[] {
+  sessions = Array.from({ length: SESSIONS }, () => {
+    const setting = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
+    return new pg.Pool({ ...server.config, max: 1, options: setting })
+  })
+  return sessions.map((pool) => postgresStore(pool, { deadline: '25s', ...options }))
+}
+
+/** What each store was answered, each asking again as soon as it is. */
+async function inLoops(all: readonly Store[], times: number, ask: (i: number, store: number) => readonly Take[]) {
+  const loop = async (store: Store, s: number): Promise<(readonly Taken[])[]> => {
+    const answers: (readonly Taken[])[] = []
+    for (let i = 0; i < times; i++) answers.push(await store.take(ask(i, s)))
+    return answers
+  }
+  return (await Promise.all(all.map(loop))).flat()
+}
+
+const deadlocks = async (): Promise<number> => {
+  const { rows } = await admin.query('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
+  return Number(rows[0].deadlocks)
+}
+
+describe.each(['read committed', 'repeatable read', 'serializable'])('eight sessions at %s', (isolation) => {
+  test.each([{ coalesce: false }, { coalesce: true }])(
+    'admit exactly 400 of 1,200 for one hot key, without an error, %o',
+    async (options) => {
+      const answers = await inLoops(stores(isolation, options), 150, () => [consume('hot')])
+      expect([answers.length, admitted(answers)]).toEqual([1_200, 400])
+    },
+  )
+
+  test('admit exactly 400 when each asks for everything in one tick', async () => {
+    const asks = stores(isolation).map((store) =>
+      Promise.all(Array.from({ length: 150 }, () => store.take([consume('hot')]))),
+    )
+    expect(admitted((await Promise.all(asks)).flat())).toBe(400)
+  })
+
+  test('make one bucket of a new key they all ask for first', async () => {
+    const quota = perDay(3)
+    const answers = await inLoops(stores(isolation, { coalesce: false }), 30, (i) => [consume(`cold-${i}`, 1, quota)])
+    expect(admitted(answers)).toBe(30 * 3)
+  })
+
+  test('never wait for each other in a ring, whatever the order of their batches', async () => {
+    const before = await deadlocks()
+    const keys = ['a', 'b', 'c', 'd']
+    const turned = (by: number): readonly Take[] =>
+      [...keys.slice(by % 4), ...keys.slice(0, by % 4)].map((key) => consume(key, 1, perDay(100)))
+    const ask = (i: number, s: number): readonly Take[] => (s % 2 ? turned(i) : turned(i).toReversed())
+    const answers = await inLoops(stores(isolation, { coalesce: false }), 30, ask)
+    expect(admitted(answers)).toBe(100)
+    expect((await deadlocks()) - before).toBe(0)
+  })
+})
+
+describe('what is not written', () => {
+  const quota = perDay(3)
+  const peek: Take = { ...consume('a', 1, quota), step: stepFor(quota, 'peek', 1) }
+  const refusals: readonly (readonly Take[])[] = [
+    [consume('a', 1, quota)],
+    [peek],
+    [consume('b', 1, quota), consume('a', 1, quota)],
+    [consume('new', 4, quota)],
+  ]
+
+  test('a refusal or a peek leaves the very same row version, and no lock on it', async () => {
+    const store = postgresStore(admin)
+    await store.take([consume('a', 3, quota)])
+    const rows = async () => (await admin.query('SELECT ctid, xmin, xmax, s.* FROM spillway s')).rows
+    const before = await rows()
+    for (const ops of refusals) expect(admitted([await store.take(ops)])).toBe(0)
+    expect(await rows()).toEqual(before)
+  })
+
+  test('the server counts no row written by refusals, and one by a take', async () => {
+    const client = await admin.connect()
+    // All in one transaction: the server counts what is written there, and tells nobody sooner or later than us.
+    const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
+    const store = postgresStore({ connect: async () => ({ ...lent, release: () => {} }) })
+    const written = async (): Promise<number> => {
+      const { rows } = await client.query(
+        `SELECT n_tup_ins + n_tup_upd + n_tup_del AS n FROM pg_stat_xact_user_tables WHERE relname = 'spillway'`,
+      )
+      return Number(rows[0].n)
+    }
+    await client.query('BEGIN')
+    await store.take([consume('a', 2, quota)])
+    const before = await written()
+    await store.take([consume('a', 1, quota)])
+    expect((await written()) - before).toBe(1)
+    for (let i = 0; i < 50; i++) for (const ops of refusals) await store.take(ops)
+    expect((await written()) - before).toBe(1)
+    await client.query('COMMIT')
+    client.release()
+  })
+
+  test('takes within ten minutes leave the index on the expiry alone', async () => {
+    const store = postgresStore(admin)
+    const expiry = async () => (await admin.query('SELECT expires FROM spillway')).rows
+    await store.take([consume('a', 1, perDay(86_400))], START)
+    const before = await expiry()
+    for (let i = 1; i <= 20; i++) await store.take([consume('a', 1, perDay(86_400))], START + i)
+    expect(await expiry()).toEqual(before)
+  })
+})

@@ -1,0 +1,232 @@
+import type { Socket } from 'node:net'
+import { START } from '@spillway/conformance'
+import {
+  type BucketTaken,
+  type Duration,
+  perDay,
+  perMinute,
+  type Store,
+  StoreError,
+  stepFor,
+  type Taken,
+} from '@spillway/core'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startPgBouncer } from '../../../test/services/pgbouncer.ts'
+import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
+import { postgresStore } from '../src/index.ts'
+
+let server: Postgres
+let pool: pg.Pool
+beforeAll(async () => {
+  server = await startPostgres()
+  pool = newPool(8)
+})
+beforeEach(async () => {
+  await postgresStore(pool).delete([])
+  await pool.query('DROP TRIGGER IF EXISTS fail ON spillway; DELETE FROM spillway')
+})
+afterAll(async () => {
+  await pool.end()
+  await server.stop()
+})
+
+/** A pool whose owner hears of broken connections, as `pg` asks of everybody. */
+function newPool(max: number, config: pg.PoolConfig = server.config): pg.Pool {
+  return new pg.Pool({ ...config, max }).on('error', () => {})
+}
+
+const MANY = perDay(10_000)
+const take = (store: Store, key: string, at?: number, quota = MANY): Promise<readonly Taken[]> =>
+  store.take([{ policy: 'p', key, step: stepFor(quota, 'consume', 1) }], at)
+
+/** How many units were taken of a key that was only asked for at START. */
+async function unitsOf(key: string, table = 'spillway'): Promise<number> {
+  const { rows } = await pool.query(`SELECT tat FROM ${table} WHERE name = $1`, [`p/${key}`])
+  return (Number(rows[0].tat) - START) / MANY.unit
+}
+
+/** Takes as fast as it can, until it fails: how many takes were answered, and how many had been asked. */
+async function untilItFails(store: Store, key: string): Promise<{ answered: number; asked: number }> {
+  for (let answered = 0; ; answered++) {
+    try {
+      await take(store, key, START)
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreError)
+      return { answered, asked: answered + 1 }
+    }
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
+
+describe('a server that is killed and started again', () => {
+  test.each([{ coalesce: true }, { coalesce: false }])('has lost no answered unit, %o', async (options) => {
+    const stores = Array.from({ length: 4 }, () => postgresStore(pool, options))
+    const loops = stores.map((store) => untilItFails(store, 'a'))
+    while ((await pool.query('SELECT 1 FROM spillway WHERE tat > $1', [START + 200 * MANY.unit])).rowCount === 0);
+    await server.kill()
+    const counts = await Promise.all(loops)
+    await server.start()
+    const units = await unitsOf('a')
+    expect(units).toBeGreaterThanOrEqual(sum(counts.map(({ answered }) => answered)))
+    expect(units).toBeLessThanOrEqual(sum(counts.map(({ asked }) => asked)))
+    // The same stores go on, on the same pool.
+    for (const store of stores) expect((await take(store, 'a', START))[0]?.allowed).toBe(true)
+  })
+
+  test('has lost every state of an unlogged table, and goes on', async () => {
+    const store = postgresStore(pool, { table: 'fast', durability: 'unlogged' })
+    await take(store, 'a', START)
+    await server.kill()
+    await server.start()
+    expect((await pool.query('SELECT count(*) FROM fast')).rows).toEqual([{ count: '0' }])
+    expect((await take(store, 'a', START))[0]?.allowed).toBe(true)
+  })
+})
+
+describe('a statement whose session ends in the middle', () => {
+  const SESSIONS_THAT_WAIT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+
+  test.each([
+    { by: 'the server', end: async () => void (await pool.query(SESSIONS_THAT_WAIT)), most: 2 },
+    { by: 'the death of the client', end: async (client: pg.Client) => socketOf(client).destroy(), most: 3 },
+  ])('by $by takes once at most, and holds nothing', async ({ end, most }) => {
+    const store = postgresStore(pool)
+    await take(store, 'a', START)
+    const dying = newPool(1)
+    const connected = new Promise<pg.Client>((resolve) => dying.once('connect', resolve))
+    const holder = await holding('a')
+    const lost = take(postgresStore(dying, { deadline: '25s' }), 'a', START).catch((error) => error)
+    await untilSomebodyWaits()
+    await end(await connected)
+    expect(await lost).toBeInstanceOf(StoreError)
+    await holder.release()
+    await take(store, 'a', START)
+    expect([2, most]).toContain(await unitsOf('a'))
+    await dying.end()
+  })
+})
+
+/** The socket under a connection: what breaks when a process is killed. */
+const socketOf = (client: pg.Client): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
+
+/** Locks a key's row until released, as somebody else's transaction would. */
+async function holding(key: string): Promise<{ release(): Promise<void> }> {
+  const client = await pool.connect()
+  await client.query('BEGIN')
+  await client.query('SELECT * FROM spillway WHERE name = $1 FOR UPDATE', [`p/${key}`])
+  return {
+    async release() {
+      await client.query('ROLLBACK')
+      client.release()
+    },
+  }
+}
+
+async function untilSomebodyWaits(): Promise<void> {
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+  while ((await pool.query(waiting)).rowCount === 0);
+}
+
+const pidOf = async (from: pg.Pool): Promise<number> => (await from.query('SELECT pg_backend_pid() AS pid')).rows[0].pid
+
+// What is late can only be told by a real clock: these wait for their deadline, and need the answer long before the
+// 30 s after which a test has failed. What must succeed has time, on slow machines, too.
+describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o,', (how) => {
+  let one: pg.Pool
+  let patient: Store
+  beforeEach(async () => {
+    one = newPool(1)
+    patient = postgresStore(one, { ...how, deadline: '25s' })
+    await take(patient, 'a', START)
+  })
+  afterEach(() => one.end())
+  const hurried = (deadline: Duration): Store => postgresStore(one, { ...how, deadline })
+
+  test('while somebody else holds the row; nothing is taken later, and the connection lives on', async () => {
+    const pid = await pidOf(one)
+    const holder = await holding('a')
+    // The server gives up a tenth sooner than we do.
+    await expect(take(hurried('2s'), 'a', START)).rejects.toThrow(/Another transaction holds|did not answer in 2000 ms/)
+    await holder.release()
+    expect(await pidOf(one)).toBe(pid)
+    await take(patient, 'a', START)
+    expect(await unitsOf('a')).toBe(2)
+  })
+
+  test('while all connections are lent out, and one that comes late goes back', async () => {
+    const client = await one.connect()
+    await expect(take(hurried(200), 'a', START)).rejects.toThrow('PostgreSQL did not answer in 200 ms')
+    client.release()
+    await take(patient, 'a', START)
+    expect(await unitsOf('a')).toBe(2)
+    expect([one.totalCount, one.idleCount, one.waitingCount]).toEqual([1, 1, 0])
+  })
+
+  test('while the server stands still', async () => {
+    const pid = await pidOf(one)
+    process.kill(pid, 'SIGSTOP')
+    await expect(take(hurried(200), 'a', START)).rejects.toThrow('the units may have been taken')
+    // It stands still yet, and the pool has another connection.
+    await take(patient, 'a', START)
+    process.kill(pid, 'SIGCONT')
+  })
+
+  test('while every try fails', async () => {
+    await failing(1_000_000, '40001')
+    await expect(take(hurried(500), 'a', START)).rejects.toThrow(
+      /Others were first for 500 ms|did not answer in 500 ms/,
+    )
+  })
+})
+
+/** Lets the next so many writes fail, as engines do that abort transactions instead of letting them wait. */
+async function failing(times: number, code: string, message = 'injected'): Promise<void> {
+  await pool.query(`
+    DROP SEQUENCE IF EXISTS failures; CREATE SEQUENCE failures;
+    CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF nextval('failures') <= ${times} THEN RAISE EXCEPTION USING ERRCODE = '${code}', MESSAGE = '${message}'; END IF;
+      RETURN NEW;
+    END $$;
+    DROP TRIGGER IF EXISTS fail ON spillway;
+    CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON spillway FOR EACH ROW EXECUTE FUNCTION fail()`)
+}
+
+describe('what another try cures is tried again, out of sight', () => {
+  test.each([
+    ['40001', 'could not serialize access due to concurrent update'],
+    ['40P01', 'deadlock detected'],
+    ['40003', 'result is ambiguous'],
+    ['XX000', 'Query error: Restart read required'],
+    ['XX000', 'Operation expired: Transaction aborted: kAborted'],
+  ])('%s: %s', async (code, message) => {
+    const one = newPool(1)
+    const pid = await pidOf(one)
+    await failing(5, code, message)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => take(postgresStore(one), 'a', START)))
+    expect(answers.every(([taken]) => taken?.allowed)).toBe(true)
+    expect(await unitsOf('a')).toBe(20)
+    expect(await pidOf(one)).toBe(pid)
+    await one.end()
+  })
+
+  test('and what no other try cures is not', async () => {
+    await failing(1, 'XX000', 'cache lookup failed')
+    await expect(take(postgresStore(pool), 'a', START)).rejects.toThrow('cache lookup failed (XX000)')
+  })
+})
+
+test('works behind PgBouncer, which lends its connections for a transaction at a time', async () => {
+  const bouncer = await startPgBouncer(server, 2)
+  const behind = Array.from({ length: 8 }, () => newPool(2, bouncer.config))
+  const stores = behind.map((each, i) => postgresStore(each, { coalesce: i % 2 === 0, deadline: '25s' }))
+  const answers = await Promise.all(
+    Array.from({ length: 400 }, (_, i) => take(stores[i % 8] as Store, 'hot', START, perMinute(100))),
+  )
+  expect(answers.filter(([taken]) => (taken as BucketTaken).allowed).length).toBe(100)
+  await Promise.all(behind.map((each) => each.end()))
+  await bouncer.stop()
+})

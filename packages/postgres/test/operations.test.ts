@@ -1,0 +1,192 @@
+import { START } from '@spillway/conformance'
+import { perMinute, QuotaError, type Store, StoreError, stepFor, type Taken } from '@spillway/core'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
+import { type Database, migrate, migrationSql, postgresStore, sweep } from '../src/index.ts'
+
+let server: Postgres
+let pool: pg.Pool
+beforeAll(async () => {
+  server = await startPostgres()
+  pool = new pg.Pool({ ...server.config, max: 4 })
+})
+afterAll(async () => {
+  await pool.end()
+  await server.stop()
+})
+
+const take = (store: Store, key: string, cost = 1, at?: number): Promise<readonly Taken[]> =>
+  store.take([{ policy: 'p', key, step: stepFor(perMinute(10), 'consume', cost) }], at)
+
+const functionsOf = async (table: string): Promise<readonly string[]> => {
+  const like = `${table}\\_%`
+  return (await pool.query('SELECT proname FROM pg_proc WHERE proname LIKE $1', [like])).rows.map((row) => row.proname)
+}
+
+describe('migrate', () => {
+  test('by eight processes at once makes one table, without an error', async () => {
+    const starters = Array.from({ length: 8 }, () => new pg.Pool({ ...server.config, max: 1 }))
+    await Promise.all(starters.map((starter) => migrate(starter, { table: 'eight', schema: 'fresh' })))
+    await Promise.all(starters.map((starter) => starter.end()))
+    const { rows } = await pool.query('SELECT count(*) FROM fresh.eight')
+    expect(rows).toEqual([{ count: '0' }])
+  })
+
+  test('keeps the states when it runs again', async () => {
+    const store = postgresStore(pool, { table: 'again' })
+    await take(store, 'a', 10)
+    await migrate(pool, { table: 'again' })
+    await pool.query(migrationSql({ table: 'again' }))
+    expect((await take(store, 'a'))[0]?.allowed).toBe(false)
+  })
+
+  test('does nothing where a later version has been', async () => {
+    await migrate(pool, { table: 'later' })
+    await pool.query(
+      `DROP FUNCTION later_version(); CREATE FUNCTION later_version() RETURNS int LANGUAGE sql AS 'SELECT 99'`,
+    )
+    await pool.query('DROP FUNCTION later_sweep')
+    await migrate(pool, { table: 'later' })
+    expect(await functionsOf('later')).not.toContain('later_sweep')
+  })
+
+  test('is printed as plain SQL, for a transaction of your own', async () => {
+    await pool.query(`BEGIN; ${migrationSql({ table: 'printed', schema: 'elsewhere' })} COMMIT`)
+    const functions = await functionsOf('printed')
+    const store = postgresStore(pool, { table: 'printed', schema: 'elsewhere' })
+    expect((await take(store, 'a'))[0]?.allowed).toBe(true)
+    expect(await functionsOf('printed')).toEqual(functions)
+  })
+
+  test('is done by the first take, once for all that come meanwhile, and again if the table is gone', async () => {
+    const store = postgresStore(pool, { table: 'lazily' })
+    await Promise.all(Array.from({ length: 20 }, (_, i) => take(store, `k${i}`)))
+    await pool.query('DROP TABLE lazily')
+    await expect(take(store, 'a')).rejects.toThrow('lazily')
+    expect((await take(store, 'a'))[0]?.allowed).toBe(true)
+  })
+})
+
+test('a role that may do no more than the README lists can take, forget and sweep', async () => {
+  await migrate(pool, { table: 'least' })
+  await pool.query(`
+    CREATE ROLE app LOGIN;
+    REVOKE ALL ON SCHEMA public FROM PUBLIC;
+    GRANT USAGE ON SCHEMA public TO app;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON least TO app`)
+  const app = new pg.Pool({ ...server.config, user: 'app', max: 2 })
+  const store = postgresStore(app, { table: 'least' })
+  expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
+  expect((await take(store, 'a', 1, START))[0]?.allowed).toBe(false)
+  await store.delete([{ policy: 'p', key: 'a' }])
+  expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
+  expect(await sweep(app, { table: 'least' })).toBe(1)
+  const teaches = 'Give the role what the README lists'
+  await expect(take(postgresStore(app, { table: 'mine' }), 'a')).rejects.toThrow(teaches)
+  await expect(migrate(app, { table: 'mine' })).rejects.toThrow(teaches)
+  await app.end()
+})
+
+describe('sweep', () => {
+  test('removes what has expired, batch by batch, and nothing else', async () => {
+    const store = postgresStore(pool, { table: 'swept' })
+    await Promise.all(Array.from({ length: 25 }, (_, i) => take(store, `old-${i}`, 1, START)))
+    await take(store, 'new', 10)
+    expect(await sweep(pool, { table: 'swept', batch: 10 })).toBe(25)
+    expect(await sweep(pool, { table: 'swept' })).toBe(0)
+    expect((await take(store, 'new'))[0]?.allowed).toBe(false)
+  })
+
+  test('keeps a state for a minute longer than it means anything', async () => {
+    const store = postgresStore(pool, { table: 'kept' })
+    const [taken] = (await take(store, 'a', 10)) as unknown as [{ tat: number }]
+    const { rows } = await pool.query('SELECT expires FROM kept')
+    const grace = Number(rows[0].expires) - taken.tat
+    expect([grace >= 60e6, grace <= 660e6]).toEqual([true, true])
+  })
+
+  test('goes past a row that somebody holds, and holds nobody up', async () => {
+    const store = postgresStore(pool, { table: 'busy' })
+    for (const key of ['a', 'b']) await take(store, key, 1, START)
+    const client = await pool.connect()
+    await client.query(`BEGIN; SELECT * FROM busy WHERE name = 'p/a' FOR UPDATE`)
+    expect(await sweep(pool, { table: 'busy' })).toBe(1)
+    await client.query('ROLLBACK')
+    client.release()
+    expect(await sweep(pool, { table: 'busy' })).toBe(1)
+  })
+
+  test('finds them by the index', async () => {
+    await migrate(pool, { table: 'indexed' })
+    await pool.query(
+      `INSERT INTO indexed SELECT 'n/' || i, i, NULL, i FROM generate_series(1, 5000) i; ANALYZE indexed`,
+    )
+    const { rows } = await pool.query(
+      'EXPLAIN SELECT name FROM indexed WHERE expires < 100 ORDER BY expires LIMIT 1000',
+    )
+    expect(JSON.stringify(rows)).toContain('indexed_expires')
+  })
+
+  test('runs inside the process if asked to, until the store is closed', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const swept = vi.fn(async () => ({ rows: [{ swept: 0 }] }))
+    const database: Database = { query: swept, exec: async () => {} }
+    const store = postgresStore(database, { sweepEvery: '10m' })
+    vi.advanceTimersByTime(1_800_000)
+    expect(swept).toHaveBeenCalledTimes(3)
+    store.close()
+    vi.advanceTimersByTime(1_800_000)
+    expect(swept).toHaveBeenCalledTimes(3)
+    vi.useRealTimers()
+  })
+})
+
+describe('durability', () => {
+  test.each([
+    ['logged', 'p', 'on'],
+    ['async', 'p', 'off'],
+    ['unlogged', 'u', 'on'],
+  ] as const)('%s is what it says, for its own transactions only', async (durability, persistence, commit) => {
+    const table = `kind_${durability}`
+    const client = await pool.connect()
+    const seen: unknown[] = []
+    const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
+    const store = postgresStore({ connect: async () => ({ ...lent, release: () => {} }) }, { table, durability })
+    await store.delete([])
+    await client.query('BEGIN')
+    await take(store, 'a')
+    seen.push((await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit)
+    await client.query('COMMIT')
+    seen.push((await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit)
+    const { rows } = await client.query('SELECT relpersistence FROM pg_class WHERE relname = $1', [table])
+    client.release()
+    expect([rows[0].relpersistence, ...seen]).toEqual([persistence, commit, 'on'])
+  })
+})
+
+test.each([
+  [{ table: 'a;b' }, 'postgresStore table must be a name of letters, digits and underscores'],
+  [{ schema: '' }, 'postgresStore schema must be a name'],
+  [{ durability: 'none' }, "durability must be 'logged', 'async' or 'unlogged'; got \"none\""],
+  [{ coalesced: true }, 'Did you mean "coalesce"?'],
+  [{ deadline: 0 }, 'postgresStore deadline must be a positive duration'],
+  [{ sweepEvery: '30d' }, 'postgresStore sweepEvery must be shorter than 24 days'],
+])('refuses %o', (options, message) => {
+  expect(() => postgresStore(pool, options as never)).toThrow(message)
+  expect(() => postgresStore(pool, options as never)).toThrow(QuotaError)
+})
+
+test('refuses what is no pool, and a batch of nothing', async () => {
+  expect(() => postgresStore('postgres://localhost' as never)).toThrow('`new Pool()` of pg, or `new PGlite()`')
+  await expect(sweep(pool, { batch: 0 })).rejects.toThrow('sweep batch must be a whole number from 1 to 100000; got 0')
+})
+
+test('what the database says comes as the cause of a StoreError', async () => {
+  const away = new pg.Pool({ ...server.config, database: 'nowhere' })
+  const error = await take(postgresStore(away), 'a').catch((reason) => reason)
+  expect(error).toBeInstanceOf(StoreError)
+  expect(error.message).toContain('database "nowhere" does not exist (3D000)')
+  expect(error.cause.code).toBe('3D000')
+  await away.end()
+})

@@ -1,0 +1,58 @@
+import { PGlite } from '@electric-sql/pglite'
+import { START, testStore } from '@spillway/conformance'
+import { perMinute, stepFor } from '@spillway/core'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
+import { postgresStore, sweep } from '../src/index.ts'
+
+describe.each(['the system’s', 'newest'] as const)('PostgreSQL, %s', (version) => {
+  let server: Postgres
+  let pool: pg.Pool
+  beforeAll(async () => {
+    server = await startPostgres(version === 'newest' ? { version } : {})
+    pool = new pg.Pool({ ...server.config, max: 8 })
+    await postgresStore(pool).delete([])
+  })
+  afterAll(async () => {
+    await pool.end()
+    await server.stop()
+  })
+  describe.each([{ coalesce: false }, { coalesce: true, prepare: version === 'newest' }])('%o', (options) => {
+    testStore(
+      test,
+      async () => {
+        await pool.query('DELETE FROM spillway')
+        return postgresStore(pool, options)
+      },
+      { histories: 100 },
+    )
+  })
+  test('says which version it is', async () => {
+    const { rows } = await pool.query('SHOW server_version_num')
+    expect(Number(rows[0].server_version_num)).toBeGreaterThan(version === 'newest' ? 180_000 : 130_000)
+  })
+})
+
+describe('PGlite', () => {
+  let database: PGlite
+  beforeAll(async () => {
+    database = await PGlite.create()
+    await postgresStore(database).delete([])
+  })
+  afterAll(() => database.close())
+  testStore(
+    test,
+    async () => {
+      await database.query('DELETE FROM spillway')
+      return postgresStore(database)
+    },
+    { histories: 100 },
+  )
+  test('sweeps, too', async () => {
+    await database.query('DELETE FROM spillway')
+    const step = stepFor(perMinute(10), 'consume', 1)
+    await postgresStore(database).take([{ policy: 'p', key: 'a', step }], START)
+    expect([await sweep(database), await sweep(database)]).toEqual([1, 0])
+  })
+})
