@@ -64,7 +64,7 @@ export default {
       name: 'packages-by-name-outside',
       comment: "a package is imported by its name, never by a path into its folder: '@spillway/core'",
       severity: 'error',
-      from: { path: '^(test|examples|bench|demo)/' },
+      from: { path: '^(test|examples|bench|demo|site)/' },
       to: { path: '^packages/', dependencyTypes: ['local'] },
     },
     {

@@ -64,7 +64,8 @@ const steps = [
   ['format and lint', () => check('biome check --error-on-warnings')],
   ['build', () => check('node scripts/build.mjs')],
   ['types of tests', () => check('tsc -b')],
-  ['import rules', () => check('depcruise --config .dependency-cruiser.mjs packages test examples bench demo')],
+  ['import rules', () => check('depcruise --config .dependency-cruiser.mjs packages test examples bench demo site')],
+  ['docs site', () => check('node scripts/docs.mjs build')],
   ['tests', () => vitest('unit')],
   ['package checks', () => vitest('packages')],
 ]

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs'
+import { join, posix, relative } from 'node:path'
+import { placeOf, root } from './places.ts'
+
+/** The part of a markdown-it token that links are made of. */
+interface Token {
+  readonly type: string
+  tag: string
+  attrGet(name: string): string | null
+  attrSet(name: string, value: string): void
+}
+
+/** Turns links written for readers of the repository into links of the site. What leads into sources stays a word. */
+export function linkWithin(page: string, tokens: readonly Token[]): void {
+  let dropped = false
+  for (const token of tokens) {
+    if (token.type === 'link_close' && dropped) token.tag = 'span'
+    if (token.type !== 'link_open') continue
+    const href = token.attrGet('href') ?? ''
+    const link = /^(\w+:|[/#])/.test(href) ? href : siteLink(page, href)
+    dropped = link === undefined
+    if (link === undefined) token.tag = 'span'
+    else token.attrSet('href', link)
+  }
+}
+
+/** The address on the site of a path relative to a page's file. A folder stands for its README. */
+function siteLink(page: string, href: string): string | undefined {
+  const [path = '', hash] = href.split('#')
+  const target = posix.join(posix.dirname(relative(root, page).replaceAll('\\', '/')), path)
+  const source = target.endsWith('.md') ? target : posix.join(target, 'README.md')
+  const place = existsSync(join(root, source)) ? placeOf(source) : undefined
+  return place && `/${place}${hash === undefined ? '' : `#${hash}`}`
+}

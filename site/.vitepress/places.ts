@@ -1,0 +1,18 @@
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Where the pages come from, and where on the site they are. What none of these names is no page. */
+const PLACES: readonly (readonly [source: RegExp, place: string])[] = [
+  [/^docs\/(.+)$/, '$1'],
+  [/^packages\/([^/]+)\/README\.md$/, 'packages/$1.md'],
+  [/^examples\/([^/]+)\/README\.md$/, 'examples/$1.md'],
+  [/^site\/reference\/(.+)$/, 'reference/$1'],
+  [/^(ARCHITECTURE|CONTRIBUTING)\.md$/, '$1.md'],
+]
+
+/** The page that a file of the repository becomes; undefined if it becomes none. */
+export function placeOf(source: string): string | undefined {
+  const [from, to] = PLACES.find(([from]) => from.test(source)) ?? []
+  return from && to ? source.replace(from, to).replace(/^[A-Z]+\.md$/, (name) => name.toLowerCase()) : undefined
+}

@@ -1,0 +1,41 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DefaultTheme } from 'vitepress'
+import { placeOf, root } from './places.ts'
+
+type Item = DefaultTheme.SidebarItem
+
+/** A page under the name that its first heading gives it, without the code's backticks. */
+function page(source: string): Item {
+  const text = readFileSync(join(root, source), 'utf8')
+  const [, heading] = /^# (.+)$/m.exec(text) ?? []
+  return { text: heading?.replaceAll('`', '') ?? source, link: `/${placeOf(source)}` }
+}
+
+const pages = (...sources: readonly string[]): Item[] =>
+  sources.filter((source) => existsSync(join(root, source))).map(page)
+
+/** The pages of a folder: its Markdown files, or the READMEs of the folders in it. */
+function folder(path: string): Item[] {
+  if (!existsSync(join(root, path))) return []
+  const names = readdirSync(join(root, path)).sort()
+  const files = names.filter((name) => name.endsWith('.md') && name !== 'index.md').map((name) => `${path}/${name}`)
+  return pages(...files, ...names.map((name) => `${path}/${name}/README.md`))
+}
+
+const GUIDES = ['keys', 'cost', 'tiers', 'headers', 'stores', 'failure', 'testing', 'edge']
+
+const group = (text: string, items: Item[], collapsed = false): Item[] =>
+  items.length === 0 ? [] : [{ text, items, collapsed }]
+
+/** What the reader finds on the left of every page, read from the repository as it is. */
+export const sidebar = (): Item[] => [
+  ...group('Begin', pages('docs/start.md', 'docs/playground.md')),
+  ...group('Guides', pages(...GUIDES.map((name) => `docs/guides/${name}.md`))),
+  ...group('Understand', pages('docs/algorithms.md', 'docs/errors.md', 'docs/performance.md', 'ARCHITECTURE.md')),
+  ...group('Move here', folder('docs/migration'), true),
+  ...group('Packages', folder('packages'), true),
+  ...group('Examples', folder('examples'), true),
+  ...group('Decisions', [...pages('docs/decisions/index.md'), ...folder('docs/decisions')], true),
+  ...group('Reference', folder('site/reference'), true),
+]
