@@ -55,7 +55,7 @@ const story: readonly Row[] = [
     'r=0',
     null,
     PROBLEM,
-    problem('This request costs 7 units; policy "app" never allows more than 6 at once.', null),
+    problem('This request costs 7 units, more than policy "app" ever allows at once.', null),
   ],
   // A millisecond early, and on time.
   [9_999, 'GET /', undefined, 429, 'r=0;t=1', '1', PROBLEM, again(1, 1)],

@@ -21,7 +21,6 @@ export const optionsAt = (clock: () => number) => ({
   name: 'app',
   quota: perMinute(6),
   cost: 'header:x-weight' as const,
-  maxCost: 50,
   store: memoryStore({ clock }),
 })
 

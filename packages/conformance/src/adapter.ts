@@ -60,7 +60,7 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     assert.deepEqual(told(refused), [429, '"default";q=10;w=60', '"default";r=10', undefined])
     const problem = JSON.parse(refused.body) as Record<string, unknown>
     assert.equal(problem['retry-after-ms'], null)
-    assert.equal(problem['detail'], 'This request costs 11 units; policy "default" never allows more than 10 at once.')
+    assert.equal(problem['detail'], 'This request costs 11 units, more than policy "default" ever allows at once.')
   })
 
   test('takes cost from header and query, bounded, and falls back where there is none', async () => {
@@ -175,6 +175,20 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     const send = await mount({ quota: perMinute(10), store: modelStore(fakeClock()) })
     const answers = await Promise.all(Array.from({ length: 40 }, () => send()))
     assert.equal(answers.filter(({ status }) => status === 200).length, 10)
+  })
+
+  // Row 1 of the peers' bugs: a decision that is kept for reuse, and answers whoever is in the same tick.
+  test('answers clients that ask in the same moment each as if it were alone', async () => {
+    const options = { quota: perMinute(3), key: 'header:x-api-key' } as const
+    const clients = Array.from({ length: 40 }, (_, i) => (i % 4 === 0 ? `victim ${i}` : 'abuser'))
+    const alone = await mount({ ...options, store: modelStore(fakeClock()) })
+    const crowd = await mount({ ...options, store: modelStore(fakeClock()) })
+    const from = (client: string) => ({ headers: { 'x-api-key': client } })
+    const expected: string[] = []
+    for (const client of clients) expected.push(String([client, told(await alone(from(client)))]))
+    const answers = clients.map(async (client) => String([client, told(await crowd(from(client)))]))
+    // Requests on several connections arrive in any order.
+    assert.deepEqual((await Promise.all(answers)).sort(), expected.sort())
   })
 
   test('counts HEAD and OPTIONS like any request, and refuses HEAD without a body', async () => {

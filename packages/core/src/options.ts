@@ -13,6 +13,15 @@ export function checkOptions(where: string, options: unknown, known: readonly st
   }
 }
 
+/** Refuses what is to be called and cannot be. */
+export function checkFunctions<T extends object>(options: T, names: readonly string[]): void {
+  for (const name of names) {
+    const value: unknown = options[name as keyof T]
+    if (value === undefined || typeof value === 'function') continue
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be a function; got ${shown(value)}.`)
+  }
+}
+
 /** The known name that a misspelt one is closest to, if it is close at all. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const ranked = known

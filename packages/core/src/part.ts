@@ -6,7 +6,7 @@ import type { Taken } from './kernels/kernel.ts'
 import type { Ask } from './policy.ts'
 import { andThen, type Soon } from './soon.ts'
 import { isSync, type Take } from './store.ts'
-import { stepFor, type Terms, type Verb } from './verbs.ts'
+import { mostCharged, stepFor, type Terms, type Verb } from './verbs.ts'
 
 /** What was answered to asks that one store takes together: by the store, or by whoever stood in for it. */
 export type Part = Answered | (StoodIn & { readonly asks: readonly Ask[] })
@@ -83,7 +83,9 @@ export async function settlePart({ asks, taken }: Part, actualOf: (ask: Ask) => 
   const takesOf = (verb: Verb, sign: number): readonly Take[] =>
     differences
       .filter(({ over }) => over * sign > 0)
-      .map(({ ask, over, of }) => takeFor({ ...ask, cost: Math.abs(over) }, verb, { of }))
+      .map(({ ask, over, of }) =>
+        takeFor({ ...ask, cost: Math.min(Math.abs(over), mostCharged(ask.policy.quota)) }, verb, { of }),
+      )
   for (const takes of [takesOf('refund', 1), takesOf('charge', -1)]) if (takes.length > 0) await takenFrom(asks, takes)
 }
 

@@ -46,6 +46,9 @@ export function policyOf(name: string, quota: Quota, source: Source): Policy {
   return { name, quota, source, one: stepFor(quota, 'consume', 1) }
 }
 
+/** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */
+export const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 'bucket' && quota.prompt < quota.limit
+
 /**
  * The asks by what one store takes together. Stores in this process come first: what they refuse costs no way to one
  * elsewhere, and what they took is given back for nothing.

@@ -86,7 +86,9 @@ export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
   return cost
 }
 
-const mostCharged = (quota: Quota): number => (quota.kernel === 'bucket' ? LONGEST / unitMicros(quota) : 2 ** 50)
+/** The most units that can be given back or charged at once. */
+export const mostCharged = (quota: Quota): number =>
+  quota.kernel === 'bucket' ? Math.floor(LONGEST / unitMicros(quota)) : 2 ** 50
 
 const unitMicros = ({ unit, grain }: BucketQuota): Micros => grain?.unit ?? unit
 

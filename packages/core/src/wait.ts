@@ -1,6 +1,6 @@
 import { ask, giveBack, put } from './booking.ts'
 import type { Decision } from './decision.ts'
-import type { Ask } from './policy.ts'
+import { type Ask, queues } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { type Signal, sleep, unlessAborted } from './sleep.ts'
@@ -27,7 +27,7 @@ export async function wait(asks: readonly Ask[], patience: Micros, signal: Signa
   try {
     if (ahead !== undefined) {
       const decision = await ask('peek', asks)
-      if (decision.retryAfterMs * 1000 > patience) throw new RateLimitedError(decision)
+      if (decision.retryAfterMs * 1000 > patience) throw refused(decision, asks)
       await unlessAborted(ahead, signal)
     }
     return await turn(asks, Math.max(patience - (Date.now() - started) * 1000, 0), signal)
@@ -50,11 +50,17 @@ async function turn(asks: readonly Ask[], patience: Micros, signal?: Signal): Pr
   }
   const left = patience - decision.retryAfterMs * 1000
   // A bucket would have booked the turn, had there been one: its queue is full, or too long.
-  if (!(left >= 0) || asks.every(isBucket)) throw new RateLimitedError(decision)
+  if (!(left >= 0) || asks.every(isBucket)) throw refused(decision, asks)
   await sleep(decision.retryAfterMs, signal)
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
   return turn(asks, Math.max(left, 1_000), signal)
 }
+
+const refused = (decision: Decision, asks: readonly Ask[]): RateLimitedError =>
+  new RateLimitedError(
+    decision,
+    asks.some((ask) => ask.policy.name === decision.policy && queues(ask)),
+  )
 
 const isBucket = ({ policy }: Ask): boolean => policy.quota.kernel === 'bucket'
 

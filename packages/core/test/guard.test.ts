@@ -235,6 +235,13 @@ describe('what a request took is corrected', () => {
     expect(limit.judge().decision).toMatchObject({ allowed: false, retryAfterMs: 36_000 })
   })
 
+  test('upwards as far as can be counted', async () => {
+    const limit = setUp({ quota: perMinute(10) })
+    await limit.judge().decision?.settle(Number.MAX_SAFE_INTEGER)
+    // 95 years, and what of it a request must wait for.
+    expect(limit.judge().decision?.resetAfterMs).toBe(3e12 + 6_000)
+  })
+
   test('of the policy that is named, where there are several', async () => {
     const { judge } = setUp({
       policies: [
@@ -361,6 +368,40 @@ describe('the guard', () => {
     })
   })
 
+  test('answers a refusal as the policy that refuses would have it', () => {
+    const { judge } = setUp({
+      policies: [
+        { name: 'login', quota: perMinute(1), match: { path: '/login' }, problem: 'abnormal-usage-detected' },
+        { name: 'api', quota: perMinute(1), match: { path: '/api' }, onDenied: () => ({ status: 418 }) },
+        { name: 'rest', quota: perMinute(1), match: { path: '/' } },
+      ],
+      onDenied: () => ({ contentType: 'text/plain' }),
+    })
+    const refused = (path: string) => [judge({ path }), judge({ path })][1]?.refusal
+    const login = refused('/login')
+    expect(login).toMatchObject({ status: 429, contentType: 'text/plain' })
+    expect(JSON.parse(login?.body ?? '')).toMatchObject({
+      type: 'https://iana.org/assignments/http-problem-types#abnormal-usage-detected',
+      title: 'Request not satisfied due to detection of abnormal request pattern',
+    })
+    expect(refused('/api')).toMatchObject({ status: 418, contentType: 'application/problem+json' })
+    expect(refused('/')).toMatchObject({ status: 429, contentType: 'text/plain' })
+  })
+
+  test.each([
+    ['maxCost', { maxCost: 11 }],
+    ['cost', { cost: 11 }],
+    ['defaultCost', { cost: 'header:x-cost', defaultCost: 11 }],
+  ] as const)('warns of a %s that its quota never holds', (option, options) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    setUp({ name: option, quota: perMinute(10, { burst: 9 }), ...options })
+    expect(warn).toHaveBeenCalledWith(
+      expect.stringContaining(`never takes more than 9 units at once, but its ${option} is 11`),
+    )
+    setUp({ name: 'right', quota: tokenBucket({ limit: 10, per: '1m', overdraft: 1 }), ...options })
+    expect(warn).toHaveBeenCalledTimes(1)
+  })
+
   test('puts other policies in force without losing counts', () => {
     const { guard, judge } = setUp({ quota: perMinute(100) })
     for (let i = 0; i < 60; i++) judge()
@@ -396,6 +437,7 @@ describe('the guard', () => {
     ['an unknown mode', { quota: perMinute(1), mode: 'dry' }, "mode must be 'enforce' or 'shadow'; got \"dry\"."],
     ['an option of a policy misspelt', { policies: [{ name: 'a', quata: perMinute(1) }] }, 'Did you mean "quota"?'],
     ['a policy that is none', { policies: [null] }, 'a policy takes an object of options; got null.'],
+    ['an unknown problem', { quota: perMinute(1), problem: 'abuse' }, '\'abnormal-usage-detected\'; got "abuse".'],
     ['a wait that is none', { quota: perMinute(1), maxWait: 'soon' }, 'maxWait must be a positive duration'],
   ])('refuses %s', (_, options, message) => {
     expect(() => setUp(options as never)).toThrow(message)

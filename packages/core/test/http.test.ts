@@ -107,6 +107,12 @@ describe('the guard', () => {
       },
       'two policies are named "a (shadow)"',
     ],
+    [
+      'a listener that is none',
+      { quota: perMinute(1), onDecision: {} },
+      'onDecision must be a function; got an object.',
+    ],
+    ['a correction that is none', { quota: perMinute(1), settle: 5 }, 'settle must be a function; got 5.'],
     ['no policies', { policies: [] }, 'policies is empty'],
     [
       'two policies of one name',

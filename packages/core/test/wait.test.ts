@@ -110,13 +110,23 @@ describe('waiting', () => {
     const { limiter } = setUp(perSecond(1))
     await limiter.wait('api')
     const late = limiter.wait('api', { maxWait: 500 })
-    await expect(late).rejects.toThrow('policy "default" allows 1 units in 1000 ms, longer than maxWait')
+    await expect(late).rejects.toThrow('policy "default" allows 1 unit in 1000 ms, longer than maxWait')
     await expect(late).rejects.toMatchObject({
       name: 'RateLimitedError',
       code: 'ERR_SPILLWAY_RATE_LIMITED',
       decision: { allowed: false, policy: 'default', retryAfterMs: 1_000, violated: ['default'] },
     })
     await expect(limiter.wait('api', { cost: 2 })).rejects.toThrow('2 units are more than policy "default" ever allows')
+  })
+
+  test('tells in its error of a queue that is full', async () => {
+    const { limiter } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 1 }))
+    const waits = Promise.all([limiter.wait('api'), limiter.wait('api')])
+    await expect(limiter.wait('api')).rejects.toThrow(
+      'the queue of policy "default" is full up to maxWait; it has room for 1 unit in 1000 ms.',
+    )
+    await vi.advanceTimersByTimeAsync(1_000)
+    await waits
   })
 
   test('outlasts the longest timer there is: 30 days of one a month', async () => {

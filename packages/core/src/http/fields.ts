@@ -46,20 +46,13 @@ export interface Told {
 
 const UNITS: readonly unknown[] = ['requests', 'content-bytes', 'concurrent-requests', undefined]
 
-/** Checks what is told of a policy; throws a QuotaError for what the drafts do not know. */
-export function checkTold({ unit, partition }: ToldOptions): void {
-  if (!UNITS.includes(unit)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `unit must be 'requests', 'content-bytes' or 'concurrent-requests', as headers know them; got ${shown(unit)}.`,
-    )
-  }
-  if (partition !== undefined && typeof partition !== 'function') {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `partition must be a function from a key to bytes that do not tell it, such as an HMAC; got ${shown(partition)}.`,
-    )
-  }
+/** Checks what is said to be counted; throws a QuotaError for what the drafts do not know. */
+export function checkUnit(unit: unknown): void {
+  if (UNITS.includes(unit)) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `unit must be 'requests', 'content-bytes' or 'concurrent-requests', as headers know them; got ${shown(unit)}.`,
+  )
 }
 
 /**

@@ -1,9 +1,9 @@
 import { ask, type Booking, put } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import { checkStore } from '../limiter.ts'
-import { checkOptions } from '../options.ts'
+import { checkFunctions, checkOptions } from '../options.ts'
 import type { StandIn } from '../part.ts'
-import type { Ask } from '../policy.ts'
+import { type Ask, queues } from '../policy.ts'
 import { andThen, type Soon } from '../soon.ts'
 import type { Store } from '../store.ts'
 import { DEADLINE, micros } from '../time.ts'
@@ -12,12 +12,12 @@ import { type Asks, asksOf } from './asks.ts'
 import { checkStoreError, decideWithout, type StoreErrorOption } from './degraded.ts'
 import { reporter } from './events.ts'
 import type { Header } from './headers.ts'
-import { hold, queues } from './hold.ts'
+import { hold } from './hold.ts'
 import { matcher } from './match.ts'
 import { COMMON_OPTIONS, type RateLimitOptions } from './options.ts'
 import { type Refusal, refusalOf } from './problem.ts'
 import type { RequestReader } from './reader.ts'
-import { POLICY_OPTIONS, type PolicyOptions, rulesOf } from './rule.ts'
+import { POLICY_OPTIONS, type PolicyOptions, type Rule, rulesOf } from './rule.ts'
 import { type RequestDecision, type Settlement, settlementOf } from './settlement.ts'
 import { sourcesOf } from './sources.ts'
 import { tellerOf } from './teller.ts'
@@ -48,6 +48,7 @@ export function httpGuard<R, S = unknown>(
   reader: RequestReader<R>,
 ): Guard<R, S> {
   checkOptions('rateLimit', options, [...(options.policies ? ['policies'] : POLICY_OPTIONS), ...COMMON_OPTIONS])
+  checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const source = { store: checkStore(options.store), deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
   const onStoreError = checkStoreError(options.onStoreError ?? 'allow')
   const { refundIf, onDenied } = options
@@ -60,6 +61,7 @@ export function httpGuard<R, S = unknown>(
     Object.entries(options).filter(([name]) => POLICY_OPTIONS.includes(name) && !COMMON_OPTIONS.includes(name)),
   )
   let rules = rulesOf(options.policies ?? [flat as unknown as PolicyOptions<R, S>], sources, source)
+  const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
   const seen = new WeakSet<object>()
 
   const corrected = ({ parts }: Booking): boolean =>
@@ -71,12 +73,15 @@ export function httpGuard<R, S = unknown>(
     return {
       decision: { ...decision, settle: byHand },
       headers: tell(booking),
-      refusal: decision.allowed ? undefined : refusalOf(decision, request, onDenied),
+      refusal: decision.allowed ? undefined : refusalFor(request, decision),
       after: decision.allowed && corrected(booking) ? after : undefined,
     }
   }
-  const wishOf = ({ policy }: Ask): StoreErrorOption =>
-    rules.find(({ name }) => name === policy.name)?.onStoreError ?? onStoreError
+  const refusalFor = (request: R, decision: Decision): Refusal => {
+    const rule = ruleNamed(decision.policy)
+    return refusalOf(decision, request, rule?.problem, rule?.onDenied ?? onDenied)
+  }
+  const wishOf = ({ policy }: Ask): StoreErrorOption => ruleNamed(policy.name)?.onStoreError ?? onStoreError
   const standIn: StandIn = (error, asks) => decideWithout(error, asks, asks.map(wishOf))
   const enforce = (request: R, asks: readonly Ask[]): Soon<Verdict<S>> => {
     if (asks.length === 0) return PASS

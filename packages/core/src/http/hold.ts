@@ -5,9 +5,6 @@ import { later } from '../sleep.ts'
 import type { Micros } from '../time.ts'
 import type { RequestReader } from './reader.ts'
 
-/** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */
-export const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 'bucket' && quota.prompt < quota.limit
-
 /**
  * Holds a request back until its turn, or refuses it where that is farther off than `patience`. Where the client goes
  * away first, the request leaves the queue and its units go back: undefined.

@@ -24,7 +24,7 @@ interface CommonOptions<R> extends SourceOptions<R>, SettleOptions, TellOptions 
   readonly deadline?: Duration
   /** What to do when the store does not answer; `'allow'` unless given. */
   readonly onStoreError?: StoreErrorOption
-  /** What to answer a refused request instead of the problem document. */
+  /** What to answer a refused request instead of the problem document, where its policy does not say. */
   readonly onDenied?: DeniedOption<R>
   /** Is told of every decision. */
   readonly onDecision?: (event: DecisionEvent<R>) => void

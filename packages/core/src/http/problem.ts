@@ -1,4 +1,5 @@
 import type { Decision } from '../decision.ts'
+import { QuotaError, shown } from '../errors.ts'
 import { type Header, seconds } from './headers.ts'
 
 /** The answer to a request that is not let through. */
@@ -12,52 +13,75 @@ export interface Refusal {
 /** What to answer a refused request: the parts of the refusal that are to be different. */
 export type DeniedOption<R> = (request: R, decision: Decision) => Partial<Refusal> | undefined
 
+/** What a refusal by a policy says of the client: that it has used up its quota, or that this is no way to behave. */
+export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
+
+/** What a policy wants refused requests to be answered. */
+export interface RefusalOptions<R> {
+  /** The kind of problem that a refusal by this policy is; `'quota-exceeded'` unless given. */
+  readonly problem?: ProblemOption
+  /** What to answer a refused request instead of the problem document. */
+  readonly onDenied?: DeniedOption<R>
+}
+
 /** The answer to a refused request: the problem document, or what the app makes of it. */
-export function refusalOf<R>(decision: Decision, request: R, onDenied: DeniedOption<R> | undefined): Refusal {
-  const standard = decision.degraded?.action === 'deny' ? reducedCapacity(decision) : quotaExceeded(decision)
+export function refusalOf<R>(
+  decision: Decision,
+  request: R,
+  problem: ProblemOption | undefined,
+  onDenied: DeniedOption<R> | undefined,
+): Refusal {
+  const kind = decision.degraded?.action === 'deny' ? 'temporary-reduced-capacity' : (problem ?? 'quota-exceeded')
+  const standard = documentOf(kind, decision)
   return onDenied ? { ...standard, ...onDenied(request, decision) } : standard
+}
+
+/** Checks what kind of problem a policy's refusal is. */
+export function checkProblem(problem: unknown): void {
+  if (problem === undefined || problem === 'quota-exceeded' || problem === 'abnormal-usage-detected') return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `problem must be 'quota-exceeded' or 'abnormal-usage-detected'; got ${shown(problem)}.`,
+  )
 }
 
 // The problem types (RFC 9457) that the RateLimit drafts register.
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 
-/** A 429: the client has used up its quota. */
-const quotaExceeded = (decision: Decision): Refusal =>
-  problem(
-    429,
-    'quota-exceeded',
-    'Request cannot be satisfied as assigned quota has been exceeded',
-    decision,
-    detailOf(decision),
-  )
+type Kind = ProblemOption | 'temporary-reduced-capacity'
 
-/** A 503: the server cannot tell whether the client has. */
-const reducedCapacity = (decision: Decision): Refusal =>
-  problem(
-    503,
-    'temporary-reduced-capacity',
-    'Request cannot be satisfied due to temporary server capacity constraints',
-    decision,
-    'The request could not be counted, and is therefore not served for now.',
-  )
+const STATUS: Readonly<Record<Kind, number>> = {
+  'quota-exceeded': 429,
+  'abnormal-usage-detected': 429,
+  // Not 429: the server cannot tell whether the client has used up anything.
+  'temporary-reduced-capacity': 503,
+}
 
-function problem(status: number, type: string, title: string, decision: Decision, detail: string): Refusal {
+const TITLE: Readonly<Record<Kind, string>> = {
+  'quota-exceeded': 'Request cannot be satisfied as assigned quota has been exceeded',
+  'abnormal-usage-detected': 'Request not satisfied due to detection of abnormal request pattern',
+  'temporary-reduced-capacity': 'Request cannot be satisfied due to temporary server capacity constraints',
+}
+
+function documentOf(kind: Kind, decision: Decision): Refusal {
   const { violated, retryAfterMs } = decision
+  const status = STATUS[kind]
+  const uncounted = kind === 'temporary-reduced-capacity'
   const body = {
-    type: `${TYPES}${type}`,
-    title,
+    type: `${TYPES}${kind}`,
+    title: TITLE[kind],
     status,
-    detail,
+    detail: uncounted ? 'The request could not be counted, and is therefore not served for now.' : detailOf(decision),
     'violated-policies': violated,
-    // Finer than Retry-After, which has whole seconds only; null where no wait helps.
-    'retry-after-ms': decision.degraded ? undefined : Number.isFinite(retryAfterMs) ? retryAfterMs : null,
+    // Finer than Retry-After, which has whole seconds only; null where no wait helps, nothing where none is known.
+    'retry-after-ms': retryAfterMs === 0 ? undefined : Number.isFinite(retryAfterMs) ? retryAfterMs : null,
   }
   return { status, contentType: 'application/problem+json', headers: [], body: JSON.stringify(body) }
 }
 
-function detailOf({ retryAfterMs, cost, policy, limit }: Decision): string {
+function detailOf({ retryAfterMs, cost, policy }: Decision): string {
   if (retryAfterMs === Infinity) {
-    return `This request costs ${cost} units; policy "${policy}" never allows more than ${limit} at once.`
+    return `This request costs ${cost} units, more than policy "${policy}" ever allows at once.`
   }
   const wait = seconds(retryAfterMs)
   return `Policy "${policy}" allows this request again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`

@@ -1,17 +1,20 @@
 import { QuotaError, shown } from '../errors.ts'
 import { checkStore } from '../limiter.ts'
-import { checkOptions } from '../options.ts'
+import { checkFunctions, checkOptions } from '../options.ts'
 import { type Policy, policyOf, type Source } from '../policy.ts'
 import type { Quota } from '../quota.ts'
 import type { Store } from '../store.ts'
+import { mostOf } from '../verbs.ts'
+import { warnOnce } from '../warn.ts'
 import { checkStoreError, type StoreErrorOption } from './degraded.ts'
-import { checkTold, type ToldOptions, type ToldPolicy } from './fields.ts'
+import { checkUnit, type ToldOptions, type ToldPolicy } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
+import { checkProblem, type RefusalOptions } from './problem.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
 import type { Sources } from './sources.ts'
 
 /** A named quota with whom it counts, which requests, and how much each takes. */
-export interface PolicyOptions<R, S = unknown> extends CostOptions<R>, ToldOptions {
+export interface PolicyOptions<R, S = unknown> extends CostOptions<R>, ToldOptions, RefusalOptions<R> {
   /** The name in headers and problem documents; `'default'` unless given. */
   readonly name?: string
   /** The quota, or a function that picks one for the request: a tier. */
@@ -40,6 +43,8 @@ export const POLICY_OPTIONS: readonly string[] = [
   'defaultCost',
   'maxCost',
   'settle',
+  'problem',
+  'onDenied',
   'unit',
   'partition',
   'store',
@@ -55,6 +60,8 @@ export interface Rule<R, S> {
   readonly keyOf: (request: R) => string | undefined
   readonly costOf: (request: R) => number | Promise<number>
   readonly settle: ((response: S) => number | Promise<number>) | undefined
+  readonly problem: RefusalOptions<R>['problem']
+  readonly onDenied: RefusalOptions<R>['onDenied']
   readonly onStoreError: StoreErrorOption | undefined
 }
 
@@ -74,7 +81,9 @@ export function rulesOf<R, S>(
 
 function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source: Source): Rule<R, S> {
   checkOptions('a policy', options, POLICY_OPTIONS)
-  checkTold(options)
+  checkFunctions(options, ['settle', 'onDenied', 'partition'])
+  checkUnit(options.unit)
+  checkProblem(options.problem)
   const { name = 'default', quota, key = 'ip', mode = 'enforce', settle, unit, partition } = options
   if (mode !== 'enforce' && mode !== 'shadow') {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${shown(mode)}.`)
@@ -89,15 +98,30 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     }
     return shadow ? { ...policy, name: shadowOf(name) } : policy
   }
+  const pick = picker(quota, policyFor)
+  if (typeof quota !== 'function') warnOfCost(name, quota, options)
   return {
     name,
     shadow,
-    policyFor: picker(quota, policyFor),
+    policyFor: pick,
     applies: matcher('match', options.match, sources),
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
     settle,
+    problem: options.problem,
+    onDenied: options.onDenied,
     onStoreError: options.onStoreError === undefined ? undefined : checkStoreError(options.onStoreError),
+  }
+}
+
+/** Tells of a cost that no bucket of this size ever holds: whatever costs so much is always refused. */
+function warnOfCost<R>(name: string, quota: Quota, { cost, defaultCost, maxCost }: CostOptions<R>): void {
+  const most = mostOf(quota)
+  for (const [option, units] of Object.entries({ cost, defaultCost, maxCost })) {
+    if (typeof units !== 'number' || units <= most) continue
+    warnOnce(
+      `policy ${shown(name)} never takes more than ${most} units at once, but its ${option} is ${units}: a request that costs so much is always refused. Lower ${option}, or raise the quota's burst.`,
+    )
   }
 }
 
