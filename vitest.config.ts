@@ -16,11 +16,14 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/main.test.ts'],
-          exclude: ['**/node_modules/**', 'test/packages.test.ts'],
+          exclude: ['**/node_modules/**', 'test/packages/**'],
         },
       },
       // What users install: needs the build, so it stands apart.
-      { extends: true, test: { name: 'packages', include: ['test/packages.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'packages', include: ['test/packages/*.test.ts'], globalSetup: 'test/packages/app.ts' },
+      },
     ],
   },
 })

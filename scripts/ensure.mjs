@@ -46,7 +46,7 @@ function installed() {
 export function ensureDependencies() {
   ensureNode()
   if (installed()) return
-  say(`installing what pnpm-lock.yaml lists, with ${packageManager} (about 480 MB)`)
+  say(`installing what pnpm-lock.yaml lists, with ${packageManager} (about 600 MB)`)
   pnpm('install', '--frozen-lockfile')
 }
 

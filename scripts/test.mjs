@@ -66,6 +66,7 @@ const steps = [
   ['types of tests', () => check('tsc -b')],
   ['import rules', () => check('depcruise --config .dependency-cruiser.mjs packages test examples bench demo site')],
   ['docs site', () => check('node scripts/docs.mjs build')],
+  ['unused code and dependencies', () => check('knip --no-progress')],
   ['tests', () => vitest('unit')],
   ['package checks', () => vitest('packages')],
 ]

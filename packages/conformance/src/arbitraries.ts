@@ -53,6 +53,7 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
   'sliding log': fc.record({ limit: limits, window: windows }).map((options) => slidingLog(options)),
 }
 
+/** Quotas of any algorithm. */
 export const quotas: fc.Arbitrary<Quota> = fc.oneof(...Object.values(quotasOf))
 
 /** One call of a history: some time after the last one, or before it if the clock steps back. */

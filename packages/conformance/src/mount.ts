@@ -4,6 +4,7 @@ import type { RateLimitOptions } from '@spillway/core/http'
 /** The options of `rateLimit` that mean the same in every framework. */
 export type NeutralOptions = RateLimitOptions<unknown> & { readonly store: Store }
 
+/** A request, whatever the framework. */
 export interface NeutralRequest {
   readonly method?: 'GET' | 'POST' | 'HEAD' | 'OPTIONS'
   /** `/` unless given; may hold a query. */
@@ -11,6 +12,7 @@ export interface NeutralRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** A response, whatever the framework. */
 export interface NeutralResponse {
   readonly status: number
   /** Names in lower case. */

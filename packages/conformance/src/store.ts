@@ -19,6 +19,7 @@ import type { TestFunction } from './runner.ts'
 import { testStraightWays } from './straight.ts'
 import { vectors } from './vectors.ts'
 
+/** What `testStore` takes besides the store. */
 export interface StoreSuiteOptions {
   /** How many random histories to replay; fewer for a store that answers slowly. */
   readonly histories?: number

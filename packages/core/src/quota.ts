@@ -38,11 +38,13 @@ export interface SlidingLogQuota {
   readonly window: Micros
 }
 
+/** What `perSecond` and its siblings take besides the limit. */
 export interface RateOptions {
   /** The most units that can be taken at once; the limit itself unless given. 1 paces evenly. */
   readonly burst?: number
 }
 
+/** What `tokenBucket` takes: `limit` units refill per `per`. */
 export interface TokenBucketOptions extends RateOptions {
   readonly limit: number
   readonly per: Duration
@@ -52,6 +54,7 @@ export interface TokenBucketOptions extends RateOptions {
   readonly overdraft?: number
 }
 
+/** What `fixedWindow` takes: `limit` units in each `window`. */
 export interface FixedWindowOptions {
   readonly limit: number
   readonly window: Duration
@@ -59,11 +62,13 @@ export interface FixedWindowOptions {
   readonly offset?: Duration
 }
 
+/** What `slidingWindow` and `slidingLog` take: `limit` units in any `window`. */
 export interface WindowOptions {
   readonly limit: number
   readonly window: Duration
 }
 
+/** What `leakyBucket` takes: `limit` units leave per `per`. */
 export interface LeakyBucketOptions {
   readonly limit: number
   readonly per: Duration

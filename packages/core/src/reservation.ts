@@ -16,6 +16,7 @@ export interface Reservation extends Decision {
   cancel(): Promise<void>
 }
 
+/** What `reserve` takes besides the key. */
 export interface ReserveOptions {
   readonly cost?: number
   /** How long one would wait for the units; as long as it takes unless given, not at all if 0. */

@@ -7,6 +7,7 @@ import { type Signal, sleep, unlessAborted } from './sleep.ts'
 import type { Store } from './store.ts'
 import type { Micros } from './time.ts'
 
+/** What `wait` takes besides the key. */
 export interface WaitOptions extends ReserveOptions {
   /** Gives up the wait, and the units, when it aborts. */
   readonly signal?: Signal

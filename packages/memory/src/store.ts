@@ -19,6 +19,7 @@ import {
 import { steadyClock } from './clock.ts'
 import { Shelf } from './shelf.ts'
 
+/** What `memoryStore` takes. */
 export interface MemoryStoreOptions {
   /** The most keys a policy keeps; 100,000 unless given. Beyond it, the keys closest to being full again are forgotten. */
   readonly maxKeys?: number

@@ -1,5 +1,6 @@
 import { QuotaError } from '@spillway/core'
 
+/** What is asked of a connection: a statement, prepared under its name where it has one. */
 export interface PgQuery {
   readonly name?: string
   readonly text: string

@@ -15,6 +15,7 @@ export interface TableOptions {
  */
 export type Durability = 'logged' | 'async' | 'unlogged'
 
+/** What `migration` takes: which table to make. */
 export interface MigrationOptions extends TableOptions {
   /** Only `'unlogged'` makes another kind of table. */
   readonly durability?: Durability

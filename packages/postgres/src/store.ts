@@ -9,6 +9,7 @@ import type { Names } from './sql/names.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
 import { type Call, callOf, decode, encode, encodeOne } from './wire.ts'
 
+/** What `postgresStore` takes besides the database. */
 export interface PostgresStoreOptions extends MigrationOptions {
   /**
    * Sends the takes of one tick in one statement, each with its own decision in the order they came; on unless `false`.
@@ -22,6 +23,7 @@ export interface PostgresStoreOptions extends MigrationOptions {
   readonly sweepEvery?: Duration
 }
 
+/** A store in PostgreSQL, and how to stop what it does by itself. */
 export interface PostgresStore extends Store {
   /** Ends the sweeping. The connections are the pool's. */
   close(): void

@@ -4,6 +4,7 @@ import { millis, namesFrom, type TableOptions } from './options.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
 
+/** What `sweep` takes besides the database. */
 export interface SweepOptions extends TableOptions {
   /** How many states go in one statement; 1,000 unless given. */
   readonly batch?: number

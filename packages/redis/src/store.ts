@@ -16,6 +16,7 @@ import { checkPrefix, nameOf } from './name.ts'
 import { slotOf } from './slot.ts'
 import { type Call, decode, encode } from './wire.ts'
 
+/** What `redisStore` takes besides the client. */
 export interface RedisStoreOptions {
   /**
    * What the names of all keys start with; `spillway` unless given. One with a hash tag, such as `{shop}`, keeps

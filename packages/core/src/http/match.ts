@@ -17,6 +17,7 @@ export interface Match {
   readonly claim?: Readonly<Record<string, string | number | boolean>>
 }
 
+/** Which requests: by their parts, or by a function. */
 export type MatchOption<R> = Match | ((request: R) => boolean)
 
 /** Compiles a match, once, into the test that a request must pass; `what` names the option in errors. */

@@ -35,6 +35,7 @@ export interface SlidingLogTaken {
   readonly emptyAt: Micros
 }
 
+/** What `slidingLog` found out: `taken` is to be stored if its batch goes through, `kept` if not. */
 export interface SlidingLogOutcome {
   readonly allowed: boolean
   readonly base: SlidingLogState

@@ -40,6 +40,7 @@ export interface SlidingWindowTaken extends SlidingWindowState {
   readonly now: Micros
 }
 
+/** What `slidingWindow` found out: `taken` is to be stored if its batch goes through, `kept` if not. */
 export interface SlidingWindowOutcome {
   readonly allowed: boolean
   /** The state as found, turned to the window that now is in. */

@@ -5,6 +5,7 @@ import { partsOfStore, type StateKey, type Store, type Take } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { nameOf, readsAlike, type Seen, seenState } from './seen.ts'
 
+/** What `withDenyCache` takes besides the store. */
 export interface DenyCacheOptions {
   /**
    * How long a refusal is believed at most, 1 s unless given. For so long this process may refuse a key that another

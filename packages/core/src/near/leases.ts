@@ -7,6 +7,7 @@ import { partsOfStore, type Store, type Take } from '../store.ts'
 import { type Duration, LONGEST, type Micros, micros } from '../time.ts'
 import { nameOf, readsAlike } from './seen.ts'
 
+/** What `withLeases` takes besides the store. */
 export interface LeaseOptions {
   /** How many requests, like the one that comes first, a lease is for: 2 or more. A bucket leases half of its size at most. */
   readonly requests: number

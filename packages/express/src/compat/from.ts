@@ -12,6 +12,7 @@ import {
 } from '@spillway/core'
 import { type AnyExpressRateLimitStore, type Counted, type ExpressRateLimitStore, promised } from './store.ts'
 
+/** What `fromExpressRateLimitStore` takes besides the store. */
 export interface FromExpressRateLimitStoreOptions {
   /** The length of the windows that the store counts, in milliseconds; the quota's `window` must be the same. */
   readonly windowMs: number

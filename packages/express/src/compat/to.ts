@@ -15,6 +15,7 @@ import {
 } from '@spillway/core'
 import type { Counted, ExpressRateLimitStore } from './store.ts'
 
+/** What `toExpressRateLimitStore` takes besides the store. */
 export interface ToExpressRateLimitStoreOptions {
   /** Tells limiters on one store apart; `'express-rate-limit'` unless given. */
   readonly name?: string

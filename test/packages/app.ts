@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { names, packAll, readManifest, root } from './pack.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of an app that has every package, from its tarball, and what they depend on; no framework or client. */
+    bare: string
+    /** The same, with frameworks and clients. */
+    app: string
+    /** Where the tarball of each package lies. */
+    tarballs: Readonly<Record<string, string>>
+  }
+}
+
+/** Where an app has a package; its node_modules leads there. */
+export const installed = (app: string, name: string): string => join(app, 'packages', name)
+
+/** What can be imported from a package: its name, the path in it, and the declarations that are found there. */
+export interface Entry {
+  readonly name: string
+  readonly path: string
+  readonly specifier: string
+  readonly types: string
+}
+
+export function entriesOf(app: string): readonly Entry[] {
+  return names.flatMap((name) =>
+    Object.entries(readManifest(installed(app, name)).exports).map(([path, target]) => ({
+      name,
+      path,
+      specifier: `@spillway/${name}${path.slice(1)}`,
+      types: join(installed(app, name), (target as { types: string }).types),
+    })),
+  )
+}
+
+/** Makes what the workspace has for a kind of dependency of its packages visible to an app. */
+function linkAll(app: string, kind: 'dependencies' | 'peerDependencies'): void {
+  for (const name of names) {
+    const folder = join(root, 'packages', name)
+    for (const dependency of Object.keys(readManifest(folder)[kind] ?? {})) {
+      if (!dependency.startsWith('@spillway/')) link(app, dependency, join(folder, 'node_modules', dependency))
+    }
+  }
+}
+
+function link(app: string, dependency: string, from: string): void {
+  const path = join(app, 'node_modules', dependency)
+  if (existsSync(path)) return
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(from, path, 'junction')
+}
+
+function install(app: string, tarballs: ReadonlyMap<string, string>): void {
+  for (const [name, tarball] of tarballs) {
+    mkdirSync(installed(app, name), { recursive: true })
+    execFileSync('tar', ['-xzf', tarball, '-C', installed(app, name), '--strip-components=1'])
+    link(app, `@spillway/${name}`, installed(app, name))
+  }
+  writeFileSync(join(app, 'package.json'), '{}')
+  linkAll(app, 'dependencies')
+}
+
+/** Makes the apps, once for all test files. */
+export function setup(project: TestProject): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-packages-'))
+  const tarballs = packAll(folder)
+  const [bare, app] = [join(folder, 'bare'), join(folder, 'app')]
+  install(bare, tarballs)
+  install(app, tarballs)
+  linkAll(app, 'peerDependencies')
+  link(app, '@types/node', join(root, 'node_modules/@types/node'))
+  project.provide('bare', bare)
+  project.provide('app', app)
+  project.provide('tarballs', Object.fromEntries(tarballs))
+  return () => rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,74 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import { entriesOf, installed } from './app.ts'
+import { names, root } from './pack.ts'
+
+// The packages as a user gets them: packed, unpacked into a node_modules, imported, required and compiled.
+
+const bare = inject('bare')
+const app = inject('app')
+const specifiers = entriesOf(app).map(({ specifier }) => specifier)
+
+/** Runs a file and returns the JSON that it prints. */
+function runs(file: string, code: string): unknown {
+  writeFileSync(join(bare, file), code)
+  return JSON.parse(execFileSync(process.execPath, [file], { cwd: bare, encoding: 'utf8' }))
+}
+
+describe.each(names)('@spillway/%s', (name) => {
+  test('holds its build, its sources and three papers', () => {
+    expect(readdirSync(installed(app, name)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json', 'src'])
+    const files = readdirSync(join(installed(app, name), 'dist'), { recursive: true, encoding: 'utf8' })
+    expect(files.filter((file) => file.includes('.') && !/\.(js|d\.ts)(\.map)?$/.test(file))).toEqual([])
+  })
+
+  test('names no file that it lacks and no workspace', () => {
+    const manifest = readFileSync(join(installed(app, name), 'package.json'), 'utf8')
+    expect(manifest).not.toMatch(/workspace:|catalog:/)
+    const targets = Object.values(JSON.parse(manifest).exports as Record<string, Record<string, string>>)
+    for (const target of targets.flatMap((conditions) => Object.values(conditions))) {
+      expect(target).toMatch(/^\.\/dist\//)
+      expect(existsSync(join(installed(app, name), target)), target).toBe(true)
+    }
+  })
+})
+
+test('every entry gives import() and require() the same names, with no framework installed', () => {
+  const list = JSON.stringify(specifiers)
+  const print = 'console.log(JSON.stringify(names))'
+  const imported = runs(
+    'esm.mjs',
+    `const names = {}; for (const e of ${list}) names[e] = Object.keys(await import(e)).sort(); ${print}`,
+  )
+  const required = runs(
+    'cjs.cjs',
+    `const names = {}; for (const e of ${list}) names[e] = Object.keys(require(e)).sort(); ${print}`,
+  )
+  expect(required).toEqual(imported)
+  for (const [entry, exported] of Object.entries(imported as Record<string, string[]>)) {
+    expect(exported.length, `${entry} exports nothing`).toBeGreaterThan(0)
+    expect(exported).not.toContain('default')
+  }
+})
+
+test('the declarations compile in ES modules and in CommonJS', () => {
+  const imports = specifiers.map((entry, i) => `import * as e${i} from '${entry}'`)
+  const uses = specifiers.map((_, i) => `export const t${i}: typeof e${i} = e${i}`)
+  const code = [
+    ...imports,
+    ...uses,
+    "import { perMinute, rateLimit } from '@spillway/express'",
+    'export const middleware = rateLimit({ quota: perMinute(100) })',
+    '// @ts-expect-error: the types are there, so a wrong one is refused',
+    "perMinute('many')",
+  ].join('\n')
+  writeFileSync(join(app, 'esm-user.mts'), code)
+  writeFileSync(join(app, 'cjs-user.cts'), code)
+  const options = '--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2023 --types node'
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const args = [tsc, ...options.split(' '), '--skipLibCheck', 'false', 'esm-user.mts', 'cjs-user.cts']
+  const { stdout } = spawnSync(process.execPath, args, { cwd: app, encoding: 'utf8' })
+  expect(stdout).toBe('')
+})

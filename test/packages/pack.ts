@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The parts of a package.json that are read here. */
+export interface Manifest {
+  readonly version: string
+  readonly packageManager?: string
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+export const root: string = fileURLToPath(new URL('../..', import.meta.url))
+
+export const readManifest = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+
+/** The folders in packages/, each of which is published as `@spillway/NAME`. */
+export const names: readonly string[] = readdirSync(join(root, 'packages')).filter((name) =>
+  existsSync(join(root, 'packages', name, 'src')),
+)
+
+/** Packs every package as it would be published, and tells where each one's tarball lies. */
+export function packAll(folder: string): ReadonlyMap<string, string> {
+  const unbuilt = names.filter((name) => !existsSync(join(root, 'packages', name, 'dist')))
+  if (unbuilt.length > 0) throw new Error(`no dist in ${unbuilt.join(', ')}: run \`npm run build\` first`)
+  mkdirSync(folder, { recursive: true })
+  const { packageManager = 'pnpm' } = readManifest(root)
+  const pack = ['--yes', packageManager, '--filter', './packages/*', 'pack', '--pack-destination', folder]
+  execFileSync('npx', pack, { cwd: root, shell: process.platform === 'win32', stdio: 'pipe' })
+  return new Map(
+    names.map((name) => [
+      name,
+      join(folder, `spillway-${name}-${readManifest(join(root, 'packages', name)).version}.tgz`),
+    ]),
+  )
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { describe, expect, inject, test } from 'vitest'
+import { installed } from './app.ts'
+import { names } from './pack.ts'
+
+// What the tools say that others look at packages with.
+
+const app = inject('app')
+const tarballs = inject('tarballs')
+
+/** What is known and meant: `require` of an ES module works from Node 20.19 on, and the oldest resolution knows no exports. */
+const isMeant = (problem: Problem): boolean =>
+  problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10')
+
+describe.each(names)('@spillway/%s', (name) => {
+  test('leaves publint nothing to say', async () => {
+    const { messages, pkg } = await publint({
+      pkgDir: installed(app, name),
+      level: 'suggestion',
+      strict: true,
+      pack: false,
+    })
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([])
+  })
+
+  test('has types that are not wrong', async () => {
+    const tarball = createPackageFromTarballData(readFileSync(tarballs[name] as string))
+    const analysis = await checkPackage(tarball)
+    expect(analysis.types).not.toBe(false)
+    expect('problems' in analysis && analysis.problems.filter((problem) => !isMeant(problem))).toEqual([])
+  })
+})
