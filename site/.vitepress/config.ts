@@ -23,7 +23,7 @@ export default defineConfig({
   lang: 'en',
   // Pages stay where readers of the repository look for them.
   srcDir: root,
-  srcExclude: ['README.md', '!(docs|packages|examples|site)/**', 'packages/*/*/**', 'examples/*/*/**'],
+  srcExclude: ['README.md', '!(docs|packages|examples|site)/**/*', 'packages/*/*/**', 'examples/*/*/**'],
   rewrites: (source) => placeOf(source) ?? source,
   cacheDir: '.cache',
   vite: { plugins: [pagesFindVue] },

@@ -6,6 +6,7 @@ import { placeOf, root } from './places.ts'
 interface Token {
   readonly type: string
   tag: string
+  attrs: [string, string][] | null
   attrGet(name: string): string | null
   attrSet(name: string, value: string): void
 }
@@ -19,7 +20,7 @@ export function linkWithin(page: string, tokens: readonly Token[]): void {
     const href = token.attrGet('href') ?? ''
     const link = /^(\w+:|[/#])/.test(href) ? href : siteLink(page, href)
     dropped = link === undefined
-    if (link === undefined) token.tag = 'span'
+    if (link === undefined) Object.assign(token, { tag: 'span', attrs: null })
     else token.attrSet('href', link)
   }
 }
