@@ -9,6 +9,7 @@ import {
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Context, MiddlewareHandler } from 'hono'
+import { nextThen } from './sent.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -61,10 +62,9 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
       const own = { ...Object.fromEntries(refusal.headers), 'Content-Type': refusal.contentType }
       return new Response(refusal.body, { status: refusal.status, headers: { ...Object.fromEntries(joint), ...own } })
     }
-    await next()
+    await (after ? nextThen(c, next, (status) => after(status, c)) : next())
     // A handler that answers with a Response of its own has not seen the headers set above.
     if (joint[0] && !c.res.headers.get(joint[0][0])?.includes(joint[0][1])) tell()
-    if (after) await after(c.res.status, c)
   }
   return Object.assign(middleware, { replace: guard.replace })
 }

@@ -1,0 +1,112 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
+import { fakeClock } from '@spillway/conformance'
+import * as forExpress from '@spillway/express'
+import { memoryStore, perMinute, rateLimiter } from '@spillway/express'
+import * as forHono from '@spillway/hono'
+import * as forKoa from '@spillway/koa'
+import type { MemoryStore } from '@spillway/memory'
+import express from 'express'
+import { Hono } from 'hono'
+import Koa from 'koa'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+
+// A language model's answer: fifty units are put aside for it, and what it takes is known when its last word is out.
+
+type Options = {
+  name: string
+  quota: ReturnType<typeof perMinute>
+  key: () => string
+  cost: number
+  settle: () => number
+}
+type Answer = () => AsyncGenerator<string>
+
+const frameworks: Record<string, (options: Options & { store: MemoryStore }, answer: Answer) => RequestListener> = {
+  Express: (options, answer) => {
+    const app = express()
+    app.use(forExpress.rateLimit(options))
+    app.use((_, res) => {
+      Readable.from(answer()).pipe(res)
+    })
+    return app
+  },
+  Koa: (options, answer) => {
+    const app = new Koa()
+    app.silent = true
+    app.use(forKoa.rateLimit(options))
+    app.use((ctx) => {
+      ctx.body = Readable.from(answer())
+    })
+    return app.callback()
+  },
+  Hono: (options, answer) => {
+    const app = new Hono()
+    app.use(forHono.rateLimit(options))
+    app.get('/', () => new Response(Readable.toWeb(Readable.from(answer())) as ReadableStream))
+    return getRequestListener(app.fetch)
+  },
+}
+
+let server: Server
+afterEach(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+/** A server whose answers are words, each of which is let go by the test. */
+async function serve(name: string) {
+  const store = memoryStore({ clock: fakeClock() })
+  const policy = { name: 'tokens', quota: perMinute(100) }
+  const words: (() => void)[] = []
+  let tokens = 0
+  async function* answer(): AsyncGenerator<string> {
+    for (let i = 0; i < 3; i++) {
+      await new Promise<void>((resolve) => words.push(resolve))
+      tokens++
+      yield `word ${i} `
+    }
+  }
+  const options = { ...policy, store, key: () => 'ann', cost: 50, settle: () => tokens }
+  server = createServer(frameworks[name]?.(options, answer))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const speak = async () => {
+    await vi.waitFor(() => expect(words.length).toBe(1))
+    words.shift()?.()
+  }
+  const limiter = rateLimiter({ ...policy, store })
+  return { url, speak, left: async () => (await limiter.peek('ann')).remaining }
+}
+
+describe.each(Object.keys(frameworks))('a stream in %s', (name) => {
+  test('is corrected when its last word is out, no sooner', async () => {
+    const { url, speak, left } = await serve(name)
+    const fetched = fetch(url)
+    await speak()
+    const response = await fetched
+    expect(response.headers.get('ratelimit')).toBe('"tokens";r=50;t=1')
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader?.read())?.value).toBe('word 0 ')
+    await speak()
+    expect((await reader?.read())?.value).toBe('word 1 ')
+    expect(await left()).toBe(50)
+    await speak()
+    while (!(await reader?.read())?.done);
+    await vi.waitFor(async () => expect(await left()).toBe(97))
+  })
+
+  test('is corrected to what has been said when its client hangs up', async () => {
+    const { url, speak, left } = await serve(name)
+    const client = new AbortController()
+    const fetched = fetch(url, { signal: client.signal })
+    await speak()
+    const reader = (await fetched).body?.getReader()
+    await reader?.read()
+    expect(await left()).toBe(50)
+    client.abort()
+    await vi.waitFor(async () => expect(await left()).toBe(99))
+  })
+})
