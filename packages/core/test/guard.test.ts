@@ -58,7 +58,8 @@ afterEach(() => {
 
 describe('a match', () => {
   test.each<[string, RateLimitOptions<FakeRequest>['match'], FakeRequest[], FakeRequest[]]>([
-    ['a method', { method: 'post' }, [{ method: 'POST' }], [{ method: 'GET' }]],
+    ['a method', { method: 'post' }, [{ method: 'POST' }], [{ method: 'GET' }, { method: 'HEAD' }]],
+    ['GET, and HEAD, which runs its handler', { method: 'GET' }, [{}, { method: 'HEAD' }], [{ method: 'POST' }]],
     ['one of several methods', { method: ['PUT', 'DELETE'] }, [{ method: 'PUT' }, { method: 'DELETE' }], [{}]],
     ['a path', { path: '/login' }, [{ path: '/login' }], [{ path: '/' }, { path: '/login/x' }, { path: '/loginx' }]],
     // Another spelling of an address must be no way around its policy.

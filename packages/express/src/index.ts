@@ -31,7 +31,8 @@ const reader: RequestReader<Request> = {
   address: (req) => req.ip,
   peer: (req) => req.socket.remoteAddress,
   method: (req) => req.method,
-  path: (req) => req.originalUrl.split('?', 1)[0] as string,
+  // As the router reads it: the target may also be a whole URL, or end in a fragment.
+  path: (req) => req.baseUrl + req.path,
   header: (req, name) => req.get(name),
   query: (req, name) => (typeof req.query[name] === 'string' ? req.query[name] : undefined),
   identity: (req) => req,

@@ -29,7 +29,7 @@ const reader: RequestReader<FastifyRequest> = {
   address: ({ ip }) => ip,
   peer: ({ socket }) => socket.remoteAddress,
   method: ({ method }) => method,
-  path: ({ originalUrl }) => originalUrl.split('?', 1)[0] as string,
+  path: ({ originalUrl }) => pathOf(originalUrl),
   header: ({ headers }, name) => headers[name] as string | undefined,
   query: ({ query }, name) => {
     const value = (query as Record<string, unknown>)[name]
@@ -41,6 +41,9 @@ const reader: RequestReader<FastifyRequest> = {
     return () => raw.off('close', listener)
   },
 }
+
+/** The path as the router reads it: the target may also be a whole URL, or end in a fragment. */
+const pathOf = (target: string): string => target.replace(/^https?:\/\/[^/?]*/i, '').split(/[?#]/, 1)[0] as string
 
 /**
  * Limits requests, by client IP and in memory unless told otherwise. It is an `onRequest` hook: of the app, or of a route.

@@ -17,6 +17,16 @@ declare module 'koa' {
   }
 }
 
+/** The path as Koa reads it, wherever it is mounted: the target may also be a whole URL, or end in a fragment. */
+function originalPath({ app, originalUrl }: Context): string {
+  try {
+    // Koa tells the path of the URL that a mount has left; this asks it for that of the original.
+    return Reflect.get(app.request, 'path', { req: { url: originalUrl } }) ?? originalUrl
+  } catch {
+    return originalUrl // a URL that nobody can read
+  }
+}
+
 /** What `rateLimit` takes. */
 export type RateLimitOptions = Options<Context, Context>
 
@@ -27,7 +37,7 @@ const reader: RequestReader<Context> = {
   address: (ctx) => ctx.ip,
   peer: (ctx) => ctx.req.socket.remoteAddress,
   method: (ctx) => ctx.method,
-  path: (ctx) => ctx.originalUrl.split('?', 1)[0] as string,
+  path: originalPath,
   header: (ctx, name) => ctx.get(name) || undefined,
   query: (ctx, name) => (typeof ctx.query[name] === 'string' ? ctx.query[name] : undefined),
   identity: (ctx) => ctx.req,

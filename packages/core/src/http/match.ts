@@ -8,6 +8,7 @@ import type { Sources } from './sources.ts'
 export interface Match {
   /** The client's addresses and networks, such as `10.0.0.0/8`: by the address that `'ip'` counts. */
   readonly ip?: string | readonly string[]
+  /** `GET` stands for `HEAD` too, which runs the same handler. */
   readonly method?: string | readonly string[]
   /** Patterns such as `/login`, `/users/:id` (any one segment) and `/api/*` (everything below, and `/api` itself). */
   readonly path?: string | readonly string[]
@@ -35,6 +36,7 @@ export function matcher<R>(
   }
   if (option.method !== undefined) {
     const methods = texts(`${what}.method`, option.method).map((method) => method.toUpperCase())
+    if (methods.includes('GET')) methods.push('HEAD')
     tests.push((request) => methods.includes(reader.method(request)))
   }
   if (option.path !== undefined) {
