@@ -11,6 +11,7 @@ export interface Redis {
   readonly pid: number
   /** Where the server keeps its files, and a test may put some. */
   readonly folder: string
+  readonly alive: boolean
   /** Sends it a signal: `SIGSTOP` freezes it, `SIGCONT` goes on. */
   signal(signal: NodeJS.Signals): void
   /** Ends it at once, as a crash does. */
@@ -28,6 +29,8 @@ export interface RedisOptions {
   readonly settings?: Readonly<Record<string, string | number>>
   /** Runs as a Sentinel, which writes into the file that it is configured by. */
   readonly sentinel?: string
+  /** Takes a port low enough for the second one that a node of a cluster needs, 10,000 above. */
+  readonly clustered?: boolean
 }
 
 /** Starts a server, and answers once it takes connections. */
@@ -50,9 +53,10 @@ export async function startRedis({
     })
     await ready(server)
   }
+  const alive = (): boolean => server.exitCode === null && server.signalCode === null
   const kill = (): Promise<void> =>
     new Promise((resolve) => {
-      if (server.exitCode !== null || server.signalCode !== null) return resolve()
+      if (!alive()) return resolve()
       server.once('exit', () => resolve())
       server.kill('SIGKILL')
     })
@@ -61,6 +65,9 @@ export async function startRedis({
     port,
     get pid() {
       return server.pid as number
+    },
+    get alive() {
+      return alive()
     },
     folder,
     start,
@@ -89,7 +96,14 @@ function ready(server: ChildProcess): Promise<void> {
 }
 
 /** A port that nobody listens on now. */
-export function freePort(): Promise<number> {
+export async function freePort(highest = 65_535): Promise<number> {
+  for (;;) {
+    const port = await anyPort()
+    if (port <= highest) return port
+  }
+}
+
+function anyPort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)

@@ -1,4 +1,4 @@
-import { StoreError, shown } from './errors.ts'
+import { QuotaError, StoreError, shown } from './errors.ts'
 import { later } from './sleep.ts'
 import type { Store } from './store.ts'
 import { LONGEST, type Micros } from './time.ts'
@@ -65,7 +65,8 @@ export function breaker({ now = () => performance.now(), log = warn }: BreakerOp
         succeeded()
         return result
       } catch (error) {
-        failed(error as StoreError)
+        // What cannot be asked is the program's mistake, not the store's.
+        if (error instanceof StoreError) failed(error)
         throw error
       } finally {
         if (resting) probing = false
@@ -83,7 +84,7 @@ export function breakerOf(store: Store): Breaker {
   return known
 }
 
-/** The result of `work`, or a {@link StoreError}: also when it has not answered by the deadline. */
+/** The result of `work`, or why there is none: a {@link StoreError}, also when it has not answered by the deadline. */
 function inTime<T>(work: () => Promise<T>, deadline: Micros): Promise<T> {
   return new Promise((resolve, reject) => {
     const answer = work().catch((cause: unknown) => {
@@ -98,8 +99,8 @@ function inTime<T>(work: () => Promise<T>, deadline: Micros): Promise<T> {
   })
 }
 
-/** Gives whatever a store throws the one name that callers look for. */
-export function asStoreError(cause: unknown): StoreError {
-  if (cause instanceof StoreError) return cause
+/** Gives whatever a store throws the one name that callers look for; a mistake of the program's stays one. */
+export function asStoreError(cause: unknown): StoreError | QuotaError {
+  if (cause instanceof StoreError || cause instanceof QuotaError) return cause
   return new StoreError(`The store failed: ${cause instanceof Error ? cause.message : shown(cause)}.`, cause)
 }

@@ -1,0 +1,101 @@
+import { START, testStore } from '@spillway/conformance'
+import { consumeAll, perMinute, QuotaError, rateLimiter, stepFor } from '@spillway/core'
+import { Cluster } from 'ioredis'
+import { createCluster } from 'redis'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type RedisCluster, startRedisCluster } from '../../../test/services/redis-cluster.ts'
+import { type RedisClient, redisStore } from '../src/index.ts'
+
+let cluster: RedisCluster
+beforeAll(async () => {
+  cluster = await startRedisCluster()
+})
+beforeEach(() => cluster.flush())
+afterAll(() => cluster.stop())
+
+const clients = {
+  async ioredis() {
+    const client = new Cluster(
+      cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+      { retryDelayOnFailover: 20, retryDelayOnClusterDown: 20 },
+    )
+    return { client: client as RedisClient, close: () => client.disconnect() }
+  },
+  async 'node-redis'() {
+    const client = createCluster({ rootNodes: cluster.nodes.map(({ port }) => ({ socket: { port } })) })
+    await client.connect()
+    return { client: client as RedisClient, close: () => client.destroy() }
+  },
+}
+
+describe.each(Object.entries(clients))('%s', (_, connect) => {
+  let connected: Awaited<ReturnType<typeof connect>>
+  beforeAll(async () => {
+    connected = await connect()
+  })
+  afterAll(() => connected.close())
+
+  // One slot, as batches of the suite name several keys.
+  testStore(
+    test,
+    async () => {
+      await cluster.flush()
+      return redisStore(connected.client, { prefix: '{suite}' })
+    },
+    { histories: 60 },
+  )
+
+  test('keys of one tick go to their slots, and each gets its own answer', async () => {
+    const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(connected.client), deadline: '10s' })
+    const keys = Array.from({ length: 600 }, (_, i) => `user-${i % 50}`)
+    const decisions = await Promise.all(keys.map((key) => limiter.consume(key)))
+    expect(decisions.map(({ allowed }) => allowed)).toEqual(keys.map((_, i) => i < 500))
+  })
+
+  test('several policies of one key are taken together', async () => {
+    const quotas = { minute: perMinute(3), other: perMinute(5) }
+    const limiter = rateLimiter({ quotas, store: redisStore(connected.client), deadline: '10s' })
+    const decisions = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('a')))
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(3)
+    expect((await limiter.peek('a')).policies?.map(({ remaining }) => remaining)).toEqual([0, 2])
+  })
+
+  test('keys in different slots are not taken together: the error says so, and nothing is taken', async () => {
+    const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(connected.client), deadline: '10s' })
+    const both = consumeAll([
+      [limiter, 'alice'],
+      [limiter, 'bob'],
+    ])
+    await expect(both).rejects.toThrow(QuotaError)
+    await expect(both).rejects.toThrow('keys "alice" and "bob" are in different slots of the Redis cluster')
+    expect((await limiter.peek('alice')).remaining).toBe(3)
+  })
+
+  test('forgets keys of several slots', async () => {
+    const store = redisStore(connected.client)
+    const ops = ['a', 'b', 'c'].map((key) => ({ policy: 'p', key, step: stepFor(perMinute(1), 'consume', 1) }))
+    for (const op of ops) await store.take([op], START)
+    await store.delete(ops)
+    for (const op of ops) expect((await store.take([op], START))[0]?.allowed).toBe(true)
+  })
+
+  test('a slot that moves to another node mid-traffic loses and doubles nothing', async () => {
+    const store = redisStore(connected.client, { denyCache: false })
+    const limiter = rateLimiter({ quota: perMinute(100), store, deadline: '10s', name: 'p' })
+    let moved = false
+    const traffic = async (): Promise<number> => {
+      let admitted = 0
+      // Until the slot has moved, and for a few requests after.
+      for (let after = 0; after < 20; after += moved ? 1 : 0) if ((await limiter.consume('hot')).allowed) admitted++
+      return admitted
+    }
+    const admitted = [traffic(), traffic(), traffic()]
+    await cluster.move('spillway:1{hot}p')
+    moved = true
+    const start = (await Promise.all(admitted)).reduce((sum, each) => sum + each, 0)
+    // A unit comes back every 600 ms: fewer than the hundred are units lost, and many more are units twice.
+    const { remaining } = await limiter.peek('hot')
+    expect(start + remaining).toBeGreaterThanOrEqual(100)
+    expect(start + remaining).toBeLessThanOrEqual(110)
+  })
+})

@@ -1,0 +1,49 @@
+import { type BucketTaken, stepFor } from '@spillway/core'
+import { Cluster, Redis as Ioredis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { startRedis } from '../../../test/services/redis.ts'
+import { startRedisCluster } from '../../../test/services/redis-cluster.ts'
+import { redisStore } from '../src/index.ts'
+import { HOT, hotQuota, race } from './race.ts'
+
+const servers = {
+  async standalone() {
+    const server = await startRedis()
+    return {
+      ports: [server.port],
+      clustered: false,
+      client: new Ioredis({ port: server.port }),
+      stop: () => server.stop(),
+    }
+  },
+  async cluster() {
+    const cluster = await startRedisCluster()
+    const ports = cluster.nodes.map(({ port }) => port)
+    const client = new Cluster(ports.map((port) => ({ host: '127.0.0.1', port })))
+    return { ports, clustered: true, client, stop: () => cluster.stop() }
+  },
+}
+
+// Takes real time, as it is about what the server's clock lets through in it.
+describe.each(Object.entries(servers))('%s', (_, start) => {
+  test('eight processes of fifty callers, their clocks minutes apart, are admitted the burst and the rate: not one more, not one less', async () => {
+    const { ports, clustered, client, stop } = await start()
+    const minutes = [-60, -5, -1, 0, 0, 1, 5, 60]
+    const clocks = minutes.map((each) => ({ ports, clustered, callers: 50, forMs: 1_000, clockOffMs: each * 60_000 }))
+    const { admitted, refused, first } = await race(clocks)
+    // Empties what has come back since, so that the last answer is a refusal.
+    const store = redisStore(client, { denyCache: false })
+    let after = 0
+    let last: BucketTaken
+    const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
+    for (;;) {
+      last = (await store.take(ops))[0] as BucketTaken
+      if (!last.allowed) break
+      after++
+    }
+    expect(refused).toBeGreaterThan(0)
+    expect(admitted + after).toBe(Math.floor(hotQuota.limit + (last.now - first) / hotQuota.unit))
+    client.disconnect()
+    await stop()
+  })
+})

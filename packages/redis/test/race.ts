@@ -1,0 +1,50 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { type Micros, tokenBucket } from '@spillway/core'
+
+/** What a racer is told. */
+export interface Race {
+  readonly ports: readonly number[]
+  readonly clustered: boolean
+  readonly callers: number
+  readonly forMs: number
+  /** How far its clock is off. */
+  readonly clockOffMs: number
+}
+
+/** What a racer was granted, and when first, by the server's clock. */
+export interface Tally {
+  admitted: number
+  refused: number
+  first: Micros
+}
+
+export const HOT = { policy: 'p', key: 'hot' }
+export const hotQuota = tokenBucket({ limit: 500, per: '1s', burst: 200 })
+
+const racer = fileURLToPath(new URL('racer.ts', import.meta.url))
+
+/** Lets processes race for the hot key, all at once, and adds up what they were granted. */
+export async function race(races: readonly Race[]): Promise<Tally> {
+  const children = races.map((each) => fork(racer, [JSON.stringify(each)], { execArgv: ['--import', 'tsx'] }))
+  await Promise.all(children.map(heard))
+  for (const child of children) child.send('go')
+  const tallies = (await Promise.all(children.map(heard))) as Tally[]
+  return {
+    admitted: sum(tallies.map(({ admitted }) => admitted)),
+    refused: sum(tallies.map(({ refused }) => refused)),
+    first: Math.min(...tallies.map(({ first }) => first)),
+  }
+}
+
+async function heard(child: ChildProcess): Promise<unknown> {
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`a racer ended with ${code} before it had told anything`)
+  })
+  const [message] = await Promise.race([once(child, 'message'), ended])
+  ended.catch(() => {})
+  return message
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0)

@@ -1,0 +1,43 @@
+// One of several processes that race for one key: fifty callers, for a second. Tells what it was granted.
+
+import { stepFor, type Taken } from '@spillway/core'
+import { Cluster, Redis } from 'ioredis'
+import { redisStore } from '../src/index.ts'
+import { HOT, hotQuota, type Race, type Tally } from './race.ts'
+
+const race = JSON.parse(process.argv[2] as string) as Race
+
+// Its clock is wrong. Nothing that is decided may depend on it.
+const { now } = Date
+Date.now = () => now() + race.clockOffMs
+
+const client = race.clustered
+  ? new Cluster(race.ports.map((port) => ({ host: '127.0.0.1', port })))
+  : new Redis({ port: race.ports[0] as number })
+const store = redisStore(client)
+const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
+// Connected, and the script known.
+await store.take([{ policy: 'p', key: 'other', step: stepFor(hotQuota, 'peek', 1) }])
+
+process.once('message', async () => {
+  const tally: Tally = { admitted: 0, refused: 0, first: Number.POSITIVE_INFINITY }
+  const end = performance.now() + race.forMs
+  await Promise.all(
+    Array.from({ length: race.callers }, async () => {
+      while (performance.now() < end) {
+        const [taken] = (await store.take(ops)) as [Taken]
+        if (!taken.allowed) tally.refused++
+        else {
+          tally.admitted++
+          tally.first = Math.min(tally.first, taken.now)
+        }
+        // So that refusals from near at hand leave others a turn.
+        if (!taken.allowed) await new Promise((resolve) => setImmediate(resolve))
+      }
+    }),
+  )
+  process.send?.(tally)
+  client.disconnect()
+  process.disconnect()
+})
+process.send?.('ready')
