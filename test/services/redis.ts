@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,28 +27,28 @@ export interface RedisOptions {
   readonly program?: string
   /** Settings as on the command line: `{ 'cluster-enabled': 'yes' }`. */
   readonly settings?: Readonly<Record<string, string | number>>
+  /** What is put into its folder before it starts. */
+  readonly files?: Readonly<Record<string, string>>
   /** Runs as a Sentinel, which writes into the file that it is configured by. */
   readonly sentinel?: string
-  /** Takes a port low enough for the second one that a node of a cluster needs, 10,000 above. */
+  /** Is to be a node of a cluster. */
   readonly clustered?: boolean
 }
 
 /** Starts a server, and answers once it takes connections. */
-export async function startRedis({
-  program = ensureRedis(),
-  settings = {},
-  sentinel,
-}: RedisOptions = {}): Promise<Redis> {
+export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
+  const { program = ensureRedis(), settings = {}, files = {}, sentinel, clustered = false } = options
   const folder = mkdtempSync(join(tmpdir(), 'spillway-redis-'))
-  const port = await freePort()
-  const all = { port, bind: '127.0.0.1', dir: folder, save: '', appendonly: 'no', ...settings }
-  const flags = Object.entries(sentinel ? { port, bind: '127.0.0.1', dir: folder } : all).flatMap(([name, value]) => [
-    `--${name}`,
-    String(value),
-  ])
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  // A node of a cluster needs a second port, 10,000 above its first.
+  const port = await freePort(clustered ? 55_535 : 65_535)
+  const where = { port, bind: '127.0.0.1', dir: folder }
+  const all = sentinel ? where : { ...where, save: '', appendonly: 'no', ...settings }
+  const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)])
   let server: ChildProcess
   const start = async (): Promise<void> => {
     server = spawn(program, [...(sentinel ? [sentinel, '--sentinel'] : []), ...flags], {
+      cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     await ready(server)

@@ -38,13 +38,13 @@ export function breaker({ now = () => performance.now(), log = warn }: BreakerOp
   let probing = false
   let lastError: StoreError | undefined
 
-  const failed = (error: StoreError): void => {
+  const failed = (error: StoreError, probe: boolean): void => {
     failures++
     lastError = error
     if (failures === TOLERATED) log(`the store fails, and is asked again in ${pause} ms: ${error.message}`)
-    if (failures < TOLERATED) return
-    if (failures > TOLERATED) pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
-    restsUntil = now() + pause
+    if (probe) pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+    // Of calls that were under way together, the first that fails begins the rest.
+    if (probe || failures === TOLERATED) restsUntil = now() + pause
   }
   const succeeded = (): void => {
     if (failures >= TOLERATED) log('the store answers again')
@@ -66,7 +66,7 @@ export function breaker({ now = () => performance.now(), log = warn }: BreakerOp
         return result
       } catch (error) {
         // What cannot be asked is the program's mistake, not the store's.
-        if (error instanceof StoreError) failed(error)
+        if (error instanceof StoreError) failed(error, resting)
         throw error
       } finally {
         if (resting) probing = false

@@ -2,7 +2,7 @@ import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { breaker } from '../src/breaker.ts'
 import { httpGuard, type RateLimitOptions, type RequestReader } from '../src/http/index.ts'
-import { perMinute, rateLimiter, StoreError } from '../src/index.ts'
+import { perMinute, QuotaError, rateLimiter, StoreError } from '../src/index.ts'
 
 const reader: RequestReader<object> = {
   address: () => '203.0.113.7',
@@ -186,6 +186,20 @@ describe('the circuit breaker', () => {
     expect(await probe).toBe('back')
     expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['well', 'well'])
     expect(log[1]).toBe('the store answers again')
+  })
+
+  test('rests no longer because many calls failed together', async () => {
+    const { outcome, pass } = setUp()
+    await Promise.all(Array.from({ length: 50 }, () => outcome(lost)))
+    pass(500)
+    expect(await outcome(well)).toBe('well')
+  })
+
+  test('takes no mistake of the program for a failure of the store', async () => {
+    const { outcome } = setUp()
+    const mistaken = () => Promise.reject(new QuotaError('ERR_SPILLWAY_KEY', 'keys live apart'))
+    for (let i = 0; i < 20; i++) expect(await outcome(mistaken)).toBeUndefined()
+    expect(await outcome(well)).toBe('well')
   })
 
   test('rests longer after each failed probe, up to fifteen seconds', async () => {

@@ -1,0 +1,183 @@
+import { perMinute, type RateLimiter, rateLimiter, StoreError } from '@spillway/core'
+import { Cluster, Redis as Ioredis } from 'ioredis'
+import { createClient } from 'redis'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Redis, startRedis } from '../../../test/services/redis.ts'
+import { startRedisCluster, until } from '../../../test/services/redis-cluster.ts'
+import { startRedisSentinel } from '../../../test/services/redis-sentinel.ts'
+import { type RedisClient, redisStore } from '../src/index.ts'
+
+// Real servers that are really frozen, killed and replaced. What they and the clients take to notice is real time. What
+// the breaker logs meanwhile is of no interest here.
+beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
+
+const after: (() => unknown)[] = []
+afterEach(async () => {
+  for (const each of after.splice(0).reverse()) await each()
+})
+
+const clients: Readonly<Record<string, (port: number) => Promise<RedisClient>>> = {
+  async ioredis(port) {
+    const client = new Ioredis({ port, retryStrategy: () => 20 })
+    client.on('error', () => {})
+    after.push(() => client.disconnect())
+    return client
+  },
+  async 'node-redis'(port) {
+    const client = createClient({ socket: { port, reconnectStrategy: () => 20 } })
+    client.on('error', () => {})
+    await client.connect()
+    after.push(() => client.destroy())
+    return client
+  },
+}
+
+async function serve(): Promise<Redis> {
+  const server = await startRedis()
+  after.push(() => server.stop())
+  return server
+}
+
+/** A limiter of a hundred a minute, whose answers are never from near at hand. */
+const limiterOf = (client: RedisClient, options: { readonly deadline?: number } = {}): RateLimiter =>
+  rateLimiter({
+    quota: perMinute(100),
+    store: redisStore(client, { denyCache: false }),
+    name: 'p',
+    deadline: 10_000,
+    ...options,
+  })
+
+const admits = async (limiter: RateLimiter, times: number): Promise<number> => {
+  const decisions = await Promise.all(Array.from({ length: times }, () => limiter.consume('a')))
+  return decisions.filter(({ allowed }) => allowed).length
+}
+
+const answers = (limiter: RateLimiter): Promise<void> =>
+  until(() =>
+    limiter.peek('a').then(
+      () => true,
+      () => false,
+    ),
+  )
+
+describe.each(Object.entries(clients))('%s', (_, connect) => {
+  test('a script that the server has forgotten is sent again, and nothing is counted twice', async () => {
+    const server = await serve()
+    const client = await connect(server.port)
+    const limiter = limiterOf(client)
+    const admin = new Ioredis({ port: server.port })
+    after.push(() => admin.disconnect())
+    expect(await admits(limiter, 40)).toBe(40)
+    await admin.script('FLUSH')
+    expect(await admits(limiter, 100)).toBe(60)
+    await admin.flushall()
+    expect(await admits(limiter, 120)).toBe(100)
+  })
+
+  test('a server that is frozen fails by the deadline, not later, and is well again when it thaws', async () => {
+    const server = await serve()
+    const client = await connect(server.port)
+    const limiter = limiterOf(client, { deadline: 50 })
+    await limiter.peek('a')
+    server.signal('SIGSTOP')
+    const start = performance.now()
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => limiter.consume('a')))
+    // Far more than the 50 ms, far less than what a client would wait.
+    expect(performance.now() - start).toBeLessThan(1_000)
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'timeout' } })
+    }
+    server.signal('SIGCONT')
+    await answers(limiter)
+    // What was asked before the deadline may have been counted after it: never more is admitted, for that.
+    const patient = limiterOf(client)
+    expect(await admits(patient, 120)).toBeLessThanOrEqual(100)
+    expect((await patient.peek('a')).remaining).toBe(0)
+  })
+
+  test('a server that is killed and comes back empty admits one burst more at most', async () => {
+    const server = await serve()
+    const limiter = limiterOf(await connect(server.port), { deadline: 200 })
+    expect(await admits(limiter, 120)).toBe(100)
+    await server.kill()
+    await expect(limiter.consume('a')).rejects.toThrow(StoreError)
+    await server.start()
+    await answers(limiter)
+    expect(await admits(limiter, 120)).toBeLessThanOrEqual(100)
+    expect((await limiter.consume('a')).allowed).toBe(false)
+  })
+
+  test('a server that may not be written to, is full, or still loads, is an error that says so', async () => {
+    const server = await serve()
+    const limiter = limiterOf(await connect(server.port))
+    const admin = new Ioredis({ port: server.port })
+    after.push(() => admin.disconnect())
+    await admin.replicaof('127.0.0.1', server.port)
+    await expect(limiter.consume('a')).rejects.toThrow(/READONLY|MASTERDOWN/)
+    await admin.call('REPLICAOF', 'NO', 'ONE')
+    expect((await limiter.consume('a')).remaining).toBe(99)
+    await admin.config('SET', 'maxmemory', '1')
+    await expect(limiter.consume('a')).rejects.toThrow(/OOM/)
+    await admin.config('SET', 'maxmemory', '0')
+    expect((await limiter.consume('a')).remaining).toBe(98)
+    await admin.config('SET', 'requirepass', 'secret')
+  })
+
+  test('a limiter may be made before its server is there', async () => {
+    const server = await serve()
+    await server.kill()
+    const client = new Ioredis({ port: server.port, retryStrategy: () => 20 })
+    client.on('error', () => {})
+    after.push(() => client.disconnect())
+    const limiter = limiterOf(client, { deadline: 50 })
+    await expect(limiter.consume('a')).rejects.toThrow(StoreError)
+    await server.start()
+    await answers(limiter)
+    expect((await limiter.consume('b')).allowed).toBe(true)
+  })
+})
+
+test('behind Sentinel a failover is found by itself, and what had been replicated is kept', async () => {
+  const servers = await startRedisSentinel()
+  after.push(() => servers.stop())
+  const client = new Ioredis({
+    sentinels: [{ host: '127.0.0.1', port: servers.sentinel.port }],
+    name: servers.name,
+    sentinelRetryStrategy: () => 20,
+    retryStrategy: () => 20,
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+  })
+  client.on('error', () => {})
+  after.push(() => client.disconnect())
+  const limiter = limiterOf(client, { deadline: 500 })
+  expect(await admits(limiter, 60)).toBe(60)
+  await client.wait(1, 1_000)
+  await servers.failover()
+  await answers(limiter)
+  expect((await limiter.peek('a')).remaining).toBeLessThanOrEqual(60)
+  expect(await admits(limiter, 120)).toBeLessThanOrEqual(60)
+})
+
+test('a cluster that loses a master fails by the deadline, and goes on with the replica, where a burst more may be had', async () => {
+  const cluster = await startRedisCluster()
+  after.push(() => cluster.stop())
+  const client = new Cluster(
+    cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+    { clusterRetryStrategy: () => 20, retryDelayOnFailover: 20, retryDelayOnClusterDown: 20 },
+  )
+  client.on('error', () => {})
+  after.push(() => client.disconnect())
+  const limiter = limiterOf(client, { deadline: 100 })
+  expect(await admits(limiter, 120)).toBe(100)
+  const master = await cluster.masterOf('spillway:1{a}p')
+  await master.kill()
+  const start = performance.now()
+  await expect(limiter.consume('a')).rejects.toThrow(StoreError)
+  expect(performance.now() - start).toBeLessThan(1_000)
+  await cluster.settled()
+  await answers(limiter)
+  // What the replica had not heard of may be admitted again.
+  expect(await admits(limiter, 120)).toBeLessThanOrEqual(100)
+  expect(await admits(limiter, 10)).toBeLessThanOrEqual(1)
+})

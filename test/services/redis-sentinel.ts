@@ -1,0 +1,60 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis as Client } from 'ioredis'
+import { type Redis, startRedis } from './redis.ts'
+import { until } from './redis-cluster.ts'
+
+/** A master and its replica, watched by a Sentinel, which alone is enough to agree that the master is gone. */
+export interface RedisSentinel {
+  readonly name: string
+  readonly sentinel: Redis
+  readonly master: Redis
+  readonly replica: Redis
+  /** Makes the replica the master, and answers once it is. */
+  failover(): Promise<void>
+  stop(): Promise<void>
+}
+
+const NAME = 'spillway'
+
+export async function startRedisSentinel(): Promise<RedisSentinel> {
+  const master = await startRedis()
+  const replica = await startRedis({
+    settings: { replicaof: `127.0.0.1 ${master.port}`, 'repl-diskless-sync-delay': 0 },
+  })
+  const config = join(mkdtempSync(join(tmpdir(), 'spillway-sentinel-')), 'sentinel.conf')
+  writeFileSync(
+    config,
+    [
+      `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 1`,
+      `sentinel down-after-milliseconds ${NAME} 300`,
+      `sentinel failover-timeout ${NAME} 3000`,
+    ].join('\n'),
+  )
+  const sentinel = await startRedis({ sentinel: config })
+  const [asked, told] = [new Client({ port: replica.port }), new Client({ port: sentinel.port })]
+  for (const client of [asked, told]) client.on('error', () => {})
+  await until(async () => (await asked.info('replication')).includes('master_link_status:up'))
+  await until(async () => ((await told.call('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === 1)
+  return {
+    name: NAME,
+    sentinel,
+    master,
+    replica,
+    async failover() {
+      await until(() =>
+        told.call('SENTINEL', 'FAILOVER', NAME).then(
+          () => true,
+          () => false,
+        ),
+      )
+      await until(async () => ((await asked.call('ROLE')) as [string])[0] === 'master')
+    },
+    async stop() {
+      asked.disconnect()
+      told.disconnect()
+      await Promise.all([master, replica, sentinel].map((server) => server.stop()))
+    },
+  }
+}
