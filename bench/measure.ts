@@ -1,3 +1,5 @@
+import { type Figure, figureOf } from './table.ts'
+
 /** Something to be measured: does its work once for each key from `from` to `to`, in a loop of its own. */
 export interface Candidate {
   readonly name: string
@@ -5,29 +7,38 @@ export interface Candidate {
   readonly run: (keys: readonly string[], from: number, to: number) => void | Promise<void>
 }
 
-/** What came of a candidate: times as long as the reference takes, and how far the middle half of pairs spread. */
+/** What came of a candidate: how many times as long as the reference it takes, and nanoseconds for orientation. */
 export interface Result {
   readonly name: string
-  readonly ratio: number
-  readonly low: number
-  readonly high: number
-  readonly nanos: number
+  readonly ratio: Figure
+  readonly nanos: Figure
+}
+
+export interface MeasureOptions {
+  readonly seconds: number
+  readonly progress: (share: number) => void
 }
 
 const CHUNK = 10_000
 
 /**
  * Measures candidates against a reference in the same process, in turns of a chunk each, and takes medians of the ratios
- * of neighbours: whatever slows the machine for a while slows both. Absolute times are told for orientation only.
+ * of neighbours: whatever slows the machine for a while slows both. Each runs through all keys once before that, so
+ * that what fills is full, and for a fifth of the time more, so that the compiler is done.
  */
 export async function measure(
   reference: Candidate,
   candidates: readonly Candidate[],
   keys: readonly string[],
-  { seconds, progress }: { readonly seconds: number; readonly progress: (share: number) => void },
+  { seconds, progress }: MeasureOptions,
 ): Promise<readonly Result[]> {
-  const ratios = new Map(candidates.map((candidate) => [candidate, [] as number[]]))
-  const nanos = new Map([reference, ...candidates].map((candidate) => [candidate, [] as number[]]))
+  const ratios = new Map<Candidate, number[]>()
+  const nanos = new Map<Candidate, number[]>()
+  const note = (into: Map<Candidate, number[]>, candidate: Candidate, sample: number): void => {
+    const samples = into.get(candidate)
+    if (samples) samples.push(sample)
+    else into.set(candidate, [sample])
+  }
   let from = 0
   const time = async (candidate: Candidate): Promise<number> => {
     const start = performance.now()
@@ -35,41 +46,33 @@ export async function measure(
     // Not awaited where there is nothing to wait for: a microtask is a cost that only promises have.
     if (pending instanceof Promise) await pending
     const each = ((performance.now() - start) * 1e6) / CHUNK
-    nanos.get(candidate)?.push(each)
+    note(nanos, candidate, each)
     return each
   }
   const round = async (backwards: boolean): Promise<void> => {
     for (const candidate of candidates) {
       const first = await time(backwards ? candidate : reference)
       const second = await time(backwards ? reference : candidate)
-      ratios.get(candidate)?.push(backwards ? first / second : second / first)
+      note(ratios, candidate, backwards ? first / second : second / first)
       from = (from + CHUNK) % (keys.length - CHUNK + 1)
     }
   }
+  for (const candidate of [reference, ...candidates]) await candidate.run(keys, 0, keys.length)
   const start = performance.now()
   const share = (): number => (performance.now() - start) / (seconds * 1000)
   let warm = false
   for (let i = 0; share() < 1; i++) {
     await round(i % 2 === 1)
-    // The first fifth is for the compiler, and for filling what fills.
     if (!warm && share() > 0.2) {
       warm = true
-      for (const samples of [...ratios.values(), ...nanos.values()]) samples.length = 0
+      ratios.clear()
+      nanos.clear()
     }
     progress(Math.min(share(), 1))
   }
-  return [reference, ...candidates].map((candidate) => {
-    const sorted = (ratios.get(candidate) ?? [1]).sort((a, b) => a - b)
-    const times = (nanos.get(candidate) ?? []).sort((a, b) => a - b)
-    return {
-      name: candidate.name,
-      ratio: quantile(sorted, 0.5),
-      low: quantile(sorted, 0.25),
-      high: quantile(sorted, 0.75),
-      nanos: quantile(times, 0.5),
-    }
-  })
+  return [reference, ...candidates].map((candidate) => ({
+    name: candidate.name,
+    ratio: figureOf(ratios.get(candidate) ?? [1]),
+    nanos: figureOf(nanos.get(candidate) ?? []),
+  }))
 }
-
-const quantile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN

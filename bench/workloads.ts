@@ -34,8 +34,8 @@ function workload(name: string, distinct: number, length: number, pick: (random:
 }
 
 /** One busy client; ten thousand alike; and a million, of whom the k-th comes about 1/k as often as the first. */
-export const workloads: Readonly<Record<string, () => Workload>> = {
+export const workloads = {
   hot: () => workload('one hot key', 1, LENGTH, () => 0),
   many: () => workload('10,000 keys', 10_000, LENGTH, (random) => Math.floor(random * 10_000)),
   zipf: () => workload('1,000,000 keys, Zipf', 1_000_000, 5 * LENGTH, (random) => Math.floor(1_000_000 ** random) - 1),
-}
+} satisfies Record<string, () => Workload>

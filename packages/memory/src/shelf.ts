@@ -2,7 +2,7 @@ import type { Micros, State } from '@spillway/core'
 
 /** The most keys that one map holds. One of a million would stop the program for tens of ms whenever it grows. */
 const WHOLE = 131_072
-/** How many maps share the keys if there may be more. */
+/** How many maps share the keys if there may be more: a power of two. */
 const PARTS = 64
 /** How many slots a new key looks at for one whose state has become the same as none. */
 const SWEPT = 2
@@ -87,12 +87,12 @@ export class Shelf {
     return this.#keys.length - this.#free.length
   }
 
-  // Ends of keys differ most: the last digits of addresses and ids. A poor spread costs time only.
+  // Ends of keys differ most: the last digits of addresses and ids. To read more of a key costs more than a better
+  // spread gains; a poor one costs time only.
   #partOf(key: string): Map<string, number> {
     if (this.#whole !== undefined) return this.#whole
     const { length } = key
-    const mixed = length * 7 + key.charCodeAt(length - 1) * 3 + key.charCodeAt(length - 2) * 11
-    return this.#parts[(mixed >>> 0) % PARTS] as Map<string, number>
+    return this.#parts[(key.charCodeAt(length - 1) + length * 11) & (PARTS - 1)] as Map<string, number>
   }
 
   #grow(): number {

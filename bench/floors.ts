@@ -1,0 +1,90 @@
+import { LRUCache } from 'lru-cache'
+
+/** What a floor answers: the numbers that headers tell. */
+interface Answer {
+  readonly allowed: boolean
+  readonly remaining: number
+  readonly retryAfterMs: number
+  readonly resetAfterMs: number
+}
+
+/** A token bucket's numbers: units a second, and the most at once. */
+export interface Rate {
+  readonly limit: number
+  readonly burst: number
+}
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+/** A token bucket as one writes it down in five minutes: no bounds, no checks, nothing ever forgotten. */
+export function mapOfBuckets({ limit, burst }: Rate): (key: string) => Answer {
+  const perMilli = limit / 1000
+  const buckets = new Map<string, Bucket>()
+  return (key) => {
+    const now = Date.now()
+    let bucket = buckets.get(key)
+    if (bucket === undefined) {
+      bucket = { tokens: burst, at: now }
+      buckets.set(key, bucket)
+    } else {
+      bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perMilli)
+      bucket.at = now
+    }
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    return {
+      allowed,
+      remaining: Math.floor(bucket.tokens),
+      retryAfterMs: allowed ? 0 : (1 - bucket.tokens) / perMilli,
+      resetAfterMs: (burst - bucket.tokens) / perMilli,
+    }
+  }
+}
+
+/** The same, in a cache that is bounded: the least recently used bucket goes first. */
+export function lruOfBuckets({ limit, burst }: Rate, max: number): (key: string) => Answer {
+  const perMilli = limit / 1000
+  const buckets = new LRUCache<string, Bucket>({ max })
+  return (key) => {
+    const now = Date.now()
+    let bucket = buckets.get(key)
+    if (bucket === undefined) {
+      bucket = { tokens: burst, at: now }
+      buckets.set(key, bucket)
+    } else {
+      bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perMilli)
+      bucket.at = now
+    }
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    return {
+      allowed,
+      remaining: Math.floor(bucket.tokens),
+      retryAfterMs: allowed ? 0 : (1 - bucket.tokens) / perMilli,
+      resetAfterMs: (burst - bucket.tokens) / perMilli,
+    }
+  }
+}
+
+/** A bucket as our kernel keeps it, one number a key, in the same cache. */
+export function lruOfNumbers({ limit, burst }: Rate, max: number): (key: string) => Answer {
+  const unit = 1000 / limit
+  const fullAt = new LRUCache<string, number>({ max })
+  return (key) => {
+    const now = Date.now()
+    const before = Math.max(fullAt.get(key) ?? now, now) - now
+    const over = before + unit - burst * unit
+    const allowed = over <= 0
+    const ahead = allowed ? before + unit : before
+    if (allowed) fullAt.set(key, now + ahead)
+    return {
+      allowed,
+      remaining: Math.floor(burst - ahead / unit),
+      retryAfterMs: allowed ? 0 : over,
+      resetAfterMs: ahead,
+    }
+  }
+}

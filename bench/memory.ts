@@ -1,0 +1,89 @@
+// How much a decision in memory costs, as a multiple of what it costs by hand.
+
+import { measure } from './measure.ts'
+import { candidate, type Rival, rivals } from './rivals.ts'
+import type { Aim, Case, Table } from './table.ts'
+import { type Workload, workloads } from './workloads.ts'
+
+const BY_HAND: Rival = 'Map of buckets, by hand'
+const RATIO = 'times by hand'
+
+/** So much that nothing is ever refused, whatever the speed. */
+const AMPLE = { limit: 1_000_000, burst: 1_000_000_000 }
+/** So little that all but the first request is refused. */
+const SCANT = { limit: 1, burst: 1 }
+
+async function decisions(
+  { name, keys, distinct }: Workload,
+  refused: boolean,
+  aims: readonly Aim[],
+  progress: (share: number) => void,
+): Promise<Table> {
+  const terms = { ...(refused ? SCANT : AMPLE), maxKeys: Math.max(distinct, 100_000) }
+  const others = (Object.keys(rivals) as Rival[]).filter((each) => each !== BY_HAND)
+  const seconds = Math.max(12, keys.length / 50_000)
+  const results = await measure(
+    candidate(BY_HAND, terms),
+    others.map((each) => candidate(each, terms)),
+    keys,
+    { seconds, progress },
+  )
+  return {
+    title: `A decision in memory: ${name}${refused ? ', refused' : ''}`,
+    how: 'One process; each candidate and a Map of token buckets written by hand take turns of 10,000 decisions.',
+    columns: [RATIO, 'ns'],
+    rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, nanos] })),
+    aims,
+  }
+}
+
+const aim = (theirs: Rival, atMost: number, ours: Rival = 'spillway consumeSync'): Aim => ({
+  ours,
+  theirs,
+  column: RATIO,
+  atMost,
+})
+const promised = aim('express-rate-limit, its store', 1, 'spillway consume')
+
+export const cases: Readonly<Record<string, Case>> = {
+  hot: (progress) =>
+    decisions(
+      workloads.hot(),
+      false,
+      [
+        aim(BY_HAND, 1.15),
+        aim('hitlimit, its store', 1.15),
+        aim('rate-limiter-flexible', 0.2),
+        aim('express-rate-limit, its store', 0.5),
+        promised,
+      ],
+      progress,
+    ),
+  refused: (progress) => decisions(workloads.hot(), true, [aim('rate-limiter-flexible', 0.05), promised], progress),
+  many: (progress) =>
+    decisions(
+      workloads.many(),
+      false,
+      [
+        aim(BY_HAND, 1),
+        aim('hitlimit, its store', 1),
+        aim('rate-limiter-flexible', 0.2),
+        aim('express-rate-limit, its store', 0.5),
+        promised,
+      ],
+      progress,
+    ),
+  zipf: (progress) =>
+    decisions(
+      workloads.zipf(),
+      false,
+      [
+        aim(BY_HAND, 1),
+        aim('hitlimit, its store', 1),
+        aim('rate-limiter-flexible', 0.25),
+        aim('express-rate-limit, its store', 0.5),
+        promised,
+      ],
+      progress,
+    ),
+}

@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Table } from './table.ts'
+
+/** What a part came to, and where and when. */
+export interface Outcome {
+  readonly day: string
+  readonly machine: string
+  readonly tables: readonly Table[]
+}
+
+/** What all parts came to when they were last run. */
+export type Results = Readonly<Record<string, Outcome>>
+
+const file = new URL('results.json', import.meta.url)
+
+export function readResults(): Results {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+}
+
+export function writeResults(results: Results): void {
+  // No more digits than mean something: what differs in the tenth is not worth a line in a diff.
+  const short = (_: string, value: unknown): unknown =>
+    typeof value === 'number' ? Number(value.toPrecision(4)) : value
+  writeFileSync(file, JSON.stringify(results, short))
+  tidy(file)
+}
+
+/** Writes a file as the formatter would. */
+export function tidy(path: URL): void {
+  const biome = fileURLToPath(new URL('../node_modules/@biomejs/biome/bin/biome', import.meta.url))
+  spawnSync(process.execPath, [biome, 'format', '--write', fileURLToPath(path)])
+}

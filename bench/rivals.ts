@@ -1,0 +1,160 @@
+import LocalStore from '@fastify/rate-limit/store/LocalStore.js'
+import { memoryStore as hitStore } from '@joint-ops/hitlimit'
+import { rateLimiter, tokenBucket } from '@spillway/core'
+import { memoryStore } from '@spillway/memory'
+import { MemoryStore as ExpressStore } from 'express-rate-limit'
+import { MemoryStore as HonoStore } from 'hono-rate-limiter'
+import KoaLimiter from 'koa-ratelimit/limiter/memory.js'
+import { TokenBucket } from 'limiter'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { lruOfBuckets, lruOfNumbers, mapOfBuckets, type Rate } from './floors.ts'
+import type { Candidate } from './measure.ts'
+
+/** What candidates are asked to limit. */
+export interface Terms extends Rate {
+  /** How many keys there is room for, in those that are bounded. */
+  readonly maxKeys: number
+}
+
+/** Kept so that no compiler finds out that nobody reads the answers. */
+export const sink = { seen: 0 }
+
+const WINDOW_MS = 3_600_000
+const quotaOf = ({ limit, burst }: Rate) => tokenBucket({ limit, per: '1s', burst })
+
+/** Each decides in memory whether a request is let through. */
+export const rivals = {
+  'Map of buckets, by hand': (terms) => {
+    const decide = mapOfBuckets(terms)
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += decide(keys[i] as string).remaining
+      sink.seen += seen
+    }
+  },
+  'spillway consumeSync': (terms) => {
+    const limiter = rateLimiter({ quota: quotaOf(terms), store: memoryStore({ maxKeys: terms.maxKeys }) })
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += limiter.consumeSync(keys[i] as string).remaining
+      sink.seen += seen
+    }
+  },
+  'spillway consume': (terms) => {
+    const limiter = rateLimiter({ quota: quotaOf(terms), store: memoryStore({ maxKeys: terms.maxKeys }) })
+    return async (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += (await limiter.consume(keys[i] as string)).remaining
+      sink.seen += seen
+    }
+  },
+  'lru-cache of buckets, by hand': (terms) => {
+    const decide = lruOfBuckets(terms, terms.maxKeys)
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += decide(keys[i] as string).remaining
+      sink.seen += seen
+    }
+  },
+  'lru-cache of numbers, by hand': (terms) => {
+    const decide = lruOfNumbers(terms, terms.maxKeys)
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += decide(keys[i] as string).remaining
+      sink.seen += seen
+    }
+  },
+  'hitlimit, its store': ({ burst }) => {
+    const store = hitStore()
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) {
+        const { count } = store.hit(keys[i] as string, WINDOW_MS, burst) as { count: number }
+        seen += burst - count
+      }
+      sink.seen += seen
+    }
+  },
+  'hono-rate-limiter, its store': ({ burst }) => {
+    const store = new HonoStore()
+    store.init({ windowMs: WINDOW_MS } as Parameters<typeof store.init>[0])
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += burst - store.increment(keys[i] as string).totalHits
+      sink.seen += seen
+    }
+  },
+  '@fastify/rate-limit, its store': ({ burst, maxKeys }) => {
+    const store = new LocalStore(false, false, maxKeys)
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) {
+        store.incr(
+          keys[i] as string,
+          (_, { current }) => {
+            seen += burst - current
+          },
+          WINDOW_MS,
+          burst,
+        )
+      }
+      sink.seen += seen
+    }
+  },
+  'limiter, TokenBuckets in a Map': ({ limit, burst }) => {
+    const buckets = new Map<string, TokenBucket>()
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) {
+        const key = keys[i] as string
+        let bucket = buckets.get(key)
+        if (bucket === undefined) {
+          bucket = new TokenBucket({ bucketSize: burst, tokensPerInterval: limit, interval: 'second' })
+          bucket.content = burst
+          buckets.set(key, bucket)
+        }
+        seen += bucket.tryRemoveTokens(1) ? 1 : 0
+      }
+      sink.seen += seen
+    }
+  },
+  'express-rate-limit, its store': ({ burst }) => {
+    const store = new ExpressStore()
+    store.init({ windowMs: WINDOW_MS } as Parameters<typeof store.init>[0])
+    return async (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += burst - (await store.increment(keys[i] as string)).totalHits
+      sink.seen += seen
+    }
+  },
+  'koa-ratelimit, its limiter': ({ burst }) => {
+    const db = new Map()
+    return async (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) {
+        const limiter = new KoaLimiter({ id: keys[i] as string, db, max: burst, duration: WINDOW_MS })
+        seen += (await limiter.get()).remaining
+      }
+      sink.seen += seen
+    }
+  },
+  'rate-limiter-flexible': ({ burst }) => {
+    const limiter = new RateLimiterMemory({ points: burst, duration: WINDOW_MS / 1000 })
+    return async (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) {
+        try {
+          seen += (await limiter.consume(keys[i] as string)).remainingPoints
+        } catch (refusal) {
+          seen += (refusal as { remainingPoints: number }).remainingPoints
+        }
+      }
+      sink.seen += seen
+    }
+  },
+} satisfies Record<string, (terms: Terms) => Candidate['run']>
+
+export type Rival = keyof typeof rivals
+
+/** A rival, or us, made ready under the terms. */
+export const candidate = (name: Rival, terms: Terms): Candidate => ({ name, run: rivals[name](terms) })

@@ -1,0 +1,112 @@
+/** A number that was measured again and again: its median, and what the middle half of the measurements spread over. */
+export interface Figure {
+  readonly median: number
+  readonly low: number
+  readonly high: number
+}
+
+/** What was measured of one candidate, column by column; null where there is nothing to measure. */
+export interface Row {
+  readonly name: string
+  readonly figures: readonly (Figure | null)[]
+}
+
+/** What a row has to reach: so many times the other row, or so much where there is no other, in the column named. */
+export interface Aim {
+  readonly ours: string
+  readonly theirs?: string
+  readonly column: string
+  readonly atMost: number
+}
+
+/** The outcome of a case. Lower is better in every column. */
+export interface Table {
+  readonly title: string
+  /** How it was measured, in a sentence or two. */
+  readonly how: string
+  readonly columns: readonly string[]
+  readonly rows: readonly Row[]
+  readonly aims: readonly Aim[]
+}
+
+/** Measures something; `progress` is told how much of it is done, from 0 to 1. */
+export type Case = (progress: (share: number) => void) => Promise<Table>
+
+export function figureOf(samples: readonly number[]): Figure {
+  const sorted = samples.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0
+  return { median: at(0.5), low: at(0.25), high: at(0.75) }
+}
+
+/** One table of several processes' own: medians of medians, and the whole width of their spreads. */
+export function mergeTables(tables: readonly Table[]): Table {
+  const [first] = tables
+  if (first === undefined) throw new RangeError('no tables to merge')
+  const figures = (row: number, column: number): readonly Figure[] =>
+    tables.map(({ rows }) => rows[row]?.figures[column] ?? null).filter((figure) => figure !== null)
+  const merged = (all: readonly Figure[]): Figure | null =>
+    all.length === 0
+      ? null
+      : {
+          median: figureOf(all.map(({ median }) => median)).median,
+          low: Math.min(...all.map(({ low }) => low)),
+          high: Math.max(...all.map(({ high }) => high)),
+        }
+  return {
+    ...first,
+    rows: first.rows.map(({ name }, i) => ({ name, figures: first.columns.map((_, j) => merged(figures(i, j))) })),
+  }
+}
+
+/** What an aim's row came to: a multiple of the other row's median, or the median itself. */
+export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): number {
+  const at = columns.indexOf(column)
+  const median = (wanted: string): number => {
+    const figure = rows.find(({ name }) => name === wanted)?.figures[at]
+    if (!figure) throw new RangeError(`no row ${wanted} with a column ${column}`)
+    return figure.median
+  }
+  return theirs === undefined ? median(ours) : median(ours) / median(theirs)
+}
+
+/** A number as people read it: no more digits than mean something. */
+export function told(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString('en')
+  return Number.isInteger(value) ? String(value) : value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3)
+}
+
+/** An aim and what came of it, in words. */
+export function aimInWords(table: Table, aim: Aim): string {
+  const { ours, theirs, column, atMost } = aim
+  const value = reach(table, aim)
+  const against = theirs === undefined ? column : `of ${theirs}`
+  return `${ours}: ${told(value)} ${against}, aim ${told(atMost)}${value <= atMost ? '' : ' — missed'}`
+}
+
+const cell = (figure: Figure | null, spread: boolean): string => {
+  if (figure === null) return '–'
+  const { median, low, high } = figure
+  return spread && low !== high ? `${told(median)} (${told(low)} – ${told(high)})` : told(median)
+}
+
+/** A table for the terminal: the spread of its first column, and the medians of the others. */
+export function asText(table: Table): string {
+  const lines = [['', ...table.columns], ...table.rows.map(cellsOf)]
+  const widths = lines[0]?.map((_, i) => Math.max(...lines.map((line) => (line[i] as string).length))) ?? []
+  const text = lines.map((line) =>
+    line.map((each, i) => (i === 0 ? each.padEnd(widths[i] as number) : each.padStart(widths[i] as number))).join('  '),
+  )
+  return [`\n${table.title}`, ...text, ...table.aims.map((aim) => `  ${aimInWords(table, aim)}`)].join('\n')
+}
+
+/** The same for a page. */
+export function asMarkdown(table: Table): string {
+  const rows = table.rows.map(cellsOf)
+  return [
+    `| | ${table.columns.join(' | ')} |`,
+    `| --- |${' ---: |'.repeat(table.columns.length)}`,
+    ...rows.map((cells) => `| ${cells.join(' | ')} |`),
+  ].join('\n')
+}
+
+const cellsOf = ({ name, figures }: Row): string[] => [name, ...figures.map((each, i) => cell(each, i === 0))]
