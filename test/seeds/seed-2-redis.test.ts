@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { onAMachine, ours, polled } from './ours.ts'
 import { LuaBucket } from './published/redis.ts'
 
-// The algorithm of the published Lua script. Two keys in two slots (C4) and the log line at each call (C7) take a
-// Redis to show.
+// The algorithm of the published Lua script, polled faster than a server could be. The script itself runs on Redis in
+// redis-lua.test.ts.
 
 const tenInTenSeconds = tokenBucket({ limit: 10, per: '10s' })
 
