@@ -1,0 +1,10 @@
+// A process to be killed in the middle of a statement: asks the server at `argv[2]` for one unit.
+
+import { START } from '@spillway/conformance'
+import { perDay, stepFor } from '@spillway/core'
+import pg from 'pg'
+import { postgresStore } from '../src/index.ts'
+
+const pool = new pg.Pool({ ...JSON.parse(process.argv[2] as string), max: 1 })
+const store = postgresStore(pool, { deadline: '25s' })
+await store.take([{ policy: 'p', key: 'a', step: stepFor(perDay(10_000), 'consume', 1) }], START)
