@@ -4,30 +4,44 @@ import { perMinute, type Quota, slidingWindow, stepFor, type Verb } from '@spill
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
-import { postgresStore, sweep } from '../src/index.ts'
+import { migrate, type PostgresStoreOptions, postgresStore, sweep } from '../src/index.ts'
 
-describe.each(['the system’s', 'newest'] as const)('PostgreSQL, %s', (version) => {
+// The deadline is for slow machines.
+const deadline = '25s'
+
+describe.each([
+  // Several connections answer out of turn, unless a key has one statement under way at most.
+  { version: 'the system’s', all: [{ coalesce: true }, { coalesce: false, connections: 1 }] },
+  { version: 'newest', all: [{ prepare: true }] },
+] as const)('PostgreSQL, $version', ({ version, all }) => {
   let server: Postgres
   let pool: pg.Pool
   beforeAll(async () => {
     server = await startPostgres(version === 'newest' ? { version } : {})
-    pool = new pg.Pool({ ...server.config, max: 8 })
-    await postgresStore(pool).delete([])
+    pool = new pg.Pool(server.config)
+    await migrate(pool)
   })
   afterAll(async () => {
     await pool.end()
     await server.stop()
   })
-  describe.each([{ coalesce: false }, { coalesce: true, prepare: version === 'newest' }])('%o', (options) => {
+
+  describe.each<PostgresStoreOptions & { connections?: number }>(all)('%o', ({ connections = 8, ...options }) => {
+    let own: pg.Pool
+    beforeAll(() => {
+      own = new pg.Pool({ ...server.config, max: connections })
+    })
+    afterAll(() => own.end())
     testStore(
       test,
       async () => {
         await pool.query('DELETE FROM spillway')
-        return postgresStore(pool, options)
+        return postgresStore(own, { ...options, deadline })
       },
       { histories: 100 },
     )
   })
+
   // A row with counts has no moment: an upsert that compared them would neither take nor refuse, for ever.
   test('finds nothing of a bucket in what a window has left', async () => {
     await pool.query('DELETE FROM spillway')
@@ -49,14 +63,14 @@ describe('PGlite', () => {
   let database: PGlite
   beforeAll(async () => {
     database = await PGlite.create()
-    await postgresStore(database).delete([])
+    await migrate(database)
   })
   afterAll(() => database.close())
   testStore(
     test,
     async () => {
       await database.query('DELETE FROM spillway')
-      return postgresStore(database)
+      return postgresStore(database, { deadline })
     },
     { histories: 100 },
   )
