@@ -41,6 +41,7 @@ export default {
     only('hono', src('core', 'memory'), npm('hono')),
     only('fastify', src('core', 'memory'), npm('fastify')),
     only('fetch', src('core', 'memory')),
+    only('cli', src('core', 'memory'), npm('commander'), '^(crypto|fs|fs/promises|path|stream|string_decoder|zlib)$'),
     only('conformance', src('core'), npm('fast-check'), '^assert(/strict)?$'),
     typesOnly('express'),
     typesOnly('koa'),

@@ -57,6 +57,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/fetch/src/npm.ts', "import type { a } from 'hono'", ['fetch-imports']],
   ['packages/express/src/compat/hash.ts', "import { createHash } from 'node:crypto'", []],
   ['packages/koa/src/hash.ts', "import { createHash } from 'node:crypto'", ['koa-imports']],
+  ['packages/cli/src/log.ts', "import { createGunzip } from 'node:zlib'", []],
+  ['packages/cli/src/adapter.ts', "import '@spillway/express'", ['cli-imports']],
   ['test/name.ts', "import '@spillway/core'", []],
   ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
 ]

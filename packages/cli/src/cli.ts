@@ -1,0 +1,67 @@
+import { Command, CommanderError, Option } from 'commander'
+import { check } from './commands/check.ts'
+import { several, wholeOf } from './commands/options.ts'
+import { replay } from './commands/replay.ts'
+import { type Io, UserError } from './io.ts'
+
+/** Runs the program with the arguments after its name; reports its exit code: 0, 1 for a no, 2 for wrong use. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  let exitCode = 0
+  const done = async (work: Promise<number>): Promise<void> => {
+    exitCode = await work
+  }
+  try {
+    await programOf(io, done).parseAsync(args as string[], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (!(error instanceof UserError)) throw error
+    io.stderr.write(`spillway: ${error.message}\n`)
+    return error.exitCode
+  }
+}
+
+const logOptions = (command: Command): Command =>
+  command
+    .argument('[log...]', 'access logs, plain or gzip, in the order of their time; - or none is standard input')
+    .addOption(
+      new Option('--format <format>', 'what the lines are')
+        .choices(['auto', 'combined', 'common', 'json'])
+        .default('auto'),
+    )
+    .option(
+      '--field <name=path>',
+      'where a JSON log keeps time, ip, method, path, header:NAME …; repeatable',
+      several,
+      [],
+    )
+    .option('--trust-proxy <hops>', 'read the client from X-Forwarded-For, past this many proxies of yours', wholeOf)
+    .option('--json', 'print JSON')
+
+function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Command {
+  const program = new Command('spillway')
+    .description('What a rate limit would have done, and what it will do.')
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .exitOverride()
+    .showHelpAfterError('(spillway COMMAND --help says more)')
+
+  logOptions(program.command('replay'))
+    .description('replay access logs on policies: who would have been refused, and when')
+    .requiredOption('--policy <file>', 'policies to try, as JSON; give several to compare them', several)
+    .option('--html <file>', 'write a report with charts, as one file')
+    .option('--refusals <file>', 'write every refusal, as lines of JSON')
+    .option('--refuse-at-most <share>', 'exit with 1 if more is refused than this, such as 0.1%')
+    .option('--key <key>', 'a key to follow over time in the report; repeatable', several, [])
+    .option('--max-keys <count>', 'the most keys a policy keeps', wholeOf, 1_000_000)
+    .action((logs, options) => done(replay(logs, options, io)))
+
+  program
+    .command('check')
+    .description('validate policies, say what each does, and warn of traps')
+    .argument('<file...>', 'policies, as JSON')
+    .option('--strict', 'exit with 1 where there are traps')
+    .option('--json', 'print JSON')
+    .action((files, options) => done(check(files, options, io)))
+
+  return program
+}

@@ -1,0 +1,38 @@
+import { UserError } from '../io.ts'
+import type { Fields } from '../log/json.ts'
+
+const KNOWN = /^(time|ip|method|path|status|(header|cookie|claim):.+)$/
+
+/** Reads `--field ip=client.addr`, any number of them. */
+export function fieldsOf(options: readonly string[]): Fields {
+  return Object.fromEntries(
+    options.map((option) => {
+      const equals = option.indexOf('=')
+      const name = option.slice(0, Math.max(equals, 0))
+      if (KNOWN.test(name) && equals < option.length - 1) {
+        return [name.startsWith('header:') ? name.toLowerCase() : name, option.slice(equals + 1)]
+      }
+      throw new UserError(
+        `--field says where a log keeps time, ip, method, path, status, header:NAME, cookie:NAME or claim:NAME, such as ip=client.address; got ${JSON.stringify(option)}.`,
+      )
+    }),
+  )
+}
+
+/** Reads a share such as `0.1%` or `0.001`. */
+export function shareOf(text: string): number {
+  const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text) ?? []
+  const share = Number(digits) / (sign ? 100 : 1)
+  if (share >= 0 && share <= 1) return share
+  throw new UserError(`a share is a percentage such as 0.1%, or a number from 0 to 1; got ${JSON.stringify(text)}.`)
+}
+
+/** Reads a whole number, 1 or more. */
+export function wholeOf(text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number >= 1) return number
+  throw new UserError(`it must be a whole number, 1 or more; got ${JSON.stringify(text)}.`)
+}
+
+/** Reads an option that may be given several times. */
+export const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]

@@ -1,0 +1,102 @@
+import type { BucketQuota, Quota } from '@spillway/core'
+import type { RulePolicy } from '@spillway/core/rules'
+import { count, each, span } from '../format.ts'
+
+/** A policy in a sentence: whom it counts, what it lets through, for which requests. */
+export function sentenceOf(policy: RulePolicy): string {
+  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.`
+  return policy.mode === 'shadow' ? `${sentence} It only watches.` : sentence
+}
+
+function whom(key: RulePolicy['key']): string {
+  const keys = [key].flat()
+  return `Each ${keys.map(nameOf).join(' and ')}`
+}
+
+function nameOf(key: string): string {
+  const colon = key.indexOf(':')
+  const name = key.slice(colon + 1)
+  switch (colon < 0 ? key : key.slice(0, colon)) {
+    case 'ip':
+      return 'client address'
+    case 'header':
+      return `value of the header ${name}`
+    case 'query':
+      return `value of the query parameter ${name}`
+    case 'cookie':
+      return `value of the cookie ${name}`
+    case 'claim':
+      return `verified claim ${name}`
+    default:
+      return key
+  }
+}
+
+function rateOf(policy: RulePolicy): string {
+  const { quota } = policy
+  const what = unitOf(policy)
+  return `may ${quotaText(quota, what)}${costText(policy)}`
+}
+
+const unitOf = ({ cost }: RulePolicy): string => (cost === undefined || cost === 1 ? 'request' : 'unit')
+
+const some = (n: number, what: string): string => `${count(n)} ${what}${n === 1 ? '' : 's'}`
+
+function quotaText(quota: Quota, what: string): string {
+  const { limit } = quota
+  const window = each(quota.window / 1000)
+  if (quota.kernel === 'sliding-log') return `make ${some(limit, what)} in any ${window}, exactly`
+  if (quota.kernel === 'sliding-window') return `make about ${some(limit, what)} in any ${window}`
+  return bucketText(quota, what)
+}
+
+function bucketText({ limit, prompt, unit, grain, overdraft }: BucketQuota, what: string): string {
+  const debt = overdraft === 0 ? '' : `, and owe up to ${some(overdraft, 'unit')}`
+  if (grain) {
+    const every = each(grain.every / 1000)
+    if (grain.amount === limit) return `make ${some(limit, what)} in each ${every} of the clock${debt}`
+    return `make ${some(limit, what)} at once, and gets ${count(grain.amount)} back every ${every}${debt}`
+  }
+  const pace = paceOf(unit)
+  if (prompt < limit) return `go ahead ${pace}, while ${some(limit - prompt, what)} may wait in order`
+  return limit === 1 ? `make a ${what} ${pace}${debt}` : `make ${some(limit, what)} at once, and then ${pace}${debt}`
+}
+
+/** How often a unit comes back, in the largest span that has a whole number of them: `60 a minute`. */
+function paceOf(unit: number): string {
+  for (const [micros, name] of [
+    [1e6, 'second'],
+    [60e6, 'minute'],
+    [3_600e6, 'hour'],
+    [86_400e6, 'day'],
+  ] as const) {
+    const times = Math.round(micros / unit)
+    // As many as make this very interval, which was rounded up.
+    if (times >= 1 && Math.ceil(micros / times) === unit)
+      return `${count(times)} ${name === 'hour' ? 'an' : 'a'} ${name}`
+  }
+  return `one every ${span(unit / 1000)}`
+}
+
+function costText({ cost, defaultCost, maxCost }: RulePolicy): string {
+  if (cost === undefined || cost === 1) return ''
+  if (typeof cost === 'number') return `, where a request takes ${count(Math.min(cost, maxCost ?? cost))}`
+  const [kind, name] = cost.split(':')
+  const place = kind === 'query' ? `query parameter ${name}` : `header ${name}`
+  const most = maxCost === undefined ? '' : `, ${count(maxCost)} at most`
+  return `, where a request takes what its ${place} says${most}, or else ${count(defaultCost ?? 1)}`
+}
+
+function forWhich(match: RulePolicy['match']): string {
+  if (match === undefined) return ''
+  const list = (value: string | readonly string[]): string => [value].flat().join(' or ')
+  const parts = [
+    match.method === undefined ? '' : `by ${list(match.method)}`,
+    match.path === undefined ? '' : `to ${list(match.path)}`,
+    ...Object.entries(match.header ?? {}).map(
+      ([name, value]) => `with header ${name}${value === true ? '' : ` of ${JSON.stringify(value)}`}`,
+    ),
+    ...Object.entries(match.claim ?? {}).map(([name, value]) => `with claim ${name} of ${JSON.stringify(value)}`),
+  ].filter((part) => part !== '')
+  return parts.length === 0 ? '' : `, counting requests ${parts.join(' ')}`
+}

@@ -1,0 +1,81 @@
+import type { Readable } from 'node:stream'
+
+/** Where a program reads and writes: the process's own streams, or a test's. */
+export interface Io {
+  readonly stdin: Readable
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface Sink {
+  write(text: string): unknown
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+}
+
+export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+const CODES: Readonly<Record<Colour, readonly [on: number, off: number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+}
+
+/** Colours text where it goes to a terminal whose owner has not said NO_COLOR. */
+export function painter(sink: Sink, { NO_COLOR, TERM }: Io['env']): (colour: Colour, text: string) => string {
+  const coloured = sink.isTTY === true && !NO_COLOR && TERM !== 'dumb'
+  return (colour, text) => {
+    const [on, off] = CODES[colour]
+    return coloured ? `\u001b[${on}m${text}\u001b[${off}m` : text
+  }
+}
+
+/** What went wrong in what the user gave, to be told without a stack; `exitCode` is 2, wrong use, unless given. */
+export class UserError extends Error {
+  override readonly name = 'UserError'
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = 2) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** A bar on a terminal's line, drawn at most ten times a second, and gone when it is done. */
+export interface Progress {
+  update(done: number, lines: number): void
+  clear(): void
+}
+
+export function progressBar(
+  sink: Sink,
+  total: number | undefined,
+  now: () => number = () => performance.now(),
+): Progress {
+  if (sink.isTTY !== true) return { update: () => {}, clear: () => {} }
+  let last = -Infinity
+  let drawn = false
+  return {
+    update(done, lines) {
+      if (now() - last < 100) return
+      last = now()
+      drawn = true
+      const share = total === undefined || total === 0 ? undefined : Math.min(done / total, 1)
+      const told = `${new Intl.NumberFormat('en').format(lines)} lines`
+      const width = Math.max(Math.min((sink.columns ?? 80) - told.length - 12, 40), 10)
+      const full = Math.round((share ?? 0) * width)
+      const bar =
+        share === undefined
+          ? ''
+          : `${'█'.repeat(full)}${'░'.repeat(width - full)} ${String(Math.floor(share * 100)).padStart(3)} % `
+      sink.write(`\r\u001b[2K${bar}${told}`)
+    },
+    clear() {
+      if (drawn) sink.write('\r\u001b[2K')
+    },
+  }
+}

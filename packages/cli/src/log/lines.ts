@@ -1,0 +1,38 @@
+import { StringDecoder } from 'node:string_decoder'
+
+/** Longer lines are no log's: what follows is skipped up to the next line. */
+const LONGEST_LINE = 1 << 20
+/** How much of an overlong line is given. */
+const SHOWN = 200
+
+/** Hears a line without its end, and its number in the file, from 1. An overlong line comes cut off, as `tooLong`. */
+export type OnLine = (line: string, number: number, tooLong: boolean) => void
+
+/** Splits bytes into lines as they come. Empty lines are counted and passed over. */
+export async function eachLine(chunks: AsyncIterable<Buffer>, onLine: OnLine): Promise<void> {
+  const decoder = new StringDecoder('utf8')
+  let number = 0
+  let rest = ''
+  let skipping = false
+  const give = (line: string): void => {
+    number++
+    if (skipping) skipping = false
+    else if (line.length > LONGEST_LINE) onLine(line.slice(0, SHOWN), number, true)
+    else if (line !== '') onLine(number === 1 && line.startsWith('\ufeff') ? line.slice(1) : line, number, false)
+  }
+  for await (const chunk of chunks) {
+    const text = rest + decoder.write(chunk)
+    let start = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      give(text.slice(start, text.charCodeAt(end - 1) === 13 ? Math.max(end - 1, start) : end))
+      start = end + 1
+    }
+    rest = text.slice(start)
+    if (rest.length <= LONGEST_LINE) continue
+    if (!skipping) onLine(rest.slice(0, SHOWN), number + 1, true)
+    skipping = true
+    rest = ''
+  }
+  const last = rest + decoder.end()
+  if (last !== '') give(last)
+}

@@ -1,0 +1,94 @@
+import type { Micros } from '@spillway/core'
+
+const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
+
+/** Whole minutes and seconds of a text's two digits at `at`; NaN if they are none. */
+const two = (text: string, at: number): number => {
+  const tens = text.charCodeAt(at) - 48
+  const ones = text.charCodeAt(at + 1) - 48
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+}
+
+/** Reads `10/Oct/2000:13:55:36 -0700`, the time of common logs. Lines of one day share most of the work. */
+export function commonLogTimes(): (text: string) => Micros | undefined {
+  let last = ''
+  let moment: Micros | undefined
+  let day = ''
+  let zone = ''
+  let midnight = 0
+  return (text) => {
+    if (text === last) return moment
+    if (text.length !== 26) return undefined
+    const date = text.slice(0, 11)
+    const offset = text.slice(21)
+    if (date !== day || offset !== zone) {
+      const found = midnightOf(date, offset)
+      if (found === undefined) return undefined
+      day = date
+      zone = offset
+      midnight = found
+    }
+    const seconds = two(text, 12) * 3600 + two(text, 15) * 60 + two(text, 18)
+    if (Number.isNaN(seconds)) return undefined
+    last = text
+    moment = midnight + seconds * 1e6
+    return moment
+  }
+}
+
+function midnightOf(date: string, offset: string): Micros | undefined {
+  const [, day, name, year] = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4})$/.exec(date) ?? []
+  const [, sign, hours, minutes] = /^([+-])(\d\d)(\d\d)$/.exec(offset.trim()) ?? []
+  const month = name === undefined ? -1 : MONTHS.indexOf(name)
+  if (sign === undefined || month < 0) return undefined
+  const shift = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60e6 : 60e6)
+  return Date.UTC(Number(year), month / 3, Number(day)) * 1e3 - shift
+}
+
+/**
+ * Reads whatever JSON logs have for a time: numbers of seconds, milliseconds, microseconds or nanoseconds since 1970,
+ * told apart by their size, as text too; dates as ISO 8601 has them; the time of common logs.
+ */
+export function anyTimes(): (value: unknown) => Micros | undefined {
+  const common = commonLogTimes()
+  let last = ''
+  let base = 0
+  let zone = ''
+  const iso = (text: string): Micros | undefined => {
+    const { fraction, end } = fractionIn(text, 19)
+    if (last === '' || !text.startsWith(last) || text.length !== end + zone.length || !text.endsWith(zone)) {
+      const second = text.slice(0, 19)
+      const offset = text.slice(end)
+      const found = Date.parse(`${second.replace(' ', 'T')}${offset.trim() || 'Z'}`)
+      if (Number.isNaN(found)) return undefined
+      last = second
+      zone = offset
+      base = found * 1e3
+    }
+    return base + fraction
+  }
+  return (value) => {
+    if (typeof value === 'number') return numeric(value)
+    if (typeof value !== 'string') return undefined
+    if (value.charCodeAt(4) === 45 && value.length >= 19) return iso(value)
+    return common(value) ?? (/^\d+(\.\d+)?$/.test(value) ? numeric(Number(value)) : undefined)
+  }
+}
+
+/** The microseconds of a decimal fraction that may begin at `start`, and where it ends. */
+function fractionIn(text: string, start: number): { readonly fraction: Micros; readonly end: number } {
+  if (text.charCodeAt(start) !== 46) return { fraction: 0, end: start }
+  let fraction = 0
+  let end = start + 1
+  for (let unit = 1e5; text.charCodeAt(end) >= 48 && text.charCodeAt(end) <= 57; end++, unit /= 10) {
+    if (unit >= 1) fraction += (text.charCodeAt(end) - 48) * unit
+  }
+  return { fraction, end }
+}
+
+function numeric(value: number): Micros | undefined {
+  if (!(value > 0)) return undefined
+  if (value < 1e11) return Math.round(value * 1e6)
+  if (value < 1e14) return Math.round(value * 1e3)
+  return Math.round(value < 1e17 ? value : value / 1e3)
+}

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { policiesFrom, type RulePolicy } from '@spillway/core/rules'
+import { UserError } from './io.ts'
+
+/** The policies of a file, under the name that tells it apart from others. */
+export interface PolicyFile {
+  readonly path: string
+  readonly name: string
+  readonly policies: readonly RulePolicy[]
+}
+
+/** Reads files of policies; says of each that is none what is wrong with it. */
+export async function readPolicies(paths: readonly string[]): Promise<readonly PolicyFile[]> {
+  const files: PolicyFile[] = []
+  for (const path of paths) {
+    const short = basename(path).replace(/\.json$/, '')
+    const name = paths.filter((other) => basename(other) === basename(path)).length > 1 ? path : short
+    files.push({ path, name, policies: policiesIn(path, await textOf(path)) })
+  }
+  return files
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new UserError(`${path} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function policiesIn(path: string, text: string): readonly RulePolicy[] {
+  try {
+    return policiesFrom(JSON.parse(text.replace(/^\ufeff/, '')))
+  } catch (error) {
+    // Its first line names the function that was called; here the file says more.
+    throw new UserError(`${path}: ${(error as Error).message.replace(/^policiesFrom: /, '')}`, 1)
+  }
+}

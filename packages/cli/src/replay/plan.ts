@@ -1,0 +1,177 @@
+import { type Decision, decide, type Micros, type Quota, type Step, stepFor, type Taken } from '@spillway/core'
+import { costReader, keyReader, matcher, type Sources } from '@spillway/core/http'
+import type { RulePolicy } from '@spillway/core/rules'
+import { type MemoryStore, memoryStore } from '@spillway/memory'
+import { type Entry, entryReader } from '../log/entry.ts'
+import { type KeyTally, Tally } from './tally.ts'
+import { sum, Timeline } from './timeline.ts'
+
+/** A policy of a plan, ready to be asked, and what came of it. */
+export interface Lane {
+  readonly policy: RulePolicy
+  readonly tally: Tally
+  readonly counts: { asked: number; refused: number; longestDelayMs: number; delayed: number; keyless: number }
+}
+
+/** Policies that are in force together, replayed on one log. */
+export interface Plan {
+  readonly name: string
+  readonly lanes: readonly Lane[]
+  readonly store: MemoryStore
+  readonly timeline: Timeline
+  readonly admitted: { readonly values: Float64Array }
+  readonly refused: { readonly values: Float64Array }
+  /** Requests that some policy counted, those that were refused, and those that no policy was for. */
+  readonly counts: { counted: number; refused: number; uncounted: number }
+  judge(entry: Entry, at: Micros, line: number): void
+}
+
+/** A request that would have been refused. */
+export interface RefusalEvent {
+  readonly plan: string
+  readonly line: number
+  readonly at: Micros
+  readonly policy: string
+  readonly key: string
+  readonly cost: number
+  readonly retryAfterMs: number
+}
+
+export interface PlanOptions {
+  /** The most keys a policy keeps. */
+  readonly maxKeys?: number
+  /** Keys whose remaining units are followed from the start. */
+  readonly follow?: readonly string[]
+  /** The client's address; what the log has first unless given. */
+  readonly address?: (entry: Entry) => string | undefined
+  readonly onRefusal?: (event: RefusalEvent) => void
+}
+
+/** A policy compiled as the guard compiles it. */
+interface Compiled extends Lane {
+  readonly quota: Quota
+  readonly shadow: boolean
+  readonly applies: ((entry: Entry) => boolean) | undefined
+  readonly keyOf: (entry: Entry) => string | undefined
+  readonly costOf: (entry: Entry) => number
+  readonly one: Step
+}
+
+interface Ask {
+  readonly lane: Compiled
+  readonly of: KeyTally
+  readonly cost: number
+  readonly step: Step
+}
+
+export function planOf(name: string, policies: readonly RulePolicy[], options: PlanOptions = {}): Plan {
+  const { maxKeys = 1_000_000, follow, onRefusal } = options
+  const store = memoryStore({ maxKeys })
+  const takeOne = store.takeOneSync as NonNullable<typeof store.takeOneSync>
+  const timeline = new Timeline()
+  const [admitted, refused] = [timeline.series(sum, 0), timeline.series(sum, 0)]
+  const counts = { counted: 0, refused: 0, uncounted: 0 }
+  const sources = sourcesFor(policies, options)
+  const lanes = policies.map((policy) => compile(policy, sources, new Tally(follow)))
+
+  const note = ({ lane, of, cost, step }: Ask, taken: Taken, at: Micros, line: number): void => {
+    const { counts, tally, policy } = lane
+    const decision = decide(policy.name, lane.quota, cost, step, taken)
+    counts.asked++
+    of.asked++
+    tally.note(of, at, decision)
+    if (decision.delayMs > 0) {
+      counts.delayed++
+      counts.longestDelayMs = Math.max(counts.longestDelayMs, decision.delayMs)
+    }
+    if (decision.allowed) return
+    counts.refused++
+    noteRefusal(of, at, decision)
+    onRefusal?.({ plan: name, line, at, policy: policy.name, key: of.key, cost, retryAfterMs: decision.retryAfterMs })
+  }
+  const takeAlone = (ask: Ask, at: Micros, line: number): boolean => {
+    const taken = takeOne(ask.lane.policy.name, ask.of.key, ask.step, at)
+    note(ask, taken, at, line)
+    return taken.allowed
+  }
+  const takeAll = (asks: readonly Ask[], at: Micros, line: number): boolean => {
+    const ops = asks.map(({ lane, of, step }) => ({ policy: lane.policy.name, key: of.key, step }))
+    const taken = store.takeSync(ops, at)
+    for (const [i, ask] of asks.entries()) note(ask, taken[i] as Taken, at, line)
+    return taken.every(({ allowed }) => allowed)
+  }
+
+  return {
+    name,
+    lanes,
+    store,
+    timeline,
+    admitted,
+    refused,
+    counts,
+    judge(entry, at, line) {
+      const part = timeline.at(at)
+      const asks: Ask[] = []
+      for (const lane of lanes) {
+        const ask = askOf(lane, entry)
+        if (ask === undefined) continue
+        // A shadow refuses nothing, and takes whether or not the others do.
+        if (lane.shadow) takeAlone(ask, at, line)
+        else asks.push(ask)
+      }
+      if (asks.length === 0) {
+        counts.uncounted++
+        return
+      }
+      const passes = asks.length === 1 ? takeAlone(asks[0] as Ask, at, line) : takeAll(asks, at, line)
+      const { values } = passes ? admitted : refused
+      values[part] = (values[part] as number) + 1
+      counts.counted++
+      if (!passes) counts.refused++
+    },
+  }
+}
+
+function askOf(lane: Compiled, entry: Entry): Ask | undefined {
+  if (lane.applies && !lane.applies(entry)) return undefined
+  const read = lane.keyOf(entry)
+  if (read === undefined) return undefined
+  if (read === '') lane.counts.keyless++
+  const cost = lane.costOf(entry)
+  return { lane, of: lane.tally.of(read), cost, step: cost === 1 ? lane.one : stepFor(lane.quota, 'consume', cost) }
+}
+
+function noteRefusal(of: KeyTally, at: Micros, { retryAfterMs }: Decision): void {
+  if (of.refused === 0) of.firstRefusedAt = at
+  of.refused++
+  of.lastRefusedAt = at
+  if (retryAfterMs > of.longestRetryMs) of.longestRetryMs = retryAfterMs
+}
+
+function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Compiled {
+  return {
+    policy,
+    tally,
+    counts: { asked: 0, refused: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
+    quota: policy.quota,
+    shadow: policy.mode === 'shadow',
+    applies: matcher('match', policy.match, sources),
+    keyOf: keyReader(policy.key, sources),
+    // Only a function can take its time, and rules have none.
+    costOf: costReader(policy, entryReader) as (entry: Entry) => number,
+    one: stepFor(policy.quota, 'consume', 1),
+  }
+}
+
+/** What the policies read from: of the claims that they name, those that the log has kept. */
+function sourcesFor(
+  policies: readonly RulePolicy[],
+  { address = (entry) => entry.address }: PlanOptions,
+): Sources<Entry> {
+  const names = policies.flatMap(({ key, match }) => [
+    ...[key].flat().flatMap((each) => (each.startsWith('claim:') ? [each.slice('claim:'.length)] : [])),
+    ...Object.keys(match?.claim ?? {}),
+  ])
+  const claims = (entry: Entry) => Object.fromEntries(names.map((name) => [name, entry.claim(name)]))
+  return { reader: entryReader, address, claims, ipv6Prefix: 56 }
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import { count, each, moment, percent, plain, span } from '../format.ts'
+import type { KeyResult, PlanResult, PolicyResult, Result } from '../replay/result.ts'
+import { chart } from './chart.ts'
+import { type Html, html, raw } from './markup.ts'
+import { SCRIPT } from './script.ts'
+import { STYLE } from './style.ts'
+
+/** How many keys a table of those that were refused shows. */
+const SHOWN = 12
+const COLOURS = ['one', 'two', 'three', 'four', 'five', 'six']
+
+/** The report of a replay: one page that needs nothing else, and asks nobody for anything. */
+export function reportOf(result: Result): string {
+  const hash = createHash('sha256').update(SCRIPT).digest('base64')
+  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'`
+  const { files, requests, lines, from, to, plans } = result
+  const title = `Replay of ${files.length === 1 ? plain(basename(files[0] as string)) : `${files.length} logs`}`
+  return `<!doctype html>\n${
+    html`<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(STYLE)}</style></head>
+<body><main><h1>${title}</h1>
+<p class="soft">${count(requests)} requests in ${count(lines)} lines${from !== null && to !== null && ` · ${moment(from)} to ${moment(to)} UTC`}</p>
+${notes(result)}${plans.length > 1 && comparison(plans)}${plans.map((plan, i) => planSection(plan, i))}
+<footer>Made by <b>spillway replay</b>: the policies' own kernels, run on the log's own clock. Times are UTC.</footer>
+</main><div id="tip" hidden></div><script>${raw(SCRIPT)}</script></body></html>
+`.html
+  }`
+}
+
+function notes({ bad, late, notes }: Result): Html | false {
+  const items = [
+    ...notes.map((note) => html`<li>${note}</li>`),
+    ...(late.count > 0
+      ? [
+          html`<li>${count(late.count)} ${late.count === 1 ? 'request comes' : 'requests come'} late, by up to ${span(late.mostMs)}: each counts when it comes.</li>`,
+        ]
+      : []),
+    ...(bad.count > 0
+      ? [html`<li>${bad.count === 1 ? 'A line' : `${count(bad.count)} lines`} could not be read:</li>`]
+      : []),
+    ...bad.first.map(
+      ({ file, line, reason, text }) =>
+        html`<li><code>${plain(file)}:${line}</code> ${reason}: <code>${plain(text)}</code></li>`,
+    ),
+  ]
+  return items.length > 0 && html`<div class="notes"><ul>${items}</ul></div>`
+}
+
+/** Several plans on the same traffic: their numbers side by side, and what each refuses over time. */
+function comparison(plans: readonly PlanResult[]): Html {
+  const [{ timeline }] = plans as readonly [PlanResult]
+  const colour = (i: number): string => COLOURS[i % COLOURS.length] as string
+  const rows = plans.map(
+    ({ name, admitted, refused, counted, uncounted, policies }, i) =>
+      html`<tr><td><ul class="legend"><li class="${colour(i)}"><i></i><b>${name}</b></li></ul></td><td>${count(admitted)}</td><td>${count(refused)}</td><td>${percent(refused, counted)}</td><td>${count(uncounted)}</td><td>${span(longestWait(policies))}</td></tr>`,
+  )
+  return html`<h2>Side by side</h2><div class="card"><div class="scroll"><table><thead><tr><th></th><th>admitted</th><th>refused</th><th>share</th><th>not counted</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>
+<h4>Refused ${per(timeline.widthMs)}</h4><div class="scroll">${chart({
+    title: 'Refused over time, by plan',
+    ...timeline,
+    series: plans.map(({ name, timeline: { refused } }, i) => ({ name, colour: colour(i), values: refused })),
+    kind: 'lines',
+  })}</div></div>`
+}
+
+const longestWait = (policies: readonly PolicyResult[]): number =>
+  Math.max(
+    0,
+    ...policies.flatMap(({ refusedKeys }) => refusedKeys.map(({ longestRetryMs }) => longestRetryMs ?? Infinity)),
+  )
+
+function planSection(plan: PlanResult, index: number): Html {
+  const { name, counted, admitted, refused, uncounted, timeline, policies } = plan
+  const share = timeline.refused.map((no, i) => {
+    const all = no + (timeline.admitted[i] as number)
+    return all === 0 ? null : Math.round((1000 * no) / all) / 10
+  })
+  return html`<section><h2>${name}</h2><div class="tiles">
+<div class="tile yes"><b>${count(admitted)}</b>admitted</div><div class="tile ${refused > 0 && 'no'}"><b>${count(refused)}</b>refused</div>
+<div class="tile"><b>${percent(refused, counted)}</b>of what it counts</div><div class="tile"><b>${count(uncounted)}</b>not counted</div></div>
+<div class="card"><h3>Requests ${per(timeline.widthMs)}</h3><ul class="legend"><li class="yes"><i></i>admitted</li><li class="no"><i></i>refused</li></ul><div class="scroll">${chart(
+    {
+      title: `Admitted and refused over time, ${name}`,
+      ...timeline,
+      series: [
+        { name: 'admitted', colour: 'yes', values: timeline.admitted },
+        { name: 'refused', colour: 'no', values: timeline.refused },
+      ],
+      kind: 'stacked',
+    },
+  )}${
+    refused > 0 &&
+    html`<h4>Share refused</h4>${chart({ title: `Share refused over time, ${name}`, ...timeline, series: [{ name: 'refused', colour: 'no', values: share }], kind: 'bars', height: 96, most: 100, unit: ' %' })}`
+  }</div></div>
+${policies.map((policy, i) => policyCard(policy, `${index}-${i}`))}</section>`
+}
+
+function policyCard(policy: PolicyResult, id: string): Html {
+  const { name, sentence, mode, asked, refused, keys, exact, delayed, longestDelayMs, limit } = policy
+  return html`<div class="card"><h3>${name}${mode === 'shadow' && html`<span class="badge">only watches</span>`}</h3><p>${sentence}</p>
+<p class="soft">${mode === 'shadow' ? 'Would refuse' : 'Refuses'} ${count(refused)} of ${count(asked)} requests (${percent(refused, asked)}) by ${!exact && 'at least '}${count(keys)} ${keys === 1 ? 'key' : 'keys'}.${delayed > 0 && ` ${count(delayed)} wait their turn, up to ${span(longestDelayMs)}.`}</p>
+${policy.refusedKeys.length > 0 && refusedTable(policy.refusedKeys)}${policy.closest.length > 0 && closestTable(policy.closest, limit)}${policy.busiest.length > 0 && refused === 0 && busiestTable(policy.busiest)}
+${policy.followed.length > 0 && followedCharts(policy, id)}</div>`
+}
+
+const keyCell = (key: string): Html => html`<td class="key" title="${plain(key, 400)}">${plain(key) || '(none)'}</td>`
+
+function refusedTable(keys: readonly KeyResult[]): Html {
+  const most = Math.max(...keys.map(({ asked }) => asked))
+  const rows = keys
+    .slice(0, SHOWN)
+    .map(
+      ({ key, asked, refused, firstRefusedAt, lastRefusedAt, longestRetryMs }) =>
+        html`<tr>${keyCell(key)}<td class="share"><span class="meter" style="width:${((100 * asked) / most).toFixed(2)}%" title="${count(refused)} of ${count(asked)} refused"><i style="width:${((100 * refused) / asked).toFixed(2)}%"></i></span></td><td>${count(refused)}</td><td>${count(asked)}</td><td>${moment(firstRefusedAt ?? '')}</td><td>${moment(lastRefusedAt ?? '')}</td><td>${span(longestRetryMs)}</td></tr>`,
+    )
+  return html`<h4>Refused most</h4><div class="scroll"><table><thead><tr><th>key</th><th></th><th>refused</th><th>of</th><th>first</th><th>last</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>`
+}
+
+const closestTable = (keys: readonly KeyResult[], limit: number): Html =>
+  html`<h4>Closest calls: never refused, and this little was left</h4><div class="scroll"><table><thead><tr><th>key</th><th>left</th><th>of</th><th>requests</th><th>when</th></tr></thead><tbody>${keys
+    .slice(0, 8)
+    .map(
+      ({ key, leastRemaining, asked, leastAt }) =>
+        html`<tr>${keyCell(key)}<td>${count(leastRemaining)}</td><td>${count(limit)}</td><td>${count(asked)}</td><td>${moment(leastAt)}</td></tr>`,
+    )}</tbody></table></div>`
+
+const busiestTable = (keys: readonly KeyResult[]): Html =>
+  html`<h4>Busiest</h4><div class="scroll"><table><thead><tr><th>key</th><th>requests</th></tr></thead><tbody>${keys
+    .slice(0, 8)
+    .map(({ key, asked }) => html`<tr>${keyCell(key)}<td>${count(asked)}</td></tr>`)}</tbody></table></div>`
+
+function followedCharts({ name, followed, limit }: PolicyResult, id: string): Html {
+  const options = followed.map(({ key }) => html`<option>${plain(key) || '(none)'}</option>`)
+  const charts = followed.map(
+    ({ key, startMs, widthMs, left, refused }, i) => html`<div class="scroll" data-of="${id}" ${i > 0 && raw('hidden')}>
+<p class="soft small">from ${moment(new Date(startMs).toISOString())}, the least ${per(widthMs)}; where it is red, some were refused</p>${chart(
+      {
+        title: `Least left to ${plain(key)} over time, ${name}`,
+        startMs,
+        widthMs,
+        series: [
+          { name: 'left', colour: 'one', values: left },
+          { name: 'refused', colour: 'no', values: refused },
+        ],
+        kind: 'level',
+        height: 170,
+        most: limit,
+      },
+    )}</div>`,
+  )
+  return html`<h4>Left to <select data-choose="${id}" aria-label="Key">${options}</select> of ${count(limit)}, over time</h4>${charts}`
+}
+
+const per = (widthMs: number): string => `per ${each(widthMs)}`

@@ -1,0 +1,40 @@
+/** The page's script: tells a chart's numbers where the pointer is, and shows the key that is chosen. Plain JavaScript. */
+export const SCRIPT = `
+const tip = document.getElementById('tip')
+const number = new Intl.NumberFormat('en')
+for (const svg of document.querySelectorAll('svg[data-chart]')) {
+  const { startMs, widthMs, unit, left, right, series } = JSON.parse(svg.dataset.chart)
+  const parts = Math.max(...series.map(({ values }) => values.length), 1)
+  const cursor = svg.querySelector('.cursor')
+  const leave = () => {
+    tip.hidden = true
+    cursor.setAttribute('visibility', 'hidden')
+  }
+  svg.addEventListener('pointerleave', leave)
+  svg.addEventListener('pointermove', (event) => {
+    const box = svg.getBoundingClientRect()
+    const x = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width
+    const part = Math.floor(((x - left) / (right - left)) * parts)
+    if (part < 0 || part >= parts) return leave()
+    const middle = left + ((part + 0.5) / parts) * (right - left)
+    cursor.setAttribute('x1', middle)
+    cursor.setAttribute('x2', middle)
+    cursor.setAttribute('visibility', 'visible')
+    const when = new Date(startMs + part * widthMs).toISOString().slice(0, 19).replace('T', ' ')
+    const lines = series.map(({ name, values }) => name + ': ' + (values[part] == null ? 'none' : number.format(values[part]) + unit))
+    tip.replaceChildren(...[when, ...lines].flatMap((line, i) => (i ? [document.createElement('br'), line] : [line])))
+    tip.hidden = false
+    const room = document.documentElement.clientWidth - tip.offsetWidth - 8
+    tip.style.left = Math.max(Math.min(event.clientX + 14, room), 4) + 'px'
+    tip.style.top = Math.max(event.clientY - tip.offsetHeight - 10, 4) + 'px'
+  })
+}
+for (const select of document.querySelectorAll('select[data-choose]')) {
+  const choose = () => {
+    const charts = document.querySelectorAll('[data-of="' + select.dataset.choose + '"]')
+    charts.forEach((chart, i) => { chart.hidden = i !== select.selectedIndex })
+  }
+  select.addEventListener('change', choose)
+  choose()
+}
+`

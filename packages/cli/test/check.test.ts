@@ -1,0 +1,176 @@
+import { policiesFrom } from '@spillway/core/rules'
+import { afterAll, describe, expect, test } from 'vitest'
+import { sentenceOf } from '../src/explain/sentence.ts'
+import { trapsIn } from '../src/explain/traps.ts'
+import { bucket, folderOf, spillway } from './terminal.ts'
+
+const rule = (algorithm: string, config: object, more: object = {}) => bucket('p', config, { algorithm, ...more })
+
+describe('a policy in a sentence', () => {
+  test.each<[object, string]>([
+    [
+      rule('token_bucket', { limit: 60, per: '1m', burst: 20 }),
+      'Each client address may make 20 requests at once, and then 1 a second.',
+    ],
+    [rule('token_bucket', { tokens_per_second: 0.5, burst: 1 }), 'Each client address may make a request 30 a minute.'],
+    [
+      rule('token_bucket', { limit: 6, per: '7m', burst: 2 }),
+      'Each client address may make 2 requests at once, and then one every 1 min 10 s.',
+    ],
+    [
+      rule('token_bucket', { limit: 60, per: '1m', burst: 100, refill: '10s' }),
+      'Each client address may make 100 requests at once, and gets 10 back every 10 s.',
+    ],
+    [
+      rule('token_bucket', { rps: 5, burst: 9, overdraft: 1 }),
+      'Each client address may make 9 requests at once, and then 5 a second, and owe up to 1 unit.',
+    ],
+    [
+      rule('fixed_window', { limit: 100, window: '1d' }),
+      'Each client address may make 100 requests in each day of the clock.',
+    ],
+    [
+      rule('sliding_window', { limit: 1, window: '90s' }),
+      'Each client address may make about 1 request in any 1 min 30 s.',
+    ],
+    [
+      rule('sliding_log', { limit: 5, window: '1m' }),
+      'Each client address may make 5 requests in any minute, exactly.',
+    ],
+    [
+      rule('leaky_bucket', { limit: 5, per: '1s', queue: 9 }),
+      'Each client address may go ahead 5 a second, while 9 requests may wait in order.',
+    ],
+    [
+      rule(
+        'token_bucket',
+        { rps: 1, burst: 9, cost_source: 'header:X-Cost', max_cost: 5, default_cost: 2 },
+        { limit_keys: ['header:X-Key', 'query:q', 'cookie:c', 'claim:org', 'method'] },
+      ),
+      'Each value of the header x-key and value of the query parameter q and value of the cookie c and verified claim org and method may make 9 units at once, and then 1 a second, where a request takes what its header X-Cost says, 5 at most, or else 2.',
+    ],
+    [
+      rule(
+        'token_bucket',
+        { rps: 1, burst: 9, fixed_cost: 3 },
+        {
+          match: { method: ['GET', 'POST'], path: '/a/*', 'header:x-beta': true, 'claim:plan': 'pro' },
+          mode: 'shadow',
+        },
+      ),
+      'Each client address may make 9 units at once, and then 1 a second, where a request takes 3, counting requests by GET or POST to /a/* with header x-beta with claim plan of "pro". It only watches.',
+    ],
+  ])('%j', (policy, sentence) => {
+    expect(policiesFrom([policy]).map(sentenceOf)).toEqual([sentence])
+  })
+})
+
+describe('traps', () => {
+  const codesIn = (...rules: object[]) =>
+    trapsIn(policiesFrom(rules.map((rule, i) => ({ ...rule, name: `p${i}` })))).map(
+      ({ policy, code }) => `${policy} ${code}`,
+    )
+  const good = { rps: 10, burst: 20 }
+
+  test.each<[string, object[], string[]]>([
+    ['nothing wrong', [rule('token_bucket', good)], []],
+    [
+      'a key that a client writes',
+      [rule('token_bucket', good, { limit_keys: ['header:x-key'] })],
+      ['p0 key-trusts-client'],
+    ],
+    ['one beside the address', [rule('token_bucket', good, { limit_keys: ['header:x-key', 'ip'] })], []],
+    ['a claim, which is checked', [rule('token_bucket', good, { limit_keys: ['claim:sub'] })], []],
+    ['a cost that never fits', [rule('token_bucket', { ...good, fixed_cost: 21 })], ['p0 cost-above-limit']],
+    [
+      'a usual cost that never fits',
+      [rule('token_bucket', { ...good, cost_source: 'query:n', default_cost: 21, max_cost: 5 })],
+      ['p0 cost-above-limit'],
+    ],
+    ['a cost that fits by overdraft', [rule('token_bucket', { ...good, fixed_cost: 12, overdraft: 10 })], []],
+    ['a burst below two requests', [rule('token_bucket', { ...good, fixed_cost: 11 })], ['p0 burst-below-two']],
+    ['a cost without bounds', [rule('token_bucket', { ...good, cost_source: 'header:x' })], ['p0 cost-unbounded']],
+    [
+      'a bound that never fits',
+      [rule('token_bucket', { ...good, cost_source: 'header:x', max_cost: 21 })],
+      ['p0 max-cost-above-limit'],
+    ],
+    ['a window below a second', [rule('token_bucket', { rps: 100, burst: 10 })], ['p0 window-below-second']],
+    ['the edge of a window', [rule('fixed_window', { limit: 10, window: '1m' })], ['p0 window-edge']],
+    ['a long log', [rule('sliding_log', { limit: 1001, window: '1m' })], ['p0 log-long']],
+    ['made-up paths', [rule('token_bucket', good, { limit_keys: ['ip', 'path'] })], ['p0 key-by-path']],
+    [
+      'a policy that never bites',
+      [rule('token_bucket', good), rule('token_bucket', { rps: 10, burst: 30 })],
+      ['p1 never-reached'],
+    ],
+    [
+      'one that does, for a day',
+      [rule('token_bucket', good), rule('token_bucket', { limit: 1000, per: '1d', burst: 1000 })],
+      [],
+    ],
+    [
+      'one that does, elsewhere',
+      [rule('token_bucket', good), rule('token_bucket', { rps: 10, burst: 30 }, { match: { path: '/a' } })],
+      [],
+    ],
+    ['a shadow', [rule('token_bucket', good, { mode: 'shadow' })], ['p0 shadow']],
+  ])('%s', (_, rules, codes) => {
+    expect(codesIn(...rules)).toEqual(codes)
+  })
+})
+
+describe('spillway check', () => {
+  const folder = folderOf({
+    'good.json': JSON.stringify([bucket('good', { rps: 10, burst: 20 })]),
+    'trap.json': `\ufeff${JSON.stringify([bucket('trap', { limit: 10, window: '1m' }, { algorithm: 'fixed_window' })])}`,
+    'shadow.json': JSON.stringify([bucket('next', { rps: 10, burst: 20 }, { mode: 'shadow' })]),
+    'bad.json': JSON.stringify([bucket('bad', { rps: 10, bursts: 20 })]),
+    'torn.json': '[{',
+  })
+  afterAll(() => folder.remove())
+  const check = (...args: string[]) =>
+    spillway(['check', ...args.map((arg) => (arg.endsWith('.json') ? folder.path(arg) : arg))])
+
+  test('explains what is right, and names what is wrong', async () => {
+    const { exitCode, out } = await check('good.json', 'trap.json', 'bad.json', 'torn.json')
+    const shown = out.replaceAll(`${folder.path('')}/`, '')
+    expect(exitCode).toBe(1)
+    expect(shown).toContain(
+      '✓ good.json\n  good  Each client address may make 20 requests at once, and then 10 a second.\n',
+    )
+    expect(shown).toContain('    ! window-edge: up to 20 pass around the edge')
+    expect(shown).toContain('✗ bad.json: rules[0].algorithm_config must have "burst".')
+    expect(shown).toContain('✗ torn.json: ')
+  })
+
+  test.each<[string[], number]>([
+    [['good.json'], 0],
+    [['trap.json'], 0],
+    [['trap.json', '--strict'], 1],
+    [['shadow.json', '--strict'], 0],
+    [['good.json', 'bad.json'], 1],
+    [['none.json'], 2],
+    [[], 2],
+  ])('%j exits with %i', async (args, exitCode) => {
+    expect((await check(...args)).exitCode).toBe(exitCode)
+  })
+
+  test('tells all of it as JSON', async () => {
+    const { out } = await check('trap.json', 'bad.json', '--json')
+    expect(JSON.parse(out)).toMatchObject({
+      ok: false,
+      files: [
+        { valid: true, policies: [{ name: 'trap', traps: [{ code: 'window-edge' }] }] },
+        { valid: false, error: expect.stringContaining('bursts') },
+      ],
+    })
+  })
+
+  test('helps', async () => {
+    const help = await spillway(['--help'])
+    expect([help.exitCode, help.out.startsWith('Usage: spillway')]).toEqual([0, true])
+    expect((await spillway(['chek'])).err).toContain('Did you mean check?')
+    expect((await spillway([])).exitCode).toBe(2)
+  })
+})

@@ -1,0 +1,155 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { createGzip } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bucket, folderOf } from './terminal.ts'
+
+// A million lines whose answers follow from how they are made, without a limiter. Every second of a day's first half:
+// - steady asks once: a bucket of 5 that gets one back a second never runs dry;
+// - double asks twice: it lives on its 5 for a while, and then on the one that comes back;
+// - others, 40,000 of them, take turns: each is back only after the bucket is full again.
+// And every minute burst asks 20 times at once, and gets 5.
+
+const LINES = 1_000_000
+const SECONDS = 50_000
+const MINUTES = Math.ceil(SECONDS / 60)
+const WHOLE_MINUTES = Math.floor(SECONDS / 60)
+const BAD = 100
+const ASKED = { steady: SECONDS, double: 2 * SECONDS, burst: 20 * MINUTES }
+const OTHERS = LINES - BAD - ASKED.steady - ASKED.double - ASKED.burst
+const START = Date.UTC(2026, 0, 5)
+const JSON_OFFSET_MS = 250.125
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+const policies = folderOf({
+  'bucket.json': JSON.stringify([bucket('bucket', { tokens_per_second: 1, burst: 5 })]),
+  'window.json': JSON.stringify([bucket('window', { limit: 100, window: '1m' }, { algorithm: 'fixed_window' })]),
+})
+afterAll(() => policies.remove())
+
+/** What is refused, by whom, from when to when in seconds, and the longest wait where requests come so far into a second. */
+const expected = {
+  bucket: {
+    refused: ASKED.double - (5 + SECONDS - 1) + 15 * MINUTES,
+    keys: [
+      ['203.0.113.2', ASKED.double, SECONDS - 4, 4, SECONDS - 1],
+      ['203.0.113.3', ASKED.burst, 15 * MINUTES, 0, 60 * (MINUTES - 1)],
+    ],
+    longestRetryMs: () => 1000,
+  },
+  window: {
+    refused: 20 * WHOLE_MINUTES,
+    keys: [['203.0.113.2', ASKED.double, 20 * WHOLE_MINUTES, 50, 60 * WHOLE_MINUTES - 1]],
+    longestRetryMs: (offsetMs: number) => 10_000 - offsetMs,
+  },
+}
+
+const otherAddress = (i: number): string => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`
+
+/** Lines of one second. */
+const formats = {
+  common: (second: number) => {
+    const time = commonTime(second)
+    return (address: string) => `${address} - - [${time}] "GET /a HTTP/1.1" 200 17`
+  },
+  combined: (second: number) => {
+    const time = commonTime(second)
+    return (address: string) => `${address} - - [${time}] "POST /b?c=d HTTP/2.0" 200 17 "https://example.com/" "curl/8"`
+  },
+  JSON: (second: number) => {
+    const time = new Date(START + second * 1000 + 250).toISOString().replace('250Z', '250125Z')
+    return (address: string) => `{"time":"${time}","remote_addr":"${address}","method":"GET","url":"/a","status":200}`
+  },
+}
+
+function commonTime(second: number): string {
+  const [, day, month, year, time] =
+    /, (\d\d) (\w+) (\d+) (\S+)/.exec(new Date(START + second * 1000).toUTCString()) ?? []
+  return `${day}/${month}/${year}:${time} +0000`
+}
+
+/** The log, in pieces of many lines. */
+function* piecesOf(format: keyof typeof formats): Generator<Buffer> {
+  let others = 0
+  let text = ''
+  for (let second = 0; second < SECONDS; second++) {
+    const line = formats[format](second)
+    text += `${line('203.0.113.1')}\n${`${line('203.0.113.2')}\n`.repeat(2)}`
+    for (const until = Math.floor((OTHERS * (second + 1)) / SECONDS); others < until; others++) {
+      text += `${line(otherAddress(others % 40_000))}\n`
+    }
+    if (second % 60 === 0) text += `${line('203.0.113.3')}\n`.repeat(20)
+    if (second % (SECONDS / BAD) === 0) text += 'this is no line of a log\n'
+    if (text.length < 60_000) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  yield Buffer.from(text)
+}
+
+const log = (format: keyof typeof formats): Readable => Readable.from(piecesOf(format))
+
+interface KeyResult {
+  readonly key: string
+  readonly asked: number
+  readonly refused: number
+  readonly firstRefusedAt: string
+  readonly lastRefusedAt: string
+  readonly longestRetryMs: number
+}
+
+const total = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
+
+/** The program as it is installed, in a process with little memory. */
+async function replay(input: Readable, policy: string): Promise<string> {
+  const node = ['--max-old-space-size=64', '--import', join(root, 'bench/built.mjs')]
+  const program = join(root, 'packages/cli/dist/main.js')
+  const child = spawn(
+    process.execPath,
+    [...node, program, 'replay', '-', '--json', '--policy', policies.path(`${policy}.json`)],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
+  let out = ''
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  input.pipe(child.stdin)
+  const [code] = await once(child, 'close')
+  expect(code).toBe(0)
+  return out
+}
+
+beforeAll(() => {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  execFileSync(process.execPath, [tsc, '-b', join(root, 'packages/cli')])
+})
+
+test.each([
+  ['common', log('common'), 'bucket', 0],
+  ['combined', log('combined'), 'bucket', 0],
+  ['JSON', log('JSON'), 'window', JSON_OFFSET_MS],
+  ['packed', log('combined').pipe(createGzip({ level: 1 })), 'window', 0],
+] as const)('a million lines of a %s log come out exactly', async (_, input, policy, offsetMs) => {
+  const { refused, keys, longestRetryMs } = expected[policy]
+  const result = JSON.parse(await replay(input, policy))
+  expect(result).toMatchObject({ lines: LINES, requests: LINES - BAD, bad: { count: BAD }, late: { count: 0 } })
+  const [plan] = result.plans
+  expect(plan).toMatchObject({ counted: LINES - BAD, refused, admitted: LINES - BAD - refused, uncounted: 0 })
+  const secondOf = (iso: string): number => Math.floor((Date.parse(iso) - START) / 1000)
+  const told = plan.policies[0].refusedKeys.map((found: KeyResult) => [
+    found.key,
+    found.asked,
+    found.refused,
+    secondOf(found.firstRefusedAt),
+    secondOf(found.lastRefusedAt),
+    found.longestRetryMs,
+  ])
+  expect(told).toEqual(keys.map((key) => [...key, longestRetryMs(offsetMs)]))
+  expect([total(plan.timeline.admitted), total(plan.timeline.refused)]).toEqual([plan.admitted, refused])
+})

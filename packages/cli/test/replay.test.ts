@@ -1,0 +1,286 @@
+import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { fakeClock } from '@spillway/conformance'
+import { httpGuard } from '@spillway/core/http'
+import { policiesFrom } from '@spillway/core/rules'
+import { memoryStore } from '@spillway/memory'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type Entry, entryReader } from '../src/log/entry.ts'
+import { jsonParser } from '../src/log/json.ts'
+import { planOf, type RefusalEvent } from '../src/replay/plan.ts'
+import { bucket, folderOf, spillway } from './terminal.ts'
+
+const START = Date.UTC(2026, 0, 5)
+
+describe('a replay', () => {
+  const rules = [
+    bucket('burst', { limit: 3, per: '3s', burst: 3 }),
+    bucket(
+      'paths',
+      { limit: 4, window: '10s' },
+      { algorithm: 'sliding_window', limit_keys: ['ip', 'header:x-key'], match: { path: '/a/*' } },
+    ),
+    bucket(
+      'units',
+      { limit: 9, window: '5s', cost_source: 'header:x-cost', default_cost: 2, max_cost: 6 },
+      { algorithm: 'sliding_log', limit_keys: ['claim:user'] },
+    ),
+    bucket('trial', { limit: 1, window: '2s' }, { algorithm: 'fixed_window', mode: 'shadow' }),
+  ]
+  const lines = fc.array(
+    fc.record({
+      afterMs: fc.oneof(fc.constantFrom(0, 1, 1000), fc.nat(6000)),
+      ip: fc.constantFrom('192.0.2.1', '2001:db8::1', '2001:db8::2'),
+      path: fc.constantFrom('/a/b', '/A/b?c=d', '/b'),
+      headers: fc.record(
+        { 'x-key': fc.constantFrom('k', ''), 'x-cost': fc.constantFrom('1', '5', '99', 'x') },
+        { requiredKeys: [] },
+      ),
+      user: fc.constantFrom('u', 'v'),
+    }),
+    { maxLength: 60 },
+  )
+
+  test('refuses what the middleware would have refused, line by line', async () => {
+    const policies = policiesFrom(rules)
+    await fc.assert(
+      fc.asyncProperty(lines, async (log) => {
+        const clock = fakeClock(START * 1000)
+        const shadows: unknown[] = []
+        const guard = httpGuard(
+          {
+            policies,
+            store: memoryStore({ clock }),
+            claims: (entry: Entry) => ({ user: entry.claim('user') }),
+            onDecision: ({ mode, decision }) => {
+              if (mode === 'shadow') shadows.push(decision.allowed)
+            },
+          },
+          { ...entryReader, identity: () => ({}) },
+        )
+        const events: RefusalEvent[] = []
+        const plan = planOf('plan', policies, { onRefusal: (event) => events.push(event) })
+        const parse = jsonParser()
+        for (const [i, { afterMs, ...fields }] of log.entries()) {
+          clock.advance(afterMs)
+          const entry = parse(JSON.stringify({ time: clock() / 1000, method: 'GET', ...fields })) as Entry
+          const { decision } = await guard(entry)
+          plan.judge(entry, entry.at, i)
+          const found = events.filter(({ line }) => line === i)
+          expect(found.filter(({ policy }) => policy !== 'trial').map(({ policy }) => policy)).toEqual(
+            decision?.violated,
+          )
+          expect(found.some(({ policy }) => policy === 'trial')).toBe(shadows[i] === false)
+          const longest = Math.max(
+            0,
+            ...found.filter(({ policy }) => policy !== 'trial').map(({ retryAfterMs }) => retryAfterMs),
+          )
+          expect(longest).toBe(decision?.retryAfterMs)
+        }
+        expect(plan.counts.counted).toBe(log.length)
+      }),
+    )
+  })
+})
+
+const line = (second: number, address: string, path = '/'): string =>
+  `${address} - - [05/Jan/2026:00:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')} +0000] "GET ${path} HTTP/1.1" 200 1`
+
+const log = [
+  ...Array.from({ length: 10 }, (_, i) => line(i, '192.0.2.1')),
+  ...Array.from({ length: 8 }, () => line(30, '192.0.2.2', '/free')),
+  ...Array.from({ length: 8 }, () => line(30, '192.0.2.3')),
+  'nonsense \u001b[31m',
+  line(20, '192.0.2.4'),
+].join('\n')
+
+const folder = folderOf({
+  'access.log': log,
+  'tight.json': JSON.stringify([bucket('tight', { limit: 6, per: '1h', burst: 6 }, { match: { path: '/' } })]),
+  'loose.json': JSON.stringify({ rules: [bucket('loose', { limit: 10, per: '1h', burst: 10 })] }),
+  'queue.json': JSON.stringify([bucket('queue', { limit: 1, per: '1s', queue: 5 }, { algorithm: 'leaky_bucket' })]),
+  'users.json': JSON.stringify([
+    bucket('users', { limit: 100, per: '1h', burst: 100 }, { limit_keys: ['header:x-user'] }),
+  ]),
+  'broken.json': '[{"name":"x"}]',
+  'access.json': `${JSON.stringify({ when: START, from: { ip: '192.0.2.9' }, to: '/', proxied: '198.51.100.1, 192.0.2.7' })}\n`,
+})
+afterAll(() => folder.remove())
+
+const args = (...policies: string[]): string[] => [
+  'replay',
+  folder.path('access.log'),
+  ...policies.flatMap((name) => ['--policy', folder.path(`${name}.json`)]),
+]
+
+describe('spillway replay', () => {
+  test('tells who would have been refused, when, and who came close', async () => {
+    const { exitCode, out, err } = await spillway(args('tight'))
+    const shown = out.replaceAll(`${folder.path('')}/`, '')
+    expect([exitCode, err]).toEqual([0, ''])
+    expect(shown).toMatchInlineSnapshot(`
+      "27 requests in 28 lines, 2026-01-05 00:00:00 to 2026-01-05 00:00:30 UTC
+      1 line could not be read:
+        access.log:27 it has no time in brackets: nonsense �[31m
+      1 request comes late, by up to 10 s: each counts when it comes.
+
+      tight  13 admitted, 6 refused (31.6 %), 8 not counted
+        refused over time       ████                    ▂
+
+        tight  Each client address may make 6 requests at once, and then 6 an hour, counting requests to /.
+        refuses 6 of 19 (31.6 %), 3 keys
+
+          refused most  refused  of  share          first (UTC)                 last  longest wait
+          192.0.2.1           4  10   40 %  2026-01-05 00:00:06  2026-01-05 00:00:09    9 min 54 s
+          192.0.2.3           2   8   25 %  2026-01-05 00:00:30  2026-01-05 00:00:30        10 min
+
+          closest calls  left  of  requests           when (UTC)
+          192.0.2.4         5   6         1  2026-01-05 00:00:30
+      "
+    `)
+  })
+
+  test('compares policies side by side, as JSON', async () => {
+    const { out } = await spillway([...args('tight', 'loose'), '--json'])
+    const { plans } = JSON.parse(out)
+    expect(plans.map(({ name, counted, refused }: Record<string, unknown>) => [name, counted, refused])).toEqual([
+      ['tight', 19, 6],
+      ['loose', 27, 0],
+    ])
+    expect(plans[1].policies[0].closest[0]).toMatchObject({ key: '192.0.2.1', leastRemaining: 0, asked: 10 })
+  })
+
+  test('fails where more is refused than is wanted', async () => {
+    expect((await spillway([...args('loose'), '--refuse-at-most', '0%'])).exitCode).toBe(0)
+    expect((await spillway([...args('tight'), '--refuse-at-most', '0.4'])).exitCode).toBe(0)
+    const { exitCode, err } = await spillway([...args('tight'), '--refuse-at-most', '30%'])
+    expect([exitCode, err]).toEqual([1, '"tight" refuses more than 30% of what it counts.\n'])
+  })
+
+  test('writes every refusal, with its line', async () => {
+    const path = folder.path('refusals.ndjson')
+    await spillway([...args('tight'), '--refusals', path])
+    const events = readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text))
+    expect(events.map(({ line, key }) => [line, key])).toEqual([
+      ...[7, 8, 9, 10].map((line) => [line, '192.0.2.1']),
+      ...[25, 26].map((line) => [line, '192.0.2.3']),
+    ])
+    expect(events[0]).toEqual({
+      plan: 'tight',
+      line: 7,
+      at: '2026-01-05T00:00:06.000Z',
+      policy: 'tight',
+      key: '192.0.2.1',
+      cost: 1,
+      retryAfterMs: 594_000,
+    })
+  })
+
+  test('tells of turns that are waited for, and of keys that are not there', async () => {
+    const { out } = await spillway(args('queue', 'users'))
+    expect(out).toContain('refuses 4 of 27 (14.8 %), 4 keys, 10 wait their turn, up to 5 s')
+    expect(out).toContain('Policy "users": 27 of 27 requests lack what the key is made of; they count as one client.')
+    expect(out).toContain('The log has whole seconds')
+  })
+
+  test('reads standard input, fields by name and clients behind proxies', async () => {
+    const named = [
+      '--field',
+      'time=when',
+      '--field',
+      'ip=from.ip',
+      '--field',
+      'path=to',
+      '--field',
+      'header:X-Forwarded-For=proxied',
+    ]
+    const replay = ['replay', '--policy', folder.path('loose.json'), '--json', ...named]
+    const keysOf = async (...more: string[]) => {
+      const { out } = await spillway([...replay, ...more], {
+        stdin: Readable.from([readFileSync(folder.path('access.json'))]),
+      })
+      return JSON.parse(out).plans[0].policies[0].busiest.map(({ key }: { key: string }) => key)
+    }
+    expect(await keysOf()).toEqual(['192.0.2.9'])
+    expect(await keysOf('--trust-proxy', '1')).toEqual(['192.0.2.7'])
+    expect(await keysOf('--trust-proxy', '2')).toEqual(['198.51.100.1'])
+  })
+
+  test.each<[string, string[], number, string]>([
+    ['no policy', ['replay', 'a.log'], 2, "required option '--policy <file>' not specified"],
+    ['an unknown option', [...args('tight'), '--polcy', 'x'], 2, 'Did you mean --policy?'],
+    ['a policy that is not there', ['replay', '--policy', 'none.json'], 2, 'none.json cannot be read'],
+    ['a policy that is none', args('broken'), 1, 'broken.json: '],
+    [
+      'a log that is not there',
+      ['replay', 'none.log', '--policy', folder.path('tight.json')],
+      2,
+      'none.log cannot be read',
+    ],
+    [
+      'a format that is none',
+      [...args('tight'), '--format', 'xml'],
+      2,
+      'Allowed choices are auto, combined, common, json',
+    ],
+    ['a field that is none', [...args('tight'), '--field', 'ip'], 2, '--field says where a log keeps'],
+    ['a share that is none', [...args('tight'), '--refuse-at-most', '200%'], 2, 'a share is a percentage such as 0.1%'],
+    [
+      'a number that is none',
+      [...args('tight'), '--max-keys', '0'],
+      2,
+      'it must be a whole number, 1 or more; got "0"',
+    ],
+  ])('refuses %s', async (_, args, exitCode, message) => {
+    const ran = await spillway(args)
+    expect(ran.exitCode).toBe(exitCode)
+    expect(ran.err).toContain(message)
+    expect(ran.out).toBe('')
+  })
+
+  test('is coloured, with a bar, on a terminal alone', async () => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+    const codes = /\u001b/
+    const ran = async (setting: object) => {
+      const { out, err } = await spillway(args('tight'), setting)
+      return [codes.test(out), codes.test(err)]
+    }
+    expect(await ran({ isTTY: false })).toEqual([false, false])
+    expect(await ran({ isTTY: true })).toEqual([true, true])
+    expect(await ran({ isTTY: true, env: { NO_COLOR: '1' } })).toEqual([false, true])
+  })
+
+  test('draws a report that needs nothing else, in which no text of a log is markup', async () => {
+    const evil = `<script>alert("1")</script>'"&`
+    const evilFolder = folderOf({
+      'a.log': Array.from({ length: 30 }, (_, i) => JSON.stringify({ time: START + i * 1000, ip: evil })).join('\n'),
+      'b.json': JSON.stringify([bucket('<b>', { limit: 6, per: '1h', burst: 6 })]),
+    })
+    const path = evilFolder.path('report.html')
+    const { err } = await spillway([
+      'replay',
+      evilFolder.path('a.log'),
+      '--policy',
+      evilFolder.path('b.json'),
+      '--policy',
+      folder.path('loose.json'),
+      '--html',
+      path,
+    ])
+    const page = readFileSync(path, 'utf8')
+    evilFolder.remove()
+    expect(err).toContain('The report is in ')
+    expect(page).not.toContain('<script>alert')
+    expect(page).not.toContain('<b><')
+    expect(page).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;')
+    expect([...page.matchAll(/\b(?:src|href|url)\b\s*[=(]/g)]).toEqual([])
+    expect(page).toContain('default-src &#39;none&#39;')
+    for (const text of ['Side by side', 'Requests per second', 'Share refused', 'Refused most', 'Left to'])
+      expect(page).toContain(text)
+    expect(page.match(/<svg class="chart"/g)).toHaveLength(1 + 2 * 3)
+  })
+})

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { run } from '../src/index.ts'
+
+/** What a run of the program came to. */
+export interface Ran {
+  readonly exitCode: number
+  readonly out: string
+  readonly err: string
+}
+
+export interface Setting {
+  readonly stdin?: Readable
+  readonly isTTY?: boolean
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs the program, with streams that remember. */
+export async function spillway(
+  args: readonly string[],
+  { stdin, isTTY = false, env = {} }: Setting = {},
+): Promise<Ran> {
+  const [out, err]: [string[], string[]] = [[], []]
+  const exitCode = await run(args, {
+    stdin: stdin ?? Readable.from([]),
+    stdout: { isTTY, columns: 80, write: (text) => out.push(text) },
+    stderr: { isTTY, columns: 80, write: (text) => err.push(text) },
+    env,
+  })
+  return { exitCode, out: out.join(''), err: err.join('') }
+}
+
+/** A folder of files, which is to be removed in the end. */
+export function folderOf(files: Readonly<Record<string, string | Buffer>>): {
+  path: (name: string) => string
+  remove: () => void
+} {
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-cli-'))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return { path: (name) => join(folder, name), remove: () => rmSync(folder, { recursive: true }) }
+}
+
+export const bucket = (name: string, config: object, more: object = {}): object => ({
+  name,
+  limit_keys: ['ip'],
+  algorithm: 'token_bucket',
+  algorithm_config: config,
+  ...more,
+})
