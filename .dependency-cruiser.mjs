@@ -42,6 +42,7 @@ export default {
     only('fastify', src('core', 'memory'), npm('fastify')),
     only('fetch', src('core', 'memory')),
     only('cli', src('core', 'memory'), npm('commander'), '^(crypto|fs|fs/promises|path|stream|string_decoder|zlib)$'),
+    only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('conformance', src('core'), npm('fast-check'), '^assert(/strict)?$'),
     typesOnly('express'),
     typesOnly('koa'),
@@ -77,10 +78,10 @@ export default {
     },
     {
       name: 'no-unresolvable',
-      comment: 'not installed here, or not among the exports of its package',
+      comment: 'not installed here, not among the exports of its package, or no module of Workers',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true },
+      to: { couldNotResolve: true, pathNot: '^cloudflare:' },
     },
   ],
   options: {

@@ -59,6 +59,10 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/koa/src/hash.ts', "import { createHash } from 'node:crypto'", ['koa-imports']],
   ['packages/cli/src/log.ts', "import { createGunzip } from 'node:zlib'", []],
   ['packages/cli/src/adapter.ts', "import '@spillway/express'", ['cli-imports']],
+  ['packages/cloudflare/src/core.ts', "import '@spillway/core'", []],
+  ['packages/cloudflare/src/object.ts', "import 'cloudflare:workers'", []],
+  ['packages/cloudflare/src/sockets.ts', "import 'cloudflare:sockets'", ['cloudflare-imports']],
+  ['packages/cloudflare/src/memory.ts', "import '@spillway/memory'", ['cloudflare-imports']],
   ['test/name.ts', "import '@spillway/core'", []],
   ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
 ]
@@ -89,6 +93,7 @@ beforeAll(() => {
     'hono',
     'fastify',
     'fetch',
+    'cloudflare',
     'conformance',
   ]) {
     const exports = { '.': './src/index.ts', './http': './src/http/index.ts' }

@@ -80,7 +80,8 @@ function compile(folder: string, files: ReadonlyMap<string, Sample>): readonly M
     noUnusedParameters: false,
   }
   const config = { extends: relative(folder, join(root, 'tsconfig.tests.json')).replaceAll('\\', '/'), compilerOptions }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, include: ['*.ts'] }))
+  const ambient = join(root, 'packages/*/types')
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, include: ['*.ts', ambient] }))
   const tsc = join(root, 'node_modules/.bin/tsc')
   const { stdout, status, error } = spawnSync(tsc, ['-p', folder, '--pretty', 'false'], {
     cwd: folder,

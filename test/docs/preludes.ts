@@ -5,6 +5,9 @@ const adapter = (name: string): string =>
 
 const limiter = `import { ${QUOTAS} } from '@spillway/core'; import { memoryStore, rateLimiter } from '@spillway/memory'`
 
+const bindings =
+  "declare global { namespace Cloudflare { interface Env { RATE_LIMITS: import('@spillway/cloudflare').RateLimitsNamespace } } }"
+
 /**
  * What a short sample takes for granted, by the name in `<!-- sample: NAME -->`: imports, and the app or limiter that it
  * is about. One line each, so that a sample's lines keep their distance.
@@ -19,6 +22,8 @@ export const preludes: Readonly<Record<string, string>> = {
   fastify: `${adapter('fastify')}; import fastify from 'fastify'; const app = fastify()`,
   fetch: `${adapter('fetch').replace('{', '{ decisionOf,')}; const handler = (request: Request) => new Response(request.url)`,
   conformance: `${limiter}; import { fakeClock, testAdapter, testStore } from '@spillway/conformance'; import { test } from 'node:test'`,
+  cloudflare: `import { perMinute, rateLimiter } from '@spillway/core'; import { durableObjectStore } from '@spillway/cloudflare'; import { env } from 'cloudflare:workers'; ${bindings}`,
+  workers: bindings,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
   redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,
 }

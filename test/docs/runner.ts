@@ -1,5 +1,6 @@
 // Runs samples one after another, each until nothing is left to do, and tells the parent what came of each.
 
+import { register } from 'node:module'
 import { Server, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 
@@ -23,6 +24,16 @@ const tell = (told: Told): void => void process.send?.(told)
 function fail(error: unknown): void {
   problem ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
+
+// Samples for Workers import what only Workers have: here it is what they make of it, and nothing more.
+const moduleOf = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`
+const workers = moduleOf(`
+  export class DurableObject {}
+  export const env = new Proxy({}, { get: () => ({ idFromName() {}, get() {} }) })`)
+register(
+  moduleOf(`export const resolve = (specifier, context, next) =>
+    specifier === 'cloudflare:workers' ? { url: ${JSON.stringify(workers)}, shortCircuit: true } : next(specifier, context)`),
+)
 
 // A server does not keep a sample from ending. Samples say `listen(3000)`, a port that may be taken.
 const { listen } = Server.prototype

@@ -27,6 +27,9 @@ export interface Entry {
   readonly types: string
 }
 
+/** What imports a module that only Workers have. */
+export const forWorkersOnly = ({ specifier }: Entry): boolean => specifier === '@spillway/cloudflare/object'
+
 export function entriesOf(app: string): readonly Entry[] {
   return names.flatMap((name) =>
     Object.entries(readManifest(installed(app, name)).exports).map(([path, target]) => ({

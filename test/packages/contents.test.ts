@@ -2,14 +2,16 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { entriesOf, installed } from './app.ts'
+import { entriesOf, forWorkersOnly, installed } from './app.ts'
 import { names, root } from './pack.ts'
 
 // The packages as a user gets them: packed, unpacked into a node_modules, imported, required and compiled.
 
 const bare = inject('bare')
 const app = inject('app')
-const specifiers = entriesOf(app).map(({ specifier }) => specifier)
+const specifiers = entriesOf(app)
+  .filter((entry) => !forWorkersOnly(entry))
+  .map(({ specifier }) => specifier)
 
 /** Runs a file and returns the JSON that it prints. */
 function runs(file: string, code: string): unknown {
@@ -66,9 +68,28 @@ test('the declarations compile in ES modules and in CommonJS', () => {
   ].join('\n')
   writeFileSync(join(app, 'esm-user.mts'), code)
   writeFileSync(join(app, 'cjs-user.cts'), code)
-  const options = '--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2023 --types node'
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const args = [tsc, ...options.split(' '), '--skipLibCheck', 'false', 'esm-user.mts', 'cjs-user.cts']
-  const { stdout } = spawnSync(process.execPath, args, { cwd: app, encoding: 'utf8' })
-  expect(stdout).toBe('')
+  expect(compiled('--types node esm-user.mts cjs-user.cts')).toBe('')
 })
+
+test('the declarations for Workers compile with the types of Workers', () => {
+  const code = `
+    import { DurableObject } from 'cloudflare:workers'
+    import { durableObjectStore } from '@spillway/cloudflare'
+    import { RateLimits } from '@spillway/cloudflare/object'
+    declare const limits: DurableObjectNamespace<RateLimits>
+    durableObjectStore(limits, { shards: 4 })
+    class Other extends DurableObject {}
+    declare const others: DurableObjectNamespace<Other>
+    // @ts-expect-error: these objects keep something else
+    durableObjectStore(others)
+  `
+  writeFileSync(join(app, 'worker.mts'), code)
+  expect(compiled('--lib es2023 --types @cloudflare/workers-types worker.mts')).toBe('')
+})
+
+function compiled(args: string): string {
+  const options =
+    '--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2023 --skipLibCheck false'
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  return spawnSync(process.execPath, [tsc, ...`${options} ${args}`.split(' ')], { cwd: app, encoding: 'utf8' }).stdout
+}

@@ -7,7 +7,7 @@ import {
   type ExtractorLogLevel,
   type ExtractorMessage,
 } from '@microsoft/api-extractor'
-import { type Entry, entriesOf, installed } from './app.ts'
+import { type Entry, entriesOf, forWorkersOnly, installed } from './app.ts'
 
 /** What a package shows of itself at one of its entries. */
 export interface Report {
@@ -19,6 +19,13 @@ export interface Report {
 }
 
 const COMPILER = { module: 'nodenext', target: 'es2023', lib: ['es2023', 'webworker'], types: [], strict: true }
+// What Workers have contradicts what others have.
+const compilerOfWorkers = (app: string): object => ({
+  ...COMPILER,
+  lib: ['es2023'],
+  typeRoots: [join(app, 'node_modules/@cloudflare')],
+  types: ['workers-types'],
+})
 
 const ERROR = { logLevel: 'error' as ExtractorLogLevel.Error }
 const NONE = { logLevel: 'none' as ExtractorLogLevel.None }
@@ -35,9 +42,20 @@ const UNIMPORTANT = {
 /** Reports the public surface of every package, from its declarations as they are installed in an app. */
 export function reportsOf(app: string): readonly Report[] {
   const entries = entriesOf(app)
+  return [
+    ...reportsBy(
+      COMPILER,
+      app,
+      entries.filter((entry) => !forWorkersOnly(entry)),
+    ),
+    ...reportsBy(compilerOfWorkers(app), app, entries.filter(forWorkersOnly)),
+  ]
+}
+
+/** One compiler for all of them: most of its work is the same each time. */
+function reportsBy(compilerOptions: object, app: string, entries: readonly Entry[]): readonly Report[] {
   const files = entries.map(({ types }) => types)
-  const configs = entries.map((entry) => configOf(app, entry, files))
-  // One compiler for all of them: most of its work is the same each time.
+  const configs = entries.map((entry) => configOf(app, entry, { compilerOptions, files }))
   const compilerState = CompilerState.create(configs[0] as ExtractorConfig, { additionalEntryPoints: files })
   return configs.map((config, i) => {
     const complaints: string[] = []
@@ -50,7 +68,7 @@ export function reportsOf(app: string): readonly Report[] {
   })
 }
 
-function configOf(app: string, { name, specifier, types }: Entry, files: readonly string[]): ExtractorConfig {
+function configOf(app: string, { name, specifier, types }: Entry, overrideTsconfig: object): ExtractorConfig {
   const folder = installed(app, name)
   const reportFolder = join(app, 'reports', specifier)
   mkdirSync(reportFolder, { recursive: true })
@@ -59,7 +77,7 @@ function configOf(app: string, { name, specifier, types }: Entry, files: readonl
       newlineKind: 'lf',
       projectFolder: folder,
       mainEntryPointFilePath: types,
-      compiler: { overrideTsconfig: { compilerOptions: COMPILER, files } },
+      compiler: { overrideTsconfig },
       apiReport: { enabled: true, reportFileName: 'report', reportFolder, reportTempFolder: reportFolder },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },

@@ -33,6 +33,7 @@ async function bundle(code: string): Promise<Uint8Array> {
     minify: true,
     format: 'esm',
     platform: 'node',
+    external: ['cloudflare:*'],
     write: false,
   })
   return (outputFiles[0] as { contents: Uint8Array }).contents

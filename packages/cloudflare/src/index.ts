@@ -1,0 +1,1 @@
+export { type DurableObjectStoreOptions, durableObjectStore, type RateLimitsNamespace } from './store.ts'

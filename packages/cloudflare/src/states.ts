@@ -1,0 +1,54 @@
+import type { State, StateKey } from '@spillway/core'
+
+/** What is used of a Durable Object's SQLite database. */
+export interface Sql {
+  exec<T>(query: string, ...bindings: (string | number)[]): { toArray(): T[] }
+}
+
+/** The states of a Durable Object, in its database: each with the moment, in milliseconds, when it may be forgotten. */
+export class States {
+  readonly #sql: Sql
+  // Made by the first state: an object that is only asked, or only refuses, takes no room.
+  #tableIsThere: boolean
+
+  constructor(sql: Sql) {
+    this.#sql = sql
+    this.#tableIsThere = sql.exec("SELECT name FROM sqlite_master WHERE name = 'states'").toArray().length > 0
+  }
+
+  read(key: StateKey): State | undefined {
+    if (!this.#tableIsThere) return undefined
+    const [row] = this.#sql
+      .exec<{ state: number | string }>('SELECT state FROM states WHERE name = ?', nameOf(key))
+      .toArray()
+    return typeof row?.state === 'string' ? (JSON.parse(row.state) as State) : row?.state
+  }
+
+  write(key: StateKey, state: State, expires: number): void {
+    if (!this.#tableIsThere) {
+      this.#sql.exec('CREATE TABLE states (name TEXT PRIMARY KEY, state NOT NULL, expires NOT NULL) WITHOUT ROWID')
+      this.#tableIsThere = true
+    }
+    this.#sql.exec(
+      'INSERT INTO states VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET state = ?2, expires = ?3',
+      nameOf(key),
+      typeof state === 'number' ? state : JSON.stringify(state),
+      expires,
+    )
+  }
+
+  delete(key: StateKey): void {
+    if (this.#tableIsThere) this.#sql.exec('DELETE FROM states WHERE name = ?', nameOf(key))
+  }
+
+  /** Forgets what has expired; tells when the next of the others will, undefined if there are none. */
+  sweep(now: number): number | undefined {
+    if (!this.#tableIsThere) return undefined
+    this.#sql.exec('DELETE FROM states WHERE expires <= ?', now)
+    const [row] = this.#sql.exec<{ next: number | null }>('SELECT min(expires) AS next FROM states').toArray()
+    return row?.next ?? undefined
+  }
+}
+
+// As JSON, in which no two pairs come out as one, and lone surrogates are escaped: the database would mend them.
+const nameOf = ({ policy, key }: StateKey): string => JSON.stringify([policy, key])

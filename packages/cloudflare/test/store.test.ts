@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url'
+import { durableObjectStore } from '@spillway/cloudflare'
+import type { Decision } from '@spillway/core'
+import { afterAll, expect, test } from 'vitest'
+import { outcomeAt, testsAt } from '../../../test/services/elsewhere.ts'
+import { startWorker } from '../../../test/services/workerd.ts'
+
+const worker = await startWorker(fileURLToPath(new URL('worker.ts', import.meta.url)), {
+  durableObjects: { RATE_LIMITS: 'Watched' },
+})
+afterAll(() => worker.stop())
+
+test.each(await testsAt(worker.url))('%s', async (name) => {
+  expect(await outcomeAt(worker.url, name)).toBe('passed')
+})
+
+const consume = async (): Promise<Decision> => (await fetch(`${worker.url}/alice`)).json() as Promise<Decision>
+
+test('admits exactly the limit of requests that race each other to the server, and remembers after a crash', async () => {
+  const decisions = await Promise.all(Array.from({ length: 30 }, consume))
+  expect(decisions.filter(({ allowed }) => allowed).length).toBe(10)
+  await worker.restart()
+  const { allowed, remaining } = await consume()
+  expect([allowed, remaining]).toEqual([false, 0])
+})
+
+test.each([0, -1, 1.5, Number.NaN, '4'])('refuses %s shards', (shards) => {
+  const namespace = { idFromName: () => undefined, get: () => ({ take: undefined, forget: undefined }) }
+  expect(() => durableObjectStore(namespace, { shards: shards as number })).toThrow(/shards must be a whole number/)
+})
+
+test.each([undefined, null, 'RATE_LIMITS', {}])('refuses %j for a namespace', (namespace) => {
+  expect(() => durableObjectStore(namespace as never)).toThrow(/needs a binding to Durable Objects/)
+})

@@ -1,0 +1,156 @@
+import { env } from 'cloudflare:workers'
+import assert from 'node:assert/strict'
+import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
+import { RateLimits } from '@spillway/cloudflare/object'
+import { type TestFunction, testStore } from '@spillway/conformance'
+import { perMinute, type RateLimiter, rateLimiter, stepFor, type Take } from '@spillway/core'
+import { suiteServer } from '../../../test/services/elsewhere.ts'
+
+// Runs in workerd: what a store must do, and what this one does with its objects.
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      readonly RATE_LIMITS: RateLimitsNamespace
+    }
+  }
+}
+
+/** What an object has stored. */
+interface Look {
+  readonly names: readonly string[] | undefined
+  readonly alarm: number | null
+}
+
+/** An object that shows what it has stored, and sweeps when told to. */
+export class Watched extends RateLimits {
+  async look(): Promise<Look> {
+    const { sql } = this.ctx.storage
+    const made = sql.exec("SELECT name FROM sqlite_master WHERE name = 'states'").toArray().length > 0
+    const rows = made ? sql.exec<{ name: string }>('SELECT name FROM states').toArray() : undefined
+    return { names: rows?.map(({ name }) => name), alarm: await this.ctx.storage.getAlarm() }
+  }
+}
+
+let namespaces = 0
+
+/** A namespace in which nothing has been counted yet, and the names that objects are asked for by. */
+function namespace(): RateLimitsNamespace & { readonly asked: readonly string[]; object(name: string): Watched } {
+  const prefix = `${namespaces++} `
+  const asked: string[] = []
+  return {
+    asked,
+    idFromName(name) {
+      asked.push(name)
+      return env.RATE_LIMITS.idFromName(prefix + name)
+    },
+    get: (id) => env.RATE_LIMITS.get(id),
+    object: (name) => env.RATE_LIMITS.get(env.RATE_LIMITS.idFromName(prefix + name) as never) as unknown as Watched,
+  }
+}
+
+const consume = (key: string, cost = 1, policy = 'p'): Take => ({
+  policy,
+  key,
+  step: stepFor(perMinute(10), 'consume', cost),
+})
+
+const tests = (test: TestFunction): void => {
+  testStore(test, () => durableObjectStore(namespace(), { shards: 1 }), { histories: 60 })
+
+  test('gives each key an object of its own, and policies of one key the same', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects)
+    await store.take([consume('a', 1, 'p'), consume('a', 1, 'q')])
+    await store.take([consume('b')])
+    assert.deepEqual([...new Set(objects.asked)], ['key a', 'key b'])
+    const { names } = await objects.object('key a').look()
+    assert.deepEqual(names, ['["p","a"]', '["q","a"]'])
+  })
+
+  test('spreads keys over shards, always in the same way', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects, { shards: 4 })
+    const keys = Array.from({ length: 100 }, (_, i) => `user-${i}`)
+    for (const key of [...keys, ...keys]) await store.take([consume(key)])
+    assert.deepEqual([...new Set(objects.asked)].sort(), ['shard 0', 'shard 1', 'shard 2', 'shard 3'])
+    assert.deepEqual(objects.asked.slice(0, 100), objects.asked.slice(100))
+  })
+
+  test('refuses to take from two objects at once, and says what to write', async () => {
+    await assert.rejects(durableObjectStore(namespace()).take([consume('a'), consume('b')]), {
+      name: 'QuotaError',
+      code: 'ERR_SPILLWAY_KEY',
+      message: /keys "a" and "b" live in different Durable Objects.*shards: 1/,
+    })
+  })
+
+  test('names the objects of long keys by less, and keeps such keys apart', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects)
+    const long = 'k'.repeat(100_000)
+    const answers = [await store.take([consume(`${long}a`, 10)]), await store.take([consume(`${long}b`, 10)])]
+    assert.deepEqual(
+      answers.map(([taken]) => taken?.allowed),
+      [true, true],
+    )
+    assert.ok(objects.asked.every((name) => name.length < 300))
+  })
+
+  test('sets an alarm for a minute after the first state has become the same as none', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects)
+    const before = Date.now()
+    await store.take([consume('a', 5)])
+    const { alarm } = await objects.object('key a').look()
+    // Five units of ten a minute are back after 30 s.
+    assert.ok(alarm !== null && alarm >= before + 90_000 && alarm <= Date.now() + 90_000, String(alarm))
+    await store.take([consume('a', 5)])
+    assert.equal((await objects.object('key a').look()).alarm, alarm)
+  })
+
+  test('clears away what has expired, and then itself', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects, { shards: 1 })
+    const start = Date.now()
+    await store.take([consume('soon', 1)])
+    await store.take([consume('later', 10)])
+    const object = objects.object('shard 0')
+    await object.sweep(start + 65_000)
+    assert.equal((await object.look()).names?.length, 2)
+    await object.sweep(start + 100_000)
+    const { names, alarm } = await object.look()
+    assert.deepEqual(names, ['["p","later"]'])
+    assert.equal(alarm, start + 700_000)
+    await object.sweep(start + 200_000)
+    assert.deepEqual(await object.look(), { names: undefined, alarm: null })
+    assert.equal((await store.take([consume('later', 10)]))[0]?.allowed, true)
+    assert.notEqual((await object.look()).alarm, null)
+  })
+
+  test('stores nothing where it refuses, or is only asked to look', async () => {
+    const objects = namespace()
+    const limiter = rateLimiter({ quota: perMinute(10), store: durableObjectStore(objects) })
+    await limiter.peek('a')
+    await limiter.consume('a', 11)
+    await limiter.reset('a')
+    assert.deepEqual(await objects.object('key a').look(), { names: undefined, alarm: null })
+  })
+
+  test('admits exactly the limit of requests that race, over the whole way of a limiter', async () => {
+    const limiter: RateLimiter = rateLimiter({ quota: perMinute(10), store: durableObjectStore(namespace()) })
+    const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('hot')))
+    assert.equal(decisions.filter(({ allowed }) => allowed).length, 10)
+  })
+}
+
+const suite = suiteServer(tests)
+const lasting = (): RateLimiter =>
+  rateLimiter({ quota: perMinute(10), store: durableObjectStore(env.RATE_LIMITS), deadline: '10s' })
+
+export default {
+  async fetch(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url)
+    return pathname === '/' ? suite(request) : Response.json(await lasting().consume(pathname))
+  },
+}
