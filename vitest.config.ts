@@ -15,8 +15,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/main.test.ts'],
-          exclude: ['**/node_modules/**', 'test/packages/**'],
+          include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/main.test.ts'],
+          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/browser.test.ts'],
         },
       },
       // What users install: needs the build, so it stands apart.
@@ -24,6 +24,8 @@ export default defineConfig({
         extends: true,
         test: { name: 'packages', include: ['test/packages/*.test.ts'], globalSetup: 'test/packages/app.ts' },
       },
+      // What readers see, in a real browser: needs the built site.
+      { extends: true, test: { name: 'site', include: ['site/test/browser.test.ts'] } },
     ],
   },
 })

@@ -26,7 +26,10 @@ export default defineConfig({
   srcExclude: ['README.md', '!(docs|packages|examples|site)/**/*', 'packages/*/*/**', 'examples/*/*/**'],
   rewrites: (source) => placeOf(source) ?? source,
   cacheDir: '.cache',
-  vite: { plugins: [pagesFindVue] },
+  vite: {
+    plugins: [pagesFindVue],
+    esbuild: { jsx: 'transform', jsxFactory: 'h', jsxInject: `import { h } from 'vue'` },
+  },
   head: [['link', { rel: 'icon', href: mark, type: 'image/svg+xml' }]],
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

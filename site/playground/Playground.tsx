@@ -1,0 +1,91 @@
+import type { Micros } from '@spillway/core'
+import { defineComponent, onMounted, ref, watch } from 'vue'
+import { ALGORITHMS } from './algorithms.ts'
+import { controls } from './controls.tsx'
+import { laneCard } from './lane.tsx'
+import { choicesOf, linkOf } from './link.ts'
+import { CodePanel, ResponsePanel } from './panels.tsx'
+import { player } from './player.ts'
+import { type Lane, playground } from './state.ts'
+import { lastBefore, spanText } from './summary.ts'
+import { comparison } from './table.tsx'
+import { Transport } from './transport.tsx'
+import './playground.css'
+
+/** The last answer of an algorithm, for those who listen. */
+function answerAt({ id, result }: Lane, moment: Micros): string {
+  const last = 'run' in result ? result.run.answers[lastBefore(result.run.answers, moment)] : undefined
+  if (last === undefined) return ''
+  const { allowed, remaining, retryAfterMs } = last.decision
+  return `${ALGORITHMS[id].name}: ${allowed ? `admitted, ${remaining} left` : `refused, again in ${spanText(retryAfterMs)}`}`
+}
+
+/** Algorithms side by side on the same traffic: core itself, run in the visitor's browser. */
+export const Playground = defineComponent(() => {
+  const play = playground()
+  const { choices, at, traffic, own } = play
+  const said = ref('')
+  const {
+    playing,
+    play: start,
+    pause,
+  } = player(
+    at,
+    () => traffic.value.span,
+    () => choices.pattern === 'none',
+  )
+  onMounted(() => {
+    Object.assign(choices, choicesOf(location.hash.slice(1)))
+    watch(
+      () => linkOf(choices),
+      (link) => history.replaceState(history.state, '', link === '' ? location.pathname : `#${link}`),
+    )
+  })
+  const send = (cost: number): void => {
+    if (choices.pattern === 'none' && at.value >= traffic.value.span) {
+      own.value = []
+      at.value = 0
+    }
+    play.send(cost)
+    said.value = play.lanes.value.map((lane) => answerAt(lane, at.value)).join('; ')
+    if (choices.pattern === 'none') start()
+  }
+  const lookAt = (slider: HTMLInputElement, lane: Lane): void => {
+    const { span, arrivals } = traffic.value
+    const moment = Number(slider.value)
+    // A touch near a request means the request.
+    const near = arrivals.reduce((best, { at }) => (Math.abs(at - moment) < Math.abs(best - moment) ? at : best), -span)
+    pause()
+    choices.picked = lane.id
+    at.value = Math.abs(near - moment) < (span * 8) / slider.clientWidth ? near : moment
+  }
+  return () => (
+    <div class="pg">
+      {controls(play)}
+      <Transport
+        play={play}
+        playing={playing.value}
+        toggle={() => (playing.value ? pause() : start())}
+        send={send}
+        pause={pause}
+      />
+      <p class="pg-hidden" role="status">
+        {said.value}
+      </p>
+      <p class="pg-legend">
+        <span class="pg-up">admitted</span>
+        <span class="pg-lean">admitted, waits its turn</span>
+        <span class="pg-down">refused</span>
+        {choices.pattern === 'attack' && choices.apart && <span class="pg-its">what the flood has left</span>}
+        <span class="pg-edge">a window of the clock begins</span>
+      </p>
+      <div class="pg-lanes">{play.lanes.value.map((lane) => laneCard(lane, play, lookAt))}</div>
+      {play.lanes.value.length === 0 && <p class="pg-problem">Choose an algorithm.</p>}
+      <div class="pg-panels">
+        <ResponsePanel play={play} pause={pause} />
+        <CodePanel play={play} />
+      </div>
+      {comparison(play)}
+    </div>
+  )
+})

@@ -1,0 +1,122 @@
+import {
+  type Duration,
+  fixedWindow,
+  leakyBucket,
+  type Micros,
+  micros,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  type Quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
+
+/** The numbers that all algorithms are given, each taking what it knows. */
+export interface Numbers {
+  readonly limit: number
+  readonly every: number
+  readonly unit: 's' | 'm' | 'h' | 'd'
+  /** Of the token bucket; 0 for the limit itself. */
+  readonly burst: number
+  /** In how many portions the interval refill gives a window's units back. */
+  readonly portions: number
+  /** Of the leaky bucket. */
+  readonly queue: number
+}
+
+/** An algorithm, how it is built by core, and how one writes that. */
+export interface Algorithm {
+  readonly name: string
+  /** What is drawn as its level. */
+  readonly left: string
+  /** What it keeps for a key. */
+  readonly memory: string
+  readonly quota: (numbers: Numbers) => Quota
+  readonly code: (numbers: Numbers) => string
+}
+
+const per = ({ every, unit }: Numbers): `${number}${Numbers['unit']}` => `${every}${unit}`
+
+/** The window that all algorithms are measured by. Throws core's own QuotaError for what is none. */
+export const windowOf = (numbers: Numbers): Micros => micros(per(numbers), 'the window')
+
+/** A span of time in the largest unit that says it whole. */
+export function durationText(millis: number): Duration {
+  const [size, unit] = (
+    [
+      [86_400_000, 'd'],
+      [3_600_000, 'h'],
+      [60_000, 'm'],
+      [1_000, 's'],
+    ] as const
+  ).find(([size]) => millis % size === 0) ?? [1, 'ms']
+  return `${millis / size}${unit}`
+}
+
+const refillOf = (numbers: Numbers): Duration => durationText(windowOf(numbers) / 1000 / numbers.portions)
+
+const SHORT = { '1s': ['perSecond', perSecond], '1m': ['perMinute', perMinute] } as const
+const LONG = { '1h': ['perHour', perHour], '1d': ['perDay', perDay] } as const
+const RATES: Readonly<Record<string, readonly [name: string, make: typeof perSecond]>> = { ...SHORT, ...LONG }
+
+export const ALGORITHMS = {
+  token: {
+    name: 'Token bucket',
+    left: 'units left',
+    memory: 'one number',
+    quota: (numbers) => {
+      const { limit, burst } = numbers
+      const options = burst === 0 ? {} : { burst }
+      const [, make] = RATES[per(numbers)] ?? []
+      return make ? make(limit, options) : tokenBucket({ limit, per: per(numbers), ...options })
+    },
+    code: (numbers) => {
+      const { limit, burst } = numbers
+      const [name] = RATES[per(numbers)] ?? []
+      const options = burst === 0 ? '' : `, ${name ? '{ ' : ''}burst: ${burst}${name ? ' }' : ''}`
+      return name ? `${name}(${limit}${options})` : `tokenBucket({ limit: ${limit}, per: '${per(numbers)}'${options} })`
+    },
+  },
+  interval: {
+    name: 'Interval refill',
+    left: 'units left',
+    memory: 'one number',
+    quota: (numbers) => tokenBucket({ limit: numbers.limit, per: per(numbers), refill: refillOf(numbers) }),
+    code: (numbers) =>
+      `tokenBucket({ limit: ${numbers.limit}, per: '${per(numbers)}', refill: '${refillOf(numbers)}' })`,
+  },
+  fixed: {
+    name: 'Fixed window',
+    left: 'units left',
+    memory: 'one number',
+    quota: (numbers) => fixedWindow({ limit: numbers.limit, window: per(numbers) }),
+    code: (numbers) => `fixedWindow({ limit: ${numbers.limit}, window: '${per(numbers)}' })`,
+  },
+  sliding: {
+    name: 'Sliding window',
+    left: 'units left',
+    memory: 'three numbers',
+    quota: (numbers) => slidingWindow({ limit: numbers.limit, window: per(numbers) }),
+    code: (numbers) => `slidingWindow({ limit: ${numbers.limit}, window: '${per(numbers)}' })`,
+  },
+  log: {
+    name: 'Sliding log',
+    left: 'units left',
+    memory: 'two numbers a request',
+    quota: (numbers) => slidingLog({ limit: numbers.limit, window: per(numbers) }),
+    code: (numbers) => `slidingLog({ limit: ${numbers.limit}, window: '${per(numbers)}' })`,
+  },
+  leaky: {
+    name: 'Leaky bucket',
+    left: 'places left',
+    memory: 'one number',
+    quota: (numbers) => leakyBucket({ limit: numbers.limit, per: per(numbers), queue: numbers.queue }),
+    code: (numbers) => `leakyBucket({ limit: ${numbers.limit}, per: '${per(numbers)}', queue: ${numbers.queue} })`,
+  },
+} satisfies Record<string, Algorithm>
+
+export type AlgorithmId = keyof typeof ALGORITHMS
+export const ALGORITHM_IDS = Object.keys(ALGORITHMS) as AlgorithmId[]

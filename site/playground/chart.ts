@@ -1,0 +1,85 @@
+import type { Micros } from '@spillway/core'
+import type { Answer, Run } from './run.ts'
+import type { Client } from './traffic.ts'
+
+/** The drawing's size: as wide as it is drawn, and in pixels downwards. */
+export const WIDTH = 1000
+export const LEVEL_HEIGHT = 80
+export const ROW_HEIGHT = 34
+const GAP = 8
+
+/** A run as the paths of an SVG. */
+export interface Chart {
+  readonly height: number
+  readonly area: string
+  readonly line: string
+  /** The other client's level, where it has a bucket of its own. */
+  readonly other: string
+  readonly edges: string
+  readonly rows: readonly Row[]
+}
+
+/** A client's requests: admitted above the line, refused below. */
+export interface Row {
+  readonly client: Client
+  readonly base: number
+  readonly admitted: string
+  readonly refused: string
+  readonly own: string
+}
+
+/** Draws a run. `window` is where edges are drawn; a flood that shares its bucket needs no line of its own. */
+export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean): Chart {
+  const x = (at: Micros): number => round((at / span) * WIDTH)
+  const clients = [...run.levels.keys()]
+  const line = levelPath(run, 'you', x)
+  const edges = Array.from({ length: Math.floor(span / window) }, (_, i) => x((i + 1) * window)).filter(
+    (edge) => edge < WIDTH,
+  )
+  const height = LEVEL_HEIGHT + GAP + clients.length * ROW_HEIGHT
+  return {
+    height,
+    line,
+    area: `${line}V${LEVEL_HEIGHT}H0Z`,
+    other: apart && clients.includes('flood') ? levelPath(run, 'flood', x) : '',
+    edges: edges.map((edge) => `M${edge},0V${height}`).join(''),
+    rows: clients.map((client, i) => {
+      const base = LEVEL_HEIGHT + GAP + (i + 0.5) * ROW_HEIGHT
+      const answers = run.answers.filter(({ arrival }) => arrival.client === client)
+      const [admitted, refused] = [true, false].map((allowed) =>
+        answers.filter(({ decision }) => decision.allowed === allowed),
+      ) as [Answer[], Answer[]]
+      const tall = ({ arrival }: Answer): number =>
+        round(8 + 7 * Math.sqrt(Math.min((arrival.cost - 1) / Math.max(run.quota.limit - 1, 1), 1)))
+      // What waits its turn leans from when it came to when it goes ahead.
+      const up = (each: Answer): string =>
+        `M${x(each.arrival.at)},${base - 1}L${x(each.arrival.at + each.decision.delayMs * 1000)},${round(base - 1 - tall(each))}`
+      const down = (each: Answer): string => `M${x(each.arrival.at)},${base + 1}v${tall(each)}`
+      return {
+        client,
+        base,
+        admitted: admitted.map(up).join(''),
+        refused: refused.map(down).join(''),
+        own: answers
+          .filter(({ arrival }) => arrival.own)
+          .map((each) => (each.decision.allowed ? up(each) : down(each)))
+          .join(''),
+      }
+    }),
+  }
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10
+
+/** The level over time: sloped where units come back continuously, in steps elsewhere. */
+function levelPath({ quota, levels }: Run, client: Client, x: (at: Micros) => number): string {
+  const sloped = quota.kernel === 'bucket' && quota.grain === null
+  const points = (levels.get(client) ?? []).map(({ at, units }) => ({
+    x: x(at),
+    y: round((1 - Math.max(Math.min(units / quota.limit, 1), 0)) * (LEVEL_HEIGHT - 4) + 2),
+  }))
+  return points
+    .filter(({ y }, i) => y !== points[i - 1]?.y || y !== points[i + 1]?.y)
+    .map(({ x, y }, i) => (i === 0 ? `M${x},${y}` : sloped ? `L${x},${y}` : `H${x}V${y}`))
+    .join('')
+}

@@ -1,0 +1,181 @@
+import { computed, defineComponent, type VNode } from 'vue'
+import { ALGORITHMS } from './algorithms.ts'
+import { chartOf, LEVEL_HEIGHT, ROW_HEIGHT, WIDTH } from './chart.ts'
+import type { Answer, Run } from './run.ts'
+import type { Lane, Playground } from './state.ts'
+import { lastBefore, levelAt, type Summary, spanText } from './summary.ts'
+
+/** What a run came to, in a sentence. */
+const told = (name: string, { admitted, refused, most }: Summary, window: string): string =>
+  `${name}: ${admitted} admitted, ${refused} refused; at most ${most} units in any ${window}.`
+
+/** The drawing. It knows nothing of the moment, so that time can run without drawing it anew. */
+const LaneChart = defineComponent(
+  (props: { lane: Lane; play: Playground }) => () => {
+    const { lane, play } = props
+    if (!('run' in lane.result)) return null
+    const { run, summary } = lane.result
+    const { choices, traffic, window } = play
+    const chart = chartOf(run, traffic.value.span, window.value, choices.apart)
+    return (
+      <svg
+        class="pg-chart"
+        role="img"
+        aria-label={told(ALGORITHMS[lane.id].name, summary, spanText(window.value / 1000))}
+        viewBox={`0 0 ${WIDTH} ${chart.height}`}
+        style={{ height: `${chart.height}px` }}
+        preserveAspectRatio="none"
+      >
+        <path class="pg-edges" d={chart.edges} />
+        <path class="pg-area" d={chart.area} />
+        <path class="pg-line" d={chart.line} />
+        {chart.other !== '' && <path class="pg-line pg-other" d={chart.other} />}
+        {chart.rows.map(({ client, base, admitted, refused, own }) => (
+          <g key={client} class={`pg-row pg-${client}`}>
+            <path class="pg-base" d={`M0,${base}H${WIDTH}`} />
+            <path class="pg-refused" d={refused} />
+            <path class="pg-admitted" d={admitted} />
+            <path class="pg-own" d={own} />
+          </g>
+        ))}
+      </svg>
+    )
+  },
+  { props: ['lane', 'play'] },
+)
+
+/** What there is to say about a request's answer. */
+function verdictText({ decision, arrival }: Answer): string {
+  if (!decision.allowed && decision.retryAfterMs === Infinity) return `costs ${arrival.cost}: never fits`
+  if (!decision.allowed) return `again in ${spanText(decision.retryAfterMs)}`
+  return decision.delayMs > 0 ? `waits its turn, ${spanText(decision.delayMs)}` : 'goes ahead'
+}
+
+/** The state at the moment: how full, and the last answer. */
+const LaneNow = defineComponent(
+  (props: { lane: Lane; run: Run; play: Playground }) => {
+    // Of two clients, the one that keeps within the quota.
+    const answers = computed(() => props.run.answers.filter(({ arrival }) => arrival.client === 'you'))
+    const index = computed(() => lastBefore(answers.value, props.play.at.value))
+    return () => {
+      const { run, play, lane } = props
+      const units = Math.max(levelAt(run, 'you', play.at.value), 0)
+      const share = Math.min(units / run.quota.limit, 1)
+      const last = answers.value[index.value]
+      return (
+        <div class="pg-now">
+          <div class="pg-vessel" aria-hidden="true">
+            <div class="pg-water" style={{ transform: `scaleY(${share.toFixed(4)})` }} />
+            <span>{Math.floor(units + 1e-6)}</span>
+          </div>
+          <div class="pg-words">
+            <p class="pg-left">
+              <b>{Math.floor(units + 1e-6)}</b> of {run.quota.limit} {ALGORITHMS[lane.id].left}
+            </p>
+            {last ? (
+              <p>
+                <span class={last.refusal ? 'pg-status pg-no' : 'pg-status pg-yes'}>
+                  {last.refusal ? last.refusal.status : 200}
+                </span>{' '}
+                {verdictText(last)}
+              </p>
+            ) : (
+              <p>no request yet</p>
+            )}
+          </div>
+        </div>
+      )
+    }
+  },
+  { props: ['lane', 'run', 'play'] },
+)
+
+/** The line of the moment, over a drawing. */
+const Playhead = defineComponent(
+  (props: { play: Playground }) => () => {
+    const { at, traffic } = props.play
+    return <div class="pg-head" style={{ left: `${(at.value / traffic.value.span) * 100}%` }} />
+  },
+  { props: ['play'] },
+)
+
+const timeLabels = (span: number): readonly string[] =>
+  [0, 1 / 3, 2 / 3, 1].map((share) => (share === 0 ? '0' : spanText((span * share) / 1000)))
+
+/** An algorithm: its name and code, what it comes to, its drawing, and what holds at the moment. */
+export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInputElement, lane: Lane) => void): VNode {
+  const { choices, traffic } = play
+  const { name, code } = ALGORITHMS[lane.id]
+  const { result } = lane
+  const heading = (
+    <header class="pg-lane-head">
+      <h2>
+        <button
+          type="button"
+          aria-pressed={choices.picked === lane.id}
+          title="Show its responses and its code"
+          onClick={() => {
+            choices.picked = lane.id
+          }}
+        >
+          {name}
+        </button>
+      </h2>
+      {'run' in result && <code>{code(choices)}</code>}
+      {'run' in result && (
+        <p class="pg-counts">
+          <b class="pg-yes">{result.summary.admitted}</b> admitted, <b class="pg-no">{result.summary.refused}</b>{' '}
+          refused
+        </p>
+      )}
+    </header>
+  )
+  if (!('run' in result)) {
+    return (
+      <section key={lane.id} class="pg-lane">
+        {heading}
+        <p class="pg-problem" role="alert">
+          {result.problem}
+        </p>
+      </section>
+    )
+  }
+  return (
+    <section key={lane.id} class={choices.picked === lane.id ? 'pg-lane pg-picked' : 'pg-lane'}>
+      {heading}
+      <LaneNow lane={lane} run={result.run} play={play} />
+      <div class="pg-plot">
+        <span class="pg-y" aria-hidden="true">
+          {result.run.quota.limit}
+        </span>
+        <span class="pg-y" aria-hidden="true" style={{ top: `${LEVEL_HEIGHT - 14}px` }}>
+          0
+        </span>
+        <LaneChart lane={lane} play={play} />
+        {choices.pattern === 'attack' &&
+          (['a client', 'the flood'] as const).map((label, i) => (
+            <span key={label} class="pg-who" aria-hidden="true" style={{ top: `${LEVEL_HEIGHT + i * ROW_HEIGHT}px` }}>
+              {label}
+            </span>
+          ))}
+        <Playhead play={play} />
+        {/* The drawing is a slider: it is touched and dragged. Keys have the one above, and need not pass them all. */}
+        <input
+          type="range"
+          class="pg-touch"
+          tabindex={-1}
+          aria-label={`Moment, on ${name}`}
+          min={0}
+          max={traffic.value.span}
+          step="any"
+          onInput={(event) => lookAt(event.target as HTMLInputElement, lane)}
+        />
+        <div class="pg-times" aria-hidden="true">
+          {timeLabels(traffic.value.span).map((label) => (
+            <span key={label}>{label}</span>
+          ))}
+        </div>
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,68 @@
+import type { HeaderForm } from '@spillway/core/http'
+import { ALGORITHM_IDS, type AlgorithmId, type Numbers } from './algorithms.ts'
+import { PATTERNS, type Pattern } from './traffic.ts'
+
+/** All that a visitor can choose, and a link can tell. */
+export interface Choices extends Numbers {
+  readonly pattern: Pattern
+  readonly load: number
+  readonly apart: boolean
+  readonly shown: readonly AlgorithmId[]
+  /** The algorithm whose responses and code are shown. */
+  readonly picked: AlgorithmId
+  readonly headers: HeaderForm
+}
+
+export const DEFAULTS: Choices = {
+  limit: 10,
+  every: 10,
+  unit: 's',
+  burst: 0,
+  portions: 2,
+  queue: 5,
+  pattern: 'bursts',
+  load: 1.5,
+  apart: true,
+  shown: ['token', 'fixed', 'sliding', 'leaky'],
+  picked: 'token',
+  headers: 'draft-11',
+}
+
+export const HEADER_FORMS: readonly HeaderForm[] = ['draft-11', 'draft-7', 'draft-6', 'legacy-delta', 'legacy-epoch']
+export const UNITS = { s: 'seconds', m: 'minutes', h: 'hours', d: 'days' } as const
+
+/** What a link says: whatever differs from what everybody sees first. */
+export function linkOf(choices: Choices): string {
+  const told = Object.entries(choices).filter(
+    ([name, value]) => String(value) !== String(DEFAULTS[name as keyof Choices]),
+  )
+  return new URLSearchParams(told.map(([name, value]) => [name, String(value)])).toString()
+}
+
+const oneOf = <T extends string>(list: readonly T[], text: string | null, otherwise: T): T =>
+  list.find((each) => each === text) ?? otherwise
+
+/** Reads a link. What it says that makes no sense is as if it had not been said. */
+export function choicesOf(link: string): Choices {
+  const told = new URLSearchParams(link)
+  const number = (name: 'limit' | 'every' | 'burst' | 'portions' | 'queue' | 'load', most: number): number => {
+    const value = Number(told.get(name) ?? Number.NaN)
+    return value >= 0 && value <= most ? value : DEFAULTS[name]
+  }
+  const listed = told.get('shown')?.split(',') ?? []
+  const shown = ALGORITHM_IDS.filter((id) => listed.includes(id))
+  return {
+    limit: number('limit', 1e6),
+    every: number('every', 1e6),
+    unit: oneOf(Object.keys(UNITS) as Numbers['unit'][], told.get('unit'), DEFAULTS.unit),
+    burst: number('burst', 1e6),
+    portions: number('portions', 1e6),
+    queue: number('queue', 1e6),
+    pattern: oneOf(Object.keys(PATTERNS) as Pattern[], told.get('pattern'), DEFAULTS.pattern),
+    load: number('load', 5),
+    apart: told.get('apart') !== 'false',
+    shown: shown.length > 0 ? shown : DEFAULTS.shown,
+    picked: oneOf(ALGORITHM_IDS, told.get('picked'), DEFAULTS.picked),
+    headers: oneOf(HEADER_FORMS, told.get('headers'), DEFAULTS.headers),
+  }
+}

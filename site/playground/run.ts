@@ -1,0 +1,120 @@
+import { type Decision, decide, type Micros, type Quota, type SyncStore, stepFor, type Taken } from '@spillway/core'
+import {
+  type Header,
+  type HeaderForm,
+  httpGuard,
+  type Refusal,
+  type RequestReader,
+  type Verdict,
+} from '@spillway/core/http'
+import { memoryStore } from '@spillway/memory'
+import type { Arrival, Client, Traffic } from './traffic.ts'
+
+/** What became of a request. */
+export interface Answer {
+  readonly arrival: Arrival
+  readonly decision: Decision
+  readonly headers: readonly Header[]
+  readonly refusal: Refusal | undefined
+}
+
+/** How much was left at a moment: whole units, or fractions where they come back continuously. */
+export interface Level {
+  readonly at: Micros
+  readonly units: number
+}
+
+/** One algorithm's way through the traffic. */
+export interface Run {
+  readonly quota: Quota
+  readonly answers: readonly Answer[]
+  readonly levels: ReadonlyMap<Client, readonly Level[]>
+}
+
+export interface Terms {
+  /** Whether each client has a bucket of its own. */
+  readonly apart: boolean
+  readonly headers: HeaderForm
+}
+
+/** How often levels are read between requests. */
+const READINGS = 360
+/** A New Year's midnight: a day, an hour and a minute begin. */
+const MIDNIGHT: Micros = Date.UTC(2026, 0, 1) * 1000
+
+const nothing = (): undefined => undefined
+const reader: RequestReader<Arrival> = {
+  address: nothing,
+  peer: nothing,
+  method: () => 'GET',
+  path: () => '/',
+  header: nothing,
+  query: nothing,
+  identity: (arrival) => arrival,
+  onGone: () => () => {},
+}
+
+/** Sends traffic through core's own guard, over a memory store whose clock is that of the traffic. */
+export function run(quota: Quota, { arrivals, span }: Traffic, { apart, headers }: Terms): Run {
+  // Windows of the clock begin where the run does.
+  const start = Math.floor(MIDNIGHT / quota.window) * quota.window
+  let now = start
+  let seen: readonly Taken[] = []
+  const { takeSync, deleteSync, take, delete: remove } = memoryStore({ clock: () => now })
+  const store: SyncStore = {
+    take,
+    delete: remove,
+    deleteSync,
+    takeSync: (ops, at) => {
+      seen = takeSync(ops, at)
+      return seen
+    },
+  }
+  const keyOf = ({ client }: Pick<Arrival, 'client'>): string => (apart ? client : 'everybody')
+  const guard = httpGuard<Arrival>(
+    { quota: atOnce(quota), key: keyOf, cost: ({ cost }) => cost, headers, store },
+    reader,
+  )
+  const levelOf = (client: Client): number => {
+    const step = stepFor(quota, 'peek', 1)
+    const [taken] = takeSync([{ policy: 'default', key: keyOf({ client }), step }]) as [Taken]
+    return unitsLeft(quota, decide('default', quota, 1, step, taken))
+  }
+
+  const clients = [...new Set(arrivals.map(({ client }) => client))]
+  const levels = new Map(clients.map((client): [Client, Level[]] => [client, []]))
+  if (levels.size === 0) levels.set('you', [])
+  const read = (): void => {
+    for (const [client, points] of levels) points.push({ at: now - start, units: levelOf(client) })
+  }
+  let reading = 0
+  const readUntil = (at: Micros): void => {
+    for (let next = 0; reading <= READINGS; reading++) {
+      next = Math.round((span * reading) / READINGS)
+      if (next > at) return
+      now = start + next
+      read()
+    }
+  }
+  const answers = arrivals.map((arrival): Answer => {
+    readUntil(arrival.at)
+    now = start + arrival.at
+    read()
+    const { headers, refusal } = guard(arrival) as Verdict
+    const step = stepFor(quota, 'consume', arrival.cost)
+    const decision = decide('default', quota, arrival.cost, step, seen[0] as Taken)
+    read()
+    return { arrival, decision, headers, refusal }
+  })
+  readUntil(span - 1) // at its end the next window begins
+  return { quota, answers, levels }
+}
+
+/** A guard holds back what has to wait its turn. Here time is the traffic's, so it is told to answer at once. */
+const atOnce = (quota: Quota): Quota => (quota.kernel === 'bucket' ? { ...quota, prompt: quota.limit } : quota)
+
+/** What is left, with fractions where units come back one by one and continuously. */
+function unitsLeft(quota: Quota, { remaining, resetAfterMs }: Decision): number {
+  if (quota.kernel !== 'bucket' || quota.grain !== null) return remaining
+  return quota.limit - (resetAfterMs * 1000) / quota.unit
+}

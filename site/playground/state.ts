@@ -1,0 +1,84 @@
+import { type Micros, QuotaError } from '@spillway/core'
+import { computed, type Ref, reactive, ref, type ShallowRef, shallowRef, watch } from 'vue'
+import { ALGORITHM_IDS, ALGORITHMS, type AlgorithmId, windowOf } from './algorithms.ts'
+import { type Choices, DEFAULTS } from './link.ts'
+import { type Run, run } from './run.ts'
+import { type Summary, summaryOf } from './summary.ts'
+import { type Arrival, type Traffic, trafficOf } from './traffic.ts'
+
+/** An algorithm among others on the same traffic, or why its numbers make none. */
+export interface Lane {
+  readonly id: AlgorithmId
+  readonly result: { readonly run: Run; readonly summary: Summary } | { readonly problem: string }
+}
+
+/** The playground's state, and what follows from it. */
+export interface Playground {
+  readonly choices: { -readonly [K in keyof Choices]: Choices[K] }
+  /** The moment that is looked at, since the run began. */
+  readonly at: Ref<Micros>
+  readonly own: ShallowRef<readonly Arrival[]>
+  readonly window: Ref<Micros>
+  readonly traffic: Ref<Traffic>
+  readonly lanes: Ref<readonly Lane[]>
+  /** Sends a request by hand, at the moment that is looked at. */
+  send(cost: number): void
+}
+
+const NOBODY: Traffic = { arrivals: [], span: 1 }
+
+export function playground(): Playground {
+  const choices = reactive({ ...DEFAULTS })
+  const own = shallowRef<readonly Arrival[]>([])
+  const at = ref(0)
+
+  const window = computed(() => {
+    try {
+      return windowOf(choices)
+    } catch {
+      return 0 // Each lane says what is wrong.
+    }
+  })
+  const traffic = computed((): Traffic => {
+    const { pattern, limit, load } = choices
+    if (window.value === 0 || !(limit > 0)) return NOBODY
+    const { arrivals, span } = trafficOf({ pattern, limit, load, window: window.value })
+    const mine = own.value.filter((each) => each.at <= span)
+    return { arrivals: [...arrivals, ...mine].sort((a, b) => a.at - b.at), span }
+  })
+  const lanes = computed(() =>
+    ALGORITHM_IDS.filter((id) => choices.shown.includes(id)).map((id): Lane => {
+      try {
+        const result = run(ALGORITHMS[id].quota(choices), traffic.value, choices)
+        return { id, result: { run: result, summary: summaryOf(result, window.value) } }
+      } catch (error) {
+        if (error instanceof QuotaError) return { id, result: { problem: error.message } }
+        throw error
+      }
+    }),
+  )
+
+  // Other traffic is another run: what was sent into the last one does not belong there.
+  watch(
+    () => [choices.pattern, window.value],
+    () => {
+      own.value = []
+      at.value = choices.pattern === 'none' ? 0 : firstRefusal(lanes.value, window.value)
+    },
+  )
+  at.value = firstRefusal(lanes.value, window.value)
+  const send = (cost: number): void => {
+    own.value = [...own.value, { at: Math.round(at.value), client: 'you', cost, own: true }]
+  }
+  return { choices, own, at, window, traffic, lanes, send }
+}
+
+/** The moment worth looking at first: when somebody is refused, past the beginning if possible. */
+function firstRefusal(lanes: readonly Lane[], window: Micros): Micros {
+  const moments = lanes
+    .flatMap(({ result }) => ('run' in result ? result.run.answers : []))
+    .filter(({ decision }) => !decision.allowed)
+    .map(({ arrival }) => arrival.at)
+    .sort((a, b) => a - b)
+  return moments.find((moment) => moment > 0.8 * window) ?? moments[0] ?? 0
+}

@@ -1,0 +1,83 @@
+import type { Micros } from '@spillway/core'
+import type { Answer, Run } from './run.ts'
+import type { Client } from './traffic.ts'
+
+/** What a run came to. */
+export interface Summary {
+  readonly admitted: number
+  readonly refused: number
+  /** The most units that went ahead in any window's length, for one client. */
+  readonly most: number
+  /** The longest wait that an admitted request was held back for. */
+  readonly longestDelayMs: number
+}
+
+export function summaryOf({ answers }: Run, window: Micros): Summary {
+  const admitted = answers.filter(({ decision }) => decision.allowed)
+  const clients: readonly Client[] = ['you', 'flood']
+  return {
+    admitted: admitted.length,
+    refused: answers.length - admitted.length,
+    most: Math.max(
+      ...clients.map((client) =>
+        mostWithin(
+          admitted.filter(({ arrival }) => arrival.client === client),
+          window,
+        ),
+      ),
+    ),
+    longestDelayMs: Math.max(0, ...admitted.map(({ decision }) => decision.delayMs)),
+  }
+}
+
+/** The most units that went ahead in any span as long as the window, its first moment included and its last not. */
+function mostWithin(admitted: readonly Answer[], window: Micros): number {
+  const gone = admitted
+    .map(({ arrival, decision }) => ({ at: arrival.at + decision.delayMs * 1000, cost: arrival.cost }))
+    .sort((a, b) => a.at - b.at)
+  let [most, within, first] = [0, 0, 0]
+  for (const { at, cost } of gone) {
+    within += cost
+    for (; (gone[first]?.at ?? at) <= at - window; first++) within -= gone[first]?.cost ?? 0
+    most = Math.max(most, within)
+  }
+  return most
+}
+
+/** The last answer at or before a moment; -1 if there is none. Answers are in the order of time. */
+export function lastBefore(answers: readonly Answer[], at: Micros): number {
+  let [low, high] = [0, answers.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((answers[middle] as Answer).arrival.at <= at) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+/** How much is left at a moment, between the readings. */
+export function levelAt({ levels, quota }: Run, client: Client, at: Micros): number {
+  const points = levels.get(client) ?? []
+  let [low, high] = [0, points.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((points[middle]?.at ?? 0) <= at) low = middle + 1
+    else high = middle
+  }
+  return points[low - 1]?.units ?? quota.limit
+}
+
+/** Spans of time as people say them. */
+export function spanText(millis: number): string {
+  if (millis === Infinity) return 'never'
+  const [size, unit] = (
+    [
+      [86_400_000, 'd'],
+      [3_600_000, 'h'],
+      [60_000, 'min'],
+      [1_000, 's'],
+    ] as const
+  ).find(([size]) => millis >= size) ?? [1, 'ms']
+  const amount = millis / size
+  return `${amount >= 100 || Number.isInteger(amount) ? Math.round(amount) : Number(amount.toPrecision(3))} ${unit}`
+}

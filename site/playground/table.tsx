@@ -1,0 +1,53 @@
+import type { VNode } from 'vue'
+import { ALGORITHMS } from './algorithms.ts'
+import type { Playground } from './state.ts'
+import { spanText } from './summary.ts'
+
+/** What each algorithm made of the same traffic, in numbers. */
+export function comparison({ lanes, window, choices }: Playground): VNode {
+  const most = Math.max(choices.limit, ...lanes.value.map(({ result }) => ('run' in result ? result.summary.most : 0)))
+  const share = (units: number): string => `${(units / most) * 100}%`
+  return (
+    <section class="pg-panel pg-comparison" aria-labelledby="pg-comparison">
+      <h2 id="pg-comparison">Side by side</h2>
+      <div class="pg-scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Algorithm</th>
+              <th scope="col">Admitted</th>
+              <th scope="col">Refused</th>
+              <th scope="col">
+                Most units in any {spanText(window.value / 1000)} by one client; the mark is the limit
+              </th>
+              <th scope="col">Memory a key</th>
+            </tr>
+          </thead>
+          <tbody>
+            {lanes.value.map(({ id, result }) =>
+              'run' in result ? (
+                <tr key={id}>
+                  <th scope="row">{ALGORITHMS[id].name}</th>
+                  <td>{result.summary.admitted}</td>
+                  <td>{result.summary.refused}</td>
+                  <td>
+                    <span class="pg-bar" aria-hidden="true">
+                      <span style={{ width: share(Math.min(result.summary.most, choices.limit)) }} />
+                      <span
+                        class="pg-over"
+                        style={{ width: share(Math.max(result.summary.most - choices.limit, 0)) }}
+                      />
+                      <i style={{ left: share(choices.limit) }} />
+                    </span>
+                    {result.summary.most}
+                  </td>
+                  <td>{ALGORITHMS[id].memory}</td>
+                </tr>
+              ) : null,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}

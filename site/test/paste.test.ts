@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { problemsOf } from '../../test/docs/check.ts'
+import { ALGORITHM_IDS, type Numbers } from '../playground/algorithms.ts'
+import { codeOf, FRAMEWORK_IDS } from '../playground/code.ts'
+import { choicesOf, DEFAULTS, HEADER_FORMS, linkOf } from '../playground/link.ts'
+import { PATTERNS, type Pattern } from '../playground/traffic.ts'
+
+test('all code that the playground offers compiles and runs', async () => {
+  const units = ['s', 'm', 'h', 'd'] as const
+  const choices = ALGORITHM_IDS.flatMap((algorithm, i) =>
+    FRAMEWORK_IDS.map((framework, j): string => {
+      // Each framework meets short and long names, bursts, costs, shared keys and other headers somewhere.
+      const unit = units[(i + j) % 4] as Numbers['unit']
+      const numbers = {
+        limit: 12,
+        every: j % 2 === 0 ? 1 : 5,
+        unit,
+        burst: i % 2 === 0 ? 0 : 30,
+        portions: 2,
+        queue: 4,
+      }
+      const pattern: Pattern = j % 3 === 0 ? 'weighted' : 'steady'
+      return codeOf(framework, {
+        algorithm,
+        numbers,
+        pattern,
+        apart: i % 2 === 0,
+        headers: i % 3 === 0 ? 'draft-7' : 'draft-11',
+      })
+    }),
+  )
+  const samples = choices.map((code, i) => ({ document: 'playground', line: i + 1, code, prelude: undefined }))
+  expect(await problemsOf(samples)).toEqual([])
+})
+
+describe('a link', () => {
+  const choices = fc.record({
+    limit: fc.integer({ min: 1, max: 1_000 }),
+    every: fc.integer({ min: 1, max: 60 }),
+    unit: fc.constantFrom('s' as const, 'm' as const, 'h' as const, 'd' as const),
+    burst: fc.integer({ min: 0, max: 100 }),
+    portions: fc.integer({ min: 1, max: 10 }),
+    queue: fc.integer({ min: 0, max: 100 }),
+    pattern: fc.constantFrom(...(Object.keys(PATTERNS) as Pattern[])),
+    load: fc.integer({ min: 2, max: 40 }).map((tenths) => tenths / 10),
+    apart: fc.boolean(),
+    shown: fc.subarray(ALGORITHM_IDS, { minLength: 1 }),
+    picked: fc.constantFrom(...ALGORITHM_IDS),
+    headers: fc.constantFrom(...HEADER_FORMS),
+  })
+
+  test('brings back what was chosen', () => {
+    fc.assert(
+      fc.property(choices, (chosen) => {
+        expect(choicesOf(linkOf(chosen))).toEqual(chosen)
+      }),
+    )
+  })
+
+  test('says nothing of what everybody sees first, and is read whatever it says', () => {
+    expect(linkOf(DEFAULTS)).toBe('')
+    fc.assert(
+      fc.property(fc.webQueryParameters(), (link) => {
+        expect(choicesOf(link)).toBeTypeOf('object')
+      }),
+    )
+    expect(choicesOf('limit=-3&unit=y&shown=none&load=NaN&headers=x')).toEqual(DEFAULTS)
+  })
+})

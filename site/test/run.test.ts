@@ -1,0 +1,138 @@
+import { micros } from '@spillway/core'
+import type { HeaderForm } from '@spillway/core/http'
+import { perMinute, rateLimit } from '@spillway/hono'
+import { memoryStore } from '@spillway/memory'
+import fc from 'fast-check'
+import { Hono } from 'hono'
+import { describe, expect, test } from 'vitest'
+import { ALGORITHM_IDS, ALGORITHMS, durationText, type Numbers, windowOf } from '../playground/algorithms.ts'
+import { chartOf } from '../playground/chart.ts'
+import { HEADER_FORMS } from '../playground/link.ts'
+import { type Answer, run } from '../playground/run.ts'
+import { levelAt, summaryOf } from '../playground/summary.ts'
+import { type Arrival, PATTERNS, type Pattern, trafficOf } from '../playground/traffic.ts'
+
+const numbers: Numbers = { limit: 10, every: 10, unit: 's', burst: 0, portions: 2, queue: 5 }
+const window = windowOf(numbers)
+const patterns = Object.keys(PATTERNS) as Pattern[]
+const traffic = (pattern: Pattern) => trafficOf({ pattern, limit: numbers.limit, window, load: 1.5 })
+const terms = { apart: true, headers: 'draft-11' } as const
+
+describe('the playground answers as an app does', () => {
+  const epoch = Date.UTC(2026, 0, 1) * 1000
+  // A leaky bucket holds requests back for real, where the playground tells how long.
+  const refusing = ALGORITHM_IDS.filter((id) => id !== 'leaky')
+
+  test.each(refusing.flatMap((id) => patterns.map((pattern) => [id, pattern] as const)))(
+    '%s, %s',
+    async (id, pattern) => {
+      let now = epoch
+      const app = new Hono()
+      const store = memoryStore({ clock: () => now })
+      app.use(rateLimit({ quota: ALGORITHMS[id].quota(numbers), key: 'header:client', cost: 'header:cost', store }))
+      app.get('/', (c) => c.text('hello'))
+      for (const { arrival, headers, refusal } of run(ALGORITHMS[id].quota(numbers), traffic(pattern), terms).answers) {
+        now = epoch + arrival.at
+        const response = await app.request('/', { headers: { client: arrival.client, cost: String(arrival.cost) } })
+        const told = ['RateLimit-Policy', 'RateLimit', 'Retry-After'].flatMap((name) => {
+          const value = response.headers.get(name)
+          return value === null ? [] : [[name, value]]
+        })
+        expect([response.status, told]).toEqual([refusal?.status ?? 200, headers])
+        if (refusal) expect(await response.text()).toBe(refusal.body)
+      }
+    },
+  )
+})
+
+test('a leaky bucket tells when each request goes ahead: one each second, in the order they came', () => {
+  const { answers } = run(ALGORITHMS.leaky.quota(numbers), traffic('bursts'), terms)
+  const departures = answers
+    .filter(({ decision }) => decision.allowed)
+    .map(({ arrival, decision }) => arrival.at + decision.delayMs * 1000)
+  expect(departures.length).toBeGreaterThan(10)
+  for (const [i, departure] of departures.slice(1).entries()) {
+    expect(departure - (departures[i] as number)).toBeGreaterThanOrEqual(1_000_000)
+  }
+})
+
+test('a shared bucket is one for all, and its flood starves the client', () => {
+  const quota = ALGORITHMS.token.quota(numbers)
+  const admittedOf = (apart: boolean): number =>
+    run(quota, traffic('attack'), { ...terms, apart }).answers.filter(
+      ({ arrival, decision }) => arrival.client === 'you' && decision.allowed,
+    ).length
+  expect(admittedOf(false)).toBeLessThan(admittedOf(true))
+})
+
+test('tells headers in the form that is chosen', () => {
+  const namesIn = (headers: HeaderForm): readonly string[] =>
+    run(perMinute(10), traffic('steady'), { ...terms, headers }).answers[0]?.headers.map(([name]) => name) ?? []
+  expect(namesIn('draft-11')).toEqual(['RateLimit-Policy', 'RateLimit'])
+  expect(namesIn('legacy-delta')).toEqual(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])
+  expect(HEADER_FORMS.map(namesIn).every(({ length }) => length > 1)).toBe(true)
+})
+
+describe('traffic', () => {
+  test.each(patterns)('%s is in order, within its span, the same each time, and never endless', (pattern) => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100_000 }),
+        fc.double({ min: 0.2, max: 4, noNaN: true }),
+        fc.constantFrom('1s', '10s', '1h', '30d'),
+        (limit, load, every) => {
+          const demand = { pattern, limit, window: micros(every, 'window'), load }
+          const { arrivals, span } = trafficOf(demand)
+          expect(arrivals.length).toBeLessThanOrEqual(2_000)
+          expect(arrivals.every(({ at, cost }, i) => at <= span && at >= (arrivals[i - 1]?.at ?? 0) && cost >= 1)).toBe(
+            true,
+          )
+          expect(trafficOf(demand)).toEqual({ arrivals, span })
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+})
+
+test('the most in any window is what counting from each request gives', () => {
+  const units = fc.record({
+    at: fc.integer({ min: 0, max: 30_000_000 }),
+    cost: fc.integer({ min: 1, max: 4 }),
+    client: fc.constantFrom('you' as const, 'flood' as const),
+    own: fc.constant(false),
+  })
+  fc.assert(
+    fc.property(fc.array(units, { maxLength: 40 }), fc.constantFrom(...ALGORITHM_IDS), (arrivals: Arrival[], id) => {
+      const sorted = arrivals.toSorted((a, b) => a.at - b.at)
+      const result = run(ALGORITHMS[id].quota(numbers), { arrivals: sorted, span: 30_000_000 }, terms)
+      const gone = result.answers
+        .filter(({ decision }) => decision.allowed)
+        .map(({ arrival, decision }) => ({ ...arrival, at: arrival.at + decision.delayMs * 1000 }))
+      const most = gone.map(({ at, client }) =>
+        gone
+          .filter((other) => other.client === client && other.at >= at && other.at < at + window)
+          .reduce((sum, { cost }) => sum + cost, 0),
+      )
+      expect(summaryOf(result, window)).toMatchObject({
+        admitted: gone.length,
+        refused: arrivals.length - gone.length,
+        most: Math.max(0, ...most),
+      })
+    }),
+  )
+})
+
+test('the level drawn is full at first, and lower by the cost once a request has passed', () => {
+  const result = run(ALGORITHMS.token.quota(numbers), traffic('weighted'), terms)
+  const { arrival } = result.answers[0] as Answer
+  expect(levelAt(result, 'you', arrival.at - 1)).toBe(10)
+  expect(levelAt(result, 'you', arrival.at)).toBe(10 - arrival.cost)
+  const chart = chartOf(result, traffic('weighted').span, window, true)
+  expect(chart.rows.map(({ client }) => client)).toEqual(['you'])
+  expect(chart.area).toMatch(/^M0,2/)
+})
+
+test('durations are told in the largest unit that says them whole', () => {
+  expect([500, 1_000, 90_000, 3_600_000, 86_400_000].map(durationText)).toEqual(['500ms', '1s', '90s', '1h', '1d'])
+})
