@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import type { RequestListener } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { fakeClock, quotasOf } from '@spillway/conformance'
+import type { Decision, Quota, SyncStore, Take } from '@spillway/core'
+import type { HeaderForm } from '@spillway/core/http'
+import * as forExpress from '@spillway/express'
+import { memoryStore } from '@spillway/express'
+import * as forHono from '@spillway/hono'
+import * as forKoa from '@spillway/koa'
+import express from 'express'
+import fc from 'fast-check'
+import { Hono } from 'hono'
+import Koa from 'koa'
+import { parseRateLimit } from 'ratelimit-header-parser'
+import { parseList } from 'structured-headers'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { deliver, type Outcome } from './hostile/deliver.ts'
+import { CLIENTS, type HostileRequest, hostileRequest } from './hostile/requests.ts'
+
+// Whatever is thrown at it, an app with a limit answers as it would without one, or 429; counts whom it should count;
+// and says so in headers that others can read. So many requests to each framework; `HOSTILE_REQUESTS=100000` for more.
+const REQUESTS = Number(process.env.HOSTILE_REQUESTS ?? 3_000)
+const AT_ONCE = 25
+
+const COUNTED = { cost: 'header:x-weight', defaultCost: 2, maxCost: 9 } as const
+const PARTS = ['header:x-api-key', 'method', 'cookie:sid', 'query:q', 'path'] as const
+
+const optionsOf = (store: SyncStore, seen: Decision[], { policies, headers, jitter, trusted }: Scenario) => ({
+  store,
+  headers,
+  jitter,
+  policies: policies.map(({ name, quota, parts }) => ({
+    name,
+    quota,
+    key: parts ? PARTS : ('ip' as const),
+    ...COUNTED,
+  })),
+  onDecision: ({ decision }: { decision: Decision }) => void seen.push(decision),
+  ...(trusted && { trustProxy: 1 }),
+})
+
+type Options = ReturnType<typeof optionsOf>
+
+const frameworks: Record<string, (options: Options | undefined) => RequestListener> = {
+  Express: (options) => {
+    const app = express().disable('etag')
+    if (options) app.use(forExpress.rateLimit(options))
+    return app.use((_, res) => {
+      res.end('ok')
+    })
+  },
+  Koa: (options) => {
+    const app = new Koa()
+    app.silent = true
+    if (options) app.use(forKoa.rateLimit(options))
+    app.use((ctx) => {
+      ctx.body = 'ok'
+    })
+    return app.callback()
+  },
+  Hono: (options) => {
+    const app = new Hono()
+    if (options) app.use(forHono.rateLimit(options))
+    app.use((c) => Promise.resolve(c.text('ok')))
+    return getRequestListener(app.fetch)
+  },
+}
+
+interface Scenario {
+  readonly policies: readonly { readonly name: string; readonly quota: Quota; readonly parts: boolean }[]
+  readonly headers: readonly HeaderForm[]
+  readonly jitter: number
+  /** Requests come through a proxy of ours, which tells the client at the end of X-Forwarded-For. */
+  readonly trusted: boolean
+  readonly requests: readonly HostileRequest[]
+}
+
+// Not the leaky bucket, which holds requests back: that would take the time that it takes.
+const { 'leaky bucket': _, ...atOnce } = quotasOf
+
+const scenario: fc.Arbitrary<Scenario> = fc.record({
+  policies: fc.uniqueArray(
+    fc.record({
+      name: fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 30 }),
+      quota: fc.oneof(...Object.values(atOnce)),
+      parts: fc.boolean(),
+    }),
+    { selector: ({ name }) => name, minLength: 1, maxLength: 3 },
+  ),
+  headers: fc.constantFrom<HeaderForm[]>(
+    ['draft-11'],
+    ['draft-10', 'draft-6'],
+    ['legacy-epoch', 'draft-11', 'draft-6'],
+  ),
+  jitter: fc.constantFrom(0, 0.5),
+  trusted: fc.boolean(),
+  requests: fc.array(hostileRequest, { minLength: AT_ONCE, maxLength: AT_ONCE }),
+})
+
+/** A store that remembers what it was asked last. */
+function watched(store: SyncStore) {
+  const asked: Take[] = []
+  const takeSync: SyncStore['takeSync'] = (ops, at) => {
+    asked.push(...ops)
+    return store.takeSync(ops, at)
+  }
+  return { store: { ...store, takeSync }, asked }
+}
+
+const headerOf = ({ lines }: HostileRequest, name: string): string =>
+  lines
+    .filter(([each]) => each.toLowerCase() === name)
+    .map(([, value]) => value)
+    .join(', ')
+
+function costOf(request: HostileRequest): number {
+  const said = headerOf(request, 'x-weight')
+  return /^[0-9]{1,15}$/.test(said) && Number(said) > 0 ? Math.min(Number(said), 9) : 2
+}
+
+/** The parts of a key that was made of several, each told by its length. */
+function partsOf(key: string): string[] {
+  const parts: string[] = []
+  for (let rest = key; rest !== ''; ) {
+    const colon = rest.indexOf(':')
+    const end = colon + 1 + Number(rest.slice(0, colon))
+    assert.ok(rest.length >= end)
+    parts.push(rest.slice(colon + 1, end))
+    rest = rest.slice(end)
+  }
+  return parts
+}
+
+function checkAsked(asked: readonly Take[], { policies }: Scenario, request: HostileRequest): void {
+  assert.deepEqual(
+    asked.map(({ policy }) => policy),
+    policies.map(({ name }) => name),
+  )
+  for (const [i, { quota, parts }] of policies.entries()) {
+    const { key, step } = asked[i] as Take
+    assert.equal(step.increment, costOf(request) * (quota.kernel === 'bucket' ? quota.unit : 1))
+    if (parts) {
+      const [apiKey, method, ...others] = partsOf(key)
+      // Some frameworks trim what several lines come to.
+      assert.deepEqual(
+        [apiKey?.trim(), method, others.length],
+        [headerOf(request, 'x-api-key').trim(), request.method, 3],
+      )
+    } else {
+      assert.equal(key, CLIENTS[request.client]?.[1])
+    }
+  }
+}
+
+type Item = { readonly item: string } & Readonly<Record<string, unknown>>
+
+/** Reads the headers as two others do, neither of which is ours. */
+function checkTold({ status, headers }: Outcome, { policies, headers: forms }: Scenario, { violated }: Decision): void {
+  const items = (name: string): readonly Item[] => {
+    const list = parseList(headers.get(name) ?? '')
+    return list.map(([item, parameters]) => ({ item: String(item), ...Object.fromEntries(parameters) }))
+  }
+  const [told, left] = [items('ratelimit-policy'), items('ratelimit')]
+  const names = policies.map(({ name }) => name)
+  assert.deepEqual([told.map(({ item }) => item), left.map(({ item }) => item)], [names, names])
+  const retry = headers.get('retry-after')
+  assert.equal(status, violated.length > 0 ? 429 : 200)
+  if (retry !== undefined) assert.match(`${status} ${retry}`, /^429 [1-9][0-9]*$/)
+  for (const [i, { item, r, t }] of left.entries()) {
+    assert.ok(Number(r) >= 0 && Number(r) <= Number(told[i]?.q), `${r} left of ${told[i]?.q}`)
+    const refuses = retry !== undefined && t !== undefined && violated.includes(item)
+    if (refuses) assert.ok(Number(retry) >= Number(t), `Retry-After: ${retry}, but t=${t}`)
+  }
+  if (!forms.includes('draft-6')) return
+  const fields = ['limit', 'remaining', 'reset'].map((name) => `ratelimit-${name}`)
+  const six = Object.fromEntries(fields.map((name) => [name, headers.get(name) ?? '']))
+  assert.equal(parseRateLimit(six, { reset: 'seconds' })?.remaining, Math.min(...left.map(({ r }) => Number(r))))
+}
+
+beforeEach(() => {
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
+})
+
+test.each(Object.entries(frameworks))(
+  `${REQUESTS} hostile requests in %s: no crash, no 500, no wrong key or cost, and headers that parse`,
+  async (_, build) => {
+    const bare = build(undefined)
+    const count = { sent: 0, refused: 0 }
+    const send = async (scenario: Scenario): Promise<void> => {
+      const clock = fakeClock()
+      const decisions: Decision[] = []
+      const { store, asked } = watched(memoryStore({ clock, maxKeys: 40 }))
+      const app = build(optionsOf(store, decisions, scenario))
+      for (const request of scenario.requests) {
+        clock.advance(request.afterMs)
+        asked.length = 0
+        const client = CLIENTS[request.client]?.[0] as string
+        const told: HostileRequest['lines'] = scenario.trusted ? [['X-Forwarded-For', client]] : []
+        const from = scenario.trusted ? '10.0.0.1' : client
+        const delivery = { ...request, lines: [...request.lines, ...told], from }
+        const outcome = await deliver(app, delivery)
+        count.sent++
+        if (asked.length === 0) {
+          // The framework would not have it, with us or without.
+          assert.equal(outcome.status, (await deliver(bare, delivery)).status)
+          continue
+        }
+        if (outcome.status === 429) count.refused++
+        checkAsked(asked, scenario, request)
+        checkTold(outcome, scenario, decisions.at(-1) as Decision)
+      }
+    }
+    await fc.assert(fc.asyncProperty(scenario, send), { numRuns: Math.ceil(REQUESTS / AT_ONCE) })
+    expect(count.sent).toBeGreaterThanOrEqual(REQUESTS)
+    expect(count.refused).toBeGreaterThan(count.sent / 20)
+  },
+  Math.max(60_000, REQUESTS * 10),
+)

@@ -1,0 +1,68 @@
+import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+
+/** A connection to nowhere. */
+class Line extends Duplex {
+  readonly remoteAddress: string
+
+  constructor(remoteAddress: string) {
+    super()
+    this.remoteAddress = remoteAddress
+  }
+
+  override _read(): void {}
+
+  override _write(_chunk: unknown, _encoding: string, done: () => void): void {
+    done()
+  }
+}
+
+interface Parsed {
+  _addHeaderLines(raw: readonly string[], length: number): void
+}
+
+export interface Delivery {
+  readonly method: string
+  readonly target: string
+  readonly lines: readonly (readonly [name: string, value: string])[]
+  readonly from: string
+}
+
+/** What came back; names of headers in lower case. */
+export interface Outcome {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+}
+
+/** Hands a request to an app, in Node's own messages but without a network, and waits for the whole answer. */
+export function deliver(app: RequestListener, { method, target, lines, from }: Delivery): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const socket = new Line(from) as unknown as Socket
+    const request = new IncomingMessage(socket)
+    Object.assign(request, { method, url: target, httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1 })
+    // As Node's own parser does it: whoever asks for headers gets them joined by Node's rules.
+    const raw = ['Host', 'localhost', ...lines.flat()]
+    ;(request as unknown as Parsed)._addHeaderLines(raw, raw.length)
+    request.push(null)
+    request.complete = true
+    const response = new ServerResponse(request)
+    const told = new Map<string, string>()
+    const { writeHead } = response
+    // What is given to this alone is not among the headers afterwards.
+    response.writeHead = (status: number, ...rest: unknown[]) => {
+      for (const [name, value] of Object.entries((rest.at(-1) ?? {}) as object))
+        told.set(name.toLowerCase(), `${value}`)
+      return writeHead.call(response, status, ...(rest as [never]))
+    }
+    response.assignSocket(socket)
+    response.on('error', reject)
+    response.on('finish', () => {
+      for (const [name, value] of Object.entries(response.getHeaders())) told.set(name, `${value}`)
+      resolve({ status: response.statusCode, headers: told })
+      response.detachSocket(socket)
+      response.emit('close')
+    })
+    app(request, response)
+  })
+}
