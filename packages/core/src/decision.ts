@@ -1,10 +1,10 @@
 import type { StoreFailure } from './errors.ts'
 
 /** The answer to one request: a value, also when it is no. Spans of time are in milliseconds, to the microsecond. */
-export interface Decision {
+export interface Decision<Name extends string = string> {
   readonly allowed: boolean
   /** The policy that speaks: the one that waits longest when refused, else the one with least left. */
-  readonly policy: string
+  readonly policy: Name
   /** The most units that can be taken at once. */
   readonly limit: number
   /** Whole units that are left now. */
@@ -20,12 +20,12 @@ export interface Decision {
   /** How long the request has to wait for its turn before it goes ahead; 0 unless it was taken ahead of time. */
   readonly delayMs: number
   /** The policies that refuse. */
-  readonly violated: readonly string[]
+  readonly violated: readonly Name[]
   /**
    * A store did not answer: what was done instead, the gravest where several did not. `remaining` and the waits are no
    * account of anything then, unless another store's policy speaks.
    */
   readonly degraded?: { readonly reason: StoreFailure; readonly action: 'allow' | 'deny' | 'fallback' }
   /** Each policy's own answer, where there are several. */
-  readonly policies?: readonly Decision[]
+  readonly policies?: readonly Decision<Name>[]
 }

@@ -20,10 +20,12 @@ declare global {
 }
 
 /** What `rateLimit` takes. */
-export type RateLimitOptions = Options<Request, Response>
+export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
 
-/** The middleware, and a way to put other policies in force without losing counts. */
-export interface RateLimit extends RequestHandler {
+/** The middleware, what it decides, and a way to put other policies in force without losing counts. */
+export interface RateLimit<Name extends string = string> extends RequestHandler {
+  /** What this limiter has decided about a request, by the names of its policies. */
+  decisionOf(req: Request): RequestDecision<Name> | undefined
   replace(policies: readonly PolicyOptions<Request, Response>[]): void
 }
 
@@ -34,7 +36,11 @@ const reader: RequestReader<Request> = {
   // As the router reads it: the target may also be a whole URL, or end in a fragment.
   path: (req) => req.baseUrl + req.path,
   header: (req, name) => req.get(name),
-  query: (req, name) => (typeof req.query[name] === 'string' ? req.query[name] : undefined),
+  query: (req, name) => {
+    // Read once: Express parses it each time it is asked for.
+    const value = req.query[name]
+    return typeof value === 'string' ? value : undefined
+  },
   identity: (req) => req,
   onGone: (req, listener) => {
     req.res?.on('close', listener)
@@ -48,8 +54,8 @@ const reader: RequestReader<Request> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions): RateLimit {
-  const guard = httpGuard({ store: memoryStore(), ...options }, reader)
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<Request, Response, Name>({ store: memoryStore(), ...options }, reader)
   const middleware: RequestHandler = (req, res, next) => {
     const follow = ({ decision, headers, refusal, after }: Verdict<Response>): void => {
       if (decision) req.rateLimit = decision
@@ -68,7 +74,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     if (verdict instanceof Promise) verdict.then(follow, next)
     else follow(verdict)
   }
-  return Object.assign(middleware, { replace: guard.replace })
+  return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 export {

@@ -19,10 +19,19 @@ declare module 'hono' {
 }
 
 /** What `rateLimit` takes. */
-export type RateLimitOptions = Options<Context, Context>
+export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
 
-/** The middleware, and a way to put other policies in force without losing counts. */
-export type RateLimit = MiddlewareHandler & { replace(policies: readonly PolicyOptions<Context, Context>[]): void }
+/** The middleware, what it decides, and a way to put other policies in force without losing counts. */
+export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>> {
+  /** What this limiter has decided about a request, by the names of its policies. */
+  decisionOf(c: Context): RequestDecision<Name> | undefined
+  replace(policies: readonly PolicyOptions<Context, Context>[]): void
+}
+
+/** What handlers that come after it, in one chain, find by `c.get('rateLimit')`. */
+export interface Counted<Name extends string = string> {
+  Variables: { rateLimit: RequestDecision<Name> | undefined }
+}
 
 // Outside Workers, the bindings are what the runtime hands over beside the request.
 const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.env)
@@ -48,9 +57,9 @@ const reader: RequestReader<Context> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions): RateLimit {
-  const guard = httpGuard({ store: memoryStore(), ...options }, reader)
-  const middleware: MiddlewareHandler = async (c, next) => {
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<Context, Context, Name>({ store: memoryStore(), ...options }, reader)
+  const middleware: MiddlewareHandler<Counted<Name>> = async (c, next) => {
     const { decision, headers, refusal, after } = await guard(c)
     // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
     const before = c.get('rateLimit') ? c.res.headers : undefined
@@ -66,7 +75,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     // A handler that answers with a Response of its own has not seen the headers set above.
     if (joint[0] && !c.res.headers.get(joint[0][0])?.includes(joint[0][1])) tell()
   }
-  return Object.assign(middleware, { replace: guard.replace })
+  return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 export {

@@ -28,10 +28,14 @@ function originalPath({ app, originalUrl }: Context): string {
 }
 
 /** What `rateLimit` takes. */
-export type RateLimitOptions = Options<Context, Context>
+export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
 
-/** The middleware, and a way to put other policies in force without losing counts. */
-export type RateLimit = Middleware & { replace(policies: readonly PolicyOptions<Context, Context>[]): void }
+/** The middleware, what it decides, and a way to put other policies in force without losing counts. */
+export interface RateLimit<Name extends string = string> extends Middleware {
+  /** What this limiter has decided about a request, by the names of its policies. */
+  decisionOf(ctx: Context): RequestDecision<Name> | undefined
+  replace(policies: readonly PolicyOptions<Context, Context>[]): void
+}
 
 const reader: RequestReader<Context> = {
   address: (ctx) => ctx.ip,
@@ -53,8 +57,8 @@ const reader: RequestReader<Context> = {
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions): RateLimit {
-  const guard = httpGuard({ store: memoryStore(), ...options }, reader)
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<Context, Context, Name>({ store: memoryStore(), ...options }, reader)
   const middleware: Middleware = async (ctx, next) => {
     const { decision, headers, refusal, after } = await guard(ctx)
     if (decision) ctx.state.rateLimit = decision
@@ -71,7 +75,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     ctx.type = refusal.contentType
     ctx.body = refusal.body
   }
-  return Object.assign(middleware, { replace: guard.replace })
+  return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 /** Koa answers an error with the headers that the error carries and no others: it is given those of this response. */

@@ -3,8 +3,9 @@ import { shown } from '../errors.ts'
 import { warnOnce } from '../warn.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
-export interface DecisionEvent<R> {
-  readonly decision: Decision
+export interface DecisionEvent<R, Name extends string = string> {
+  /** A shadow's policy is named `NAME (shadow)`. */
+  readonly decision: Decision<Name | `${Name} (shadow)`>
   readonly request: R
   /** Under `'shadow'` the decision was not acted on. */
   readonly mode: 'enforce' | 'shadow'

@@ -34,8 +34,10 @@ export interface Verdict<S = unknown> {
 }
 
 /** Judges a request: at once when the store is in this process. */
-export interface Guard<R, S = unknown> {
+export interface Guard<R, S = unknown, Name extends string = string> {
   (request: R): Soon<Verdict<S>>
+  /** What it has decided about a request; undefined where it has not counted it. */
+  decisionOf(request: R): RequestDecision<Name> | undefined
   /** Puts other policies in force from the next request on. What has been counted stays counted, name by name. */
   replace(policies: readonly PolicyOptions<R, S>[]): void
 }
@@ -43,10 +45,12 @@ export interface Guard<R, S = unknown> {
 const PASS = Object.freeze({ decision: undefined, headers: Object.freeze([]), refusal: undefined, after: undefined })
 
 /** Builds the one pipeline from request to verdict that every adapter calls. */
-export function httpGuard<R, S = unknown>(
-  options: RateLimitOptions<R, S> & { readonly store: Store },
+export function httpGuard<R, S = unknown, Name extends string = string>(
+  named: RateLimitOptions<R, S, Name> & { readonly store: Store },
   reader: RequestReader<R>,
-): Guard<R, S> {
+): Guard<R, S, Name> {
+  // Names are the caller's compiler's business: here they are text.
+  const options = named as unknown as RateLimitOptions<R, S> & { readonly store: Store }
   checkOptions('rateLimit', options, [...(options.policies ? ['policies'] : POLICY_OPTIONS), ...COMMON_OPTIONS])
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const source = { store: checkStore(options.store), deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
@@ -62,7 +66,7 @@ export function httpGuard<R, S = unknown>(
   )
   let rules = rulesOf(options.policies ?? [flat as unknown as PolicyOptions<R, S>], sources, source)
   const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
-  const seen = new WeakSet<object>()
+  const decisions = new WeakMap<object, RequestDecision | undefined>()
 
   const corrected = ({ parts }: Booking): boolean =>
     (refundIf !== undefined || rules.some(({ settle }) => settle)) && parts.some(({ taken }) => taken)
@@ -70,8 +74,10 @@ export function httpGuard<R, S = unknown>(
     const { decision } = booking
     report({ decision, request, mode: 'enforce' })
     const { byHand, after } = settlementOf(booking, rules, refundIf)
+    const told = { ...decision, settle: byHand }
+    decisions.set(reader.identity(request), told)
     return {
-      decision: { ...decision, settle: byHand },
+      decision: told,
       headers: tell(booking),
       refusal: decision.allowed ? undefined : refusalFor(request, decision),
       after: decision.allowed && corrected(booking) ? after : undefined,
@@ -102,7 +108,7 @@ export function httpGuard<R, S = unknown>(
   }
   const judge = (request: R): Soon<Verdict<S>> => {
     if (skips?.(request)) return PASS
-    if (counted(seen, reader.identity(request))) return PASS
+    if (counted(decisions, reader.identity(request))) return PASS
     const asks = asksOf(rules, request)
     const go = ([enforced, shadowed]: Asks): Soon<Verdict<S>> => {
       if (shadowed.length > 0) shadow(request, shadowed)
@@ -111,6 +117,7 @@ export function httpGuard<R, S = unknown>(
     return andThen(asks, go)
   }
   return Object.assign(judge, {
+    decisionOf: (request: R) => decisions.get(reader.identity(request)) as RequestDecision<Name> | undefined,
     replace: (policies: readonly PolicyOptions<R, S>[]) => {
       rules = rulesOf(policies, sources, source)
     },
@@ -123,9 +130,9 @@ const GONE = Object.freeze({
   refusal: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
 })
 
-function counted(seen: WeakSet<object>, request: object): boolean {
-  if (!seen.has(request)) {
-    seen.add(request)
+function counted(decisions: WeakMap<object, RequestDecision | undefined>, request: object): boolean {
+  if (!decisions.has(request)) {
+    decisions.set(request, undefined)
     return false
   }
   warnOnce('a request came by the same rateLimit(…) twice; it was counted once. Mount it once on each way.')

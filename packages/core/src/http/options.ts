@@ -10,7 +10,7 @@ import type { SourceOptions } from './sources.ts'
 import type { TellOptions } from './teller.ts'
 
 /** What concerns all policies of a limiter. */
-interface CommonOptions<R> extends SourceOptions<R>, SettleOptions, TellOptions {
+interface CommonOptions<R, Name extends string> extends SourceOptions<R>, SettleOptions, TellOptions {
   /** Where the counts live; each adapter brings a memory store of its own. */
   readonly store?: Store
   /**
@@ -25,17 +25,17 @@ interface CommonOptions<R> extends SourceOptions<R>, SettleOptions, TellOptions 
   /** What to do when the store does not answer; `'allow'` unless given. */
   readonly onStoreError?: StoreErrorOption
   /** What to answer a refused request instead of the problem document, where its policy does not say. */
-  readonly onDenied?: DeniedOption<R>
+  readonly onDenied?: DeniedOption<R, Name>
   /** Is told of every decision. */
-  readonly onDecision?: (event: DecisionEvent<R>) => void
+  readonly onDecision?: (event: DecisionEvent<R, Name>) => void
 }
 
 /** What `rateLimit` takes in every framework: one policy written flat, or a list of them. */
-export type RateLimitOptions<R, S = unknown> = CommonOptions<R> &
+export type RateLimitOptions<R, S = unknown, Name extends string = string> = CommonOptions<R, Name> &
   (
-    | (PolicyOptions<R, S> & { readonly policies?: never })
-    | ({ readonly policies: readonly PolicyOptions<R, S>[] } & {
-        readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R>>]?: never
+    | (PolicyOptions<R, S, Name> & { readonly policies?: never })
+    | ({ readonly policies: readonly PolicyOptions<R, S, Name>[] } & {
+        readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R, Name>>]?: never
       })
   )
 

@@ -11,17 +11,20 @@ export interface Refusal {
 }
 
 /** What to answer a refused request: the parts of the refusal that are to be different. */
-export type DeniedOption<R> = (request: R, decision: Decision) => Partial<Refusal> | undefined
+export type DeniedOption<R, Name extends string = string> = (
+  request: R,
+  decision: Decision<Name>,
+) => Partial<Refusal> | undefined
 
 /** What a refusal by a policy says of the client: that it has used up its quota, or that this is no way to behave. */
 export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
 
 /** What a policy wants refused requests to be answered. */
-export interface RefusalOptions<R> {
+export interface RefusalOptions<R, Name extends string = string> {
   /** The kind of problem that a refusal by this policy is; `'quota-exceeded'` unless given. */
   readonly problem?: ProblemOption
   /** What to answer a refused request instead of the problem document. */
-  readonly onDenied?: DeniedOption<R>
+  readonly onDenied?: DeniedOption<R, Name>
 }
 
 /** The answer to a refused request: the problem document, or what the app makes of it. */

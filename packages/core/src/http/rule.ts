@@ -14,9 +14,12 @@ import { type CostOptions, costReader, type KeyOption, keyReader } from './selec
 import type { Sources } from './sources.ts'
 
 /** A named quota with whom it counts, which requests, and how much each takes. */
-export interface PolicyOptions<R, S = unknown> extends CostOptions<R>, ToldOptions, RefusalOptions<R> {
+export interface PolicyOptions<R, S = unknown, Name extends string = string>
+  extends CostOptions<R>,
+    ToldOptions,
+    RefusalOptions<R, Name> {
   /** The name in headers and problem documents; `'default'` unless given. */
-  readonly name?: string
+  readonly name?: Name
   /** The quota, or a function that picks one for the request: a tier. */
   readonly quota: Quota | ((request: R) => Quota)
   /** Whom to count; `'ip'` unless given. */

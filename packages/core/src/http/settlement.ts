@@ -6,12 +6,12 @@ import { warnOnce } from '../warn.ts'
 import type { Rule } from './rule.ts'
 
 /** What handlers are told of a request. */
-export interface RequestDecision extends Decision {
+export interface RequestDecision<Name extends string = string> extends Decision<Name> {
   /**
    * Corrects what the request took to what it really cost: 0 gives all back, more than was taken is charged. The
    * first correction counts, this one or the options' `refundIf` and `settle`. Name the policy if there are several.
    */
-  settle(actual: number, policy?: string): Promise<void>
+  settle(actual: number, policy?: Name): Promise<void>
 }
 
 /** Corrects, once, what a request has taken. */

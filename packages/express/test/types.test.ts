@@ -1,0 +1,63 @@
+import type { RequestDecision } from '@spillway/core/http'
+import express, { type Request } from 'express'
+import request from 'supertest'
+import { expect, expectTypeOf, test } from 'vitest'
+import { perDay, perMinute, perSecond, type RateLimitOptions, rateLimit } from '../src/index.ts'
+
+// The compiler checks these: a line that must not compile says so, and fails the type check if it does.
+
+const limit = rateLimit({
+  policies: [
+    { name: 'burst', quota: perSecond(10), key: (req) => req.ip },
+    { name: 'tokens', quota: perDay(1_000), cost: 50, mode: 'shadow', settle: (res) => Number(res.locals['tokens']) },
+  ],
+  onDecision: ({ decision, request }) => {
+    expectTypeOf(request).toEqualTypeOf<Request>()
+    expectTypeOf(decision.policy).toEqualTypeOf<'burst' | 'tokens' | 'burst (shadow)' | 'tokens (shadow)'>()
+  },
+  onDenied: (req, { policy, violated }) => {
+    expectTypeOf(req).toEqualTypeOf<Request>()
+    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens'>()
+    expectTypeOf(violated).toEqualTypeOf<readonly ('burst' | 'tokens')[]>()
+    // @ts-expect-error: there is no such policy
+    if (policy === 'bursts') return { status: 503 }
+    return undefined
+  },
+})
+
+test('a limiter knows its policies by name', async () => {
+  const app = express()
+  app.use(limit, (req, res) => {
+    expectTypeOf(req.rateLimit).toEqualTypeOf<RequestDecision | undefined>()
+    const decision = limit.decisionOf(req)
+    expectTypeOf(decision).toEqualTypeOf<RequestDecision<'burst' | 'tokens'> | undefined>()
+    // @ts-expect-error: there is no such policy
+    decision?.settle(5, 'token').catch(() => {})
+    res.json([decision === req.rateLimit, decision?.policy satisfies 'burst' | 'tokens' | undefined])
+  })
+  expect((await request(app).get('/')).body).toEqual([true, 'burst'])
+})
+
+test('with one policy, without a name or with a name that is known later only', () => {
+  expectTypeOf(rateLimit({ quota: perMinute(1) }).decisionOf).returns.toEqualTypeOf<
+    RequestDecision<'default'> | undefined
+  >()
+  expectTypeOf(rateLimit({ name: 'a', quota: perMinute(1) }).decisionOf).returns.toEqualTypeOf<
+    RequestDecision<'a'> | undefined
+  >()
+  const options: RateLimitOptions = { name: 'a', quota: perMinute(1) }
+  expectTypeOf(rateLimit(options).decisionOf).returns.toEqualTypeOf<RequestDecision | undefined>()
+})
+
+test('what is written wrongly does not compile, nor does it run', () => {
+  // @ts-expect-error: no such option
+  expect(() => rateLimit({ quota: perMinute(1), windowMs: 60_000 })).toThrow('has no option "windowMs"')
+  // @ts-expect-error: no such selector
+  expect(() => rateLimit({ quota: perMinute(1), key: 'adress' })).toThrow('key knows the selectors')
+  // @ts-expect-error: a number does not say how long it holds
+  expect(() => rateLimit({ quota: 100 })).toThrow('quota must be built by')
+  // @ts-expect-error: no policy beside policies
+  expect(() => rateLimit({ policies: [{ quota: perMinute(1) }], key: 'ip' })).toThrow('has no option "key"')
+  // @ts-expect-error: no such form of headers
+  expect(() => rateLimit({ quota: perMinute(1), headers: 'legacy' })).toThrow("'legacy' has two meanings")
+})

@@ -1,0 +1,43 @@
+import type { RequestDecision } from '@spillway/core/http'
+import { type Context, Hono } from 'hono'
+import { expect, expectTypeOf, test } from 'vitest'
+import { perDay, perSecond, rateLimit } from '../src/index.ts'
+
+// The compiler checks these: a line that must not compile says so, and fails the type check if it does.
+
+const limit = rateLimit({
+  policies: [
+    { name: 'burst', quota: perSecond(10), key: (c) => c.req.header('x-user') ?? 'nobody' },
+    { name: 'tokens', quota: perDay(1_000), settle: (c) => Number(c.res.headers.get('x-tokens')) },
+  ],
+  onDenied: (c, { policy }) => {
+    expectTypeOf(c).toEqualTypeOf<Context>()
+    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens'>()
+    // @ts-expect-error: there is no such policy
+    return policy === 'bursts' ? { status: 503 } : undefined
+  },
+})
+
+type Named = RequestDecision<'burst' | 'tokens'> | undefined
+
+test('a limiter knows its policies by name, and so do the handlers behind it', async () => {
+  const app = new Hono<{ Bindings: { readonly SECRET: string } }>().use(limit).get('/', (c) => {
+    expectTypeOf(c.get('rateLimit')).toEqualTypeOf<Named>()
+    expectTypeOf(limit.decisionOf(c)).toEqualTypeOf<Named>()
+    const decision = limit.decisionOf(c)
+    // @ts-expect-error: there is no such policy
+    decision?.settle(5, 'token').catch(() => {})
+    return c.json([limit.decisionOf(c) === c.get('rateLimit'), c.get('rateLimit')?.policy ?? ''])
+  })
+  expect(await (await app.request('/')).json()).toEqual([true, 'burst'])
+})
+
+test('where they are not in one chain, a decision is known, and its policies are text', async () => {
+  const app = new Hono()
+  app.use(limit)
+  app.get('/', (c) => {
+    expectTypeOf(c.get('rateLimit')).toEqualTypeOf<RequestDecision | undefined>()
+    return c.text(c.get('rateLimit')?.policy ?? '')
+  })
+  expect(await (await app.request('/')).text()).toBe('burst')
+})
