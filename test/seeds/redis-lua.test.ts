@@ -4,6 +4,7 @@ import { redisStore } from '@spillway/redis'
 import { Redis as Client } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../services/redis.ts'
+import { until } from '../services/redis-cluster.ts'
 import { acquireLua, throttleLua } from './published/lua.ts'
 
 // The scripts of seeds 2 and 4 as they were published, on the server they were written for, beside ours.
@@ -19,6 +20,7 @@ beforeAll(async () => {
   client = new Client({ port: server.port })
   ofCluster = new Client({ port: node.port })
   await ofCluster.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: 16_384 }, (_, slot) => slot))
+  await until(async () => String(await ofCluster.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
   store = redisStore(client, { denyCache: false })
 })
 beforeEach(() => client.flushall())
