@@ -17,9 +17,9 @@ export interface Result {
 export interface MeasureOptions {
   readonly seconds: number
   readonly progress: (share: number) => void
+  /** How many keys a turn takes; 10,000 unless given. */
+  readonly chunk?: number
 }
-
-const CHUNK = 10_000
 
 /**
  * Measures candidates against a reference in the same process, in turns of a chunk each, and takes medians of the ratios
@@ -30,7 +30,7 @@ export async function measure(
   reference: Candidate,
   candidates: readonly Candidate[],
   keys: readonly string[],
-  { seconds, progress }: MeasureOptions,
+  { seconds, progress, chunk = 10_000 }: MeasureOptions,
 ): Promise<readonly Result[]> {
   const ratios = new Map<Candidate, number[]>()
   const nanos = new Map<Candidate, number[]>()
@@ -42,10 +42,10 @@ export async function measure(
   let from = 0
   const time = async (candidate: Candidate): Promise<number> => {
     const start = performance.now()
-    const pending = candidate.run(keys, from, from + CHUNK)
+    const pending = candidate.run(keys, from, from + chunk)
     // Not awaited where there is nothing to wait for: a microtask is a cost that only promises have.
     if (pending instanceof Promise) await pending
-    const each = ((performance.now() - start) * 1e6) / CHUNK
+    const each = ((performance.now() - start) * 1e6) / chunk
     note(nanos, candidate, each)
     return each
   }
@@ -54,7 +54,7 @@ export async function measure(
       const first = await time(backwards ? candidate : reference)
       const second = await time(backwards ? reference : candidate)
       note(ratios, candidate, backwards ? first / second : second / first)
-      from = (from + CHUNK) % (keys.length - CHUNK + 1)
+      from = (from + chunk) % (keys.length - chunk + 1)
     }
   }
   for (const candidate of [reference, ...candidates]) await candidate.run(keys, 0, keys.length)

@@ -12,4 +12,5 @@ export interface Part {
 /** The parts, in the order in which they are run. Loaded only when asked for, because rivals run code when loaded. */
 export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   memory: () => import('./memory.ts'),
+  redis: () => import('./redis.ts'),
 }

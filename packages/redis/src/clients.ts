@@ -1,5 +1,4 @@
 import { QuotaError, shown } from '@spillway/core'
-import { script, sha } from './script.ts'
 import type { Request } from './wire.ts'
 
 /** What is used of a `Redis` or `Cluster` of ioredis. */
@@ -44,10 +43,12 @@ export function redisOf(client: RedisClient): Redis {
 type Evaluate<Client> = (client: Client, by: 'sha' | 'text', request: Request) => Promise<unknown>
 
 const nodeRedis: Evaluate<NodeRedisClient> = (client, by, request) =>
-  by === 'sha' ? client.evalSha(sha, request) : client.eval(script, request)
+  by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request)
 
-const ioredis: Evaluate<IoredisClient> = (client, by, { keys, arguments: rest }) =>
-  by === 'sha' ? client.evalsha(sha, keys.length, ...keys, ...rest) : client.eval(script, keys.length, ...keys, ...rest)
+const ioredis: Evaluate<IoredisClient> = (client, by, { script, keys, arguments: rest }) =>
+  by === 'sha'
+    ? client.evalsha(script.sha, keys.length, ...keys, ...rest)
+    : client.eval(script.text, keys.length, ...keys, ...rest)
 
 function speaking<Client extends RedisClient>(client: Client, clustered: boolean, evaluate: Evaluate<Client>): Redis {
   return {

@@ -9,10 +9,11 @@ const VERSION = 1
  * key share a slot of a cluster.
  *
  * No two states share a name: the first `}` ends the key, and what is not short, printable ASCII is a hash with `~`
- * before it. Redis would take any bytes, but half a character has none, and a long name costs memory a second time.
+ * before it. Redis would take any bytes, but half a character has none, and a long name costs memory a second time. A
+ * policy without a name of its own, `default`, goes without saying.
  */
 export function nameOf(prefix: string, { policy, key }: StateKey): string {
-  return `${prefix}:${VERSION}{${plain(key)}}${plain(policy)}`
+  return `${prefix}:${VERSION}{${plain(key)}}${policy === 'default' ? '' : plain(policy)}`
 }
 
 const PLAIN = /^(?!~)[ -z|~]{1,64}$/

@@ -1,11 +1,28 @@
 import { createHash } from 'node:crypto'
+import type { Step } from '@spillway/core'
 import { bucketLua } from './lua/bucket.ts'
 import { slidingLogLua } from './lua/sliding-log.ts'
 import { slidingWindowLua } from './lua/sliding-window.ts'
 import { headLua, takeLua } from './lua/take.ts'
 
-/** The script that takes: the three kernels, and what runs them. */
-export const script: string = [headLua, bucketLua, slidingWindowLua, slidingLogLua, takeLua].join('')
+/** A script, and the name under which Redis keeps it. */
+export interface Script {
+  readonly text: string
+  readonly sha: string
+}
 
-/** The name under which Redis keeps the script. */
-export const sha: string = createHash('sha1').update(script).digest('hex')
+const kernels = { bucket: bucketLua, 'sliding-window': slidingWindowLua, 'sliding-log': slidingLogLua }
+const scripts = new Map<string, Script>()
+
+/** The script that makes these steps. It defines no kernel that they do not need, as it is run anew for each call. */
+export function scriptFor(steps: Iterable<Step>): Script {
+  const needed = new Set<Step['kernel']>()
+  for (const { kernel } of steps) needed.add(kernel)
+  const names = (Object.keys(kernels) as Step['kernel'][]).filter((name) => needed.has(name))
+  const known = scripts.get(names.join())
+  if (known) return known
+  const text = [headLua, ...names.map((name) => kernels[name]), takeLua].join('')
+  const script = { text, sha: createHash('sha1').update(text).digest('hex') }
+  scripts.set(names.join(), script)
+  return script
+}

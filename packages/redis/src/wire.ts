@@ -1,4 +1,5 @@
 import type { Micros, Step, Take, Taken } from '@spillway/core'
+import { type Script, scriptFor } from './script.ts'
 
 /** A take on its way: its ops, and the names of their keys. */
 export interface Call {
@@ -7,8 +8,9 @@ export interface Call {
   readonly at: Micros | undefined
 }
 
-/** What the script is given for some calls. */
+/** The script for some calls, and what it is given. */
 export interface Request {
+  readonly script: Script
   readonly keys: string[]
   readonly arguments: string[]
 }
@@ -26,6 +28,7 @@ export function encode(calls: readonly Call[]): Request {
   }
   const at = calls[0]?.at
   return {
+    script: scriptFor(steps.keys()),
     keys: [...keys.keys()],
     arguments: [at === undefined ? '' : `${at}`, `[${[...steps.keys()].map(textOf)}]`, `[${batches.slice(1)}]`],
   }
@@ -44,10 +47,13 @@ function placeIn<T>(places: Map<T, number>, it: T): number {
 // A policy's plain step is one object for as long as the policy lives.
 const texts = new WeakMap<Step, string>()
 
+/** What is not there is nil to Lua, which is as good as null or false. */
+const briefly = (_: string, value: unknown): unknown => (value === null || value === false ? undefined : value)
+
 function textOf(step: Step): string {
   let text = texts.get(step)
   if (text === undefined) {
-    text = JSON.stringify(step)
+    text = JSON.stringify(step, briefly)
     texts.set(step, text)
   }
   return text

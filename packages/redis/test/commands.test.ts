@@ -125,3 +125,25 @@ test.each([
   await rateLimiter({ quota: perMinute(1), store, name: 'api' }).consume('alice')
   expect(await client.keys('*')).toEqual([name])
 })
+
+test.each(['', 'x', 'w', 'w:1', 'l', 'lx', 'l\xc1', 'nan', 'inf', '1.5'])(
+  'a state that reads %j counts as none',
+  async (value) => {
+    const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(client), deadline: '10s' })
+    const log = rateLimiter({
+      quota: slidingLog({ limit: 3, window: '1m' }),
+      store: redisStore(client),
+      name: 'log',
+      deadline: '10s',
+    })
+    for (const name of ['spillway:1{a}', 'spillway:1{a}log']) await client.set(name, Buffer.from(value, 'latin1'))
+    expect((await limiter.consume('a')).remaining).toBe(2)
+    expect((await log.consume('a')).remaining).toBe(2)
+  },
+)
+
+test('a state that another program made a hash of counts as none', async () => {
+  await client.hset('spillway:1{a}', 'field', 'value')
+  const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(client), deadline: '10s' })
+  expect((await limiter.consume('a')).remaining).toBe(2)
+})

@@ -14,13 +14,20 @@ local kernels = {}
  * which keeps 14 digits.
  */
 export const takeLua = /* lua */ `
+-- What is no state of ours counts as none.
 local function decode(raw)
   if not raw then return nil end
   local kind = sub(raw, 1, 1)
-  if kind == 'l' then return cmsgpack.unpack(sub(raw, 2)) end
-  if kind ~= 'w' then return tonumber(raw) end
-  local start, current, previous = string.match(raw, '^w:(%d+):(%d+):(%d+)$')
-  return { start = tonumber(start), current = tonumber(current), previous = tonumber(previous) }
+  if kind == 'l' then
+    local sound, log = pcall(cmsgpack.unpack, sub(raw, 2))
+    return sound and type(log) == 'table' and log or nil
+  end
+  if kind == 'w' then
+    local start, current, previous = string.match(raw, '^w:(%d+):(%d+):(%d+)$')
+    return start and { start = tonumber(start), current = tonumber(current), previous = tonumber(previous) } or nil
+  end
+  local moment = tonumber(raw)
+  return moment and moment % 1 == 0 and moment or nil
 end
 
 local now = tonumber(ARGV[1])
@@ -29,10 +36,6 @@ if not now then
   now = time[1] * 1000000 + time[2]
 end
 local steps, batches = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
-for i = 1, #steps do
-  local step = steps[i]
-  if step.grain == cjson.null then step.grain = nil end
-end
 local states = redis.call('MGET', unpack(KEYS))
 for i = 1, #KEYS do states[i] = decode(states[i]) end
 

@@ -1,0 +1,224 @@
+// What a decision in Redis costs, beside those who also ask it, and how often it is asked at all.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { perMinute, perSecond, type Quota, type RateLimiter, rateLimiter } from '@spillway/core'
+import { type RedisStoreOptions, redisStore } from '@spillway/redis'
+import { Redis as Ioredis } from 'ioredis'
+import { RedisStore } from 'rate-limit-redis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { createClient } from 'redis'
+import { type Redis, startRedis } from '../test/services/redis.ts'
+import { type Candidate, measure } from './measure.ts'
+import type { Aim, Case, Figure, Table } from './table.ts'
+import { workloads } from './workloads.ts'
+
+const OURS = 'spillway, ioredis'
+const FLEXIBLE = 'rate-limiter-flexible, ioredis'
+const RATIO = 'times rate-limiter-flexible'
+const MICROS = 'µs each'
+
+/** So much that nothing is ever refused. */
+const AMPLE = perSecond(1_000_000)
+
+type Ask = (key: string) => Promise<unknown>
+
+/** A server, and everybody who asks it. */
+interface Field {
+  readonly server: Redis
+  readonly admin: Ioredis
+  readonly asks: Readonly<Record<string, Ask>>
+  limiter(quota: Quota, options?: RedisStoreOptions): RateLimiter
+  close(): Promise<void>
+}
+
+async function field(): Promise<Field> {
+  const server = await startRedis()
+  const [admin, client] = [new Ioredis({ port: server.port }), new Ioredis({ port: server.port })]
+  const other = createClient({ socket: { port: server.port } })
+  await other.connect()
+  const terms = { points: 1_000_000_000, duration: 60 }
+  const [flexible, flexibleToo] = [
+    new RateLimiterRedis({ ...terms, storeClient: client, keyPrefix: 'a' }),
+    new RateLimiterRedis({ ...terms, storeClient: other, useRedisPackage: true, keyPrefix: 'b' }),
+  ]
+  const express = new RedisStore({
+    prefix: 'c:',
+    sendCommand: (name: string, ...rest: string[]) => client.call(name, ...rest) as Promise<never>,
+  })
+  void express.init({ windowMs: 60_000 } as Parameters<typeof express.init>[0])
+  const limiter = (quota: Quota, options: RedisStoreOptions = {}): RateLimiter =>
+    rateLimiter({ quota, store: redisStore(client, options), name: 'default', deadline: '10s' })
+  const [ours, single] = [limiter(AMPLE), limiter(AMPLE, { coalesce: false, prefix: 'single' })]
+  const oursToo = rateLimiter({
+    quota: AMPLE,
+    store: redisStore(other, { prefix: 'too' }),
+    name: 'default',
+    deadline: '10s',
+  })
+  return {
+    server,
+    admin,
+    limiter,
+    asks: {
+      [FLEXIBLE]: (key) => flexible.consume(key),
+      'rate-limiter-flexible, node-redis': (key) => flexibleToo.consume(key),
+      'rate-limit-redis, ioredis': (key) => express.increment(key),
+      [OURS]: (key) => ours.consume(key),
+      'spillway, node-redis': (key) => oursToo.consume(key),
+      'spillway, ioredis, a call each': (key) => single.consume(key),
+    },
+    async close() {
+      for (const each of [admin, client]) each.disconnect()
+      other.destroy()
+      await server.stop()
+    },
+  }
+}
+
+/** So many callers, each of whom asks again as soon as it is answered. */
+const callers =
+  (count: number, ask: Ask): Candidate['run'] =>
+  async (keys, from, to) => {
+    let next = from
+    const call = async (): Promise<void> => {
+      while (next < to) await ask(keys[next++] as string)
+    }
+    await Promise.all(Array.from({ length: count }, call))
+  }
+
+/** The script that decides, sent by the tool that Redis itself is measured with: what is left when the client costs little. */
+async function byBenchmark({ server, admin, limiter }: Field, count: number): Promise<Candidate> {
+  let sha = ''
+  let args: string[] = []
+  const monitor = await admin.monitor()
+  monitor.on('monitor', (_: string, [name, ...rest]: string[]) => {
+    if (name?.toLowerCase() === 'evalsha') [sha = '', , , ...args] = rest
+  })
+  await limiter(AMPLE, { prefix: 'tool' }).consume('warm')
+  await admin.ping()
+  monitor.disconnect()
+  return {
+    name: 'redis-benchmark, the same script',
+    run: async (_, from, to) => {
+      const flags = ['-p', String(server.port), '-c', String(count), '-n', String(to - from), '-r', '10000', '-q']
+      const key = 'tool:1{user-__rand_int__}'
+      const tool = spawn('redis-benchmark', [...flags, 'EVALSHA', sha, '1', key, ...args], { stdio: 'ignore' })
+      const [code] = await once(tool, 'exit')
+      if (code !== 0) throw new Error(`redis-benchmark ended with ${code}`)
+    },
+  }
+}
+
+async function decisions(
+  title: string,
+  workload: keyof typeof workloads,
+  count: number,
+  aims: readonly Aim[],
+  progress: (share: number) => void,
+): Promise<Table> {
+  const all = await field()
+  const [reference, ...others] = Object.entries(all.asks).map(([name, ask]) => ({ name, run: callers(count, ask) }))
+  const chunk = count === 1 ? 1_000 : 10_000
+  const keys = (workloads[workload]?.().keys ?? []).slice(0, 4 * chunk)
+  const tool = workload === 'many' ? [await byBenchmark(all, count)] : []
+  const results = await measure(reference as Candidate, [...others, ...tool], keys, { seconds: 20, chunk, progress })
+  await all.close()
+  const micros = ({ median, low, high }: Figure): Figure => ({
+    median: median / 1000,
+    low: low / 1000,
+    high: high / 1000,
+  })
+  return {
+    title,
+    how: 'One server beside one process, which take turns on the same two cores; each candidate and rate-limiter-flexible take turns of 10,000 decisions (1,000 for one caller).',
+    columns: [RATIO, MICROS],
+    rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, micros(nanos)] })),
+    aims,
+  }
+}
+
+const aim = (atMost: number): Aim => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost })
+
+const exactly = (value: number): Figure => ({ median: value, low: value, high: value })
+
+/** The commands that the server has carried out since the last look, except those of looking. */
+async function commands(admin: Ioredis): Promise<number> {
+  const stats = await admin.info('commandstats')
+  await admin.config('RESETSTAT')
+  const calls = [...stats.matchAll(/cmdstat_(\S+?):calls=(\d+)/g)]
+  // What a script calls is part of its one command.
+  const counted = calls.filter(([, name]) => /^(eval|evalsha|multi|exec|incrby|pttl|set|script)/.test(name as string))
+  const scripted = counted.some(([, name]) => name === 'evalsha')
+  return counted
+    .filter(([, name]) => !scripted || /^(eval|evalsha|script)/.test(name as string))
+    .reduce((sum, [, , count]) => sum + Number(count), 0)
+}
+
+const SENT = 'commands'
+
+async function asked(progress: (share: number) => void): Promise<Table> {
+  const all = await field()
+  const rows: { name: string; figures: (Figure | null)[] }[] = []
+  const note = async (name: string, requests: number, ask: () => Promise<unknown>): Promise<void> => {
+    await commands(all.admin)
+    for (let i = 0; i < requests; i++) await ask()
+    rows.push({ name, figures: [exactly((await commands(all.admin)) / (requests / 100_000))] })
+    progress(rows.length / 4)
+  }
+  const flexible = new RateLimiterRedis({ storeClient: all.admin, points: 1, duration: 3600, keyPrefix: 'over' })
+  const over = all.limiter(perMinute(1), { prefix: 'over' })
+  const leased = all.limiter(perMinute(600_000), { prefix: 'leased', lease: 100 })
+  await over.consume('a')
+  const refused = (): Promise<unknown> => flexible.consume('a').catch(() => {})
+  await note('rate-limiter-flexible, refused', 10_000, refused)
+  await note('spillway, refused', 100_000, () => over.consume('a'))
+  await note('rate-limiter-flexible, admitted', 10_000, () => all.asks[FLEXIBLE]?.('b') as Promise<unknown>)
+  await note('spillway, admitted, leases of 100', 100_000, () => leased.consume('a'))
+  await all.close()
+  return {
+    title: 'Commands sent to Redis for 100,000 requests of one key',
+    how: 'One caller; counted by the server. What a script does inside is not counted.',
+    columns: [SENT],
+    rows,
+    aims: [
+      { ours: 'spillway, refused', column: SENT, atMost: 100 },
+      { ours: 'spillway, admitted, leases of 100', column: SENT, atMost: 2_000 },
+    ],
+  }
+}
+
+const BYTES = 'bytes a key'
+
+async function bytes(progress: (share: number) => void): Promise<Table> {
+  const all = await field()
+  const used = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await all.admin.info('memory'))?.[1])
+  const keys = Array.from({ length: 100_000 }, (_, i) => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`)
+  const rows: Table['rows'][number][] = []
+  for (const name of [FLEXIBLE, 'rate-limit-redis, ioredis', OURS]) {
+    await all.admin.flushall()
+    const before = await used()
+    await callers(200, all.asks[name] as Ask)(keys, 0, keys.length)
+    rows.push({ name, figures: [exactly(((await used()) - before) / keys.length)] })
+    progress(rows.length / 3)
+  }
+  await all.close()
+  return {
+    title: 'Memory of Redis',
+    how: 'What used_memory grows by with 100,000 addresses, a bucket or window each.',
+    columns: [BYTES],
+    rows,
+    aims: [{ ours: OURS, column: BYTES, atMost: 125 }],
+  }
+}
+
+export const processes = 2
+
+export const cases: Readonly<Record<string, Case>> = {
+  one: (progress) => decisions('A decision in Redis: one caller, 10,000 keys', 'many', 1, [], progress),
+  fifty: (progress) => decisions('A decision in Redis: 50 callers, 10,000 keys', 'many', 50, [aim(1 / 0.95)], progress),
+  crowd: (progress) => decisions('A decision in Redis: 500 callers, 10,000 keys', 'many', 500, [aim(1 / 3)], progress),
+  hot: (progress) => decisions('A decision in Redis: 500 callers, one hot key', 'hot', 500, [aim(1 / 3)], progress),
+  asked,
+  bytes,
+}
