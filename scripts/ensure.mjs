@@ -1,7 +1,16 @@
 // What a fresh clone needs before anything else can run. Only Node's own modules here: nothing is installed yet.
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -89,6 +98,36 @@ export function ensureRedis() {
   const server = look()
   if (server) return server
   throw new Error('No redis-server or valkey-server on PATH: install Redis (https://redis.io/docs) or Valkey.')
+}
+
+// Debian's own build for bookworm runs on what Redis from Debian needs. The server is the checker under another name.
+const valkeyDeb = 'http://deb.debian.org/debian/pool/main/v/valkey/valkey-tools_8.0.1+dfsg1-1~bpo12+1_amd64.deb'
+
+/**
+ * The path of a Valkey server, a second one that the Redis store is tested on; undefined where there is none, and none to
+ * be had: only Debian 12 has one that can be unpacked beside Redis.
+ */
+export function ensureValkey() {
+  const found = find(['valkey-server'], onPath())
+  if (found) return found
+  const folder = join(root, '.cache/valkey')
+  const server = join(folder, 'usr/bin/valkey-server')
+  if (existsSync(server)) return server
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : ''
+  if (!release.includes('VERSION_CODENAME=bookworm') || process.arch !== 'x64') return undefined
+  say('unpacking Valkey from Debian into .cache/valkey')
+  mkdirSync(folder, { recursive: true })
+  const deb = join(folder, 'valkey.deb')
+  const fetching = `fetch(${JSON.stringify(valkeyDeb)}).then((answer) => answer.ok ? answer.arrayBuffer() : Promise.reject(answer.status)).then((bytes) => fs.writeFileSync(${JSON.stringify(deb)}, Buffer.from(bytes)))`
+  try {
+    run('node', ['-e', fetching])
+    run('dpkg-deb', ['-x', deb, folder])
+    symlinkSync('valkey-check-rdb', server)
+    return server
+  } catch (error) {
+    say(`no Valkey, so the Redis store is tested on Redis alone: ${error instanceof Error ? error.message : error}`)
+    return undefined
+  }
 }
 
 // Pinned beside the code that uses it, as it is installed only where there is no other PostgreSQL.

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureDependencies, ensurePgBouncer, ensurePostgres, ensureRedis, root } from './ensure.mjs'
+import { ensureDependencies, ensurePgBouncer, ensurePostgres, ensureRedis, ensureValkey, root } from './ensure.mjs'
 
 const count = { passed: 0, failed: 0, skipped: 0 }
 const reports = mkdtempSync(join(tmpdir(), 'spillway-test-'))
@@ -53,6 +53,7 @@ function countTests(report) {
 function dependencies() {
   ensureDependencies()
   ensureRedis()
+  ensureValkey()
   ensurePostgres()
   ensurePgBouncer()
   return true

@@ -1,21 +1,33 @@
 import { testStore } from '@spillway/conformance'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ensureRedis, ensureValkey } from '../../../scripts/ensure.mjs'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
 import { type Connected, clients } from './clients.ts'
 
-let server: Redis
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(() => server.stop())
+const valkey = ensureValkey()
+const programs: readonly (readonly [string, string])[] = [
+  ['Redis', ensureRedis()],
+  ...(valkey === undefined ? [] : [['Valkey', valkey] as const]),
+]
+// Every client on the machine's own server; another server is asked through one of them.
+const pairs = programs.flatMap(([name, program], i) =>
+  Object.entries(clients)
+    .slice(0, i === 0 ? undefined : 1)
+    .map(([client, connect]) => ({ name: `${name}, ${client}`, program, connect })),
+)
 
-describe.each(Object.entries(clients))('%s', (_, connect) => {
+describe.each(pairs)('$name', ({ program, connect }) => {
+  let server: Redis
   let connected: Connected
   beforeAll(async () => {
+    server = await startRedis({ program })
     connected = await connect(server.port)
   })
-  afterAll(() => connected.close())
+  afterAll(async () => {
+    connected.close()
+    await server.stop()
+  })
   // Row 4 of the peers' bugs: a key without an expiry limits its client for ever.
   afterEach(async () => {
     const keys = (await connected.command('KEYS', '*')) as string[]
