@@ -43,6 +43,7 @@ export default {
     only('fetch', src('core', 'memory')),
     only('cli', src('core', 'memory'), npm('commander'), '^(crypto|fs|fs/promises|path|stream|string_decoder|zlib)$'),
     only('cloudflare', src('core'), '^cloudflare:workers$'),
+    only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^assert(/strict)?$'),
     typesOnly('express'),
     typesOnly('koa'),

@@ -63,6 +63,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/cloudflare/src/object.ts', "import 'cloudflare:workers'", []],
   ['packages/cloudflare/src/sockets.ts', "import 'cloudflare:sockets'", ['cloudflare-imports']],
   ['packages/cloudflare/src/memory.ts', "import '@spillway/memory'", ['cloudflare-imports']],
+  ['packages/opentelemetry/src/channel.ts', "import 'node:diagnostics_channel'", []],
+  ['packages/opentelemetry/src/memory.ts', "import '@spillway/memory'", ['opentelemetry-imports']],
   ['test/name.ts', "import '@spillway/core'", []],
   ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
 ]

@@ -25,5 +25,6 @@ export const preludes: Readonly<Record<string, string>> = {
   cloudflare: `import { perMinute, rateLimiter } from '@spillway/core'; import { durableObjectStore } from '@spillway/cloudflare'; import { env } from 'cloudflare:workers'; ${bindings}`,
   workers: bindings,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
+  opentelemetry: `${limiter}; import { telemetry } from '@spillway/opentelemetry'`,
   redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,
 }

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { faultyStore } from '@spillway/conformance'
+import { leakyBucket, memoryStore, perMinute, rateLimit } from '@spillway/express'
+import express, { type Express } from 'express'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { app, measure } from './main.ts'
+
+const servers: Server[] = []
+let url: string
+
+async function listen(app: Express): Promise<string> {
+  const server = await new Promise<Server>((resolve) => {
+    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
+  })
+  servers.push(server)
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** What Prometheus would read: each sample's value by its name and labels. */
+async function scrape(): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  )
+}
+
+beforeAll(async () => {
+  url = await listen(app)
+})
+
+afterAll(() => {
+  for (const server of servers) server.close()
+})
+
+test('what has been decided can be scraped', async () => {
+  const statuses = await Promise.all(Array.from({ length: 15 }, async () => (await fetch(url)).status))
+  const refused = statuses.filter((status) => status === 429).length
+  expect(refused).toBeGreaterThan(0)
+  const samples = await scrape()
+  const told = (name: string, labels: string): number | undefined => samples.get(`${name}{${labels}}`)
+  expect(told('spillway_requests_total', 'spillway_outcome="refused"')).toBe(refused)
+  expect(told('spillway_requests_total', 'spillway_outcome="allowed"')).toBe(15 - refused)
+  const shadow = 'spillway_policy="next-hour (shadow)",spillway_mode="shadow",spillway_outcome="refused"'
+  expect(told('spillway_decisions_total', shadow)).toBe(13)
+  expect(told('spillway_remaining_count', 'spillway_policy="hour"')).toBe(15)
+  expect(told('spillway_store_keys', 'spillway_store="memory"')).toBe(3)
+})
+
+test('all that the dashboard and the alerts ask for can be scraped', async () => {
+  // A store elsewhere, which answers once and then fails, and a queue, in which requests truly wait: some 20 ms.
+  const faulty = faultyStore(memoryStore())
+  const other = await listen(
+    express()
+      .use('/queue', rateLimit({ name: 'queue', quota: leakyBucket({ limit: 50, per: '1s', queue: 9 }) }))
+      .use(rateLimit({ name: 'other', quota: perMinute(10), store: measure.store(faulty, 'redis') })),
+  )
+  await fetch(other)
+  faulty.break('failing')
+  await fetch(other)
+  await Promise.all([fetch(`${other}/queue`), fetch(`${other}/queue`), fetch(`${other}/queue`)])
+
+  const samples = [...(await scrape()).keys()]
+  const names = new Set(samples.map((sample) => sample.replace(/\{.*/, '')))
+  const labels = new Set(samples.flatMap((sample) => [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label)))
+  const asked = expressions()
+  expect(asked.length).toBeGreaterThan(15)
+  for (const expression of asked) {
+    const ungrouped = expression.replace(/\bby \([^)]*\)/g, '')
+    for (const [name] of ungrouped.matchAll(/\bspillway_\w+(?=[{[)])/g)) expect(names).toContain(name)
+    const grouped = [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/))
+    const matched = [...expression.matchAll(/(\w+)(?:=|!=|=~)"/g)].map(([, label]) => label)
+    // `job` is what Prometheus calls whom it scrapes.
+    for (const label of [...grouped, ...matched]) expect([...labels, 'job']).toContain(label)
+  }
+})
+
+function expressions(): readonly string[] {
+  const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+  const { panels } = JSON.parse(read('dashboard.json')) as { panels: { targets?: { expr: string }[] }[] }
+  const alerts = [...read('alerts.yaml').matchAll(/expr: (?:\|\n((?: {10,}.*\n)+)|(.*))/g)].map(
+    ([, block, line]) => block ?? line ?? '',
+  )
+  return [...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...alerts]
+}

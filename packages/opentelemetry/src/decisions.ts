@@ -1,0 +1,63 @@
+import { type Attributes, trace } from '@opentelemetry/api'
+import type { Decision } from '@spillway/core'
+import type { DecisionEvent } from '@spillway/core/http'
+import { cached, type Instruments } from './instruments.ts'
+
+/** A decision, whatever the framework's request. */
+export type AnyDecisionEvent = Pick<DecisionEvent<unknown>, 'decision' | 'mode'>
+
+const outcomeOf = ({ allowed }: Decision): string => (allowed ? 'allowed' : 'refused')
+
+/** Builds what records a decision: its counts and shares, and on the span that is active what became of the request. */
+export function decisionRecorder(instruments: () => Instruments): (event: AnyDecisionEvent) => void {
+  const byPolicy = cached((policy) => ({ 'spillway.policy': policy }))
+  const answers = new Map<string, ReturnType<typeof cached>>()
+  const answerOf = (mode: string, decision: Decision): Attributes => {
+    const rest = { 'spillway.mode': mode, 'spillway.outcome': outcomeOf(decision) }
+    const id = Object.values(rest).join()
+    const known = answers.get(id) ?? cached((policy) => ({ 'spillway.policy': policy, ...rest }))
+    answers.set(id, known)
+    return known(decision.policy)
+  }
+
+  const recordAnswer = (mode: string, decision: Decision): void => {
+    const { decisions, remaining, retryAfter, delay } = instruments()
+    const policy = byPolicy(decision.policy)
+    decisions.add(1, answerOf(mode, decision))
+    remaining.record(decision.remaining / decision.limit, policy)
+    if (!decision.allowed && decision.retryAfterMs < Infinity) retryAfter.record(decision.retryAfterMs / 1000, policy)
+    if (decision.delayMs > 0) delay.record(decision.delayMs / 1000, policy)
+  }
+
+  return ({ decision, mode }) => {
+    if (decision.degraded) instruments().degraded.add(1, degradedOf(decision.degraded))
+    // Without the store there is no account of what is left.
+    else for (const each of decision.policies ?? [decision]) recordAnswer(mode, each)
+    if (mode === 'shadow') return
+    instruments().requests.add(1, { 'spillway.outcome': outcomeOf(decision) })
+    tellSpan(decision)
+  }
+}
+
+const degradedOf = ({ reason, action }: NonNullable<Decision['degraded']>): Attributes => ({
+  'spillway.degraded.reason': reason,
+  'spillway.degraded.action': action,
+})
+
+/** Tells the request's own span what was decided; where it is refused also when, as an event. */
+function tellSpan(decision: Decision): void {
+  const span = trace.getActiveSpan()
+  if (!span?.isRecording()) return
+  const { policy, remaining, limit, cost, retryAfterMs, degraded } = decision
+  span.setAttributes({
+    'spillway.policy': policy,
+    'spillway.outcome': outcomeOf(decision),
+    'spillway.limit': limit,
+    'spillway.remaining': remaining,
+    'spillway.cost': cost,
+    ...(degraded && degradedOf(degraded)),
+  })
+  if (decision.allowed) return
+  const wait = retryAfterMs < Infinity ? { 'spillway.retry_after': retryAfterMs / 1000 } : {}
+  span.addEvent('spillway.refused', { 'spillway.violated': [...decision.violated], ...wait })
+}

@@ -1,0 +1,105 @@
+import {
+  type Attributes,
+  context,
+  type Meter,
+  metrics,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import type { Store, SyncStore } from '@spillway/core'
+import { bounded, type Instruments, SCOPE } from './instruments.ts'
+
+/** What a store that forgets can tell of itself. */
+interface Roomy {
+  readonly size: number
+  readonly forgotten: number
+}
+
+const isRoomy = (store: object): store is Roomy => 'size' in store && 'forgotten' in store
+
+/** Watches how many keys a store in this process has, and how many it had to forget; only when somebody reads. */
+export function watchRoom(store: SyncStore, name: string, meter: Meter = metrics.getMeter(SCOPE)): void {
+  if (!isRoomy(store)) return
+  const attributes = { 'spillway.store': name }
+  meter
+    .createObservableGauge('spillway.store.keys', {
+      unit: '{key}',
+      description: 'Keys that a store in this process keeps.',
+    })
+    .addCallback((result) => result.observe(store.size, attributes))
+  meter
+    .createObservableCounter('spillway.store.evictions', {
+      unit: '{key}',
+      description: 'Keys that were forgotten for want of room, before they were full again.',
+    })
+    .addCallback((result) => result.observe(store.forgotten, attributes))
+}
+
+type Timed = 'take' | 'delete'
+
+/** A store whose calls are timed, each in a span of its own; all else is the store's. */
+export function timed<S extends Store>(
+  store: S,
+  name: string,
+  instruments: () => Instruments,
+  tracer: () => Tracer,
+): S {
+  const errorName = bounded()
+  const call = async <T>(operation: Timed, policies: readonly string[], work: () => Promise<T>): Promise<T> => {
+    const attributes: Attributes = { 'spillway.store': name, 'spillway.operation': operation }
+    const span = tracer().startSpan(`spillway.${operation}`, {
+      kind: SpanKind.CLIENT,
+      attributes: { ...attributes, 'spillway.policies': [...policies] },
+    })
+    const start = performance.now()
+    try {
+      const result = await context.with(trace.setSpan(context.active(), span), work)
+      instruments().takes.record((performance.now() - start) / 1000, attributes)
+      return result
+    } catch (error) {
+      const type = errorName(typeOf(error))
+      instruments().takes.record((performance.now() - start) / 1000, { ...attributes, 'error.type': type })
+      failed(span, error, type)
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+  const own: Pick<Store, Timed> = {
+    take: (ops, at) =>
+      call(
+        'take',
+        ops.map(({ policy }) => policy),
+        () => store.take(ops, at),
+      ),
+    delete: (keys) =>
+      call(
+        'delete',
+        keys.map(({ policy }) => policy),
+        () => store.delete(keys),
+      ),
+  }
+  return new Proxy(store, {
+    get(target, property) {
+      if (property === 'take' || property === 'delete') return own[property]
+      const value: unknown = Reflect.get(target, property, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** The name of an error's kind: its code where it has one, such as `ECONNREFUSED`, and never its message. */
+function typeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '_OTHER'
+  const { code } = error as NodeJS.ErrnoException
+  return typeof code === 'string' ? code : error.name
+}
+
+function failed(span: Span, error: unknown, type: string): void {
+  if (error instanceof Error) span.recordException(error)
+  span.setAttribute('error.type', type)
+  span.setStatus({ code: SpanStatusCode.ERROR })
+}

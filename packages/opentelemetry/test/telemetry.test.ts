@@ -1,0 +1,242 @@
+import { context, metrics, SpanStatusCode, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { fakeClock, faultyStore } from '@spillway/conformance'
+import { leakyBucket, perMinute, perSecond, rateLimiter, type Store } from '@spillway/core'
+import { httpGuard, type RateLimitOptions, type RequestReader } from '@spillway/core/http'
+import { memoryStore } from '@spillway/memory'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Telemetry, telemetry } from '../src/index.ts'
+
+// Against the real SDK: what is read back is what an exporter would have been given.
+
+interface Visit {
+  readonly ip: string
+}
+
+const reader: RequestReader<Visit> = {
+  address: ({ ip }) => ip,
+  peer: ({ ip }) => ip,
+  method: () => 'GET',
+  path: () => '/',
+  header: () => undefined,
+  query: () => undefined,
+  identity: (request) => request,
+  onGone: () => () => {},
+}
+
+let exporter: InMemoryMetricExporter
+let metricReader: PeriodicExportingMetricReader
+let spans: InMemorySpanExporter
+let measure: Telemetry
+
+function startMetrics(): void {
+  exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  metricReader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 })
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [metricReader] }))
+}
+
+beforeEach(() => {
+  startMetrics()
+  spans = new InMemorySpanExporter()
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }))
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  measure = telemetry()
+})
+
+afterEach(async () => {
+  await metricReader.shutdown()
+  for (const api of [metrics, trace, context]) api.disable()
+})
+
+/** What has been measured under a name: each point's attributes, without the prefix, and its sum. */
+async function told(name: string): Promise<readonly (readonly [attributes: string, sum: number])[]> {
+  await metricReader.forceFlush()
+  const found =
+    exporter
+      .getMetrics()
+      .at(-1)
+      ?.scopeMetrics.flatMap((scope) => scope.metrics) ?? []
+  const points = found.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? []
+  return points
+    .map(({ attributes, value }) => {
+      const shown = Object.entries(attributes).map(([key, value]) => `${key.replace('spillway.', '')}=${value}`)
+      return [shown.join(' '), typeof value === 'number' ? value : ((value as { sum?: number }).sum ?? 0)] as const
+    })
+    .sort()
+}
+
+function guardOf(options: Partial<RateLimitOptions<Visit>>, store: Store = memoryStore({ clock: fakeClock() })) {
+  const guard = httpGuard<Visit>({ store, onDecision: measure.onDecision, ...options } as never, reader)
+  return async (ip = '192.0.2.1') => guard({ ip })
+}
+
+test('counts requests, and each policy by its own answer', async () => {
+  const visit = guardOf({
+    policies: [
+      { name: 'burst', quota: perSecond(2) },
+      { name: 'minute', quota: perMinute(60) },
+      { name: 'next', quota: perMinute(1), mode: 'shadow' },
+    ],
+  })
+  for (let i = 0; i < 5; i++) await visit()
+  expect(await told('spillway.requests')).toEqual([
+    ['outcome=allowed', 2],
+    ['outcome=refused', 3],
+  ])
+  expect(await told('spillway.decisions')).toEqual([
+    ['policy=burst mode=enforce outcome=allowed', 2],
+    ['policy=burst mode=enforce outcome=refused', 3],
+    ['policy=minute mode=enforce outcome=allowed', 5],
+    ['policy=next (shadow) mode=shadow outcome=allowed', 1],
+    ['policy=next (shadow) mode=shadow outcome=refused', 4],
+  ])
+})
+
+test('tells how much of a quota is left, and how long clients are to wait', async () => {
+  const visit = guardOf({ name: 'p', quota: perMinute(4) })
+  for (let i = 0; i < 6; i++) await visit()
+  expect(await told('spillway.remaining')).toEqual([['policy=p', 0.75 + 0.5 + 0.25]])
+  expect(await told('spillway.retry_after')).toEqual([['policy=p', 30]])
+})
+
+test('says nothing of a wait that would be for nothing', async () => {
+  await guardOf({ quota: perMinute(4), cost: 5 })()
+  expect(await told('spillway.retry_after')).toEqual([])
+  expect(await told('spillway.decisions')).toEqual([['policy=default mode=enforce outcome=refused', 1]])
+})
+
+test('tells how long a request in a queue is held back', async () => {
+  const visit = guardOf({ quota: leakyBucket({ limit: 1000, per: '1s', queue: 5 }) })
+  await Promise.all([visit('a'), visit('a'), visit('a')])
+  expect(await told('spillway.delay')).toEqual([['policy=default', 0.001 + 0.002]])
+})
+
+test('times a store elsewhere, and tells what becomes of requests without it', async () => {
+  const faulty = faultyStore(memoryStore({ clock: fakeClock() }))
+  const visit = guardOf({ name: 'p', quota: perMinute(4), onStoreError: 'deny' }, measure.store(faulty, 'redis'))
+  await visit()
+  faulty.break('failing')
+  expect((await visit()).refusal?.status).toBe(503)
+  const durations = await told('spillway.store.operation.duration')
+  expect(durations.map(([attributes]) => attributes)).toEqual([
+    'store=redis operation=take error.type=Error',
+    'store=redis operation=take',
+  ])
+  expect(await told('spillway.degraded')).toEqual([['degraded.reason=error degraded.action=deny', 1]])
+  expect(await told('spillway.decisions')).toEqual([['policy=p mode=enforce outcome=allowed', 1]])
+  expect(await told('spillway.requests')).toEqual([
+    ['outcome=allowed', 1],
+    ['outcome=refused', 1],
+  ])
+})
+
+test('puts a span around each call of a store elsewhere, below the one that is active', async () => {
+  const faulty = faultyStore(memoryStore({ clock: fakeClock() }))
+  const limiter = rateLimiter({ name: 'p', quota: perMinute(4), store: measure.store(faulty) })
+  await trace.getTracer('test').startActiveSpan('request', async (span) => {
+    await limiter.consume('somebody')
+    await limiter.reset('somebody')
+    faulty.break('failing')
+    await limiter.consume('somebody').catch(() => {})
+    span.end()
+  })
+  const [take, remove, failed, request] = spans.getFinishedSpans()
+  expect([take?.name, remove?.name, failed?.name]).toEqual(['spillway.take', 'spillway.delete', 'spillway.take'])
+  expect(take?.parentSpanContext?.spanId).toBe(request?.spanContext().spanId)
+  expect(take?.attributes).toEqual({
+    'spillway.store': 'default',
+    'spillway.operation': 'take',
+    'spillway.policies': ['p'],
+  })
+  expect([failed?.status.code, failed?.attributes['error.type'], failed?.events[0]?.name]).toEqual([
+    SpanStatusCode.ERROR,
+    'Error',
+    'exception',
+  ])
+})
+
+test("tells the request's span what was decided", async () => {
+  const visit = guardOf({ name: 'p', quota: perMinute(1) })
+  await trace.getTracer('test').startActiveSpan('request', async (span) => {
+    await visit()
+    await visit()
+    span.end()
+  })
+  const [span] = spans.getFinishedSpans()
+  expect(span?.attributes).toEqual({
+    'spillway.policy': 'p',
+    'spillway.outcome': 'refused',
+    'spillway.limit': 1,
+    'spillway.remaining': 0,
+    'spillway.cost': 1,
+  })
+  expect(span?.events.map(({ name, attributes }) => [name, attributes])).toEqual([
+    ['spillway.refused', { 'spillway.violated': ['p'], 'spillway.retry_after': 60 }],
+  ])
+})
+
+test('hears of every decision in the process, until it is told to stop', async () => {
+  const stop = measure.subscribe()
+  const visit = guardOf({ quota: perMinute(4), onDecision: () => {} })
+  await visit()
+  stop()
+  await visit()
+  expect(await told('spillway.requests')).toEqual([['outcome=allowed', 1]])
+})
+
+test('watches the room of a store in this process, which stays the store it is', async () => {
+  const store = memoryStore({ maxKeys: 2, clock: fakeClock() })
+  expect(measure.store(store, 'memory')).toBe(store)
+  const visit = guardOf({ quota: perMinute(4) }, store)
+  for (const ip of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) await visit(ip)
+  expect(await told('spillway.store.keys')).toEqual([['store=memory', 2]])
+  expect(await told('spillway.store.evictions')).toEqual([['store=memory', 1]])
+})
+
+test('a measured store is in all else the store itself', async () => {
+  class Other implements Store {
+    readonly #inner = memoryStore()
+    readonly name = 'other'
+    take: Store['take'] = (ops, at) => this.#inner.take(ops, at)
+    delete: Store['delete'] = (keys) => this.#inner.delete(keys)
+    partOf(key: { readonly key: string }): string {
+      return `${this.#inner.size}${key.key}`
+    }
+  }
+  const measured = measure.store(new Other())
+  expect([measured.name, measured.partOf({ key: 'a' }), 'takeSync' in measured]).toEqual(['other', '0a', false])
+})
+
+test('no key is ever told, and no attribute has ever more than a few hundred values', async () => {
+  for (let i = 0; i < 500; i++) {
+    const visit = guardOf({ name: `policy ${i}`, quota: perMinute(1), onDecision: measure.onDecision })
+    await visit(`198.51.100.${i % 250}`)
+  }
+  const decisions = await told('spillway.decisions')
+  expect(decisions).toHaveLength(201)
+  expect(decisions.find(([attributes]) => attributes.startsWith('policy=_OTHER'))?.[1]).toBe(300)
+  expect(JSON.stringify(exporter.getMetrics())).not.toContain('198.51.100')
+})
+
+test('without an SDK it does nothing; one that comes before the first decision hears of all', async () => {
+  await metricReader.shutdown()
+  for (const api of [metrics, trace, context]) api.disable()
+  await guardOf({ quota: perMinute(4) })()
+  measure = telemetry()
+  const store = measure.store(memoryStore({ clock: fakeClock() }), 'early')
+  startMetrics()
+  await guardOf({ quota: perMinute(4) }, store)()
+  expect(await told('spillway.requests')).toEqual([['outcome=allowed', 1]])
+  expect(await told('spillway.store.keys')).toEqual([['store=early', 1]])
+})
+
+test('refuses options that it does not have', () => {
+  expect(() => telemetry({ meters: 1 } as never)).toThrow('telemetry has no option "meters". Did you mean "meter"?')
+})
