@@ -182,6 +182,19 @@ export function ensurePgBouncer() {
   throw new Error('No pgbouncer on PATH: install PgBouncer (https://www.pgbouncer.org).')
 }
 
+/** The path of a Chromium, in which the docs site is tested. */
+export function ensureChromium() {
+  const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+  const mac = '/Applications/Google Chrome.app/Contents/MacOS'
+  const look = () => find([...names, 'Google Chrome'], [...onPath(), mac])
+  const found = look()
+  if (found) return found
+  if (onDebianAsRoot()) aptInstall('chromium-headless-shell')
+  const browser = look()
+  if (browser) return browser
+  throw new Error(`No Chromium on PATH (${names.join(', ')}): the docs site cannot be tested. Install one.`)
+}
+
 /** Ends the process with one readable line instead of a stack. @param {() => void} main */
 export function program(main) {
   try {

@@ -70,6 +70,7 @@ const steps = [
   ['unused code and dependencies', () => check('knip --no-progress')],
   ['tests', () => vitest('unit')],
   ['package checks', () => vitest('packages')],
+  ['docs site in a browser', () => vitest('site')],
 ]
 
 /** @param {typeof steps[number]} step */

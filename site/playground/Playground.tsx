@@ -34,7 +34,9 @@ export const Playground = defineComponent(() => {
     () => traffic.value.span,
     () => choices.pattern === 'none',
   )
+  const alive = ref(false)
   onMounted(() => {
+    alive.value = true
     Object.assign(choices, choicesOf(location.hash.slice(1)))
     watch(
       () => linkOf(choices),
@@ -60,7 +62,7 @@ export const Playground = defineComponent(() => {
     at.value = Math.abs(near - moment) < (span * 8) / slider.clientWidth ? near : moment
   }
   return () => (
-    <div class="pg">
+    <div class="pg" data-alive={alive.value}>
       {controls(play)}
       <Transport
         play={play}

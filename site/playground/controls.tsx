@@ -95,12 +95,12 @@ export function controls({ choices }: Playground): VNode {
                 choices.load = Number(textOf(event))
               }}
             />
-            <output>
+            <span class="pg-number">
               {choices.pattern === 'attack'
                 ? `${(4 * choices.load).toFixed(1)} times`
                 : `${choices.load.toFixed(1)} times`}{' '}
               the quota
-            </output>
+            </span>
           </label>
         )}
         {choices.pattern === 'attack' && (

@@ -68,7 +68,9 @@ export function playground(): Playground {
   )
   at.value = firstRefusal(lanes.value, window.value)
   const send = (cost: number): void => {
-    own.value = [...own.value, { at: Math.round(at.value), client: 'you', cost, own: true }]
+    // Moments of the player are fractions of a microsecond.
+    at.value = Math.round(at.value)
+    own.value = [...own.value, { at: at.value, client: 'you', cost, own: true }]
   }
   return { choices, own, at, window, traffic, lanes, send }
 }

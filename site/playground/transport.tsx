@@ -33,9 +33,9 @@ export const Transport = defineComponent(
               at.value = Number((event.target as HTMLInputElement).value)
             }}
           />
-          <output class="pg-moment">
+          <span class="pg-moment">
             {`${at.value < 1e9 ? (at.value / 1e6).toFixed(1) : Math.round(at.value / 1e6)} s`}
-          </output>
+          </span>
           <label class="pg-cost">
             <span>cost</span>
             <input

@@ -1,0 +1,177 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ensureChromium } from '../../scripts/ensure.mjs'
+
+// The built site in a real Chromium. Pictures of it are left in site/.cache/pictures, to be looked at.
+
+const path = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
+const dist = path('.vitepress/dist')
+const pictures = path('.cache/pictures')
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const DESKTOP = { width: 1280, height: 900 }
+const PHONE = { width: 390, height: 844 }
+
+let browser: Browser
+const complaints: string[] = []
+
+beforeAll(async () => {
+  if (!existsSync(dist)) throw new Error('no site/.vitepress/dist: run `npm run docs` first')
+  mkdirSync(pictures, { recursive: true })
+  // Its sandbox wants privileges that a container does not give, and the pages are our own.
+  browser = await chromium.launch({ executablePath: ensureChromium(), args: ['--no-sandbox'] })
+})
+afterAll(() => browser?.close())
+afterEach(() => {
+  expect(complaints.splice(0)).toEqual([])
+})
+
+/** Opens a page of the site. No server: its files are answered here, and whatever else it asks for is a complaint. */
+async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: DESKTOP, ...options })
+  await context.route('**/*', (route) => {
+    const { host, pathname } = new URL(route.request().url())
+    const file = join(dist, decodeURIComponent(pathname).replace(/\/$/, '/index.html'))
+    if (host === 'localhost' && existsSync(file)) return route.fulfill({ path: file })
+    complaints.push(`asks for ${route.request().url()}`)
+    return route.abort()
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(25_000)
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  await page.goto(`http://localhost${address}`)
+  return page
+}
+
+const playground = async (hash = '', options?: BrowserContextOptions): Promise<Page> => {
+  const page = await open(`/playground.html${hash}`, options)
+  await page.getByText('cost', { exact: true }).waitFor()
+  // What the link says is applied once the page is alive.
+  await page.waitForFunction(() => document.querySelector('.pg')?.getAttribute('data-alive') === 'true')
+  return page
+}
+
+const moment = (page: Page): Promise<number> => page.getByLabel('Moment', { exact: true }).inputValue().then(Number)
+const statuses = (page: Page): Promise<string[]> => page.locator('.pg-now .pg-status').allTextContents()
+
+describe('the playground', () => {
+  test('answers requests sent by hand, in every algorithm, and tells those who listen', async () => {
+    const page = await playground('#pattern=none&limit=2&shown=token,fixed,leaky&queue=0')
+    const send = page.getByRole('button', { name: 'Send a request' })
+    await send.click()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    expect(await statuses(page)).toEqual(['200', '200', '200'])
+    await send.click()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    expect(await statuses(page)).toEqual(['200', '200', '429'])
+    await send.click()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    expect(await statuses(page)).toEqual(['429', '429', '429'])
+    expect(await page.getByRole('status').first().textContent()).toMatch(
+      /^Token bucket: refused, again in [\d.]+ s; Fixed/,
+    )
+    const response = await page.getByRole('region', { name: 'The response' }).textContent()
+    expect(response).toContain('HTTP/1.1 429 Too Many Requests')
+    expect(response).toMatch(/Retry-After: [45]/)
+  })
+
+  test('lets time run when it is told to, and stops at the end', async () => {
+    const page = await playground('#every=1')
+    const before = await moment(page)
+    await page.getByRole('button', { name: 'Play' }).click()
+    await page.waitForFunction(
+      (at) => Number(document.querySelector<HTMLInputElement>('.pg-scrub')?.value) > at,
+      before,
+    )
+    await page.getByRole('button', { name: 'Pause' }).click()
+    const paused = await moment(page)
+    await page.getByLabel('Moment', { exact: true }).press('End')
+    expect(await moment(page)).toBeGreaterThan(paused)
+    await page.getByRole('button', { name: 'Play' }).click()
+    expect(await moment(page)).toBeLessThan(paused) // from the beginning again
+  })
+
+  test('is used by keys alone: from request to request, through time, and from algorithm to algorithm', async () => {
+    const page = await playground()
+    await page.getByRole('button', { name: 'Later →' }).press('Enter')
+    const later = await moment(page)
+    await page.getByRole('button', { name: '← Earlier' }).press('Space')
+    expect(await moment(page)).toBeLessThan(later)
+    await page.getByRole('button', { name: 'Fixed window' }).press('Enter')
+    await page.getByRole('heading', { name: 'The code: Fixed window' }).waitFor()
+    await page.getByLabel('Steady').focus()
+    await page.keyboard.press('ArrowRight')
+    expect(await page.getByLabel('Bursts').isChecked()).toBe(true)
+  })
+
+  test('says what core says about numbers that make no quota', async () => {
+    const page = await playground()
+    await page.getByLabel('Units', { exact: true }).fill('0')
+    const problem = page.getByRole('alert').first()
+    expect(await problem.textContent()).toContain('tokenBucket limit must be a whole number, 1 or more; got 0.')
+  })
+
+  test('gives code to paste, and a link to what is seen', async () => {
+    const page = await playground('#pattern=attack&picked=sliding', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await page.getByLabel('Hono').check()
+    await page.getByRole('button', { name: 'Copy the code' }).click()
+    await page.getByText('Copied.').waitFor()
+    const pasted = () => page.evaluate(() => navigator.clipboard.readText())
+    expect(await pasted()).toContain("app.use(rateLimit({ quota: slidingWindow({ limit: 10, window: '10s' }) }))")
+    await page.getByRole('checkbox', { name: 'Leaky bucket' }).uncheck()
+    await page.getByRole('button', { name: 'Copy a link to this' }).click()
+    expect(await pasted()).toBe(
+      'http://localhost/playground.html#pattern=attack&shown=token%2Cfixed%2Csliding&picked=sliding',
+    )
+  })
+
+  test.each([
+    ['desktop', DESKTOP],
+    ['phone', PHONE],
+  ] as const)(
+    'is in order for everybody on a %s: light and dark, without motion, without scrolling sideways',
+    async (device, viewport) => {
+      const page = await playground('', { viewport, reducedMotion: 'reduce' })
+      await page.evaluate(axe)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.screenshot({ path: join(pictures, `playground-${device}-${colorScheme}.png`), fullPage: true })
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
+        expect(await page.evaluate(() => document.getAnimations().length)).toBe(0)
+        const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+          "axe.run('.pg')",
+        )
+        expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])).toEqual([])
+      }
+    },
+  )
+})
+
+test('every link in the navigation leads to a page', async () => {
+  const page = await open('/start.html')
+  const links = await page
+    .locator('.VPSidebar a, .VPNav a')
+    .evaluateAll((all) => all.map((a) => new URL((a as HTMLAnchorElement).href).pathname))
+  expect(links.length).toBeGreaterThan(20)
+  expect(links.filter((link) => !existsSync(join(dist, link.replace(/\/$/, '/index.html'))))).toEqual([])
+})
+
+test('the search finds what a page says', async () => {
+  const page = await open('/')
+  await page.getByRole('button', { name: 'Search' }).click()
+  await page.locator('#localsearch-input').fill('circuit breaker')
+  await page
+    .getByRole('link', { name: /When the store fails/ })
+    .first()
+    .click()
+  await page.waitForURL('**/guides/failure.html*')
+})
