@@ -74,6 +74,7 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       : coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
 
   return {
+    ...(redis.clustered && { partOf: (key) => slotOf(nameOf(prefix, key)) }),
     async take(ops, at) {
       if (ops.length === 0) return []
       const names = ops.map((op) => nameOf(prefix, op))
@@ -100,7 +101,7 @@ function checkSlots(ops: readonly Take[], names: readonly string[]): void {
   const [first, second] = [ops[0], ops[other]].map((op) => shown(op?.key))
   throw new QuotaError(
     'ERR_SPILLWAY_KEY',
-    `keys ${first} and ${second} are in different slots of the Redis cluster, which takes from one slot at a time, all or nothing. Give the policies the same key, or ask for the keys one after the other, or keep all of them in one slot, on one node, with redisStore(client, { prefix: '{spillway}' }).`,
+    `keys ${first} and ${second} are in different slots of the Redis cluster, which takes from one slot at a time: a batch is of one part, as partOf tells them.`,
   )
 }
 

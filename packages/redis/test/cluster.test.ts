@@ -60,15 +60,25 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect((await limiter.peek('a')).policies?.map(({ remaining }) => remaining)).toEqual([0, 2])
   })
 
-  test('keys in different slots are not taken together: the error says so, and nothing is taken', async () => {
+  test('keys in different slots are taken in turn, and given back where a later one refuses', async () => {
     const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(connected.client), deadline: '10s' })
-    const both = consumeAll([
-      [limiter, 'alice'],
-      [limiter, 'bob'],
-    ])
-    await expect(both).rejects.toThrow(QuotaError)
-    await expect(both).rejects.toThrow('keys "alice" and "bob" are in different slots of the Redis cluster')
-    expect((await limiter.peek('alice')).remaining).toBe(3)
+    const both = () =>
+      consumeAll([
+        [limiter, 'alice'],
+        [limiter, 'bob'],
+      ])
+    expect((await both()).allowed).toBe(true)
+    await limiter.consume('bob', 2)
+    expect((await both()).allowed).toBe(false)
+    expect([(await limiter.peek('alice')).remaining, (await limiter.peek('bob')).remaining]).toEqual([2, 0])
+  })
+
+  test('a batch of several slots is refused by the store: the error says why, and nothing is taken', async () => {
+    const store = redisStore(connected.client)
+    const ops = ['alice', 'bob'].map((key) => ({ policy: 'p', key, step: stepFor(perMinute(1), 'consume', 1) }))
+    await expect(store.take(ops)).rejects.toThrow(QuotaError)
+    await expect(store.take(ops)).rejects.toThrow('keys "alice" and "bob" are in different slots of the Redis cluster')
+    for (const op of ops) expect((await store.take([op]))[0]?.allowed).toBe(true)
   })
 
   test('forgets keys of several slots', async () => {

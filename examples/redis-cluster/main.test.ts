@@ -1,0 +1,47 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RedisCluster, startRedisCluster } from '../../test/services/redis-cluster.ts'
+import { build } from './main.ts'
+
+let cluster: RedisCluster
+let instances: ReturnType<typeof build>[]
+let servers: Server[]
+
+beforeAll(async () => {
+  cluster = await startRedisCluster()
+  const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
+  instances = [build(nodes), build(nodes)]
+  servers = await Promise.all(
+    instances.map(
+      ({ app }) =>
+        new Promise<Server>((resolve) => {
+          const server = app.listen(0, '127.0.0.1', () => resolve(server))
+        }),
+    ),
+  )
+})
+
+afterAll(async () => {
+  for (const server of servers) server.close()
+  for (const each of instances) each.cluster.disconnect()
+  await cluster.stop()
+})
+
+const ask = (instance: number, user: string): Promise<Response> => {
+  const { port } = (servers[instance] as Server).address() as AddressInfo
+  return fetch(`http://127.0.0.1:${port}`, { headers: { 'x-user': user } })
+}
+
+test('two instances count as one, each user apart', async () => {
+  for (const user of ['alice', 'bob', 'carol']) {
+    const responses = await Promise.all(Array.from({ length: 40 }, (_, i) => ask(i % 2, user)))
+    const admitted = responses.filter(({ status }) => status === 200)
+    // One comes back every 100 ms while they are answered.
+    expect(admitted.length).toBeGreaterThanOrEqual(10)
+    expect(admitted.length).toBeLessThan(20)
+    const refused = responses.find(({ status }) => status === 429)
+    expect(refused?.headers.get('ratelimit-policy')).toBe('"burst";q=10;w=1, "hourly";q=1000;w=3600')
+    expect(refused?.headers.get('retry-after')).toBe('1')
+  }
+})

@@ -1,0 +1,36 @@
+// A counter that all processes share, on a Redis Cluster: ten requests a second for each user, and never more than a
+// thousand an hour. A standalone Redis is `new Redis(url)` in place of the cluster, and nothing else changes.
+
+import { pathToFileURL } from 'node:url'
+import { perHour, perSecond, rateLimit } from '@spillway/express'
+import { redisStore } from '@spillway/redis'
+import express, { type Express } from 'express'
+import { Cluster, type ClusterNode } from 'ioredis'
+
+/** The app, over the cluster that these nodes belong to. */
+export function build(nodes: readonly ClusterNode[]): { app: Express; cluster: Cluster } {
+  const cluster = new Cluster([...nodes], { redisOptions: { commandTimeout: 1_000 } })
+  cluster.on('error', ({ message }) => console.error(`redis: ${message}`))
+
+  const app = express()
+  app.use(
+    rateLimit({
+      policies: [
+        { name: 'burst', key: 'header:x-user', quota: perSecond(10) },
+        { name: 'hourly', key: 'header:x-user', quota: perHour(1_000) },
+      ],
+      store: redisStore(cluster),
+      // Longer than the 50 ms that a limiter waits by itself: connecting to six nodes takes a moment.
+      deadline: '2s',
+    }),
+  )
+  app.get('/', (req, res) => {
+    res.send(`${req.rateLimit?.remaining} requests left\n`)
+  })
+  return { app, cluster }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const [host = '127.0.0.1', port = '7000'] = (process.env.REDIS_NODE ?? '').split(':')
+  build([{ host, port: Number(port) }]).app.listen(3000, () => console.log('http://localhost:3000'))
+}
