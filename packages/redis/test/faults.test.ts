@@ -108,7 +108,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect((await limiter.consume('a')).allowed).toBe(false)
   })
 
-  test('a server that may not be written to, is full, or still loads, is an error that says so', async () => {
+  test('a server that may not be written to, or is full, is an error that says so', async () => {
     const server = await serve()
     const limiter = limiterOf(await connect(server.port))
     const admin = new Ioredis({ port: server.port })
@@ -121,7 +121,30 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     await expect(limiter.consume('a')).rejects.toThrow(/OOM/)
     await admin.config('SET', 'maxmemory', '0')
     expect((await limiter.consume('a')).remaining).toBe(98)
-    await admin.config('SET', 'requirepass', 'secret')
+  })
+
+  test('a server that still loads what it had is an error that says so, and then knows all of it', async () => {
+    const slowly = { 'enable-debug-command': 'yes', 'loading-process-events-interval-bytes': 1_024 }
+    const server = await startRedis({ settings: slowly })
+    after.push(() => server.stop())
+    const limiter = limiterOf(await connect(server.port))
+    expect((await limiter.consume('a', 40)).remaining).toBe(60)
+    const admin = new Ioredis({ port: server.port })
+    after.push(() => admin.disconnect())
+    await admin.call('DEBUG', 'POPULATE', '400', 'filler', '1000')
+    // Half a millisecond a key.
+    await admin.config('SET', 'key-load-delay', '500')
+    const reloaded = admin.call('DEBUG', 'RELOAD')
+    await until(() =>
+      limiter.peek('a').then(
+        () => false,
+        ({ message }) => message.includes('LOADING'),
+      ),
+    )
+    await reloaded
+    await answers(limiter)
+    expect((await limiter.peek('a')).remaining).toBeGreaterThanOrEqual(60)
+    expect((await limiter.peek('a')).remaining).toBeLessThan(70)
   })
 
   test('a limiter may be made before its server is there', async () => {
