@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import type { StateKey } from '@spillway/core'
+import { createHash, createHmac } from 'node:crypto'
+import { QuotaError, type StateKey } from '@spillway/core'
 
 /** The longest name that is kept as it is; an index entry holds some 2,700 bytes at most. */
 const LONGEST_NAME = 200
@@ -14,4 +14,15 @@ export function nameOf({ policy, key }: StateKey): string {
   const name = `${policy.replace(/[%/]/g, encodeURIComponent)}/${key}`
   if (name.length <= LONGEST_NAME && /^[\x20-\x7e]*$/.test(name)) return name
   return `#${createHash('sha256').update(Buffer.from(name, 'utf16le')).digest('base64url')}`
+}
+
+/** The hash of keys for those who know the secret: 132 bits, as text. */
+export function keyed(secret: unknown): (key: string) => string {
+  if (typeof secret !== 'string' || secret.length < 16) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'postgresStore hashKeys must be a secret of 16 characters or more, the same in all processes, such as one made by `openssl rand -base64 32`.',
+    )
+  }
+  return (key) => createHmac('sha256', secret).update(Buffer.from(key, 'utf16le')).digest('base64url').slice(0, 22)
 }

@@ -1,7 +1,7 @@
-import type { Duration, StateKey, Store, Taken } from '@spillway/core'
+import { type Duration, type StateKey, type Store, type Taken, withHashedKeys } from '@spillway/core'
 import { type Database, runOn, within } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
-import { nameOf } from './key.ts'
+import { keyed, nameOf } from './key.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { failure, retrying } from './retry.ts'
@@ -21,6 +21,11 @@ export interface PostgresStoreOptions extends MigrationOptions {
   readonly prepare?: boolean
   /** Sweeps expired states away this often, from this process; never unless given. Does not keep the process alive. */
   readonly sweepEvery?: Duration
+  /**
+   * A secret by which keys are hashed before they reach the database (HMAC-SHA-256), so that no address or user is to be
+   * read there; 16 characters or more, the same in all processes. Another secret finds new states.
+   */
+  readonly hashKeys?: string
 }
 
 /** A store in PostgreSQL, and how to stop what it does by itself. */
@@ -31,7 +36,7 @@ export interface PostgresStore extends Store {
 
 type Attempt = <T>(work: (patience: number) => Promise<T>) => Promise<T>
 
-const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepare', 'sweepEvery']
+const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepare', 'sweepEvery', 'hashKeys']
 
 /**
  * A store in PostgreSQL: exact whatever the isolation level, on the database's clock, without a write when it refuses.
@@ -81,7 +86,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const values = [keys.map(nameOf).join('\n')]
     await attempt((left) => run({ text: forgetSql(names), values }, left))
   }
-  return {
+  const store: Store = {
     take: async (ops, at) => {
       try {
         return await put(callOf(ops, at))
@@ -90,6 +95,9 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       }
     },
     delete: forget,
+  }
+  return {
+    ...(options.hashKeys === undefined ? store : withHashedKeys(store, keyed(options.hashKeys))),
     close: sweepingEvery(options.sweepEvery, () => sweepAll(run, names)),
   }
 }

@@ -190,3 +190,14 @@ test('what the database says comes as the cause of a StoreError', async () => {
   expect(error.cause.code).toBe('3D000')
   await away.end()
 })
+
+test('the database is told no key as it is, when there is a secret', async () => {
+  const store = postgresStore(pool, { table: 'hashed', hashKeys: 'correct horse battery' })
+  await take(store, 'alice', 10)
+  const { rows } = await pool.query('SELECT name FROM hashed')
+  expect(rows).toEqual([{ name: expect.stringMatching(/^p\/[\w-]{22}$/) }])
+  expect((await take(store, 'alice'))[0]?.allowed).toBe(false)
+  await store.delete([{ policy: 'p', key: 'alice' }])
+  expect((await take(store, 'alice'))[0]?.allowed).toBe(true)
+  expect(() => postgresStore(pool, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
+})

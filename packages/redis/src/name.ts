@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { QuotaError, type StateKey, shown } from '@spillway/core'
 
 /** The version of what is stored: a script that stores it otherwise gets another, and finds new states. */
@@ -28,4 +28,15 @@ export function checkPrefix(prefix: unknown): string {
     'ERR_SPILLWAY_OPTION',
     `redisStore prefix must be printable ASCII without spaces, such as "shop", or with one pair of braces, such as "{shop}", to keep everything in one slot; got ${shown(prefix)}.`,
   )
+}
+
+/** The hash of keys for those who know the secret: 132 bits, as text. */
+export function keyed(secret: unknown): (key: string) => string {
+  if (typeof secret !== 'string' || secret.length < 16) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'redisStore hashKeys must be a secret of 16 characters or more, the same in all processes, such as one made by `openssl rand -base64 32`.',
+    )
+  }
+  return (key) => createHmac('sha256', secret).update(Buffer.from(key, 'utf16le')).digest('base64url').slice(0, 22)
 }

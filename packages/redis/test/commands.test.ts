@@ -117,6 +117,25 @@ test('writes nothing when it refuses or looks', async () => {
   expect([await commandsOf('set'), await client.exists('spillway:1{b}p')]).toEqual([0, 0])
 })
 
+test('tells Redis no key as it is, when it is given a secret', async () => {
+  const store = redisStore(client, { hashKeys: 'correct horse battery' })
+  const limiter = rateLimiter({ quota: perMinute(3), store, deadline: '10s' })
+  for (const key of ['alice', 'alice', 'bob']) await limiter.consume(key)
+  const names = await client.keys('*')
+  expect(names).toHaveLength(2)
+  for (const name of names) expect(name).toMatch(/^spillway:1\{[\w-]{22}\}$/)
+  expect((await limiter.peek('alice')).remaining).toBe(1)
+  await limiter.reset('alice')
+  expect((await limiter.peek('alice')).remaining).toBe(3)
+  const other = rateLimiter({
+    quota: perMinute(3),
+    store: redisStore(client, { hashKeys: 'another secret, as long' }),
+    deadline: '10s',
+  })
+  expect((await other.peek('bob')).remaining).toBe(3)
+  expect(() => redisStore(client, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
+})
+
 test.each([
   ['shop', 'shop:1{alice}api'],
   ['{shop}', '{shop}:1{alice}api'],

@@ -1,0 +1,16 @@
+import type { StateKey, Store } from '../store.ts'
+
+/**
+ * A store that sees keys only as `hash` writes them: no address, user or token of your clients is in it. The hash has
+ * to keep keys apart, and be one that nobody else can make, such as an HMAC with a secret: addresses are few enough to
+ * try all. Another hash finds new states.
+ */
+export function withHashedKeys(store: Store, hash: (key: string) => string): Store {
+  const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: hash(state.key) })
+  const { partOf } = store
+  return {
+    ...(partOf && { partOf: (state) => partOf(hashed(state)) }),
+    take: (ops, at) => store.take(ops.map(hashed), at),
+    delete: (keys) => store.delete(keys.map(hashed)),
+  }
+}

@@ -1,0 +1,29 @@
+import { faultyStore, modelStore, START, testStore } from '@spillway/conformance'
+import { expect, test } from 'vitest'
+import { type StateKey, type Store, withHashedKeys } from '../src/index.ts'
+
+const hash = (key: string): string => `#${[...key].reverse().join('')} ${key.length}`
+
+testStore(test, () => withHashedKeys(faultyStore(modelStore(() => START)), hash), { histories: 20 })
+
+test('the store behind it sees no key as it is', async () => {
+  const seen: StateKey[] = []
+  const model = modelStore(() => START)
+  const store = withHashedKeys(
+    {
+      partOf: (key) => seen.push(key),
+      take: (ops) => {
+        seen.push(...ops)
+        return model.take(ops)
+      },
+      delete: async (keys) => void seen.push(...keys),
+    } satisfies Store,
+    hash,
+  )
+  store.partOf?.({ policy: 'p', key: 'alice' })
+  await store.delete([{ policy: 'p', key: 'alice' }])
+  expect(seen.map(({ policy, key }) => [policy, key])).toEqual([
+    ['p', '#ecila 5'],
+    ['p', '#ecila 5'],
+  ])
+})
