@@ -13,4 +13,5 @@ export interface Part {
 export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   memory: () => import('./memory.ts'),
   redis: () => import('./redis.ts'),
+  postgres: () => import('./postgres.ts'),
 }

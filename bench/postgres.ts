@@ -1,132 +1,188 @@
-// PostgreSQL: decisions a second of ours, rate-limiter-flexible's and the published token bucket function (seed 003), in
-// one run on one server that writes to its disk. `npx tsx bench/postgres.ts [seconds each] [rounds]`
+// What a decision in PostgreSQL costs, beside rate-limiter-flexible and the token buckets function that was published.
 
 import { perSecond, rateLimiter } from '@spillway/core'
-import { postgresStore } from '@spillway/postgres'
+import { type PostgresStoreOptions, postgresStore } from '@spillway/postgres'
 import pg from 'pg'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
-import { startPostgres } from '../test/services/postgres.ts'
+import { type Postgres, startPostgres } from '../test/services/postgres.ts'
 import { publishedSql } from '../test/services/postgres-seed.ts'
+import { type Candidate, measure } from './measure.ts'
+import type { Aim, Case, Figure, Table } from './table.ts'
+import { workloads } from './workloads.ts'
 
-const [seconds = 1.5, rounds = 3, only] = process.argv.slice(2).map(Number)
+const FLEXIBLE = 'rate-limiter-flexible'
+const PLAIN = 'spillway, a statement each'
+const ASYNC = 'spillway, a statement each, async'
+const COALESCED = 'spillway'
+const RATIO = 'times rate-limiter-flexible'
+const ERRORS = 'errors in 1,000'
+
 const CONNECTIONS = 8
-const FAR_AWAY = 1_000_000_000
+/** So much that nothing is ever refused. */
+const AMPLE = { limit: 1_000_000, burst: 1_000_000_000 }
+/** So little that all but the first request is refused. */
+const SCANT = { limit: 1, burst: 1 }
+type Terms = typeof AMPLE
 
-interface Rival {
-  readonly name: string
-  readonly ask: (key: string) => Promise<unknown>
+type Ask = (key: string) => Promise<unknown>
+
+/** A server that writes to its disk, and pools that everybody shares. */
+interface Database {
+  readonly pool: pg.Pool
+  /** Its transactions are serializable, as the text asks that the function was published in. */
+  readonly strict: pg.Pool
+  close(): Promise<void>
 }
 
-const server = await startPostgres({ settings: { fsync: 'on', shared_buffers: '128MB', autovacuum: 'off' } })
-const poolFor = (isolation: string): pg.Pool =>
-  new pg.Pool({
-    ...server.config,
-    max: CONNECTIONS,
-    options: `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`,
-  })
-const pool = poolFor('read committed')
-const strict = poolFor('serializable')
+async function database(): Promise<Database> {
+  const settings = { fsync: 'on', shared_buffers: '128MB', autovacuum: 'off' }
+  const server: Postgres = await startPostgres({ settings })
+  const pool = new pg.Pool({ ...server.config, max: CONNECTIONS })
+  const options = '-c default_transaction_isolation=serializable'
+  const strict = new pg.Pool({ ...server.config, max: CONNECTIONS, options })
+  await pool.query(publishedSql)
+  return {
+    pool,
+    strict,
+    async close() {
+      await Promise.all([pool.end(), strict.end()])
+      await server.stop()
+    },
+  }
+}
 
-async function flexible(tableName: string, unlogged = false): Promise<Rival['ask']> {
+async function flexible({ pool }: Database, { burst }: Terms, table: string, unlogged = false): Promise<Ask> {
+  const terms = { storeClient: pool, tableName: table, points: burst, duration: 3600, clearExpiredByTimeout: false }
   const limiter = await new Promise<RateLimiterPostgres>((resolve, reject) => {
-    const options = { storeClient: pool, tableName, points: FAR_AWAY, duration: 3600, clearExpiredByTimeout: false }
-    const made = new RateLimiterPostgres(options, (error) => (error ? reject(error) : resolve(made)))
+    const made = new RateLimiterPostgres(terms, (error) => (error ? reject(error) : resolve(made)))
   })
-  if (unlogged) await pool.query(`ALTER TABLE ${tableName} SET UNLOGGED`)
+  if (unlogged) await pool.query(`ALTER TABLE ${table} SET UNLOGGED`)
+  // It rejects for a refusal, too, with a value that is no error.
+  return (key) =>
+    limiter.consume(key).catch((refusal: unknown) => {
+      if (refusal instanceof Error) throw refusal
+    })
+}
+
+function ours({ pool }: Database, terms: Terms, table: string, options: PostgresStoreOptions): Ask {
+  const quota = perSecond(terms.limit, { burst: terms.burst })
+  const store = postgresStore(pool, { table, deadline: '30s', ...options })
+  const limiter = rateLimiter({ quota, store, deadline: '30s' })
   return (key) => limiter.consume(key)
 }
 
-function ours(table: string, options: object, quota = perSecond(1_000_000)): Rival['ask'] {
-  const limiter = rateLimiter({
-    quota,
-    store: postgresStore(pool, { table, deadline: '10s', ...options }),
-    deadline: '10s',
-  })
-  return (key) => limiter.consume(key)
+const published =
+  (pool: pg.Pool, { limit }: Terms): Ask =>
+  (key) =>
+    pool.query('SELECT rate_limiting_token_bucket_request($1, $2, 2)', [key, limit])
+
+async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<string, Ask>>> {
+  return {
+    [FLEXIBLE]: await flexible(db, terms, 'flexible'),
+    'rate-limiter-flexible, unlogged': await flexible(db, terms, 'flexible_unlogged', true),
+    'the published function': published(db.pool, terms),
+    'the published function, serializable': published(db.strict, terms),
+    [PLAIN]: ours(db, terms, 'plain', { coalesce: false }),
+    'spillway, a prepared statement each': ours(db, terms, 'prepared', { coalesce: false, prepare: true }),
+    [ASYNC]: ours(db, terms, 'plain_async', { coalesce: false, durability: 'async' }),
+    [COALESCED]: ours(db, terms, 'coalesced', {}),
+    'spillway, async': ours(db, terms, 'coalesced_async', { durability: 'async' }),
+    'spillway, unlogged': ours(db, terms, 'coalesced_unlogged', { durability: 'unlogged' }),
+    'SELECT 1': () => db.pool.query('SELECT 1'),
+  }
 }
 
-const published = (from: pg.Pool) => (key: string) =>
-  from.query('SELECT rate_limiting_token_bucket_request($1, 100000, 3600)', [key])
-
-await pool.query(publishedSql)
-const never = perSecond(1, { burst: 1 })
-const rivals: readonly Rival[] = [
-  { name: 'SELECT 1 (a round trip)', ask: () => pool.query('SELECT 1') },
-  { name: 'published function, SERIALIZABLE', ask: published(strict) },
-  { name: 'published function, READ COMMITTED', ask: published(pool) },
-  { name: 'rate-limiter-flexible', ask: await flexible('flexible') },
-  { name: 'rate-limiter-flexible, unlogged', ask: await flexible('flexible_unlogged', true) },
-  { name: 'spillway, one statement a take', ask: ours('plain', { coalesce: false }) },
-  { name: 'spillway, one prepared statement a take', ask: ours('prepared', { coalesce: false, prepare: true }) },
-  { name: 'spillway, one a take, async', ask: ours('plain_async', { coalesce: false, durability: 'async' }) },
-  { name: 'spillway, coalesced', ask: ours('coalesced', {}) },
-  { name: 'spillway, coalesced, async', ask: ours('coalesced_async', { durability: 'async' }) },
-  { name: 'spillway, one a take, refused', ask: ours('refused', { coalesce: false }, never) },
-]
-
-interface Result {
-  readonly rate: number
-  readonly p50: number
-  readonly p99: number
-  readonly errors: number
-}
-
-/** Callers that ask again as soon as they are answered. */
-async function measure({ ask }: Rival, keys: number, callers: number, length: number): Promise<Result> {
-  const times: number[] = []
-  let errors = 0
-  const start = performance.now()
-  const end = start + length * 1000
-  const caller = async (): Promise<void> => {
-    for (let now = performance.now(); now < end; ) {
-      const key = `key-${Math.floor(Math.random() * keys)}`
-      await ask(key).then(
-        () => times.push(performance.now() - now),
-        () => errors++,
+/** So many callers, each of whom asks again as soon as it is answered; and for the same key if that was an error. */
+function candidate(name: string, ask: Ask, callers: number): { readonly counted: Candidate; errors(): number } {
+  let [decisions, errors] = [0, 0]
+  const call = async (key: string): Promise<void> => {
+    for (let answered = false; !answered; decisions++) {
+      answered = await ask(key).then(
+        () => true,
+        () => false,
       )
-      now = performance.now()
+      if (!answered) errors++
     }
   }
-  await Promise.all(Array.from({ length: callers }, caller))
-  times.sort((a, b) => a - b)
-  const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN
-  return { rate: times.length / ((performance.now() - start) / 1000), p50: at(0.5), p99: at(0.99), errors }
-}
-
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
-
-const { rows } = await pool.query('SHOW server_version')
-console.log(`PostgreSQL ${rows[0].server_version}, Node ${process.version}, ${CONNECTIONS} connections, fsync on`)
-for (const [keys, callers] of [
-  [1, 8],
-  [1, 64],
-  [10_000, 8],
-  [10_000, 64],
-].slice(0, only) as [number, number][]) {
-  const results = new Map<Rival, Result[]>(rivals.map((rival) => [rival, []]))
-  for (const rival of rivals) await measure(rival, keys, callers, 0.3)
-  for (let round = 0; round < rounds; round++) {
-    // There and back: whatever drifts while it runs falls on all alike.
-    for (const rival of round % 2 ? rivals.toReversed() : rivals)
-      results.get(rival)?.push(await measure(rival, keys, callers, seconds))
+  return {
+    errors: () => (errors / decisions) * 1_000,
+    counted: {
+      name,
+      run: async (keys, from, to) => {
+        let next = from
+        const caller = async (): Promise<void> => {
+          while (next < to) await call(keys[next++] as string)
+        }
+        await Promise.all(Array.from({ length: callers }, caller))
+      },
+    },
   }
-  const rate = (rival: Rival): number => median((results.get(rival) ?? []).map((result) => result.rate))
-  const base = rate(rivals.find(({ name }) => name === 'rate-limiter-flexible') as Rival)
-  console.log(`\n${keys === 1 ? 'one hot key' : `${keys} keys`}, ${callers} callers`)
-  console.table(
-    rivals.map((rival) => {
-      const all = results.get(rival) ?? []
-      return {
-        what: rival.name,
-        'decisions/s': Math.round(rate(rival)),
-        'p50 ms': Number(median(all.map(({ p50 }) => p50)).toFixed(2)),
-        'p99 ms': Number(median(all.map(({ p99 }) => p99)).toFixed(2)),
-        'vs flexible': Number((rate(rival) / base).toFixed(2)),
-        errors: all.reduce((sum, { errors }) => sum + errors, 0),
-      }
-    }),
-  )
 }
-await Promise.all([pool.end(), strict.end()])
-await server.stop()
+
+interface Setting {
+  readonly workload: 'hot' | 'many'
+  readonly callers: number
+  readonly terms?: Terms
+  readonly aims: readonly Aim[]
+}
+
+/** How many decisions a turn takes, and how many different ones there are: who writes to a disk is slow. */
+const TURN = 400
+const KEYS = { hot: TURN, many: 10_000 }
+
+async function decisions(
+  { workload, callers, terms = AMPLE, aims }: Setting,
+  progress: (share: number) => void,
+): Promise<Table> {
+  const db = await database()
+  const all = Object.entries(await asksOf(db, terms)).map(([name, ask]) => candidate(name, ask, callers))
+  const { name, keys } = workloads[workload]()
+  const [reference, ...others] = all.map(({ counted }) => counted)
+  const options = { seconds: 60, chunk: TURN, progress }
+  const results = await measure(reference as Candidate, others, keys.slice(0, KEYS[workload]), options)
+  await db.close()
+  const refused = terms === SCANT ? ', refused' : ''
+  return {
+    title: `A decision in PostgreSQL: ${name}, ${callers} callers${refused}`,
+    how: `One server that waits for its disk, beside one process with ${CONNECTIONS} connections; each candidate and rate-limiter-flexible take turns of ${TURN} decisions.`,
+    columns: [RATIO, 'µs each', ERRORS],
+    rows: results.map(({ name, ratio, nanos }, i) => ({
+      name,
+      figures: [ratio, scaled(nanos, 1 / 1_000), exactly(all[i]?.errors() ?? 0)],
+    })),
+    aims,
+  }
+}
+
+const scaled = ({ median, low, high }: Figure, by: number): Figure => ({
+  median: median * by,
+  low: low * by,
+  high: high * by,
+})
+const exactly = (value: number): Figure => ({ median: value, low: value, high: value })
+
+const aim = (ours: string, atMost: number): Aim => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
+const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Aim => ({ ours, column: ERRORS, atMost: 0 }))
+
+export const processes = 2
+
+export const cases: Readonly<Record<string, Case>> = {
+  hot: (progress) => {
+    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), aim(COALESCED, 1 / 4), ...flawless]
+    return decisions({ workload: 'hot', callers: 8, aims }, progress)
+  },
+  crowd: (progress) => {
+    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), aim(COALESCED, 1 / 20), ...flawless]
+    return decisions({ workload: 'hot', callers: 64, aims }, progress)
+  },
+  many: (progress) => {
+    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), ...flawless]
+    return decisions({ workload: 'many', callers: 8, aims }, progress)
+  },
+  'many-crowd': (progress) => {
+    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), ...flawless]
+    return decisions({ workload: 'many', callers: 64, aims }, progress)
+  },
+  refused: (progress) =>
+    decisions({ workload: 'hot', callers: 8, terms: SCANT, aims: [aim(COALESCED, 1), ...flawless] }, progress),
+}

@@ -6,7 +6,7 @@ import type { Names } from './sql/names.ts'
 import { slidingLogSql } from './sql/sliding-log.ts'
 import { slidingWindowSql } from './sql/sliding-window.ts'
 import { takeSql } from './sql/take.ts'
-import { takeOneSql } from './sql/take-one.ts'
+import { takeSameSql } from './sql/take-same.ts'
 
 /** What `migrationSql` makes, counted up whenever it changes. */
 export const VERSION = 1
@@ -24,7 +24,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   expires int8 NOT NULL              -- microseconds since 1970: from then on the state is the same as none
 ) WITH (fillfactor = 50);            -- room for the next version beside the last: updates leave the indexes alone
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
-${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeOneSql(names)}
+${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE swept int;

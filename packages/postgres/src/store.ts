@@ -7,7 +7,7 @@ import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
-import { type Call, callOf, decode, encode, encodeOne } from './wire.ts'
+import { type Call, callOf, decode, decodeSame, encode, encodeSame } from './wire.ts'
 
 /** What `postgresStore` takes besides the database. */
 export interface PostgresStoreOptions extends MigrationOptions {
@@ -69,15 +69,15 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     return prepare ? { name: `spillway ${names.bare.join('.')} ${name}`, text } : { text }
   }
   const many = queryOf('take', 6)
-  const one = queryOf('take_one', 9)
+  const same = queryOf('take_same', 10)
   const statement = async (calls: readonly Call[], left: number): ReturnType<Send> => {
-    const single = encodeOne(calls)
+    const alike = encodeSame(calls)
     const at = calls[0]?.at ?? null
     // The server gives up a little sooner than we do: what we have given up is then not taken later.
     const lock = `${Math.max(Math.floor(left * 0.9), 1)}`
-    const values = [...(single ?? encode(calls)), at, lock, durability === 'async']
-    const [row] = await run({ ...(single ? one : many), values }, left)
-    return decode(calls, (row as { taken: string }).taken)
+    const values = [...(alike ?? encode(calls)), at, lock, durability === 'async']
+    const [row] = await run({ ...(alike ? same : many), values }, left)
+    return (alike ? decodeSame : decode)(calls, (row as { taken: string }).taken)
   }
   const send: Send = (calls) => attempt((left) => statement(calls, left))
   const put = coalesce ? coalescing(send, patience) : async (call: Call) => (await send([call]))[0] as readonly Taken[]
@@ -88,6 +88,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   const store: Store = {
     take: async (ops, at) => {
+      if (ops.length === 0) return []
       try {
         return await put(callOf(ops, at))
       } catch (error) {

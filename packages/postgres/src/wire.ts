@@ -1,4 +1,4 @@
-import type { Micros, Step, Take, Taken } from '@spillway/core'
+import type { BucketStep, Micros, Step, Take, Taken } from '@spillway/core'
 import { nameOf } from './key.ts'
 
 /** A take on its way: its ops, and the names of their rows. */
@@ -10,16 +10,22 @@ export interface Call {
 
 export const callOf = (ops: readonly Take[], at: Micros | undefined): Call => ({ ops, names: ops.map(nameOf), at })
 
-/** The first six arguments of the SQL function `take_one`, if it is for these calls. */
-export function encodeOne(calls: readonly Call[]): unknown[] | undefined {
-  const [call] = calls
-  if (calls.length !== 1 || call?.ops.length !== 1) return undefined
-  const { step } = call.ops[0] as Take
+/** The first seven arguments of the SQL function `take_same`, if it is for these calls. */
+export function encodeSame(calls: readonly Call[]): unknown[] | undefined {
+  const [first] = calls as [Call]
+  const { step } = first.ops[0] as Take
   if (step.kernel !== 'bucket' || step.grain !== null || step.peek) return undefined
   const { increment, check, tolerance, ceiling, patience } = step
-  if (increment <= 0 || increment > FAR || check > FAR) return undefined
-  return [call.names[0], increment, check, tolerance, ceiling, patience]
+  if (increment <= 0 || calls.length * increment > FAR || check > FAR) return undefined
+  if (!calls.every(({ ops, names }) => ops.length === 1 && names[0] === first.names[0] && isSame(ops[0]?.step, step))) {
+    return undefined
+  }
+  return [first.names[0], calls.length, increment, check, tolerance, ceiling, patience]
 }
+
+// A policy's plain step is one object for as long as the policy lives.
+const isSame = (step: Step | undefined, other: BucketStep): boolean =>
+  step === other || (Object.keys(other) as (keyof Step)[]).every((name) => step?.[name] === other[name])
 
 /** The first three arguments of the SQL function `take`: names, steps and calls. */
 export function encode(calls: readonly Call[]): [names: string, steps: string, calls: string] {
@@ -73,6 +79,17 @@ export function decode(calls: readonly Call[], answer: string): readonly (readon
   const next = (): number => Number(numbers[place++])
   const now = next()
   return calls.map(({ ops }) => ops.map(({ step }) => takenOf(step, now, next)))
+}
+
+/** Reads the answer of the SQL function `take_same`. */
+export function decodeSame(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
+  const [now, all, first, ...rest] = answer.split(' ').map(Number) as [number, number, number]
+  if (rest.length > 0) return decode(calls, answer)
+  return calls.map(({ ops }, i) => {
+    const increment = all * (ops[0]?.step.increment as number)
+    const base = first + i * increment
+    return [{ allowed: all === 1, now, base, tat: base + increment }]
+  })
 }
 
 function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {

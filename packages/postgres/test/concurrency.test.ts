@@ -146,7 +146,7 @@ describe('what is not written', () => {
     expect(await rows()).toEqual(before)
   })
 
-  test('the server counts no row written by refusals, and one by a take', async () => {
+  test('the server counts no row written by refusals, and one by a take or by a crowd', async () => {
     const client = await admin.connect()
     // All in one transaction: the server counts what is written there, and tells nobody sooner or later than us.
     const store = within(client)
@@ -161,8 +161,12 @@ describe('what is not written', () => {
     const before = await written()
     await store.take([consume('a', 1, quota)])
     expect((await written()) - before).toBe(1)
+    // A crowd in one tick that is refused, some of it or all, too.
+    await Promise.all(Array.from({ length: 20 }, () => store.take([consume('c', 1, quota)])))
+    await Promise.all(Array.from({ length: 20 }, () => store.take([consume('c', 1, quota)])))
+    expect((await written()) - before).toBe(2)
     for (let i = 0; i < 50; i++) for (const ops of refusals) await store.take(ops)
-    expect((await written()) - before).toBe(1)
+    expect((await written()) - before).toBe(2)
     await client.query('COMMIT')
     client.release()
   })

@@ -1,0 +1,61 @@
+import type { Names } from './names.ts'
+
+/**
+ * The statement for what is asked most: a take of a bucket that refills continuously, by one caller or by many who ask
+ * the same of one key. The bucket kernel again, in the same order with the same names, as an update of what fits:
+ * PostgreSQL prepares a function's expressions anew in each transaction, and these are few. `needed` is the step's
+ * `check`.
+ *
+ * An update that finds too little for all touches nothing, and a look then tells what there is. The clock is read
+ * before: a take that waits for the row's lock counts from when it was asked, which lets no more pass. What is unusual
+ * goes the way of everything else: a state that another kernel has written, or that is dated after now, a new key that
+ * is asked for more than it ever holds, room for some callers and not for all, and units that come and go between the
+ * update and the look, time and again.
+ *
+ * The answer is three numbers: now, whether all are allowed or none, and the first one's `base`. Or that of `take`.
+ */
+export const takeSameSql = ({ table, fn }: Names): string => {
+  const base = 'greatest(abs(t.tat), now)'
+  const expiry = (tat: string): string => `(${tat} + 60000000) / 600000000 * 600000000 + 600000000`
+  return `
+CREATE OR REPLACE FUNCTION ${fn('take_same')}
+  (named text, times int, increment int8, needed int8, tolerance int8, ceiling int8, patience int8,
+   at int8, lock_patience text, lazy bool) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  waits CONSTANT text := set_config('lock_timeout', lock_patience, true);
+  total CONSTANT int8 := times * increment;
+  now int8; base int8; next int8; state int8;
+BEGIN
+  IF lazy THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
+  FOR attempt IN 1..3 LOOP
+    now := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8);
+    UPDATE ${table} t SET
+      tat = (${base} + total) * CASE WHEN ${base} + total - now > ceiling THEN -1 ELSE 1 END,
+      expires = ${expiry(`${base} + total`)}
+    WHERE t.name = named AND (t.tat < 0 OR t.tat - now <= ceiling)
+      AND ${base} + total - increment + needed - (now + patience) <= tolerance
+    RETURNING abs(t.tat) INTO next;
+    IF FOUND THEN RETURN concat_ws(' ', now, 1, next - total); END IF;
+
+    SELECT t.tat INTO state FROM ${table} t WHERE t.name = named;
+    IF FOUND THEN
+      now := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8);
+      base := greatest(abs(state), now);
+      EXIT WHEN coalesce(state - now > ceiling, true);
+      IF base + needed - (now + patience) > tolerance THEN RETURN concat_ws(' ', now, 0, base); END IF;
+      EXIT WHEN base + total - increment + needed - (now + patience) > tolerance;
+    ELSE
+      EXIT WHEN total - increment + needed - patience > tolerance;
+      next := now + total;
+      INSERT INTO ${table} (name, tat, expires)
+      VALUES (named, next * CASE WHEN total > ceiling THEN -1 ELSE 1 END, ${expiry('next')}) ON CONFLICT DO NOTHING;
+      IF FOUND THEN RETURN concat_ws(' ', now, 1, now); END IF;
+    END IF;
+  END LOOP;
+  RETURN ${fn('take')}(named, concat_ws(' ', 1, 0, increment, needed, tolerance, ceiling, patience,
+    9007199254740991, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
+END
+$$;
+`
+}

@@ -1,0 +1,52 @@
+import { modelStore, quotas, START } from '@spillway/conformance'
+import { stepFor, type Take } from '@spillway/core'
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
+import { migrate, postgresStore } from '../src/index.ts'
+
+let server: Postgres
+let pool: pg.Pool
+beforeAll(async () => {
+  server = await startPostgres()
+  pool = new pg.Pool({ ...server.config, max: 8 })
+  await migrate(pool)
+})
+afterAll(async () => {
+  await pool.end()
+  await server.stop()
+})
+
+/** Ticks with takes of one quota each: the same by all, or by some this and by some that. */
+const histories = quotas.chain((quota) => {
+  const verbs = fc.constantFrom('consume', 'consume', 'consume', 'charge', 'refund', 'peek')
+  const take: fc.Arbitrary<Take> = fc.record({
+    policy: fc.constant('p'),
+    key: fc.constantFrom('a', 'a', 'a', 'b'),
+    step: fc.tuple(verbs, fc.integer({ min: 1, max: 3 })).map(([verb, cost]) => stepFor(quota, verb, cost)),
+  })
+  const ops = fc.uniqueArray(take, { minLength: 1, maxLength: 2, selector: ({ key }) => key })
+  const alike = (each: fc.Arbitrary<Take[]>): fc.Arbitrary<Take[][]> =>
+    fc.tuple(each, fc.integer({ min: 1, max: 8 })).map(([ops, times]) => Array<Take[]>(times).fill(ops))
+  const mixed = fc.array(alike(ops), { minLength: 1, maxLength: 6 }).map((groups) => groups.flat())
+  const crowd = fc.oneof(alike(take.map((op) => [op])), mixed)
+  return fc.array(fc.record({ after: fc.integer({ min: 0, max: 10_000_000 }), crowd }), { minLength: 1, maxLength: 8 })
+})
+
+test('a crowd in one tick is answered as if one came after the other', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      await pool.query('DELETE FROM spillway')
+      const model = modelStore(() => START)
+      const store = postgresStore(pool, { deadline: '25s' })
+      let now = START
+      for (const { after, crowd } of history) {
+        now += after
+        const answers = await Promise.all(crowd.map((ops) => store.take(ops, now)))
+        expect(answers).toEqual(crowd.map((ops) => model.takeSync(ops, now)))
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
