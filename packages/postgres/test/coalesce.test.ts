@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
-import { migrate, postgresStore } from '../src/index.ts'
+import { migrate } from '../src/index.ts'
+import { unhurried } from './unhurried.ts'
 
 let server: Postgres
 let pool: pg.Pool
@@ -39,7 +40,7 @@ test('a crowd in one tick is answered as if one came after the other', async () 
     fc.asyncProperty(histories, async (history) => {
       await pool.query('DELETE FROM spillway')
       const model = modelStore(() => START)
-      const store = postgresStore(pool, { deadline: '25s' })
+      const store = unhurried(pool)
       let now = START
       for (const { after, crowd } of history) {
         now += after

@@ -3,7 +3,8 @@ import { perDay, type Store, stepFor, type Take, type Taken } from '@spillway/co
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
-import { migrate, type PostgresStoreOptions, postgresStore } from '../src/index.ts'
+import { migrate, type PostgresStoreOptions } from '../src/index.ts'
+import { unhurried } from './unhurried.ts'
 
 const SESSIONS = 8
 const consume = (key: string, cost = 1, quota = perDay(400)): Take => ({
@@ -33,19 +34,19 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Eight stores that share nothing but the database, as eight processes would. The deadline is for slow machines. */
+/** Eight stores that share nothing but the database, as eight processes would. */
 function stores(isolation: string, options: PostgresStoreOptions = {}): readonly Store[] {
   sessions = Array.from({ length: SESSIONS }, () => {
     const setting = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
     return new pg.Pool({ ...server.config, max: 1, options: setting })
   })
-  return sessions.map((pool) => postgresStore(pool, { deadline: '25s', ...options }))
+  return sessions.map((pool) => unhurried(pool, options))
 }
 
 /** A store that does everything on one connection, in the transaction that is open there. */
 function within(client: pg.PoolClient): Store {
   const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
-  return postgresStore({ connect: async () => ({ ...lent, release: () => {} }) })
+  return unhurried({ connect: async () => ({ ...lent, release: () => {} }) })
 }
 
 /** What each store was answered, each asking again as soon as it is. */
@@ -138,7 +139,7 @@ describe('what is not written', () => {
   ]
 
   test('a refusal or a peek leaves the very same row version, and no lock on it', async () => {
-    const store = postgresStore(admin)
+    const store = unhurried(admin)
     await store.take([consume('a', 3, quota)])
     const rows = async () => (await admin.query('SELECT ctid, xmin, xmax, s.* FROM spillway s')).rows
     const before = await rows()
@@ -172,7 +173,7 @@ describe('what is not written', () => {
   })
 
   test('takes within ten minutes leave the index on the expiry alone', async () => {
-    const store = postgresStore(admin)
+    const store = unhurried(admin)
     const expiry = async () => (await admin.query('SELECT expires FROM spillway')).rows
     await store.take([consume('a', 1, perDay(86_400))], START)
     const before = await expiry()

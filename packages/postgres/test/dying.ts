@@ -3,8 +3,8 @@
 import { START } from '@spillway/conformance'
 import { perDay, stepFor } from '@spillway/core'
 import pg from 'pg'
-import { postgresStore } from '../src/index.ts'
+import { unhurried } from './unhurried.ts'
 
 const pool = new pg.Pool({ ...JSON.parse(process.argv[2] as string), max: 1 })
-const store = postgresStore(pool, { deadline: '25s' })
+const store = unhurried(pool)
 await store.take([{ policy: 'p', key: 'a', step: stepFor(perDay(10_000), 'consume', 1) }], START)

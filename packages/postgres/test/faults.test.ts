@@ -17,6 +17,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { startPgBouncer } from '../../../test/services/pgbouncer.ts'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
 import { postgresStore } from '../src/index.ts'
+import { unhurried } from './unhurried.ts'
 
 let server: Postgres
 let pool: pg.Pool
@@ -25,7 +26,7 @@ beforeAll(async () => {
   pool = newPool(8)
 })
 beforeEach(async () => {
-  await postgresStore(pool).delete([])
+  await unhurried(pool).delete([])
   await pool.query('DROP TRIGGER IF EXISTS fail ON spillway; DELETE FROM spillway')
 })
 afterAll(async () => {
@@ -64,7 +65,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 
 describe('a server that is killed and started again', () => {
   test.each([{ coalesce: true }, { coalesce: false }])('has lost no answered unit, %o', async (options) => {
-    const stores = Array.from({ length: 4 }, () => postgresStore(pool, options))
+    const stores = Array.from({ length: 4 }, () => unhurried(pool, options))
     const loops = stores.map((store) => untilItFails(store, 'a'))
     while ((await pool.query('SELECT 1 FROM spillway WHERE tat > $1', [START + 200 * MANY.unit])).rowCount === 0);
     await server.kill()
@@ -78,7 +79,7 @@ describe('a server that is killed and started again', () => {
   })
 
   test('has lost every state of an unlogged table, and goes on', async () => {
-    const store = postgresStore(pool, { table: 'fast', durability: 'unlogged' })
+    const store = unhurried(pool, { table: 'fast', durability: 'unlogged' })
     await take(store, 'a', START)
     await server.kill()
     await server.start()
@@ -89,10 +90,10 @@ describe('a server that is killed and started again', () => {
 
 describe('a statement whose session ends in the middle', () => {
   test('by the server, takes nothing and holds nothing', async () => {
-    const store = postgresStore(pool)
+    const store = unhurried(pool)
     await take(store, 'a', START)
     const holder = await holding('a')
-    const lost = take(postgresStore(pool, { deadline: '25s' }), 'a', START).catch((error) => error)
+    const lost = take(unhurried(pool), 'a', START).catch((error) => error)
     await untilSomebodyWaits()
     await pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
     expect(await lost).toBeInstanceOf(StoreError)
@@ -102,7 +103,7 @@ describe('a statement whose session ends in the middle', () => {
   })
 
   test('by the death of the client, takes once at most and holds nothing', async () => {
-    const store = postgresStore(pool)
+    const store = unhurried(pool)
     await take(store, 'a', START)
     const holder = await holding('a')
     const file = fileURLToPath(new URL('dying.ts', import.meta.url))
@@ -146,7 +147,7 @@ describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o
   let patient: Store
   beforeEach(async () => {
     one = newPool(1)
-    patient = postgresStore(one, { ...how, deadline: '25s' })
+    patient = unhurried(one, how)
     await take(patient, 'a', START)
   })
   afterEach(() => one.end())
@@ -213,7 +214,7 @@ describe('what another try cures is tried again, out of sight', () => {
     const one = newPool(1)
     const pid = await pidOf(one)
     await failing(5, code, message)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => take(postgresStore(one), 'a', START)))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => take(unhurried(one), 'a', START)))
     expect(answers.every(([taken]) => taken?.allowed)).toBe(true)
     expect(await unitsOf('a')).toBe(20)
     expect(await pidOf(one)).toBe(pid)
@@ -222,14 +223,14 @@ describe('what another try cures is tried again, out of sight', () => {
 
   test('and what no other try cures is not', async () => {
     await failing(1, 'XX000', 'cache lookup failed')
-    await expect(take(postgresStore(pool), 'a', START)).rejects.toThrow('cache lookup failed (XX000)')
+    await expect(take(unhurried(pool), 'a', START)).rejects.toThrow('cache lookup failed (XX000)')
   })
 })
 
 test('works behind PgBouncer, which lends its connections for a transaction at a time', async () => {
   const bouncer = await startPgBouncer(server, 2)
   const behind = Array.from({ length: 8 }, () => newPool(2, bouncer.config))
-  const stores = behind.map((each, i) => postgresStore(each, { coalesce: i % 2 === 0, deadline: '25s' }))
+  const stores = behind.map((each, i) => unhurried(each, { coalesce: i % 2 === 0 }))
   const answers = await Promise.all(
     Array.from({ length: 400 }, (_, i) => take(stores[i % 8] as Store, 'hot', START, perMinute(100))),
   )

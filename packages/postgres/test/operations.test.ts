@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
 import { type Database, migrate, migrationSql, postgresStore, sweep } from '../src/index.ts'
+import { unhurried } from './unhurried.ts'
 
 let server: Postgres
 let pool: pg.Pool
@@ -34,7 +35,7 @@ describe('migrate', () => {
   })
 
   test('keeps the states when it runs again', async () => {
-    const store = postgresStore(pool, { table: 'again' })
+    const store = unhurried(pool, { table: 'again' })
     await take(store, 'a', 10)
     await migrate(pool, { table: 'again' })
     await pool.query(migrationSql({ table: 'again' }))
@@ -54,13 +55,13 @@ describe('migrate', () => {
   test('is printed as plain SQL, for a transaction of your own', async () => {
     await pool.query(`BEGIN; ${migrationSql({ table: 'printed', schema: 'elsewhere' })} COMMIT`)
     const functions = await functionsOf('printed')
-    const store = postgresStore(pool, { table: 'printed', schema: 'elsewhere' })
+    const store = unhurried(pool, { table: 'printed', schema: 'elsewhere' })
     expect((await take(store, 'a'))[0]?.allowed).toBe(true)
     expect(await functionsOf('printed')).toEqual(functions)
   })
 
   test('is done by the first take, once for all that come meanwhile, and again if the table is gone', async () => {
-    const store = postgresStore(pool, { table: 'lazily' })
+    const store = unhurried(pool, { table: 'lazily' })
     await Promise.all(Array.from({ length: 20 }, (_, i) => take(store, `k${i}`)))
     await pool.query('DROP TABLE lazily')
     await expect(take(store, 'a')).rejects.toThrow('lazily')
@@ -76,21 +77,21 @@ test('a role that may do no more than the README lists can take, forget and swee
     GRANT USAGE ON SCHEMA public TO app;
     GRANT SELECT, INSERT, UPDATE, DELETE ON least TO app`)
   const app = new pg.Pool({ ...server.config, user: 'app', max: 2 })
-  const store = postgresStore(app, { table: 'least' })
+  const store = unhurried(app, { table: 'least' })
   expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
   expect((await take(store, 'a', 1, START))[0]?.allowed).toBe(false)
   await store.delete([{ policy: 'p', key: 'a' }])
   expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
   expect(await sweep(app, { table: 'least' })).toBe(1)
   const teaches = 'Give the role what the README lists'
-  await expect(take(postgresStore(app, { table: 'mine' }), 'a')).rejects.toThrow(teaches)
+  await expect(take(unhurried(app, { table: 'mine' }), 'a')).rejects.toThrow(teaches)
   await expect(migrate(app, { table: 'mine' })).rejects.toThrow(teaches)
   await app.end()
 })
 
 describe('sweep', () => {
   test('removes what has expired, batch by batch, and nothing else', async () => {
-    const store = postgresStore(pool, { table: 'swept' })
+    const store = unhurried(pool, { table: 'swept' })
     await Promise.all(Array.from({ length: 25 }, (_, i) => take(store, `old-${i}`, 1, START)))
     await take(store, 'new', 10)
     expect(await sweep(pool, { table: 'swept', batch: 10 })).toBe(25)
@@ -99,7 +100,7 @@ describe('sweep', () => {
   })
 
   test('keeps a state for a minute longer than it means anything', async () => {
-    const store = postgresStore(pool, { table: 'kept' })
+    const store = unhurried(pool, { table: 'kept' })
     const [taken] = (await take(store, 'a', 10)) as unknown as [{ tat: number }]
     const { rows } = await pool.query('SELECT expires FROM kept')
     const grace = Number(rows[0].expires) - taken.tat
@@ -107,7 +108,7 @@ describe('sweep', () => {
   })
 
   test('goes past a row that somebody holds, and holds nobody up', async () => {
-    const store = postgresStore(pool, { table: 'busy' })
+    const store = unhurried(pool, { table: 'busy' })
     for (const key of ['a', 'b']) await take(store, key, 1, START)
     const client = await pool.connect()
     await client.query(`BEGIN; SELECT * FROM busy WHERE name = 'p/a' FOR UPDATE`)
@@ -152,7 +153,7 @@ describe('durability', () => {
     const client = await pool.connect()
     const seen: unknown[] = []
     const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
-    const store = postgresStore({ connect: async () => ({ ...lent, release: () => {} }) }, { table, durability })
+    const store = unhurried({ connect: async () => ({ ...lent, release: () => {} }) }, { table, durability })
     await store.delete([])
     await client.query('BEGIN')
     await take(store, 'a')
@@ -184,7 +185,7 @@ test('refuses what is no pool, and a batch of nothing', async () => {
 
 test('what the database says comes as the cause of a StoreError', async () => {
   const away = new pg.Pool({ ...server.config, database: 'nowhere' })
-  const error = await take(postgresStore(away), 'a').catch((reason) => reason)
+  const error = await take(unhurried(away), 'a').catch((reason) => reason)
   expect(error).toBeInstanceOf(StoreError)
   expect(error.message).toContain('database "nowhere" does not exist (3D000)')
   expect(error.cause.code).toBe('3D000')

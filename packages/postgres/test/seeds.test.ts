@@ -4,7 +4,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
 import { publishedSql } from '../../../test/services/postgres-seed.ts'
-import { migrate, postgresStore } from '../src/index.ts'
+import { migrate } from '../src/index.ts'
+import { unhurried } from './unhurried.ts'
 
 // A token bucket that was published for PostgreSQL and YugabyteDB, word for word, beside ours: each of its faults is
 // shown on it first. Time passes for it by moving its last call back, for ours by telling it the moment.
@@ -41,7 +42,7 @@ const later = (seconds: number): Promise<unknown> =>
 
 /** Ours: how many of the calls are allowed, one each so many seconds. */
 async function ours(limit: number, burst: number, calls: number, everySeconds: number): Promise<readonly Taken[]> {
-  const store = postgresStore(pool)
+  const store = unhurried(pool)
   const step = stepFor(perSecond(limit, { burst }), 'consume', 1)
   const answers: Taken[] = []
   for (let i = 0; i < calls; i++) {
@@ -94,7 +95,7 @@ describe('the published function', () => {
     await client.query('ROLLBACK')
     client.release()
     expect(passed).toBe(40)
-    const store = postgresStore(pool)
+    const store = unhurried(pool)
     const step = stepFor(perSecond(10), 'consume', 1)
     const ask = (after: number) => store.take([{ policy: 'p', key: 'user1', step }], START + after)
     await ask(0)
@@ -138,8 +139,8 @@ describe('the published function', () => {
 
     const step = stepFor(perSecond(1, { burst: 2 }), 'consume', 1)
     const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
-    const inside = postgresStore({ connect: async () => ({ ...lent, release: () => {} }) })
-    const outside = postgresStore(from, { deadline: '25s' })
+    const inside = unhurried({ connect: async () => ({ ...lent, release: () => {} }) })
+    const outside = unhurried(from)
     const take = (store: Store) => store.take([{ policy: 'p', key: 'user1', step }], START)
     if (!cold) await take(outside)
     expect(
@@ -153,7 +154,11 @@ describe('the published function', () => {
 
   test('overflows at a million a second, and ours at nothing', async () => {
     await expect(published(1_000_000, 3_600)).rejects.toThrow('integer out of range')
-    const limiter = rateLimiter({ quota: perSecond(1_000_000, { burst: 1_000_000_000 }), store: postgresStore(pool) })
+    const limiter = rateLimiter({
+      quota: perSecond(1_000_000, { burst: 1_000_000_000 }),
+      store: unhurried(pool),
+      deadline: '25s',
+    })
     expect(await limiter.consume('user1', 1_000_000)).toMatchObject({ allowed: true, limit: 1_000_000_000 })
   })
 
@@ -167,7 +172,8 @@ describe('the published function', () => {
 
     const limiter: RateLimiter = rateLimiter({
       quota: tokenBucket({ limit: 1, per: '1h' }),
-      store: postgresStore(pool),
+      store: unhurried(pool),
+      deadline: '25s',
     })
     await limiter.consume('user1')
     const kept = await versions('spillway')

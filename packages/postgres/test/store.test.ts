@@ -4,10 +4,8 @@ import { perMinute, type Quota, slidingWindow, stepFor, type Verb } from '@spill
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
-import { migrate, type PostgresStoreOptions, postgresStore, sweep } from '../src/index.ts'
-
-// The deadline is for slow machines.
-const deadline = '25s'
+import { migrate, type PostgresStoreOptions, sweep } from '../src/index.ts'
+import { unhurried } from './unhurried.ts'
 
 describe.each([
   // Several connections answer out of turn, unless a key has one statement under way at most.
@@ -36,7 +34,7 @@ describe.each([
       test,
       async () => {
         await pool.query('DELETE FROM spillway')
-        return postgresStore(own, { ...options, deadline })
+        return unhurried(own, options)
       },
       { histories: 100 },
     )
@@ -45,7 +43,7 @@ describe.each([
   // A row with counts has no moment: an upsert that compared them would neither take nor refuse, for ever.
   test('finds nothing of a bucket in what a window has left', async () => {
     await pool.query('DELETE FROM spillway')
-    const store = postgresStore(pool)
+    const store = unhurried(pool)
     const ask = async (quota: Quota, verb: Verb) =>
       (await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, verb, 10) }], START))[0]?.allowed
     const window = slidingWindow({ limit: 10, window: '1m' })
@@ -70,14 +68,14 @@ describe('PGlite', () => {
     test,
     async () => {
       await database.query('DELETE FROM spillway')
-      return postgresStore(database, { deadline })
+      return unhurried(database)
     },
     { histories: 100 },
   )
   test('sweeps, too', async () => {
     await database.query('DELETE FROM spillway')
     const step = stepFor(perMinute(10), 'consume', 1)
-    await postgresStore(database).take([{ policy: 'p', key: 'a', step }], START)
+    await unhurried(database).take([{ policy: 'p', key: 'a', step }], START)
     expect([await sweep(database), await sweep(database)]).toEqual([1, 0])
   })
 })
