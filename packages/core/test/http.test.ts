@@ -130,10 +130,10 @@ describe('the guard', () => {
   })
 
   test('bounds what a cost function says, and falls back where it says nothing sensible', () => {
-    const costs = [3, 99, 0, -1, Number.NaN, 1.5, '7', undefined]
+    const costs = [3, 99, 1e300, Infinity, 0, -1, Number.NaN, 1.5, '7', undefined]
     let i = 0
     const guard = guardOf({ quota: perMinute(1_000), cost: () => costs[i++], defaultCost: 2, maxCost: 10 })
-    expect(costs.map(() => judge(guard).decision?.cost)).toEqual([3, 10, 2, 2, 2, 2, 2, 2])
+    expect(costs.map(() => judge(guard).decision?.cost)).toEqual([3, 10, 10, 10, 2, 2, 2, 2, 2, 2])
   })
 
   test('keeps every list of key parts apart', () => {

@@ -84,7 +84,9 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
   const { cost = 1, maxCost = Number.MAX_SAFE_INTEGER } = options
   const fallback = wholeCost('defaultCost', options.defaultCost ?? 1)
   wholeCost('maxCost', maxCost)
-  const bounded = (value: number): number => Math.min(isCost(value) ? value : fallback, maxCost)
+  // What is too much to be counted is as much as can be, not as little as the default.
+  const bounded = (value: number): number =>
+    value > Number.MAX_SAFE_INTEGER ? maxCost : Math.min(isCost(value) ? value : fallback, maxCost)
   if (typeof cost === 'function') {
     return (request) => {
       const said = cost(request)

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { server } from './main.ts'
+
+let url: string
+const opened: WebSocket[] = []
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+
+afterAll(() => {
+  for (const socket of opened) socket.terminate()
+  server.close()
+})
+
+async function open(): Promise<WebSocket> {
+  const socket = new WebSocket(url)
+  opened.push(socket)
+  await once(socket, 'open')
+  return socket
+}
+
+/** Says things all at once, and hears what is answered to each. */
+async function say(socket: WebSocket, things: readonly string[]): Promise<Record<string, unknown>[]> {
+  const answers: Record<string, unknown>[] = []
+  const all = new Promise<void>((resolve) => {
+    socket.on('message', (data) => {
+      answers.push(JSON.parse(String(data)))
+      if (answers.length === things.length) resolve()
+    })
+  })
+  for (const thing of things) socket.send(thing)
+  await all
+  socket.removeAllListeners('message')
+  return answers
+}
+
+test('each connection may say five things a second, and is told how long to wait', async () => {
+  const [one, other] = [await open(), await open()]
+  const answers = await say(one, ['a', 'b', 'c', 'd', 'e', 'f'])
+  expect(answers[0]).toEqual({ echo: 'a', remaining: 4 })
+  const refused = answers.filter(({ error }) => error)
+  // On a slow machine a fifth of a second may go by meanwhile.
+  expect(answers.length - refused.length).toBeGreaterThanOrEqual(5)
+  for (const { error, retryAfterMs } of refused) {
+    expect([error, Number(retryAfterMs) > 0 && Number(retryAfterMs) <= 200]).toEqual(['too fast', true])
+  }
+  expect(await say(other, ['a'])).toEqual([{ echo: 'a', remaining: 4 }])
+})
+
+test('the fourth connection of a client within a minute is refused, and told when to come back', async () => {
+  await open()
+  const [, response] = await once(new WebSocket(url), 'unexpected-response')
+  expect(response.statusCode).toBe(429)
+  expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
+  expect(Number(response.headers['retry-after'])).toBeLessThanOrEqual(20)
+})
+
+test('what is no upgrade is told that one is required', async () => {
+  const response = await fetch(url.replace('ws:', 'http:'))
+  expect([response.status, response.headers.get('upgrade')]).toEqual([426, 'websocket'])
+})
