@@ -6,7 +6,9 @@ import { ensureDependencies, program, root } from './ensure.mjs'
 
 program(() => {
   ensureDependencies()
-  const vitepress = join(root, 'site/node_modules/vitepress/bin/vitepress.js')
-  const args = [vitepress, ...process.argv.slice(2)]
-  process.exitCode = spawnSync(process.execPath, args, { cwd: join(root, 'site'), stdio: 'inherit' }).status ?? 1
+  const site = join(root, 'site')
+  for (const args of [['reference.mjs'], ['node_modules/vitepress/bin/vitepress.js', ...process.argv.slice(2)]]) {
+    const { status } = spawnSync(process.execPath, args, { cwd: site, stdio: 'inherit' })
+    if (status !== 0) throw new Error(`${args.join(' ')} failed`)
+  }
 })

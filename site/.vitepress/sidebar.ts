@@ -19,7 +19,9 @@ const pages = (...sources: readonly string[]): Item[] =>
 function folder(path: string): Item[] {
   if (!existsSync(join(root, path))) return []
   const names = readdirSync(join(root, path)).sort()
-  const files = names.filter((name) => name.endsWith('.md') && name !== 'index.md').map((name) => `${path}/${name}`)
+  const files = names
+    .filter((name) => name.endsWith('.md') && !['index.md', 'README.md'].includes(name))
+    .map((name) => `${path}/${name}`)
   return pages(...files, ...names.map((name) => `${path}/${name}/README.md`))
 }
 
