@@ -1,0 +1,71 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type FakeClock, fakeClock } from '@spillway/conformance'
+import { memoryStore } from '@spillway/express'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Account, apiOf } from './main.ts'
+
+let server: Server
+let clock: FakeClock
+let url: string
+let accounts: Map<string, Account>
+
+beforeEach(async () => {
+  clock = fakeClock()
+  accounts = new Map([
+    ['a', { id: 'ann', plan: 'free' }],
+    ['b', { id: 'bob', plan: 'pro' }],
+  ])
+  const app = apiOf(accounts, memoryStore({ clock }))
+  server = await new Promise((resolve) => {
+    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
+  })
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+
+afterEach(() => void server.close())
+
+async function get(path: string, key?: string) {
+  const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const response = await fetch(url + path, { headers })
+  const left = [...(response.headers.get('ratelimit') ?? '').matchAll(/"(\w+)";r=(\d+)/g)]
+  return { status: response.status, left: Object.fromEntries(left.map(([, name, rest]) => [name, Number(rest)])) }
+}
+
+test('each plan has its own numbers, and guests have theirs by address', async () => {
+  expect(await get('/items')).toEqual({ status: 200, left: { guests: 9 } })
+  expect(await get('/items', 'a')).toEqual({ status: 200, left: { rate: 4, volume: 999 } })
+  expect(await get('/items', 'b')).toEqual({ status: 200, left: { rate: 49, volume: 99_999 } })
+})
+
+test('what the rate refuses is not taken from the volume', async () => {
+  const statuses: number[] = []
+  for (let i = 0; i < 8; i++) statuses.push((await get('/items', 'a')).status)
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429])
+  clock.advance(500)
+  expect(await get('/items', 'a')).toEqual({ status: 200, left: { rate: 0, volume: 994 } })
+})
+
+test('an export is charged by its rows, and what fails on our side by nothing', async () => {
+  await get('/export?rows=250', 'a')
+  // The correction follows the response.
+  await vi.waitFor(async () => {
+    clock.advance(500)
+    expect((await get('/broken', 'a')).left.volume).toBe(749)
+  })
+})
+
+test('an upgrade counts from the next request on, and keeps the share that is used', async () => {
+  for (let i = 0; i < 5; i++) await get('/export', 'a')
+  await vi.waitFor(async () => {
+    clock.advance(1000)
+    expect((await get('/broken', 'a')).left.volume).toBe(994)
+  })
+  accounts.set('a', { id: 'ann', plan: 'pro' })
+  // Five of a thousand are five hundred of a hundred thousand.
+  expect((await get('/items', 'a')).left.volume).toBe(99_499)
+})
+
+test('a key that is not known is told so, and is counted as nobody', async () => {
+  expect(await get('/items', 'made-up')).toEqual({ status: 401, left: {} })
+})

@@ -1,0 +1,83 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type FakeClock, fakeClock } from '@spillway/conformance'
+import { memoryStore } from '@spillway/express'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { networkOf, shopOf } from './main.ts'
+
+let server: Server
+let clock: FakeClock
+let url: string
+
+beforeEach(async () => {
+  clock = fakeClock()
+  const app = shopOf(new Set(['secret']), memoryStore({ clock }))
+  server = await new Promise((resolve) => {
+    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
+  })
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+
+afterEach(() => void server.close())
+
+const get = (path: string, address: string, cookie = ''): Promise<Response> =>
+  fetch(url + path, { headers: { 'x-forwarded-for': address, cookie } })
+
+/** How many of some requests pass, made at once from addresses by their turn. */
+async function passed(count: number, address: (i: number) => string, path = '/product/1', cookie?: string) {
+  const responses = await Promise.all(Array.from({ length: count }, (_, i) => get(path, address(i), cookie)))
+  return responses.filter(({ ok }) => ok).length
+}
+
+test('a person who reads a page every two seconds notices nothing', async () => {
+  for (let i = 0; i < 100; i++) {
+    expect((await get(`/product/${i}`, '192.0.2.1')).status).toBe(200)
+    clock.advance(6000)
+  }
+})
+
+test('one address gets a burst, and then a page every two seconds', async () => {
+  expect(await passed(100, () => '192.0.2.1')).toBe(60)
+  clock.advance(10_000)
+  expect(await passed(100, () => '192.0.2.1')).toBe(5)
+})
+
+test('a hundred addresses of one network get what a network gets', async () => {
+  expect(await passed(400, (i) => `192.0.2.${i % 100}`)).toBe(300)
+  expect(await passed(1, () => '198.51.100.1')).toBe(1)
+})
+
+test('who follows the link that no person sees is out for a day', async () => {
+  expect((await get('/catalogue/all', '192.0.2.1')).status).toBe(404)
+  const refused = await get('/product/1', '192.0.2.1')
+  expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 24 * 3600 - 60 * 2 + 2])
+  expect(await refused.json()).toMatchObject({ type: expect.stringContaining('abnormal-usage-detected') })
+  expect((await get('/product/1', '192.0.2.2')).status).toBe(200)
+})
+
+test('deep pages of a search cost more', async () => {
+  let found = 0
+  for (let i = 0; i < 20; i++) {
+    if ((await get('/search?page=990', '192.0.2.1')).ok) found++
+    clock.advance(2000)
+  }
+  expect(found).toBe(5)
+})
+
+test('members are let through, and a made-up session is none', async () => {
+  expect(await passed(100, () => '192.0.2.1', '/product/1', 'session=secret')).toBe(100)
+  expect(await passed(100, () => '192.0.2.1', '/product/1', 'session=guess')).toBe(60)
+})
+
+test('who scrapes is not told how fast he may', async () => {
+  const { headers } = await get('/product/1', '192.0.2.1')
+  expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null])
+})
+
+test.each([
+  ['192.0.2.77', '192.0.2'],
+  ['::ffff:192.0.2.77', '192.0.2'],
+  ['2001:db8:7:1::1', '2001:db8:7'],
+])('%s is of the network %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
+})
