@@ -74,6 +74,8 @@ export function setup(project: TestProject): () => void {
   const tarballs = packAll(folder)
   const [bare, app] = [join(folder, 'bare'), join(folder, 'app')]
   install(bare, tarballs)
+  // Of frameworks and clients only types are imported, but for this one.
+  link(bare, '@opentelemetry/api', join(root, 'packages/opentelemetry/node_modules/@opentelemetry/api'))
   install(app, tarballs)
   linkAll(app, 'peerDependencies')
   link(app, '@types/node', join(root, 'node_modules/@types/node'))

@@ -1,0 +1,14 @@
+import { memoryStore, perMinute } from '@spillway/memory'
+
+export const TEXT = 'text/plain; charset=utf-8'
+export const ETAG = '"v1"'
+
+export type Options = ReturnType<typeof optionsAt>
+
+/** Six units a minute, a request's weight in a header, on a clock of one's own. */
+export const optionsAt = (clock: () => number) => ({
+  name: 'app',
+  quota: perMinute(6),
+  cost: 'header:x-weight' as const,
+  store: memoryStore({ clock }),
+})

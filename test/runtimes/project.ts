@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { packAll, root } from '../packages/pack.ts'
+
+// A project of somebody who uses the packages: installed from their tarballs by npm, with frameworks beside them.
+
+/** The compilers that the declarations are held against, by the names that npm installs them under. */
+export const COMPILERS: Readonly<Record<string, string>> = {
+  'typescript-5': '5.9.3',
+  'typescript-6': '6.0.3',
+  'typescript-7': '7.0.2',
+}
+
+const BESIDE = ['@hono/node-server', '@types/express', '@types/koa', '@types/node', 'express', 'fastify', 'hono', 'koa']
+
+/** Programs that run in the project, where they come from. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  suite: 'suite.ts',
+  serve: 'serve.ts',
+  worker: 'worker.ts',
+  objects: '../../packages/cloudflare/test/worker.ts',
+}
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+export async function makeProject(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  const dependencies = {
+    ...Object.fromEntries([...packAll(join(folder, 'tarballs'))].map(([name, path]) => [`@spillway/${name}`, path])),
+    ...Object.fromEntries(BESIDE.map((name) => [name, versionOf(name)])),
+    ...Object.fromEntries(Object.entries(COMPILERS).map(([name, version]) => [name, `npm:typescript@${version}`])),
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
+  npm(folder, 'install', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--loglevel=error')
+  for (const [name, source] of Object.entries(PROGRAMS)) {
+    await writeProgram(here(source), join(folder, `${name}.mjs`), 'esm')
+    await writeProgram(here(source), join(folder, `${name}.cjs`), 'cjs')
+  }
+  for (const kind of ['mts', 'cts']) copyFileSync(here('user.ts'), join(folder, `user.${kind}`))
+}
+
+/** A program in plain JavaScript; what it imports by name is left to be found where it runs. */
+async function writeProgram(entry: string, outfile: string, format: 'esm' | 'cjs'): Promise<void> {
+  const external = ['cloudflare:*']
+  await build({ entryPoints: [entry], outfile, format, external, packages: 'external', bundle: true, platform: 'node' })
+}
+
+function npm(folder: string, ...args: string[]): void {
+  execFileSync('npm', args, {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: process.platform === 'win32',
+  })
+}
+
+/** The version that the workspace has in its catalog. */
+function versionOf(name: string): string {
+  const catalog = readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')
+  const [, version] = new RegExp(`^  '?${name}'?: (\\S+)`, 'm').exec(catalog) ?? []
+  if (version === undefined) throw new Error(`pnpm-workspace.yaml has no ${name} in its catalog`)
+  return version
+}

@@ -1,0 +1,94 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { ask, story, type Told } from '../adapters/story.ts'
+import { outcomeAt, testsAt } from '../services/elsewhere.ts'
+import { startWorker } from '../services/workerd.ts'
+import { type Runtime, serveIn, suitesIn } from './runtimes.ts'
+import type { Row } from './table.ts'
+
+/** What a runtime does with the packages: the suites, as ES modules and required, and the story by its servers. */
+export async function inRuntime(runtime: Runtime, folder: string): Promise<Row> {
+  const failures: string[] = []
+  const suites = async (file: string): Promise<number> => {
+    const outcomes = await suitesIn(runtime, folder, file)
+    for (const { suite, failed } of outcomes)
+      failures.push(...failed.map((what) => `${runtime.name}, ${file}, ${suite}: ${what}`))
+    return outcomes.reduce((sum, { passed }) => sum + passed, 0)
+  }
+  const [imported, required] = [await suites('suite.mjs'), await suites('suite.cjs')]
+  const { ports, stop } = await serveIn(runtime, folder, 'serve.mjs')
+  const told: string[] = []
+  try {
+    for (const [app, port] of Object.entries(ports)) {
+      const wrong = await tellStory(`http://127.0.0.1:${port}`, {}, otherAddress)
+      if (wrong === undefined) told.push(app)
+      else failures.push(`${runtime.name}, ${app}: ${wrong}`)
+    }
+  } finally {
+    stop()
+  }
+  return { runtime: runtime.name, imported, required, told, failures }
+}
+
+/** What workerd does: the suites, in a worker and with Durable Objects, and the story. */
+export async function inWorkerd(folder: string): Promise<Row> {
+  const failures: string[] = []
+  const told: string[] = []
+  let imported = 0
+  const suites = async (url: string): Promise<void> => {
+    for (const name of await testsAt(url)) {
+      const outcome = await outcomeAt(url, name)
+      if (outcome === 'passed') imported++
+      else failures.push(`workerd: ${name}: ${outcome}`)
+    }
+  }
+  const worker = await startWorker(join(folder, 'worker.mjs'))
+  const objects = await startWorker(join(folder, 'objects.mjs'), { durableObjects: { RATE_LIMITS: 'Watched' } })
+  try {
+    await suites(worker.url)
+    await suites(objects.url)
+    for (const app of ['Hono', 'fetch']) {
+      const from = (address: string) => ({ 'x-app': app, 'cf-connecting-ip': address })
+      const wrong = await tellStory(worker.url, from('192.0.2.1'), { headers: from('192.0.2.2') })
+      if (wrong === undefined) told.push(app)
+      else failures.push(`workerd, ${app}: ${wrong}`)
+    }
+  } finally {
+    await Promise.all([worker.stop(), objects.stop()])
+  }
+  const { version } = createRequire(import.meta.url)('workerd/package.json') as { version: string }
+  return { runtime: `workerd ${version}`, imported, required: undefined, told, failures }
+}
+
+// Linux has all of 127.0.0.0/8. What a header says of the address counts nowhere but on Workers.
+const otherAddress = { localAddress: '127.0.0.2' }
+const SPOOFED = { 'cf-connecting-ip': '192.0.2.9', 'x-forwarded-for': '192.0.2.9' }
+
+/** Tells the story, and sees that another client has a quota of its own; what is wrong, if anything. */
+async function tellStory(
+  url: string,
+  client: Readonly<Record<string, string>>,
+  other: Parameters<typeof ask>[2],
+): Promise<string | undefined> {
+  const compare = (request: string, seen: Told, expected: Partial<Told>): string | undefined => {
+    const wrong = Object.entries(expected).find(([name, value]) => seen[name as keyof Told] !== value)
+    return (
+      wrong &&
+      `${request} told ${wrong[0]} ${JSON.stringify(seen[wrong[0] as keyof Told])}, not ${JSON.stringify(wrong[1])}`
+    )
+  }
+  for (const { afterMs, request, weight, told } of story) {
+    const headers = {
+      ...client,
+      'x-advance-ms': String(afterMs),
+      ...(weight === undefined ? {} : { 'x-weight': weight }),
+    }
+    const wrong = compare(request, await ask(url, request, { headers }), told)
+    if (wrong !== undefined) return wrong
+  }
+  return (
+    compare('GET / by one who spoofs', await ask(url, 'GET /', { headers: { ...SPOOFED, ...client } }), {
+      limit: '"app";r=4;t=10',
+    }) ?? compare('GET / by another client', await ask(url, 'GET /', other), { limit: '"app";r=5;t=10' })
+  )
+}

@@ -1,0 +1,31 @@
+import { type TestFunction, testAdapter, testStore } from '@spillway/conformance'
+import { memoryStore } from '@spillway/memory'
+import { allMounts, closeServers } from './servers.ts'
+
+// A program: runs the conformance suites where it is started, and prints what came of each as a line of JSON.
+
+/** What came of a suite. */
+export interface Outcome {
+  readonly suite: string
+  readonly passed: number
+  readonly failed: readonly string[]
+}
+
+async function run(suite: string, register: (test: TestFunction) => void): Promise<void> {
+  const tests: [name: string, body: () => Promise<void>][] = []
+  register((name, body) => tests.push([name, body]))
+  const failed: string[] = []
+  for (const [name, body] of tests) {
+    await body().catch((error: unknown) => failed.push(`${name}: ${error instanceof Error ? error.stack : error}`))
+    closeServers()
+  }
+  const outcome: Outcome = { suite, passed: tests.length - failed.length, failed }
+  console.log(JSON.stringify(outcome))
+}
+
+async function main(): Promise<void> {
+  await run('memory', (test) => testStore(test, () => memoryStore()))
+  for (const [name, mount] of Object.entries(allMounts)) await run(name, (test) => testAdapter(test, mount))
+}
+
+void main()

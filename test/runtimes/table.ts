@@ -1,0 +1,37 @@
+import type { Compiled } from './compilers.ts'
+
+/** What a runtime did. */
+export interface Row {
+  readonly runtime: string
+  /** How many tests of the suites passed with the packages imported, and required; undefined where there is no require. */
+  readonly imported: number
+  readonly required: number | undefined
+  /** The apps that told the story. */
+  readonly told: readonly string[]
+  readonly failures: readonly string[]
+}
+
+/** What was run, as Markdown. */
+export function tableOf(rows: readonly Row[], { compilers, resolutions }: Compiled): string {
+  const cells = rows.map(({ runtime, imported, required, told }) => [
+    runtime,
+    `${imported} passed`,
+    required === undefined ? '' : `${required} passed`,
+    told.join(', '),
+  ])
+  const all = [['runtime', 'suites, `import`', 'suites, `require`', 'the same story over HTTP'], ...cells]
+  const widths = [0, 1, 2, 3].map((i) => Math.max(...all.map((row) => (row[i] as string).length)))
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, i) => cell.padEnd(widths[i] as number)).join(' | ')} |`
+  const [head = [], ...body] = all
+  return [
+    line(head),
+    line(widths.map((width) => '-'.repeat(width))),
+    ...body.map(line),
+    '',
+    `The declarations compile with TypeScript ${listed(compilers)}, under ${listed(resolutions.map((name) => `\`${name}\``))}.`,
+    '',
+  ].join('\n')
+}
+
+const listed = (items: readonly string[]): string => `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
