@@ -138,7 +138,7 @@ async function decisions(
   const all = Object.entries(await asksOf(db, terms)).map(([name, ask]) => candidate(name, ask, callers))
   const { name, keys } = workloads[workload]()
   const [reference, ...others] = all.map(({ counted }) => counted)
-  const options = { seconds: 60, chunk: TURN, progress }
+  const options = { seconds: 40, chunk: TURN, progress }
   const results = await measure(reference as Candidate, others, keys.slice(0, KEYS[workload]), options)
   await db.close()
   const refused = terms === SCANT ? ', refused' : ''

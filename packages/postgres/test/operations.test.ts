@@ -193,7 +193,7 @@ test('what the database says comes as the cause of a StoreError', async () => {
 })
 
 test('the database is told no key as it is, when there is a secret', async () => {
-  const store = postgresStore(pool, { table: 'hashed', hashKeys: 'correct horse battery' })
+  const store = unhurried(pool, { table: 'hashed', hashKeys: 'correct horse battery' })
   await take(store, 'alice', 10)
   const { rows } = await pool.query('SELECT name FROM hashed')
   expect(rows).toEqual([{ name: expect.stringMatching(/^p\/[\w-]{22}$/) }])

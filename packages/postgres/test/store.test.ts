@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { START, testStore } from '@spillway/conformance'
-import { perMinute, type Quota, slidingWindow, stepFor, type Verb } from '@spillway/core'
+import { perDay, perMinute, type Quota, slidingWindow, stepFor, type Verb } from '@spillway/core'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
@@ -72,6 +75,19 @@ describe('PGlite', () => {
     },
     { histories: 100 },
   )
+  test('in a folder, remembers what it has answered', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'spillway-pglite-'))
+    const ask = async (): Promise<boolean | undefined> => {
+      const opened = await PGlite.create(folder)
+      const step = stepFor(perDay(1), 'consume', 1)
+      const [taken] = await unhurried(opened).take([{ policy: 'p', key: 'a', step }])
+      await opened.close()
+      return taken?.allowed
+    }
+    expect([await ask(), await ask()]).toEqual([true, false])
+    rmSync(folder, { recursive: true })
+  })
+
   test('sweeps, too', async () => {
     await database.query('DELETE FROM spillway')
     const step = stepFor(perMinute(10), 'consume', 1)
