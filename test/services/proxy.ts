@@ -1,0 +1,59 @@
+import { connect, createServer, type Socket } from 'node:net'
+
+/** What a proxy does to what passes: nothing, holds the server's answers back, or breaks every connection. */
+export type Weather = 'fair' | 'slow' | 'reset'
+
+/** Stands between a client and a server, and makes trouble when told to. */
+export interface TcpProxy {
+  readonly port: number
+  set(weather: Weather): void
+  stop(): Promise<void>
+}
+
+/** How late answers come in slow weather. */
+const LATE_MS = 1_000
+
+/** Starts a proxy before a server at a port of the loopback, or at a path. */
+export async function startProxy(target: number | string): Promise<TcpProxy> {
+  let weather: Weather = 'fair'
+  const sockets = new Set<Socket>()
+  const clients = new Set<Socket>()
+  const timers = new Set<NodeJS.Timeout>()
+  const keep = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+  }
+  const server = createServer((near) => {
+    keep(near)
+    clients.add(near)
+    near.on('close', () => clients.delete(near))
+    if (weather === 'reset') return void near.resetAndDestroy()
+    const far = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target)
+    keep(far)
+    near.pipe(far)
+    far.on('data', (chunk) => {
+      if (weather !== 'slow') return void near.write(chunk)
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        near.write(chunk)
+      }, LATE_MS)
+      timers.add(timer)
+    })
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as { port: number }).port,
+    set(next) {
+      weather = next
+      if (weather === 'reset') for (const client of clients) client.resetAndDestroy()
+    },
+    stop() {
+      for (const timer of timers) clearTimeout(timer)
+      for (const socket of sockets) socket.destroy()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
