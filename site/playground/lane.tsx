@@ -1,13 +1,10 @@
 import { computed, defineComponent, type VNode } from 'vue'
 import { ALGORITHMS } from './algorithms.ts'
-import { chartOf, LEVEL_HEIGHT, ROW_HEIGHT, WIDTH } from './chart.ts'
+import { chartOf, LEVEL_HEIGHT, ROW_HEIGHT } from './chart.ts'
+import { drawing, timeAxis, told } from './drawing.tsx'
 import type { Answer, Run } from './run.ts'
 import type { Lane, Playground } from './state.ts'
-import { lastBefore, levelAt, type Summary, spanText } from './summary.ts'
-
-/** What a run came to, in a sentence. */
-const told = (name: string, { admitted, refused, most }: Summary, window: string): string =>
-  `${name}: ${admitted} admitted, ${refused} refused; at most ${most} units in any ${window}.`
+import { lastBefore, levelAt, spanText } from './summary.ts'
 
 /** The drawing. It knows nothing of the moment, so that time can run without drawing it anew. */
 const LaneChart = defineComponent(
@@ -17,29 +14,7 @@ const LaneChart = defineComponent(
     const { run, summary } = lane.result
     const { choices, traffic, window } = play
     const chart = chartOf(run, traffic.value.span, window.value, choices.apart)
-    return (
-      <svg
-        class="pg-chart"
-        role="img"
-        aria-label={told(ALGORITHMS[lane.id].name, summary, spanText(window.value / 1000))}
-        viewBox={`0 0 ${WIDTH} ${chart.height}`}
-        style={{ height: `${chart.height}px` }}
-        preserveAspectRatio="none"
-      >
-        <path class="pg-edges" d={chart.edges} />
-        <path class="pg-area" d={chart.area} />
-        <path class="pg-line" d={chart.line} />
-        {chart.other !== '' && <path class="pg-line pg-other" d={chart.other} />}
-        {chart.rows.map(({ client, base, admitted, refused, own }) => (
-          <g key={client} class={`pg-row pg-${client}`}>
-            <path class="pg-base" d={`M0,${base}H${WIDTH}`} />
-            <path class="pg-refused" d={refused} />
-            <path class="pg-admitted" d={admitted} />
-            <path class="pg-own" d={own} />
-          </g>
-        ))}
-      </svg>
-    )
+    return drawing(chart, told(ALGORITHMS[lane.id].name, summary, spanText(window.value / 1000)))
   },
   { props: ['lane', 'play'] },
 )
@@ -98,9 +73,6 @@ const Playhead = defineComponent(
   },
   { props: ['play'] },
 )
-
-const timeLabels = (span: number): readonly string[] =>
-  [0, 1 / 3, 2 / 3, 1].map((share) => (share === 0 ? '0' : spanText((span * share) / 1000)))
 
 /** An algorithm: its name and code, what it comes to, its drawing, and what holds at the moment. */
 export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInputElement, lane: Lane) => void): VNode {
@@ -170,11 +142,7 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
           step="any"
           onInput={(event) => lookAt(event.target as HTMLInputElement, lane)}
         />
-        <div class="pg-times" aria-hidden="true">
-          {timeLabels(traffic.value.span).map((label) => (
-            <span key={label}>{label}</span>
-          ))}
-        </div>
+        {timeAxis(traffic.value.span)}
       </div>
     </section>
   )

@@ -1,0 +1,34 @@
+import { defineComponent } from 'vue'
+import { ALGORITHMS, type AlgorithmId, windowOf } from './algorithms.ts'
+import { chartOf } from './chart.ts'
+import { drawing, timeAxis, told } from './drawing.tsx'
+import { DEFAULTS, linkOf } from './link.ts'
+import { run } from './run.ts'
+import { spanText, summaryOf } from './summary.ts'
+import { type Pattern, trafficOf } from './traffic.ts'
+import './playground.css'
+
+/** A drawing for a page of text: an algorithm, run by core when the page was built, and the way to play with it. */
+export const Figure = defineComponent(
+  (props: { algorithm: AlgorithmId; pattern: Pattern }) => {
+    const { algorithm, pattern } = props
+    const { name, code, quota } = ALGORITHMS[algorithm]
+    const window = windowOf(DEFAULTS)
+    const traffic = trafficOf({ pattern, limit: DEFAULTS.limit, window, load: 1 })
+    const result = run(quota(DEFAULTS), traffic, DEFAULTS)
+    const sentence = told(name, summaryOf(result, window), spanText(window / 1000))
+    const link = linkOf({ ...DEFAULTS, pattern, load: 1, picked: algorithm, shown: [algorithm] })
+    return () => (
+      <figure class="pg pg-figure">
+        <div class="pg-plot">
+          {drawing(chartOf(result, traffic.span, window, true), sentence)}
+          {timeAxis(traffic.span)}
+        </div>
+        <figcaption>
+          <code>{code(DEFAULTS)}</code> <span>{sentence}</span> <a href={`./playground.html#${link}`}>Play with it</a>
+        </figcaption>
+      </figure>
+    )
+  },
+  { props: ['algorithm', 'pattern'] },
+)

@@ -1,0 +1,45 @@
+import type { VNode } from 'vue'
+import { type Chart, WIDTH } from './chart.ts'
+import { type Summary, spanText } from './summary.ts'
+
+/** What a run came to, in a sentence. */
+export const told = (name: string, { admitted, refused, most }: Summary, window: string): string =>
+  `${name}: ${admitted} admitted, ${refused} refused; at most ${most} units in any ${window}.`
+
+/** A run as an SVG, which is as wide as its place. */
+export function drawing(chart: Chart, label: string): VNode {
+  return (
+    <svg
+      class="pg-chart"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${WIDTH} ${chart.height}`}
+      style={{ height: `${chart.height}px` }}
+      preserveAspectRatio="none"
+    >
+      <path class="pg-edges" d={chart.edges} />
+      <path class="pg-area" d={chart.area} />
+      <path class="pg-line" d={chart.line} />
+      {chart.other !== '' && <path class="pg-line pg-other" d={chart.other} />}
+      {chart.rows.map(({ client, base, admitted, refused, own }) => (
+        <g key={client} class={`pg-row pg-${client}`}>
+          <path class="pg-base" d={`M0,${base}H${WIDTH}`} />
+          <path class="pg-refused" d={refused} />
+          <path class="pg-admitted" d={admitted} />
+          <path class="pg-own" d={own} />
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+/** The times below a drawing. */
+export function timeAxis(span: number): VNode {
+  return (
+    <div class="pg-times" aria-hidden="true">
+      {[0, 1 / 3, 2 / 3, 1].map((share) => (
+        <span key={share}>{share === 0 ? '0' : spanText((span * share) / 1000)}</span>
+      ))}
+    </div>
+  )
+}
