@@ -1,5 +1,7 @@
 // Who may import whom. `npm run rules` checks it; test/import-rules.test.ts proves that every rule bites.
 
+import { builtinModules } from 'node:module'
+
 /** @param {string[]} names */
 const src = (...names) => `^packages/(${names.join('|')})/src/`
 /** @param {string[]} names */
@@ -29,6 +31,9 @@ const typesOnly = (name) => ({
   to: { path: npm(name), dependencyTypesNot: ['type-only'] },
 })
 
+// A program on Node may use whatever Node has.
+const builtin = `^(${builtinModules.join('|')})$`
+
 /** @type {import('dependency-cruiser').IConfiguration & { forbidden: object[] }} */
 export default {
   forbidden: [
@@ -41,7 +46,7 @@ export default {
     only('hono', src('core', 'memory'), npm('hono')),
     only('fastify', src('core', 'memory'), npm('fastify')),
     only('fetch', src('core', 'memory')),
-    only('cli', src('core', 'memory'), npm('commander'), '^(crypto|fs|fs/promises|path|stream|string_decoder|zlib)$'),
+    only('cli', src('core', 'memory', 'redis', 'postgres'), npm('commander', 'ioredis', 'pg'), builtin),
     only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^assert(/strict)?$'),

@@ -1,7 +1,9 @@
 import { Command, CommanderError, Option } from 'commander'
 import { check } from './commands/check.ts'
+import { inspect, reset } from './commands/live.ts'
 import { several, wholeOf } from './commands/options.ts'
 import { replay } from './commands/replay.ts'
+import { suggest } from './commands/suggest.ts'
 import { type Io, UserError } from './io.ts'
 
 /** Runs the program with the arguments after its name; reports its exit code: 0, 1 for a no, 2 for wrong use. */
@@ -38,6 +40,17 @@ const logOptions = (command: Command): Command =>
     .option('--trust-proxy <hops>', 'read the client from X-Forwarded-For, past this many proxies of yours', wholeOf)
     .option('--json', 'print JSON')
 
+const liveOptions = (command: Command): Command =>
+  command
+    .argument('<url>', 'redis://…, rediss://… or postgres://…')
+    .argument('<key...>', 'the key; of policies that count by several parts, each part')
+    .requiredOption('--policy <file>', 'the policies in force, as JSON; repeatable', several)
+    .option('--prefix <prefix>', 'what keys begin with in Redis')
+    .option('--table <table>', 'the table in PostgreSQL')
+    .option('--schema <schema>', 'its schema')
+    .option('--hash-keys-from <variable>', 'the environment variable with the secret by which keys are hashed')
+    .option('--json', 'print JSON')
+
 function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Command {
   const program = new Command('spillway')
     .description('What a rate limit would have done, and what it will do.')
@@ -54,6 +67,28 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .option('--key <key>', 'a key to follow over time in the report; repeatable', several, [])
     .option('--max-keys <count>', 'the most keys a policy keeps', wholeOf, 1_000_000)
     .action((logs, options) => done(replay(logs, options, io)))
+
+  logOptions(program.command('suggest'))
+    .description('find the tightest quotas that would have refused no more than a share of a log')
+    .option('--refuse-at-most <share>', 'the share of requests that may be refused', '0.1%')
+    .option(
+      '--key <selector>',
+      'whom to count: ip, header:NAME, claim:NAME …; ip unless given; repeatable',
+      several,
+      [],
+    )
+    .option('--per <period>', 'second, minute, hour or day; all unless given; repeatable', several, [])
+    .option('--output <file>', 'write the suggestions as policies')
+    .action((logs, options) => done(suggest(logs, options, io)))
+
+  liveOptions(program.command('inspect'))
+    .description('tell what a live key has left, of each policy; takes nothing')
+    .action((url, key, options) => done(inspect(url, key, options, io)))
+
+  liveOptions(program.command('reset'))
+    .description('forget a live key: its next request finds everything there')
+    .option('--yes', 'do not ask')
+    .action((url, key, options) => done(reset(url, key, options, io)))
 
   program
     .command('check')

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 
 /** Where a program reads and writes: the process's own streams, or a test's. */
 export interface Io {
-  readonly stdin: Readable
+  readonly stdin: Readable & { readonly isTTY?: boolean | undefined }
   readonly stdout: Sink
   readonly stderr: Sink
   readonly env: Readonly<Record<string, string | undefined>>

@@ -164,7 +164,7 @@ function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Com
 }
 
 /** What the policies read from: of the claims that they name, those that the log has kept. */
-function sourcesFor(
+export function sourcesFor(
   policies: readonly RulePolicy[],
   { address = (entry) => entry.address }: PlanOptions,
 ): Sources<Entry> {

@@ -1,0 +1,133 @@
+import { createInterface } from 'node:readline/promises'
+import { type Decision, rateLimiter, type Store } from '@spillway/core'
+import type { RulePolicy } from '@spillway/core/rules'
+import { columns, count, plain, span } from '../format.ts'
+import { type Io, painter, UserError } from '../io.ts'
+import { connect, type LiveOptions } from '../live/connect.ts'
+import { readPolicies } from '../policies.ts'
+
+/** What `inspect` and `reset` are told. */
+export interface KeyOptions extends LiveOptions {
+  readonly policy: readonly string[]
+  readonly json?: boolean
+  readonly yes?: boolean
+}
+
+/** A policy's limiter over a live store, for one key. */
+interface Asked {
+  readonly name: string
+  readonly policy: RulePolicy
+  readonly key: string
+}
+
+/** Tells what a live key has left, of every policy whose key has as many parts; nothing is taken. */
+export async function inspect(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
+  const asked = await askedFor(parts, options)
+  const told = await over(url, options, io, async (store) => {
+    const answers: { readonly asked: Asked; readonly decision: Decision }[] = []
+    for (const each of asked) answers.push({ asked: each, decision: await limiterOf(each, store).peek(each.key) })
+    return answers
+  })
+  const rows = told.map(({ asked: { name, key }, decision }) => {
+    const { remaining, limit, retryAfterMs, resetAfterMs } = decision
+    return {
+      policy: name,
+      key,
+      limit,
+      remaining,
+      retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : null,
+      resetAfterMs,
+    }
+  })
+  io.stdout.write(options.json ? `${JSON.stringify(rows, null, 2)}\n` : tableOf(rows, io))
+  return 0
+}
+
+/** Forgets a live key, after asking; 1 if the answer is no. */
+export async function reset(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
+  const asked = await askedFor(parts, options)
+  const names = asked.map(({ name }) => JSON.stringify(name)).join(', ')
+  const agreed = options.yes === true || (await agrees(`Forget ${plain(parts.join(' '))} in ${names}? [y/N] `, io))
+  if (agreed) {
+    await over(url, options, io, async (store) => {
+      for (const each of asked) await limiterOf(each, store).reset(each.key)
+    })
+  }
+  if (options.json) io.stdout.write(`${JSON.stringify({ reset: agreed, policies: asked.map(({ name }) => name) })}\n`)
+  else io.stdout.write(agreed ? `Forgotten: the next request finds everything there.\n` : 'Nothing has been changed.\n')
+  return agreed ? 0 : 1
+}
+
+async function askedFor(parts: readonly string[], { policy }: KeyOptions): Promise<readonly Asked[]> {
+  const policies = (await readPolicies(policy)).flatMap(({ policies }) => policies)
+  const asked = policies
+    .filter(({ key }) => [key].flat().length === parts.length)
+    .map((each) => ({ name: stateName(each), policy: each, key: keyOf(each, parts) }))
+  if (asked.length > 0) return asked
+  const wanted = policies.map(({ name, key }) => `"${name}" has ${[key].flat().join(' and ')}`).join(', ')
+  throw new UserError(`no policy has a key of ${parts.length} parts: ${wanted}.`)
+}
+
+/** Under which name the middleware keeps a policy's states. */
+const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
+
+/** A key as the middleware makes it: several parts carry their lengths. */
+const keyOf = ({ key }: RulePolicy, parts: readonly string[]): string =>
+  Array.isArray(key) ? parts.map((part) => `${part.length}:${part}`).join('') : (parts[0] as string)
+
+const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) =>
+  rateLimiter({ name, quota, store, deadline: '5s' })
+
+async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (store: Store) => Promise<T>): Promise<T> {
+  const { store, close } = await connect(url, options, env)
+  try {
+    return await work(store)
+  } catch (error) {
+    // What the client says is what helps; the limiter's own words lead to it.
+    const cause = (error as Error).cause ?? error
+    throw new UserError(`${hostOf(url)}: ${(cause as Error).message || (cause as NodeJS.ErrnoException).code}`, 1)
+  } finally {
+    await close()
+  }
+}
+
+/** A URL's place alone: its password is nobody's to see. */
+function hostOf(url: string): string {
+  const { protocol, host } = new URL(url)
+  return `${protocol}//${host}`
+}
+
+async function agrees(question: string, io: Io): Promise<boolean> {
+  if (io.stdin.isTTY !== true) throw new UserError('reset asks first, and nobody is there to answer: say --yes.')
+  const lines = createInterface({ input: io.stdin, terminal: false })
+  io.stderr.write(question)
+  const answer = await new Promise<string>((resolve) => {
+    lines.once('line', resolve)
+    lines.once('close', () => resolve(''))
+  })
+  lines.close()
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+function tableOf(
+  rows: readonly {
+    policy: string
+    key: string
+    limit: number
+    remaining: number
+    retryAfterMs: number | null
+    resetAfterMs: number
+  }[],
+  io: Io,
+): string {
+  const paint = painter(io.stdout, io.env)
+  const cells = rows.map(({ policy, key, limit, remaining, retryAfterMs, resetAfterMs }) => [
+    policy,
+    plain(key, 40),
+    count(remaining),
+    count(limit),
+    retryAfterMs === 0 ? 'now' : span(retryAfterMs),
+    resetAfterMs === 0 ? 'now' : span(resetAfterMs),
+  ])
+  return `${columns(['policy', 'key', 'left', 'of', 'next request', 'all back'], cells, (text) => paint('dim', text))}\n`
+}

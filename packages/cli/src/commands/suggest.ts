@@ -1,0 +1,157 @@
+import { writeFile } from 'node:fs/promises'
+import { keyReader } from '@spillway/core/http'
+import { policiesFrom, type RuleKey } from '@spillway/core/rules'
+import { columns, count, moment, percent } from '../format.ts'
+import { type Io, painter, progressBar, UserError } from '../io.ts'
+import type { Entry } from '../log/entry.ts'
+import { type Format, type Reading, readLogs } from '../log/read.ts'
+import { sourcesFor } from '../replay/plan.ts'
+import { iso } from '../replay/result.ts'
+import { Spool } from '../suggest/spool.ts'
+import { PERIODS, type Period, type Suggestion, tightest } from '../suggest/tightest.ts'
+import { fieldsOf, shareOf } from './options.ts'
+import { addressOf, openAll, sumOf, totalOf } from './replay.ts'
+
+/** What `spillway suggest` is told. */
+export interface SuggestOptions {
+  readonly refuseAtMost: string
+  readonly key: readonly string[]
+  readonly per: readonly string[]
+  readonly output?: string
+  readonly json?: boolean
+  readonly format: Format
+  readonly field: readonly string[]
+  readonly trustProxy?: number
+}
+
+/** What would have been the tightest quotas for one selector. */
+interface Suggested {
+  readonly key: string
+  readonly keys: number
+  /** Requests without what the key is made of, which count as one. */
+  readonly keyless: number
+  readonly suggestions: readonly Suggestion[]
+}
+
+/** Finds the tightest quotas that would have refused no more of a log than is wanted, for each key selector. */
+export async function suggest(paths: readonly string[], options: SuggestOptions, io: Io): Promise<number> {
+  const share = shareOf(options.refuseAtMost)
+  const periods = periodsOf(options.per)
+  const selectors = options.key.length === 0 ? ['ip'] : options.key
+  const lanes = selectors.map((key) => laneOf(key, options.trustProxy))
+  try {
+    const reading = await spooled(paths, lanes, options, io)
+    const most = Math.floor(share * reading.entries)
+    const found = lanes.map(
+      ({ key, spool, counts }): Suggested => ({
+        key,
+        keys: spool.totals.length,
+        keyless: counts.keyless,
+        suggestions: spool.size === 0 ? [] : periods.map((per) => tightest(spool, per, most)),
+      }),
+    )
+    const rules = found.flatMap(rulesOf)
+    if (options.output !== undefined) await writeFile(options.output, `${JSON.stringify({ rules }, null, 2)}\n`)
+    const told = { requests: reading.entries, bad: reading.bad, refuseAtMost: most, selectors: found, rules }
+    io.stdout.write(
+      options.json ? `${JSON.stringify(told, null, 2)}\n` : textOf(reading, most, found, painter(io.stdout, io.env)),
+    )
+    return 0
+  } finally {
+    for (const { spool } of lanes) spool.close()
+  }
+}
+
+function periodsOf(names: readonly string[]): readonly Period[] {
+  const all = Object.keys(PERIODS) as Period[]
+  const unknown = names.find((name) => !all.includes(name as Period))
+  if (unknown === undefined) return names.length === 0 ? all : all.filter((period) => names.includes(period))
+  throw new UserError(`--per is one of ${all.join(', ')}; got ${JSON.stringify(unknown)}.`)
+}
+
+interface Lane {
+  readonly key: string
+  readonly spool: Spool
+  readonly counts: { keyless: number }
+  readonly keyOf: (entry: Entry) => string | undefined
+}
+
+function laneOf(key: string, trustProxy: number | undefined): Lane {
+  const rule = { name: 'x', limit_keys: [key], algorithm: 'token_bucket', algorithm_config: { rps: 1, burst: 1 } }
+  let policies: ReturnType<typeof policiesFrom>
+  try {
+    // Known to be a selector by whoever reads policies.
+    policies = policiesFrom([rule])
+  } catch {
+    throw new UserError(`--key is a selector such as ip, header:x-api-key or claim:user; got ${JSON.stringify(key)}.`)
+  }
+  const address = addressOf(trustProxy)
+  const sources = sourcesFor(policies, address ? { address } : {})
+  const selector = policies[0]?.key as RuleKey
+  return { key, spool: new Spool(), counts: { keyless: 0 }, keyOf: keyReader(selector, sources) }
+}
+
+async function spooled(
+  paths: readonly string[],
+  lanes: readonly Lane[],
+  options: SuggestOptions,
+  io: Io,
+): Promise<Reading> {
+  const sources = await openAll(paths, io)
+  const bar = progressBar(io.stderr, totalOf(sources))
+  const add = (entry: Entry, at: number): void => {
+    for (const { keyOf, spool, counts } of lanes) {
+      const key = keyOf(entry) ?? ''
+      if (key === '') counts.keyless++
+      spool.add(key, at)
+    }
+  }
+  const onProgress = (lines: number): void =>
+    bar.update(
+      sumOf(sources, ({ done }) => done()),
+      lines,
+    )
+  try {
+    return await readLogs(sources, add, { format: options.format, fields: fieldsOf(options.field), onProgress })
+  } finally {
+    bar.clear()
+  }
+}
+
+/** The suggestions as policies, ready to be replayed and checked. */
+const rulesOf = ({ key, suggestions }: Suggested): readonly object[] =>
+  suggestions.map(({ per, limit }) => ({
+    name: `${key} per ${per}`,
+    limit_keys: [key],
+    algorithm: 'token_bucket',
+    algorithm_config: { limit, per: PERIODS[per], burst: limit },
+  }))
+
+function textOf(
+  reading: Reading,
+  most: number,
+  found: readonly Suggested[],
+  paint: ReturnType<typeof painter>,
+): string {
+  const { entries, lines, bad, from, to } = reading
+  const span = from === undefined || to === undefined ? '' : `, ${moment(iso(from))} to ${moment(iso(to))} UTC`
+  const head = [
+    `${paint('bold', `${count(entries)} requests`)} in ${count(lines)} lines${span}`,
+    ...(bad.count > 0
+      ? [paint('yellow', `${count(bad.count)} ${bad.count === 1 ? 'line' : 'lines'} could not be read`)]
+      : []),
+    `The tightest quotas that would have refused ${count(most)} of them at most, each by itself:`,
+  ]
+  const tables = found.map(({ key, keys, keyless, suggestions }) => {
+    const rows = suggestions.map(({ per, limit, refused, keys }) => [
+      `${count(limit)} a ${per}`.replace('a hour', 'an hour'),
+      count(refused),
+      percent(refused, entries),
+      count(keys),
+    ])
+    const lost = keyless > 0 ? paint('yellow', `  ${count(keyless)} requests have none, and count as one client`) : ''
+    const table = columns(['quota', 'refused', 'share', 'keys'], rows, (text) => paint('dim', text))
+    return `  ${paint('cyan', key)}, ${count(keys)} ${keys === 1 ? 'key' : 'keys'}${lost}\n${table.replace(/^/gm, '    ')}`
+  })
+  return `${[head.join('\n'), ...tables].join('\n\n')}\n`
+}

@@ -1,0 +1,79 @@
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Micros } from '@spillway/core'
+
+/** How many requests are kept in memory before they go to a file. */
+const ROOM = 1 << 20
+
+/**
+ * The moments of a log's requests and whom each is from, to be read several times over: in memory as long as they fit,
+ * and in a temporary file beyond that.
+ */
+export class Spool {
+  /** Moment, number of the key, moment, number of the key, … */
+  readonly #recent: Float64Array
+  #used = 0
+  #file: { readonly folder: string; readonly descriptor: number } | undefined
+  #filed = 0
+  readonly #keys = new Map<string, number>()
+  /** How many requests each key has made, by its number. */
+  readonly totals: number[] = []
+
+  constructor(room: number = ROOM) {
+    this.#recent = new Float64Array(2 * room)
+  }
+
+  add(key: string, at: Micros): void {
+    let number = this.#keys.get(key)
+    if (number === undefined) {
+      number = this.totals.length
+      this.#keys.set(Buffer.from(key).toString(), number)
+      this.totals.push(0)
+    }
+    this.totals[number] = (this.totals[number] as number) + 1
+    if (this.#used === this.#recent.length) this.#flush()
+    this.#recent[this.#used++] = at
+    this.#recent[this.#used++] = number
+  }
+
+  /** How many requests there are. */
+  get size(): number {
+    return (this.#filed + this.#used) / 2
+  }
+
+  /** Gives each request, in order, until told by false that it is enough. */
+  each(visit: (at: Micros, key: number) => boolean): void {
+    const chunk = new Float64Array(this.#filed === 0 ? 0 : 1 << 16)
+    for (let done = 0; done < this.#filed; ) {
+      const { descriptor } = this.#file as { descriptor: number }
+      const bytes = readSync(descriptor, chunk, 0, Math.min(chunk.byteLength, (this.#filed - done) * 8), done * 8)
+      if (!visitAll(chunk, bytes / 8, visit)) return
+      done += bytes / 8
+    }
+    visitAll(this.#recent, this.#used, visit)
+  }
+
+  /** Removes what is on disk. */
+  close(): void {
+    if (!this.#file) return
+    closeSync(this.#file.descriptor)
+    rmSync(this.#file.folder, { recursive: true })
+    this.#file = undefined
+  }
+
+  #flush(): void {
+    if (!this.#file) {
+      const folder = mkdtempSync(join(tmpdir(), 'spillway-suggest-'))
+      this.#file = { folder, descriptor: openSync(join(folder, 'requests'), 'w+') }
+    }
+    writeSync(this.#file.descriptor, this.#recent, 0, this.#used * 8, this.#filed * 8)
+    this.#filed += this.#used
+    this.#used = 0
+  }
+}
+
+function visitAll(values: Float64Array, length: number, visit: (at: Micros, key: number) => boolean): boolean {
+  for (let i = 0; i < length; i += 2) if (!visit(values[i] as number, values[i + 1] as number)) return false
+  return true
+}

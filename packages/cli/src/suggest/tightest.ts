@@ -1,0 +1,80 @@
+import {
+  type BucketState,
+  type BucketStep,
+  type Quota,
+  QuotaError,
+  runKernel,
+  stepFor,
+  tokenBucket,
+} from '@spillway/core'
+import type { Spool } from './spool.ts'
+
+/** The spans that quotas are suggested for. */
+export const PERIODS = { second: '1s', minute: '1m', hour: '1h', day: '1d' } as const
+
+export type Period = keyof typeof PERIODS
+
+/** The least limit that would have refused no more than is wanted. */
+export interface Suggestion {
+  readonly per: Period
+  readonly limit: number
+  readonly refused: number
+  /** How many keys would have been refused something. */
+  readonly keys: number
+}
+
+/**
+ * Finds the least limit of a token bucket that would have refused `most` requests at most, by halving: a larger limit
+ * never refuses more.
+ */
+export function tightest(spool: Spool, per: Period, most: number): Suggestion {
+  let [low, high] = [1, Math.max(...chunked(spool.totals), 1)]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const limit = buildable(middle, per)
+    if (limit < high && refusedBy(spool, quotaOf(limit, per), most).refused > most) low = limit + 1
+    else high = middle
+  }
+  const limit = buildable(low, per)
+  return { per, limit, ...refusedBy(spool, quotaOf(limit, per), Infinity) }
+}
+
+const quotaOf = (limit: number, per: Period): Quota => tokenBucket({ limit, per: PERIODS[per] })
+
+/** The least limit from one on that whole microseconds can keep. */
+function buildable(limit: number, per: Period): number {
+  for (let candidate = limit; ; candidate++) {
+    try {
+      quotaOf(candidate, per)
+      return candidate
+    } catch (error) {
+      if (!(error instanceof QuotaError) || candidate > 1e6) throw error
+    }
+  }
+}
+
+/** Replays what is spooled on a quota, until more than `most` are refused. */
+function refusedBy(spool: Spool, quota: Quota, most: number): { readonly refused: number; readonly keys: number } {
+  const step = stepFor(quota, 'consume', 1) as BucketStep
+  const states: (BucketState | undefined)[] = new Array(spool.totals.length)
+  const hit = new Set<number>()
+  let refused = 0
+  spool.each((at, key) => {
+    // Who asks no more often than the bucket is large is never refused.
+    if ((spool.totals[key] as number) <= quota.limit) return true
+    const { allowed, taken, kept } = runKernel(states[key], at, step)
+    states[key] = (allowed ? taken : kept) as BucketState | undefined
+    if (allowed) return true
+    refused++
+    hit.add(key)
+    return refused <= most
+  })
+  return { refused, keys: hit.size }
+}
+
+/** The largest of each few thousand: a call takes only so many arguments. */
+function chunked(values: readonly number[]): readonly number[] {
+  const largest: number[] = []
+  for (let i = 0; i < values.length; i += 10_000) largest.push(Math.max(...values.slice(i, i + 10_000)))
+  return largest
+}

@@ -1,0 +1,139 @@
+import { Readable } from 'node:stream'
+import { rateLimiter, type Store } from '@spillway/core'
+import { policiesFrom } from '@spillway/core/rules'
+import { migrate, postgresStore } from '@spillway/postgres'
+import { redisStore } from '@spillway/redis'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres } from '../../../test/services/postgres.ts'
+import { freePort, startRedis } from '../../../test/services/redis.ts'
+import { bucket, folderOf, spillway } from './terminal.ts'
+
+const rules = [
+  bucket('minute', { limit: 1, per: '1h', burst: 5 }),
+  bucket('day', { limit: 100, window: '1d' }, { algorithm: 'sliding_window', mode: 'shadow' }),
+  bucket('pair', { limit: 1, per: '1h', burst: 7 }, { limit_keys: ['ip', 'header:x-key'] }),
+]
+const folder = folderOf({ 'policies.json': JSON.stringify(rules) })
+afterAll(() => folder.remove())
+
+/** Uses up some of a key, as the middleware would. */
+async function use(store: Store): Promise<void> {
+  const [minute, day, pair] = policiesFrom(rules)
+  const consume = (name: string, quota: typeof minute, key: string, cost: number) =>
+    rateLimiter({ name, quota: (quota as NonNullable<typeof quota>).quota, store, deadline: '5s' }).consume(key, cost)
+  await consume('minute', minute, '192.0.2.1', 5)
+  await consume('day (shadow)', day, '192.0.2.1', 40)
+  await consume('pair', pair, '9:192.0.2.11:k', 3)
+}
+
+const SECRET = 'a secret of more than sixteen characters'
+const env = { SPILLWAY_SECRET: SECRET }
+const withPolicies = (...args: string[]): string[] => [...args, '--policy', folder.path('policies.json')]
+
+/** The story that both kinds of stores tell. */
+async function tells(url: string, ...options: string[]): Promise<void> {
+  const inspect = async (...key: string[]) => {
+    const { out } = await spillway(withPolicies('inspect', url, ...key, '--json', ...options), { env })
+    return JSON.parse(out).map(({ policy, remaining, limit }: Record<string, unknown>) => [policy, remaining, limit])
+  }
+  const full = [
+    ['minute', 5, 5],
+    ['day (shadow)', 100, 100],
+  ]
+  expect(await inspect('192.0.2.1')).toEqual([
+    ['minute', 0, 5],
+    ['day (shadow)', 60, 100],
+  ])
+  expect(await inspect('192.0.2.2')).toEqual(full)
+  expect(await inspect('192.0.2.1', 'k')).toEqual([['pair', 4, 7]])
+
+  const { out } = await spillway(withPolicies('inspect', url, '192.0.2.1', ...options), { env })
+  expect(out).toMatch(/^policy +key +left +of +next request +all back\nminute +192\.0\.2\.1 +0 +5 +(59 min|1 h)/)
+
+  const answered = (answer: string) => {
+    const stdin = Object.assign(Readable.from([answer]), { isTTY: true })
+    return spillway(withPolicies('reset', url, '192.0.2.1', ...options), { stdin, env })
+  }
+  const no = await answered('\n')
+  expect([no.exitCode, no.err]).toEqual([1, 'Forget 192.0.2.1 in "minute", "day (shadow)"? [y/N] '])
+  expect(await inspect('192.0.2.1')).not.toEqual(full)
+  expect((await answered('y\n')).exitCode).toBe(0)
+  expect(await inspect('192.0.2.1')).toEqual(full)
+  const yes = await spillway(withPolicies('reset', url, '192.0.2.1', 'k', '--yes', '--json', ...options), { env })
+  expect(JSON.parse(yes.out)).toEqual({ reset: true, policies: ['pair'] })
+  expect(await inspect('192.0.2.1', 'k')).toEqual([['pair', 7, 7]])
+}
+
+describe('over Redis', () => {
+  let server: Awaited<ReturnType<typeof startRedis>>
+  let redis: Redis
+  let url: string
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = new Redis(server.port, '127.0.0.1')
+    url = `redis://127.0.0.1:${server.port}`
+  })
+  afterAll(async () => {
+    redis.disconnect()
+    await server.stop()
+  })
+
+  test('a key is inspected, and forgotten when that is what is wanted', async () => {
+    await use(redisStore(redis))
+    await tells(url)
+  })
+
+  test('keys under a prefix and a hash are found by them', async () => {
+    await use(redisStore(redis, { prefix: 'shop', hashKeys: SECRET }))
+    await tells(url, '--prefix', 'shop', '--hash-keys-from', 'SPILLWAY_SECRET')
+    const { exitCode, err } = await spillway(withPolicies('inspect', url, 'a', '--hash-keys-from', 'SPILLWAY_NONE'))
+    expect([exitCode, err]).toEqual([2, expect.stringContaining('"SPILLWAY_NONE" is not set')])
+  })
+
+  test('what it asks about is not changed', async () => {
+    await spillway(withPolicies('inspect', url, 'nobody'))
+    expect(await redis.keys('*nobody*')).toEqual([])
+  })
+})
+
+test('over PostgreSQL a key is inspected and forgotten too', async () => {
+  const server = await startPostgres()
+  const pool = new pg.Pool(server.config)
+  await migrate(pool)
+  await use(postgresStore(pool, { deadline: '5s' }))
+  await pool.end()
+  await tells(`postgres:///${server.config.database}?host=${server.folder}&user=${server.config.user}`)
+  await server.stop()
+})
+
+test.each<[string, string[], number, string]>([
+  [
+    'a store of another kind',
+    ['inspect', 'mysql://localhost', 'a'],
+    2,
+    'a store is redis://…, rediss://… or postgres://…; got "mysql:"',
+  ],
+  ['no URL', ['inspect', 'localhost:6379/0', 'a'], 2, 'a store is redis://'],
+  [
+    'a key of too many parts',
+    ['inspect', 'redis://localhost', 'a', 'b', 'c'],
+    2,
+    'no policy has a key of 3 parts: "minute" has ip',
+  ],
+  ['to forget without asking anybody', ['reset', 'redis://localhost', 'a'], 2, 'nobody is there to answer: say --yes'],
+  ['no key', ['inspect', 'redis://localhost'], 2, "missing required argument 'key'"],
+])('refuses %s', async (_, args, exitCode, message) => {
+  const ran = await spillway(withPolicies(...args))
+  expect([ran.exitCode, ran.err]).toEqual([exitCode, expect.stringContaining(message)])
+})
+
+test.each(['redis', 'postgres'])('a %s server that is not there is told of, without its password', async (protocol) => {
+  const { exitCode, err } = await spillway(
+    withPolicies('inspect', `${protocol}://u:secret@127.0.0.1:${await freePort()}`, 'a'),
+  )
+  expect(exitCode).toBe(1)
+  expect(err).toMatch(/127\.0\.0\.1:\d+/)
+  expect(err).not.toContain('secret')
+})

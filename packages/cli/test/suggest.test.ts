@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import { policiesFrom } from '@spillway/core/rules'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { Entry } from '../src/log/entry.ts'
+import { jsonParser } from '../src/log/json.ts'
+import { planOf } from '../src/replay/plan.ts'
+import { Spool } from '../src/suggest/spool.ts'
+import { PERIODS, type Period, tightest } from '../src/suggest/tightest.ts'
+import { bucket, folderOf, spillway } from './terminal.ts'
+
+const START = Date.UTC(2026, 0, 5)
+
+interface Request {
+  readonly afterMs: number
+  readonly ip: string
+}
+
+/** How many a quota would refuse, by a replay. */
+function replayed(log: readonly Request[], limit: number, per: Period): number {
+  const plan = planOf('plan', policiesFrom([bucket('p', { limit, per: PERIODS[per], burst: limit })]))
+  const parse = jsonParser()
+  let time = START
+  for (const { afterMs, ip } of log) {
+    time += afterMs
+    const entry = parse(JSON.stringify({ time, ip })) as Entry
+    plan.judge(entry, entry.at, 0)
+  }
+  return plan.counts.refused
+}
+
+function spoolOf(log: readonly Request[], room?: number): Spool {
+  const spool = new Spool(room)
+  let at = START * 1000
+  for (const { afterMs, ip } of log) {
+    at += afterMs * 1000
+    spool.add(ip, at)
+  }
+  return spool
+}
+
+const logs = fc.array(
+  fc.record({
+    afterMs: fc.oneof(fc.constantFrom(0, 0, 1, 100), fc.nat(90_000)),
+    ip: fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3'),
+  }),
+  { minLength: 1, maxLength: 80 },
+)
+
+test('a suggestion refuses no more than is wanted, and one less would', () => {
+  fc.assert(
+    fc.property(logs, fc.constantFrom<Period>('second', 'minute', 'hour', 'day'), fc.nat(10), (log, per, most) => {
+      const { limit, refused } = tightest(spoolOf(log), per, most)
+      expect(refused).toBeLessThanOrEqual(most)
+      expect(replayed(log, limit, per)).toBe(refused)
+      if (limit > 1) expect(replayed(log, limit - 1, per)).toBeGreaterThan(most)
+    }),
+  )
+})
+
+test('what does not fit in memory is read from a file, in the same order', () => {
+  fc.assert(
+    fc.property(logs, (log) => {
+      const read = (spool: Spool): unknown => {
+        const seen: unknown[] = []
+        spool.each((at, key) => seen.push([at, key]) < 60)
+        return [seen, spool.size, spool.totals]
+      }
+      const small = spoolOf(log, 7)
+      expect(read(small)).toEqual(read(spoolOf(log)))
+      expect(read(small)).toEqual(read(spoolOf(log)))
+      small.close()
+    }),
+    { numRuns: 30 },
+  )
+})
+
+describe('spillway suggest', () => {
+  // Of twenty requests in one second the eleventh is refused by ten a second; the other address never asks for more.
+  const lines = [
+    ...Array.from({ length: 20 }, () => ({ time: START, ip: '192.0.2.1', http_x_key: 'k' })),
+    ...Array.from({ length: 80 }, (_, i) => ({ time: START + i * 1000, ip: '192.0.2.2' })),
+  ]
+  const folder = folderOf({ 'a.log': `${lines.map((line) => JSON.stringify(line)).join('\n')}\nx\n`, 'empty.log': '' })
+  afterAll(() => folder.remove())
+  const log = folder.path('a.log')
+
+  test('tells the tightest quotas, each by itself', async () => {
+    const { exitCode, out } = await spillway(['suggest', log, '--refuse-at-most', '10%'])
+    expect(exitCode).toBe(0)
+    expect(out).toMatchInlineSnapshot(`
+      "100 requests in 101 lines, 2026-01-05 00:00:00 to 2026-01-05 00:01:19 UTC
+      1 line could not be read
+      The tightest quotas that would have refused 10 of them at most, each by itself:
+
+        ip, 2 keys
+          quota        refused  share  keys
+          10 a second       10   10 %     1
+          31 a minute        9    9 %     1
+          69 an hour        10   10 %     1
+          70 a day          10   10 %     1
+      "
+    `)
+  })
+
+  test('counts by whatever is asked for, and says where that is not there', async () => {
+    const { out } = await spillway(['suggest', log, '--key', 'header:x-key', '--key', 'ip', '--per', 'minute'])
+    expect(out).toContain('header:x-key, 2 keys  80 requests have none, and count as one client')
+    expect(out.match(/a minute/g)).toHaveLength(2)
+  })
+
+  test('writes policies that can be replayed, and keep their word', async () => {
+    const path = folder.path('policies.json')
+    const { out } = await spillway([
+      'suggest',
+      log,
+      '--refuse-at-most',
+      '0.05',
+      '--per',
+      'second',
+      '--json',
+      '--output',
+      path,
+    ])
+    const { rules, selectors, refuseAtMost } = JSON.parse(out)
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ rules })
+    expect([refuseAtMost, selectors[0].suggestions]).toEqual([5, [{ per: 'second', limit: 15, refused: 5, keys: 1 }]])
+    const replayed = await spillway(['replay', log, '--policy', path, '--refuse-at-most', '5%', '--json'])
+    expect([replayed.exitCode, JSON.parse(replayed.out).plans[0].refused]).toEqual([0, 5])
+  })
+
+  test('has nothing to say of an empty log, and refuses what it cannot do', async () => {
+    expect((await spillway(['suggest', folder.path('empty.log')])).out).toContain('0 requests in 0 lines')
+    expect((await spillway(['suggest', log, '--per', 'week'])).err).toContain(
+      '--per is one of second, minute, hour, day',
+    )
+    expect((await spillway(['suggest', log, '--key', 'address'])).err).toContain('--key is a selector such as ip')
+    expect((await spillway(['suggest', log, '--refuse-at-most', 'few'])).exitCode).toBe(2)
+  })
+})
