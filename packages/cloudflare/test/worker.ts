@@ -130,7 +130,7 @@ const tests = (test: TestFunction): void => {
 
   test('stores nothing where it refuses, or is only asked to look', async () => {
     const objects = namespace()
-    const limiter = rateLimiter({ quota: perMinute(10), store: durableObjectStore(objects) })
+    const limiter = rateLimiter({ quota: perMinute(10), store: durableObjectStore(objects), deadline: '10s' })
     await limiter.peek('a')
     await limiter.consume('a', 11)
     await limiter.reset('a')
@@ -138,7 +138,11 @@ const tests = (test: TestFunction): void => {
   })
 
   test('admits exactly the limit of requests that race, over the whole way of a limiter', async () => {
-    const limiter: RateLimiter = rateLimiter({ quota: perMinute(10), store: durableObjectStore(namespace()) })
+    const limiter: RateLimiter = rateLimiter({
+      quota: perMinute(10),
+      store: durableObjectStore(namespace()),
+      deadline: '10s',
+    })
     const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('hot')))
     assert.equal(decisions.filter(({ allowed }) => allowed).length, 10)
   })

@@ -1,0 +1,50 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { app } from './main.ts'
+
+let server: Server
+let url: string
+
+beforeAll(async () => {
+  server = await new Promise((resolve) => {
+    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
+  })
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/login`
+})
+
+afterAll(() => void server.close())
+
+const login = (user: string, password: string, cookie = ''): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', cookie },
+    body: JSON.stringify({ user, password }),
+  })
+
+test('logins that succeed cost nothing', async () => {
+  for (let i = 0; i < 8; i++) {
+    await vi.waitFor(async () => expect((await login('alice', 'correct horse')).status).toBe(200))
+  }
+})
+
+test('strangers run out of guesses, however they write the name, and its owner does not', async () => {
+  const device = (await login('alice', 'correct horse')).headers.get('set-cookie')?.split(';')[0]
+  const guesses = ['alice', 'ALICE', ' alice ', 'Alice', 'alice', 'alice', 'alice'].map((user, i) =>
+    login(user, `guess ${i}`),
+  )
+  const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(5)
+
+  const refused = await login('alice', 'correct horse')
+  expect(refused.status).toBe(429)
+  expect(await refused.json()).toMatchObject({ 'violated-policies': ['account'] })
+
+  expect((await login('alice', 'correct horse', device)).status).toBe(200)
+  expect((await login('alice', 'correct horse', 'device=alice.forged')).status).toBe(429)
+})
+
+test('an address tries thirty names at most', async () => {
+  const statuses = await Promise.all(Array.from({ length: 40 }, async (_, i) => (await login(`user-${i}`, 'x')).status))
+  expect(statuses).toContain(429)
+})

@@ -1,0 +1,42 @@
+// Every client may ask a hundred times a minute, wherever on the edge it asks, and have fifty pages of reports an hour.
+
+import { env } from 'cloudflare:workers'
+import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
+import { perHour, perMinute, rateLimit } from '@spillway/hono'
+import { Hono } from 'hono'
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      readonly RATE_LIMITS: RateLimitsNamespace
+    }
+  }
+}
+
+const store = durableObjectStore(env.RATE_LIMITS)
+// Objects may be far away, and asleep. A request that has waited for so long passes.
+const deadline = '5s'
+const app = new Hono()
+
+app.use(rateLimit({ quota: perMinute(100), store, deadline }))
+
+app.get('/', (c) => c.text(`${c.get('rateLimit')?.remaining} requests left\n`))
+
+const reports = rateLimit({
+  name: 'reports',
+  quota: perHour(50),
+  cost: 'query:pages',
+  maxCost: 50,
+  store,
+  deadline,
+  refundIf: (status) => status >= 500, // after the response: the adapter has the Worker stay awake for it
+})
+
+app.get('/report', reports, (c) => {
+  const pages = c.req.query('pages') ?? 1
+  if (c.req.query('topic') === 'broken') return c.text('no such topic yet\n', 500)
+  return c.text(`${pages} pages, and ${c.get('rateLimit')?.remaining} left\n`)
+})
+
+export { RateLimits } from '@spillway/cloudflare/object'
+export default app
