@@ -46,7 +46,7 @@ describe('the samples of', () => {
     const env = { PGHOST: host, PGUSER: user, PGDATABASE: database }
     problems = await problemsOf(samples, { ports: { 6379: redis.port }, env })
     await Promise.all([redis.stop(), postgres.stop()])
-  }, 180_000)
+  }, 300_000)
 
   test.each([...new Set(samples.map(({ document }) => document))])('%s compile and run', (path) => {
     expect(problems.filter(({ document }) => document === path).map(shown)).toEqual([])

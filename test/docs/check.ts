@@ -29,7 +29,7 @@ interface Terms {
 /** Compiles samples, all together, and runs each that compiles. */
 export async function problemsOf(
   samples: readonly Sample[],
-  { limitMs = 20_000, ports = {}, env = {} }: Partial<Terms> = {},
+  { limitMs = 120_000, ports = {}, env = {} }: Partial<Terms> = {},
 ): Promise<readonly Problem[]> {
   // Inside of this package, where imports find the workspace and the frameworks.
   const cache = join(root, 'test/.cache')
