@@ -32,9 +32,9 @@ export function steadyClock({ wall, stopwatch }: Instruments = MACHINE): () => M
     if (back || run >= SLACK_MS) {
       const elapsed = stopwatch()
       const stepped = run - (elapsed - anchor.elapsed)
-      // Less than the slack is rounding, or a clock being adjusted finely: that is followed.
-      if (back || stepped < -SLACK_MS) lead -= stepped
-      else if (stepped > SLACK_MS) lead = Math.max(lead - stepped, 0)
+      // Less than the slack is rounding, or a clock being adjusted finely: that is followed. But once ahead of the
+      // wall clock it is the stopwatch that is followed, or small steps back and forward would add up.
+      if (back || lead > 0 || stepped < -SLACK_MS) lead = Math.max(lead - stepped, 0)
       anchor = { at: now + lead, elapsed }
     }
     told = Math.max(told, now + lead)
