@@ -1,7 +1,12 @@
-import type { Store, SyncStore, Taken } from '@spillway/core'
+import type { Micros, StateKey, Store, SyncStore, Take, Taken } from '@spillway/core'
 
-/** What is wrong with a store: nothing, it fails, it never answers, or it answers when told to. */
-export type Fault = 'none' | 'failing' | 'frozen' | 'slow'
+/**
+ * What is wrong with a store: nothing; it fails, each time, every other time (`'flapping'`), or for half of the keys
+ * (`'partial'`); it never answers, or when told to (`'slow'`); or its clock is an hour behind (`'lying'`).
+ */
+export type Fault = 'none' | 'failing' | 'flapping' | 'partial' | 'frozen' | 'slow' | 'lying'
+
+const HOUR: Micros = 3_600_000_000
 
 /** A store that breaks on command, for tests of what an app does then. */
 export interface FaultyStore extends Store {
@@ -18,22 +23,20 @@ export function faultyStore(inner: SyncStore): FaultyStore {
   let fault: Fault = 'none'
   let calls = 0
   const waiting: (() => void)[] = []
-  const answer = <T>(work: () => T): Promise<T> => {
+  const fails = (keys: readonly StateKey[]): boolean =>
+    fault === 'failing' || (fault === 'flapping' && calls % 2 === 1) || (fault === 'partial' && keys.some(isOdd))
+  const answer = <T>(keys: readonly StateKey[], work: () => T): Promise<T> => {
     calls++
-    switch (fault) {
-      case 'none':
-        return Promise.resolve(work())
-      case 'failing':
-        return Promise.reject(new Error('connection lost'))
-      case 'frozen':
-        return new Promise(() => {})
-      case 'slow':
-        return new Promise((resolve) => waiting.push(() => resolve(work())))
-    }
+    if (fails(keys)) return Promise.reject(new Error('connection lost'))
+    if (fault === 'frozen') return new Promise(() => {})
+    if (fault === 'slow') return new Promise((resolve) => waiting.push(() => resolve(work())))
+    return Promise.resolve(work())
   }
+  const take = (ops: readonly Take[], at: Micros | undefined): readonly Taken[] =>
+    inner.takeSync(ops, fault === 'lying' ? (at ?? nowOf(inner, ops)) - HOUR : at)
   return {
-    take: (ops, at) => answer((): readonly Taken[] => inner.takeSync(ops, at)),
-    delete: (keys) => answer(() => inner.deleteSync(keys)),
+    take: (ops, at) => answer(ops, () => take(ops, at)),
+    delete: (keys) => answer(keys, () => inner.deleteSync(keys)),
     break: (next) => {
       fault = next
     },
@@ -46,4 +49,14 @@ export function faultyStore(inner: SyncStore): FaultyStore {
       return calls
     },
   }
+}
+
+/** Half of all keys, the same each time. */
+const isOdd = ({ key }: StateKey): boolean =>
+  [...key].reduce((sum, each) => sum + (each.codePointAt(0) ?? 0), 0) % 2 === 1
+
+/** The time by a store's own clock, for which it is only asked to look. */
+function nowOf(store: SyncStore, [op]: readonly Take[]): Micros {
+  const looks = op === undefined ? [] : [{ ...op, step: { ...op.step, peek: true } }]
+  return store.takeSync(looks)[0]?.now ?? HOUR
 }
