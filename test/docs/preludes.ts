@@ -1,4 +1,5 @@
-const QUOTAS = 'fixedWindow, leakyBucket, perDay, perHour, perMinute, perSecond, slidingLog, slidingWindow, tokenBucket'
+const QUOTAS =
+  'fixedWindow, leakyBucket, perDay, perHour, perMinute, perSecond, shareOf, slidingLog, slidingWindow, tokenBucket'
 
 const adapter = (name: string): string =>
   `import { ${QUOTAS}, memoryStore, rateLimit, rateLimiter } from '@spillway/${name}'`

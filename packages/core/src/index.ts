@@ -55,6 +55,7 @@ export {
 } from './quota.ts'
 export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
+export { type ShareOptions, shareOf } from './share.ts'
 export type { Signal } from './sleep.ts'
 export { isSync, type PreparedTake, type StateKey, type Store, type SyncStore, type Take } from './store.ts'
 export { type Duration, type Micros, micros } from './time.ts'

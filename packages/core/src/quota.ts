@@ -205,7 +205,11 @@ function interval(what: string, limit: number, per: Micros): Micros {
   )
 }
 
-function grained(what: string, { every, amount, shift }: Omit<Grain, 'unit'>): Pick<BucketQuota, 'unit' | 'grain'> {
+/** How a bucket is kept that gets whole amounts back at intervals. */
+export function grained(
+  what: string,
+  { every, amount, shift }: Omit<Grain, 'unit'>,
+): Pick<BucketQuota, 'unit' | 'grain'> {
   const unit = Math.floor(every / amount)
   if (unit >= 1) return { unit: 1, grain: Object.freeze({ every, amount, unit, shift }) }
   throw new QuotaError(
@@ -214,7 +218,8 @@ function grained(what: string, { every, amount, shift }: Omit<Grain, 'unit'>): P
   )
 }
 
-function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
+/** A bucket's numbers, if it fills in a time that can be counted. */
+export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
   const unitMicros = quota.grain?.unit ?? quota.unit
   if ((quota.limit + quota.overdraft) * unitMicros > LONGEST || quota.window > LONGEST) {
     throw new QuotaError(

@@ -80,6 +80,7 @@ export {
   perHour,
   perMinute,
   perSecond,
+  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,

@@ -138,6 +138,7 @@ export {
   perHour,
   perMinute,
   perSecond,
+  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,

@@ -85,6 +85,7 @@ export {
   perHour,
   perMinute,
   perSecond,
+  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,

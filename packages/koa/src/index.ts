@@ -92,6 +92,7 @@ export {
   perHour,
   perMinute,
   perSecond,
+  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,

@@ -6,6 +6,7 @@ export {
   perHour,
   perMinute,
   perSecond,
+  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,

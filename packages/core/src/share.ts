@@ -1,0 +1,42 @@
+import { checkOptions } from './options.ts'
+import { type BucketQuota, bucketQuota, checkWhole, grained, type Quota, slidingLog, slidingWindow } from './quota.ts'
+import type { Micros } from './time.ts'
+
+/** Among whom a quota is shared. */
+export interface ShareOptions {
+  /** How many processes count each for itself. */
+  readonly replicas: number
+}
+
+/**
+ * The share of a quota for one of several processes that count each for itself, as where the store they share is away:
+ * `shareOf(perMinute(300), { replicas: 4 })` is 75 a minute. Together their rate is the quota's at most. A burst of
+ * fewer units than there are processes is one unit for each.
+ */
+export function shareOf(quota: Quota, options: ShareOptions): Quota {
+  checkOptions('shareOf', options, ['replicas'])
+  const replicas = checkWhole('shareOf replicas', options.replicas, 1)
+  if (quota.kernel === 'bucket') return bucketShare(quota, replicas)
+  const { amount, every } = split(quota.limit, quota.window, replicas)
+  const window = { limit: amount, window: every / 1000 }
+  return quota.kernel === 'sliding-log' ? slidingLog(window) : slidingWindow(window)
+}
+
+function bucketShare({ grain, ...quota }: BucketQuota, replicas: number): BucketQuota {
+  const part = (units: number): number => Math.max(1, Math.floor(units / replicas))
+  const limit = part(quota.limit)
+  const counts = { limit, prompt: part(quota.prompt), overdraft: Math.floor(quota.overdraft / replicas) }
+  if (grain === null) {
+    const unit = quota.unit * replicas
+    return bucketQuota('shareOf', { ...counts, window: limit * unit, unit, grain })
+  }
+  const { amount, every } = split(grain.amount, grain.every, replicas)
+  const window = Math.ceil(limit / amount) * every
+  return bucketQuota('shareOf', { ...counts, window, ...grained('shareOf', { amount, every, shift: grain.shift }) })
+}
+
+/** Whole units at a time: fewer in the same time or, of less than one for each, one in a longer time. */
+function split(amount: number, every: Micros, replicas: number): { amount: number; every: Micros } {
+  if (amount >= replicas) return { amount: Math.floor(amount / replicas), every }
+  return { amount: 1, every: every * Math.ceil(replicas / amount) }
+}
