@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { entriesOf, forWorkersOnly, installed } from './app.ts'
 import { names, root } from './pack.ts'
@@ -24,6 +24,34 @@ describe.each(names)('@spillway/%s', (name) => {
     expect(readdirSync(installed(app, name)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json', 'src'])
     const files = readdirSync(join(installed(app, name), 'dist'), { recursive: true, encoding: 'utf8' })
     expect(files.filter((file) => file.includes('.') && !/\.(js|d\.ts)(\.map)?$/.test(file))).toEqual([])
+  })
+
+  test('maps what is built to sources that it holds', () => {
+    const dist = join(installed(app, name), 'dist')
+    const maps = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.map'))
+    expect(maps.length).toBeGreaterThan(0)
+    for (const map of maps) {
+      const { sources } = JSON.parse(readFileSync(join(dist, map), 'utf8')) as { sources: readonly string[] }
+      for (const source of sources) expect(existsSync(join(dist, dirname(map), source)), `${map}: ${source}`).toBe(true)
+    }
+  })
+
+  test('opens its README with what it is, how to install it, and a sample that asks for nothing else', () => {
+    const readme = readFileSync(join(installed(app, name), 'README.md'), 'utf8')
+    expect(readme).toMatch(new RegExp(`^# @spillway/${name}\n\n[A-Z][^#]+?\n\n\`{3}sh\n`))
+    const [start = '', sample = ''] = [...readme.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, code]) => code as string)
+    const imported = [...sample.matchAll(/ from '((?:@[^/']+\/)?[^/']+)/g)].map(
+      ([, dependency]) => dependency as string,
+    )
+    const needed = imported.filter((dependency) => !/^\w+:/.test(dependency))
+    expect(start.split(/\s+/)).toEqual(expect.arrayContaining([`@spillway/${name}`, ...needed]))
+  })
+
+  test('tells what it is in its manifest', () => {
+    const manifest = JSON.parse(readFileSync(join(installed(app, name), 'package.json'), 'utf8'))
+    expect(manifest).toMatchObject({ license: 'MIT', type: 'module', sideEffects: false, engines: { node: '>=20.19' } })
+    expect(manifest.description).toMatch(/^[A-Z].+\.$/)
+    expect(manifest.keywords).toContain('rate-limit')
   })
 
   test('names no file that it lacks and no workspace', () => {
