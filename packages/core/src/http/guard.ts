@@ -14,6 +14,7 @@ import { reporter } from './events.ts'
 import type { Header } from './headers.ts'
 import { hold } from './hold.ts'
 import { matcher } from './match.ts'
+import { notesOnRequests } from './notes.ts'
 import { COMMON_OPTIONS, type RateLimitOptions } from './options.ts'
 import { type Refusal, refusalOf } from './problem.ts'
 import type { RequestReader } from './reader.ts'
@@ -66,7 +67,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   )
   let rules = rulesOf(options.policies ?? [flat as unknown as PolicyOptions<R, S>], sources, source)
   const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
-  const decisions = new WeakMap<object, RequestDecision | undefined>()
+  const notes = notesOnRequests<RequestDecision>()
 
   const corrected = ({ parts }: Booking): boolean =>
     (refundIf !== undefined || rules.some(({ settle }) => settle)) && parts.some(({ taken }) => taken)
@@ -75,7 +76,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
     report({ decision, request, mode: 'enforce' })
     const { byHand, after } = settlementOf(booking, rules, refundIf)
     const told = { ...decision, settle: byHand }
-    decisions.set(reader.identity(request), told)
+    notes.write(reader.identity(request), told)
     return {
       decision: told,
       headers: tell(booking),
@@ -108,7 +109,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   }
   const judge = (request: R): Soon<Verdict<S>> => {
     if (skips?.(request)) return PASS
-    if (counted(decisions, reader.identity(request))) return PASS
+    if (!notes.begin(reader.identity(request))) return twice()
     const asks = asksOf(rules, request)
     const go = ([enforced, shadowed]: Asks): Soon<Verdict<S>> => {
       if (shadowed.length > 0) shadow(request, shadowed)
@@ -117,7 +118,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
     return andThen(asks, go)
   }
   return Object.assign(judge, {
-    decisionOf: (request: R) => decisions.get(reader.identity(request)) as RequestDecision<Name> | undefined,
+    decisionOf: (request: R) => notes.read(reader.identity(request)) as RequestDecision<Name> | undefined,
     replace: (policies: readonly PolicyOptions<R, S>[]) => {
       rules = rulesOf(policies, sources, source)
     },
@@ -130,11 +131,7 @@ const GONE = Object.freeze({
   refusal: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
 })
 
-function counted(decisions: WeakMap<object, RequestDecision | undefined>, request: object): boolean {
-  if (!decisions.has(request)) {
-    decisions.set(request, undefined)
-    return false
-  }
+function twice(): typeof PASS {
   warnOnce('a request came by the same rateLimit(…) twice; it was counted once. Mount it once on each way.')
-  return true
+  return PASS
 }

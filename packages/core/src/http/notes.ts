@@ -1,0 +1,42 @@
+/** What one guard notes about requests. */
+export interface Notes<T> {
+  /** Opens the note on a request; false if that has been done. */
+  begin(request: object): boolean
+  write(request: object, note: T): void
+  /** What was written on a request; undefined if nothing was. */
+  read(request: object): T | undefined
+}
+
+interface Note<T> {
+  /** Told apart from a copy of the request, which the note would be copied with, and from what inherits from it. */
+  readonly about: object
+  text: T | undefined
+}
+
+/**
+ * Notes on the requests themselves, under a symbol that nobody else has. A WeakMap would leave requests as they are, but
+ * costs more than all else a guard does: an entry of it has to be told dead from alive at each collection of garbage. It
+ * is for requests that take no notes, such as frozen ones.
+ */
+export function notesOnRequests<T>(): Notes<T> {
+  const mark = Symbol('spillway')
+  const beside = new WeakMap<object, Note<T>>()
+  const noteOn = (request: { [mark]?: Note<T> }): Note<T> | undefined => {
+    const note = request[mark]
+    return note?.about === request ? note : beside.get(request)
+  }
+  return {
+    begin: (request: { [mark]?: Note<T> }) => {
+      if (noteOn(request) !== undefined) return false
+      const note: Note<T> = { about: request, text: undefined }
+      if (Object.isExtensible(request)) request[mark] = note
+      else beside.set(request, note)
+      return true
+    },
+    write: (request, text) => {
+      const note = noteOn(request)
+      if (note !== undefined) note.text = text
+    },
+    read: (request) => noteOn(request)?.text,
+  }
+}
