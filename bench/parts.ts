@@ -14,4 +14,5 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   memory: () => import('./memory.ts'),
   redis: () => import('./redis.ts'),
   postgres: () => import('./postgres.ts'),
+  http: () => import('./http.ts'),
 }

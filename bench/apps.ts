@@ -1,0 +1,117 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fastifyRateLimit from '@fastify/rate-limit'
+import { getRequestListener } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
+import * as forExpress from '@spillway/express'
+import * as forFastify from '@spillway/fastify'
+import * as forHono from '@spillway/hono'
+import * as forKoa from '@spillway/koa'
+import express, { type RequestHandler } from 'express'
+import expressRateLimit from 'express-rate-limit'
+import fastify, { type FastifyInstance } from 'fastify'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { rateLimiter as honoRateLimiter } from 'hono-rate-limiter'
+import Koa, { type Middleware } from 'koa'
+import koaRateLimit from 'koa-ratelimit'
+import { RateLimit as Koa2RateLimit } from 'koa2-ratelimit'
+
+/** Starts a server on a free port and tells which. */
+export type App = () => Promise<number>
+
+/** So much that nothing is refused, and so little that nearly everything is. */
+const AMPLE = 1_000_000_000
+const SCANT = 1
+const HOUR = 3_600_000
+
+const ours = (limit: number, headers: 'draft-6' | 'draft-7' | 'draft-8' | 'legacy-epoch' | 'legacy-delta') => ({
+  quota: forExpress.tokenBucket({ limit: 10_000_000, per: '365d', burst: limit === AMPLE ? 10_000_000 : limit }),
+  headers,
+})
+
+function listening(server: Server): Promise<number> {
+  // Connections wait here while other servers have their turn.
+  server.keepAliveTimeout = HOUR
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  })
+}
+
+function inExpress(...middleware: RequestHandler[]): Promise<number> {
+  const app = express()
+  for (const each of middleware) app.use(each)
+  app.get('/', (_, res) => {
+    res.send('Hello')
+  })
+  return listening(createServer(app))
+}
+
+const theirsInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' | 'draft-8') =>
+  expressRateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
+
+function inKoa(...middleware: Middleware[]): Promise<number> {
+  const app = new Koa()
+  for (const each of middleware) app.use(each)
+  app.use((ctx) => {
+    ctx.body = 'Hello'
+  })
+  return listening(createServer(app.callback()))
+}
+
+const theirsInKoa = (max: number) => koaRateLimit({ driver: 'memory', db: new Map(), duration: HOUR, max })
+
+function inHono(...middleware: MiddlewareHandler[]): Promise<number> {
+  const app = new Hono()
+  for (const each of middleware) app.use(each)
+  app.get('/', (c) => c.text('Hello'))
+  return listening(createServer(getRequestListener(app.fetch)))
+}
+
+const theirsInHono = (limit: number) =>
+  honoRateLimiter({ limit, windowMs: HOUR, keyGenerator: (c) => getConnInfo(c).remote.address ?? '' })
+
+async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<number> {
+  const app = fastify()
+  await limiter?.(app)
+  app.get('/', (_, reply) => reply.send('Hello'))
+  await app.ready()
+  return listening(app.server)
+}
+
+/** The same route in each framework: alone, and behind each limiter, with the header fields that the rival writes. */
+export const apps = {
+  express: {
+    'no limiter': () => inExpress(),
+    'spillway, draft-6': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-6'))),
+    'express-rate-limit, draft-6': () => inExpress(theirsInExpress(AMPLE, 'draft-6')),
+    'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
+    'express-rate-limit, draft-8': () => inExpress(theirsInExpress(AMPLE, 'draft-8')),
+    'spillway, refusing': () => inExpress(forExpress.rateLimit(ours(SCANT, 'draft-8'))),
+    'express-rate-limit, refusing': () => inExpress(theirsInExpress(SCANT, 'draft-8')),
+  },
+  koa: {
+    'no limiter': () => inKoa(),
+    'spillway, legacy': () => inKoa(forKoa.rateLimit(ours(AMPLE, 'legacy-epoch'))),
+    'koa-ratelimit': () => inKoa(theirsInKoa(AMPLE)),
+    'koa2-ratelimit': () => inKoa(Koa2RateLimit.middleware({ interval: HOUR, max: AMPLE })),
+    'spillway, refusing': () => inKoa(forKoa.rateLimit(ours(SCANT, 'legacy-epoch'))),
+    'koa-ratelimit, refusing': () => inKoa(theirsInKoa(SCANT)),
+  },
+  hono: {
+    'no limiter': () => inHono(),
+    'spillway, draft-6': () => inHono(forHono.rateLimit(ours(AMPLE, 'draft-6'))),
+    'hono-rate-limiter, draft-6': () => inHono(theirsInHono(AMPLE)),
+    'spillway, refusing': () => inHono(forHono.rateLimit(ours(SCANT, 'draft-6'))),
+    'hono-rate-limiter, refusing': () => inHono(theirsInHono(SCANT)),
+  },
+  fastify: {
+    'no limiter': () => inFastify(),
+    'spillway, legacy': () =>
+      inFastify((app) => app.addHook('onRequest', forFastify.rateLimit(ours(AMPLE, 'legacy-delta')))),
+    '@fastify/rate-limit': () => inFastify((app) => app.register(fastifyRateLimit, { max: AMPLE, timeWindow: HOUR })),
+    'spillway, refusing': () =>
+      inFastify((app) => app.addHook('onRequest', forFastify.rateLimit(ours(SCANT, 'legacy-delta')))),
+    '@fastify/rate-limit, refusing': () =>
+      inFastify((app) => app.register(fastifyRateLimit, { max: SCANT, timeWindow: HOUR })),
+  },
+} satisfies Record<string, Record<string, App>>

@@ -1,0 +1,125 @@
+// How much processor time a limiter adds to a request, in the process of the server.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { apps } from './apps.ts'
+import { type Load, loadOn } from './load.ts'
+import { type Aim, type Case, figureOf, type Table } from './table.ts'
+
+const ADDED = 'µs of CPU added'
+const IN_ALL = 'µs in all'
+const ROUNDS = 16
+const WARMING = 4
+const REQUESTS = 1_500
+
+interface Server {
+  readonly name: string
+  /** Makes requests, and tells the processor time of the server that each took, in microseconds. */
+  cost(requests: number): Promise<number>
+  stop(): void
+}
+
+async function start(framework: string, name: string): Promise<Server> {
+  const child = fork(new URL('server.ts', import.meta.url), [framework, name], {
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
+  const load: Load = await loadOn(await answerOf(child))
+  const used = (): Promise<number> => {
+    const answer = answerOf(child)
+    child.send('used')
+    return answer
+  }
+  return {
+    name,
+    async cost(requests) {
+      const before = await used()
+      await load.run(requests)
+      return ((await used()) - before) / requests
+    },
+    stop: () => {
+      load.stop()
+      child.disconnect()
+    },
+  }
+}
+
+function answerOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const lose = (code: number | null): void => reject(new Error(`a server has ended with code ${code}`))
+    child.once('exit', lose)
+    child.once('message', (answer) => {
+      child.off('exit', lose)
+      resolve(answer as number)
+    })
+  })
+}
+
+async function measure(
+  framework: keyof typeof apps,
+  aims: readonly Aim[],
+  progress: (share: number) => void,
+): Promise<Table> {
+  const [bare, ...limited] = await Promise.all(Object.keys(apps[framework]).map((name) => start(framework, name)))
+  if (bare === undefined) throw new RangeError(`no apps in ${framework}`)
+  const pairs = new Map(limited.map((server) => [server, [] as Pair[]]))
+  for (let round = -WARMING; round < ROUNDS; round++) {
+    for (const [server, found] of pairs) {
+      const pair = await pairOf(bare, server, round % 2 === 0)
+      if (round >= 0) found.push(pair)
+    }
+    progress((round + WARMING + 1) / (ROUNDS + WARMING))
+  }
+  for (const server of [bare, ...limited]) server.stop()
+  const alone = [...pairs.values()].flat().map(({ without }) => without)
+  return {
+    title: `A request through ${framework[0]?.toUpperCase()}${framework.slice(1)}`,
+    how: 'Processor time of the server’s process, in turns of 1,500 requests beside the same server without a limiter. Sixteen connections, and a route that answers one word.',
+    columns: [ADDED, IN_ALL],
+    rows: [
+      { name: bare.name, figures: [null, figureOf(alone)] },
+      ...[...pairs].map(([{ name }, found]) => ({
+        name,
+        figures: [
+          figureOf(found.map(({ without, behind }) => behind - without)),
+          figureOf(found.map(({ behind }) => behind)),
+        ],
+      })),
+    ],
+    aims,
+  }
+}
+
+/** What a request costs without a limiter, and behind one. */
+interface Pair {
+  readonly without: number
+  readonly behind: number
+}
+
+/** One after the other: whatever slows the machine for a while slows both. */
+async function pairOf(bare: Server, server: Server, bareFirst: boolean): Promise<Pair> {
+  const before = bareFirst ? await bare.cost(REQUESTS) : undefined
+  const behind = await server.cost(REQUESTS)
+  return { behind, without: before ?? (await bare.cost(REQUESTS)) }
+}
+
+const added = (ours: string, theirs: string, atMost: number): Aim => ({ ours, theirs, column: ADDED, atMost })
+const noDearer: Aim = { ours: 'spillway, refusing', theirs: 'no limiter', column: IN_ALL, atMost: 1 }
+
+/** Servers are processes of their own, so that one process that asks them is enough. */
+export const processes = 1
+
+export const cases: Readonly<Record<string, Case>> = {
+  express: (progress) =>
+    measure(
+      'express',
+      [
+        added('spillway, draft-6', 'express-rate-limit, draft-6', 0.3),
+        added('spillway, draft-8', 'express-rate-limit, draft-8', 0.3),
+        noDearer,
+      ],
+      progress,
+    ),
+  koa: (progress) => measure('koa', [added('spillway, legacy', 'koa-ratelimit', 0.35), noDearer], progress),
+  hono: (progress) =>
+    measure('hono', [added('spillway, draft-6', 'hono-rate-limiter, draft-6', 0.8), noDearer], progress),
+  fastify: (progress) => measure('fastify', [added('spillway, legacy', '@fastify/rate-limit', 1), noDearer], progress),
+}
