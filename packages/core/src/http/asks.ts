@@ -18,11 +18,12 @@ export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R): Soon<Ask
     const cost = costOf(request)
     if (typeof cost === 'number') found.cost = cost
     else {
-      pending.push(
-        cost.then((said) => {
-          found.cost = said
-        }),
-      )
+      const known = cost.then((said) => {
+        found.cost = said
+      })
+      // Should a later policy throw, nobody waits for this one any more.
+      known.catch(() => {})
+      pending.push(known)
     }
     asks[shadow ? 1 : 0].push(found)
   }

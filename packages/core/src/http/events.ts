@@ -26,17 +26,24 @@ const channel: Channel | undefined =
     ? undefined
     : process.getBuiltinModule?.('node:diagnostics_channel')?.channel('spillway:decision')
 
-/** Reports decisions to whoever listens; a listener that throws does not harm the request. */
-export function reporter<R>(
-  listener: ((event: DecisionEvent<R>) => void) | undefined,
-): (event: DecisionEvent<R>) => void {
-  return (event) => {
+/** Reports a decision to whoever listens. */
+export type Reporter<R> = (decision: Decision, request: R, mode: DecisionEvent<R>['mode']) => void
+
+/** Builds a reporter, which does nothing while nobody listens; a listener that throws does not harm the request. */
+export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined): Reporter<R> {
+  return (decision, request, mode) => {
+    if (listener === undefined && !channel?.hasSubscribers) return
+    const event = { decision, request, mode }
     if (channel?.hasSubscribers) channel.publish(event)
-    if (listener === undefined) return
     try {
-      listener(event)
+      const heard = listener?.(event)
+      if (heard instanceof Promise) heard.catch(warnOfListener)
     } catch (error) {
-      warnOnce(`onDecision threw: ${error instanceof Error ? error.message : shown(error)}`)
+      warnOfListener(error)
     }
   }
+}
+
+function warnOfListener(error: unknown): void {
+  warnOnce(`onDecision threw: ${error instanceof Error ? error.message : shown(error)}`)
 }

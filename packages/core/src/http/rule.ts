@@ -56,6 +56,7 @@ export const POLICY_OPTIONS: readonly string[] = [
 
 /** A policy's options, compiled. */
 export interface Rule<R, S> {
+  /** What its states are kept under, a shadow's under `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
   readonly policyFor: (request: R) => Policy
@@ -75,7 +76,7 @@ export function rulesOf<R, S>(
   source: Source,
 ): readonly Rule<R, S>[] {
   const rules = policies.map((each) => ruleOf(each, sources, source))
-  const names = rules.flatMap(({ name, shadow }) => (shadow ? [name, shadowOf(name)] : [name]))
+  const names = policies.flatMap(({ name = 'default', mode }) => (mode === 'shadow' ? [name, shadowOf(name)] : [name]))
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (names.length > 0 && twice === undefined) return rules
   const problem = names.length === 0 ? 'policies is empty.' : `two policies are named ${shown(twice)}.`
@@ -92,19 +93,18 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${shown(mode)}.`)
   }
   const shadow = mode === 'shadow'
+  const stateName = shadow ? shadowOf(name) : name
   const at = options.store === undefined ? source : { ...source, store: checkStore(options.store) }
-  const policyFor = (quota: Quota): Policy => {
-    const policy: ToldPolicy & Policy = {
-      ...policyOf(name, quota, at),
-      ...(unit && { unit }),
-      ...(partition && { partition }),
-    }
-    return shadow ? { ...policy, name: shadowOf(name) } : policy
-  }
+  const policyFor = (quota: Quota): ToldPolicy & Policy => ({
+    ...policyOf(name, quota, at),
+    name: stateName,
+    ...(unit && { unit }),
+    ...(partition && { partition }),
+  })
   const pick = picker(quota, policyFor)
   if (typeof quota !== 'function') warnOfCost(name, quota, options)
   return {
-    name,
+    name: stateName,
     shadow,
     policyFor: pick,
     applies: matcher('match', options.match, sources),
@@ -129,7 +129,7 @@ function warnOfCost<R>(name: string, quota: Quota, { cost, defaultCost, maxCost 
 }
 
 /** Whose states a shadow keeps: it must not eat from the plate of the policy that it is to replace. */
-const shadowOf = (name: string): string => `${name} (shadow)`
+export const shadowOf = (name: string): string => `${name} (shadow)`
 
 function picker<R>(quota: PolicyOptions<R>['quota'], policyFor: (quota: Quota) => Policy): (request: R) => Policy {
   if (typeof quota !== 'function') {

@@ -1,20 +1,23 @@
 import { type Booking, settleAt } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
+import type { Ask } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
+import type { Soon } from '../soon.ts'
 import { warnOnce } from '../warn.ts'
-import type { Rule } from './rule.ts'
+import { type Rule, shadowOf } from './rule.ts'
 
 /** What handlers are told of a request. */
 export interface RequestDecision<Name extends string = string> extends Decision<Name> {
   /**
    * Corrects what the request took to what it really cost: 0 gives all back, more than was taken is charged. The
-   * first correction counts, this one or the options' `refundIf` and `settle`. Name the policy if there are several.
+   * first correction of a policy counts, this one or the options' `refundIf` and `settle`. Name the policy if there
+   * are several; one that only watches is corrected by its name, too.
    */
   settle(actual: number, policy?: Name): Promise<void>
 }
 
-/** Corrects, once, what a request has taken. */
+/** Corrects, once for each policy, what a request has taken. */
 export interface Settlement<S> {
   readonly byHand: RequestDecision['settle']
   /** To be called when the response has gone out, or the client has gone away. */
@@ -27,45 +30,64 @@ export interface SettleOptions {
   readonly refundIf?: (status: number) => boolean
 }
 
+/** Settles what was booked of the policies in force, if any, and what those have that only watch. */
 export function settlementOf<R, S>(
-  booking: Booking,
-  rules: readonly Rule<R, S>[],
+  enforced: Booking | undefined,
+  shadows: readonly Soon<Booking | undefined>[],
+  settleOf: (ask: Ask) => Rule<R, S>['settle'],
   refundIf: SettleOptions['refundIf'],
 ): Settlement<S> {
-  let settled: Promise<void> | undefined
+  const corrected: Ask[] = []
+  const booked = async (): Promise<readonly Booking[]> =>
+    [enforced, ...(await Promise.all(shadows))].filter((booking) => booking !== undefined)
+  const correct = async (bookings: readonly Booking[], actual: ReadonlyMap<Ask, number>): Promise<void> => {
+    const due = new Map([...actual].filter(([ask]) => !corrected.includes(ask)))
+    corrected.push(...due.keys())
+    await Promise.all(bookings.map((booking) => settleAt(booking, (ask) => due.get(ask) ?? ask.cost)))
+  }
   return {
     byHand: async (actual, policy) => {
-      const name = policyNamed(booking, policy)
       checkActual(actual)
-      settled ??= settleAt(booking, (ask) => (ask.policy.name === name ? actual : ask.cost))
-      return settled
+      const bookings = await booked()
+      await correct(bookings, new Map([[askNamed(policy, enforced, bookings), actual]]))
     },
     after: async (status, response) => {
-      if (settled !== undefined) return
       try {
-        const actual = refundIf?.(status) ? undefined : await actualCosts(rules, response)
-        settled ??= settleAt(booking, (ask) => (actual ? (actual.get(ask.policy.name) ?? ask.cost) : 0))
-        await settled
+        const bookings = await booked()
+        const refunded = refundIf?.(status) ?? false
+        const actual = new Map<Ask, number>()
+        for (const ask of bookings.flatMap(({ asks }) => asks)) {
+          if (!corrected.includes(ask)) actual.set(ask, refunded ? 0 : await actualCost(ask, settleOf(ask), response))
+        }
+        await correct(bookings, actual)
       } catch (error) {
-        // The response has gone out: there is nobody left to tell but the developer.
-        warnOnce(`what a request took could not be corrected: ${error instanceof Error ? error.message : shown(error)}`)
+        warnOfFailure(error)
       }
     },
   }
 }
 
-async function actualCosts<R, S>(rules: readonly Rule<R, S>[], response: S): Promise<ReadonlyMap<string, number>> {
-  const actual = new Map<string, number>()
-  for (const { name, settle } of rules) if (settle) actual.set(name, checkActual(await settle(response)))
-  return actual
+/** What a response says that a policy's units should have been; as many as were taken if it says nothing sensible. */
+async function actualCost<S>({ cost }: Ask, settle: Rule<unknown, S>['settle'], response: S): Promise<number> {
+  try {
+    return settle === undefined ? cost : checkActual(await settle(response))
+  } catch (error) {
+    warnOfFailure(error)
+    return cost
+  }
 }
 
-function policyNamed({ asks }: Booking, policy: string | undefined): string {
-  const names = asks.map((ask) => ask.policy.name)
-  const name = policy ?? (names.length === 1 ? names[0] : undefined)
-  if (name !== undefined && names.includes(name)) return name
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `settle(actual, policy) must name one of ${names.map(shown).join(', ')}; got ${shown(policy)}.`,
-  )
+/** The response has gone out: there is nobody left to tell but the developer. */
+function warnOfFailure(error: unknown): void {
+  warnOnce(`what a request took could not be corrected: ${error instanceof Error ? error.message : shown(error)}`)
+}
+
+function askNamed(policy: string | undefined, enforced: Booking | undefined, bookings: readonly Booking[]): Ask {
+  const asks = bookings.flatMap(({ asks }) => asks)
+  const [only, ...others] = enforced?.asks ?? []
+  const named =
+    policy === undefined ? only : asks.find(({ policy: { name } }) => name === policy || name === shadowOf(policy))
+  if (named !== undefined && (policy !== undefined || others.length === 0)) return named
+  const names = asks.map(({ policy }) => shown(policy.name)).join(', ')
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `settle(actual, policy) must name one of ${names}; got ${shown(policy)}.`)
 }

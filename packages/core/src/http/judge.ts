@@ -1,0 +1,105 @@
+import { type Booking, put } from '../booking.ts'
+import type { Decision } from '../decision.ts'
+import type { StandIn } from '../part.ts'
+import { type Ask, queues } from '../policy.ts'
+import { andThen, type Soon } from '../soon.ts'
+import type { Micros } from '../time.ts'
+import { warnOnce } from '../warn.ts'
+import { asksOf } from './asks.ts'
+import { decideWithout, type StoreErrorOption } from './degraded.ts'
+import type { Reporter } from './events.ts'
+import type { Header } from './headers.ts'
+import { hold } from './hold.ts'
+import { type DeniedOption, type Refusal, refusalOf } from './problem.ts'
+import type { RequestReader } from './reader.ts'
+import type { Rule } from './rule.ts'
+import { type RequestDecision, type Settlement, type SettleOptions, settlementOf } from './settlement.ts'
+import type { Teller } from './teller.ts'
+
+/** What an adapter is to do with a request. */
+export interface Verdict<S = unknown> {
+  /** What handlers are told, unless the request was not counted. */
+  readonly decision: RequestDecision | undefined
+  readonly headers: readonly Header[]
+  /** What to answer instead of passing the request on; undefined lets it pass. */
+  readonly refusal: Refusal | undefined
+  /** To be called when the response has gone out, where anything depends on it. */
+  readonly after: Settlement<S>['after'] | undefined
+}
+
+/** What concerns all requests, whichever rules are in force. */
+export interface Procedure<R> extends SettleOptions {
+  readonly reader: RequestReader<R>
+  readonly patience: Micros
+  readonly onStoreError: StoreErrorOption
+  readonly onDenied: DeniedOption<R> | undefined
+  readonly report: Reporter<R>
+  readonly tell: Teller
+}
+
+export const PASS: Verdict = Object.freeze({
+  decision: undefined,
+  headers: Object.freeze([]),
+  refusal: undefined,
+  after: undefined,
+})
+
+// Nobody is there to read it: the client has gone away while its request was held back.
+const GONE: Verdict = Object.freeze({
+  ...PASS,
+  refusal: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
+})
+
+/** Judges requests by the rules given, from first to last: a request under way keeps its rules when others come. */
+export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure<R>): (request: R) => Soon<Verdict<S>> {
+  const { reader, patience, onStoreError, onDenied, refundIf, report, tell } = procedure
+  const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
+  const settleOf = ({ policy }: Ask): Rule<R, S>['settle'] => ruleNamed(policy.name)?.settle
+  const corrects = refundIf !== undefined || rules.some(({ settle }) => settle)
+
+  const wishOf = ({ policy }: Ask): StoreErrorOption => ruleNamed(policy.name)?.onStoreError ?? onStoreError
+  const standIn: StandIn = (error, asks) => decideWithout(error, asks, asks.map(wishOf))
+  const enforce = (request: R, asks: readonly Ask[]): Soon<Booking | undefined> =>
+    patience > 0 || asks.some(queues)
+      ? hold(asks, patience, standIn, reader, request)
+      : put('consume', asks, undefined, standIn)
+
+  const watch = (request: R, ask: Ask): Soon<Booking | undefined> => {
+    const booking = andThen(put('consume', [ask]), (booking) => {
+      report(booking.decision, request, 'shadow')
+      return booking
+    })
+    return booking instanceof Promise ? booking.catch(warnOfShadow) : booking
+  }
+
+  const refusalFor = (request: R, decision: Decision): Refusal => {
+    const rule = ruleNamed(decision.policy)
+    return refusalOf(decision, request, rule?.problem, rule?.onDenied ?? onDenied)
+  }
+  const verdict = (request: R, booking: Booking, shadows: readonly Soon<Booking | undefined>[]): Verdict<S> => {
+    const { decision, parts } = booking
+    report(decision, request, 'enforce')
+    const { byHand, after } = settlementOf(booking, shadows, settleOf, refundIf)
+    const taken = shadows.length > 0 || parts.some(({ taken }) => taken)
+    return {
+      decision: { ...decision, settle: byHand },
+      headers: tell(booking),
+      refusal: decision.allowed ? undefined : refusalFor(request, decision),
+      after: decision.allowed && corrects && taken ? after : undefined,
+    }
+  }
+
+  return (request) =>
+    andThen(asksOf(rules, request), ([enforced, shadowed]) => {
+      const shadows = shadowed.map((ask) => watch(request, ask))
+      if (enforced.length > 0) {
+        return andThen(enforce(request, enforced), (booking) => (booking ? verdict(request, booking, shadows) : GONE))
+      }
+      if (shadows.length === 0 || !corrects) return PASS
+      return { ...PASS, after: settlementOf(undefined, shadows, settleOf, refundIf).after }
+    })
+}
+
+function warnOfShadow(error: Error): undefined {
+  warnOnce(`a shadow policy: ${error.message}`)
+}

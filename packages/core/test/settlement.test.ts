@@ -1,0 +1,175 @@
+import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type DecisionEvent, httpGuard, type PolicyOptions, type RequestReader } from '../src/http/index.ts'
+import { perMinute, rateLimiter, type Store } from '../src/index.ts'
+
+// What a request took is corrected: of each policy by itself, of those that only watch too, whatever else goes wrong.
+
+interface FakeRequest {
+  readonly path?: string
+}
+
+interface FakeResponse {
+  readonly tokens: number
+}
+
+const reader: RequestReader<FakeRequest> = {
+  address: () => 'ann',
+  peer: () => 'ann',
+  method: () => 'GET',
+  path: ({ path = '/' }) => path,
+  header: () => undefined,
+  query: () => undefined,
+  identity: (request) => request,
+  onGone: () => () => {},
+}
+
+type Policies = readonly PolicyOptions<FakeRequest, FakeResponse>[]
+
+function setUp(policies: Policies, common: { refundIf?: (status: number) => boolean } = {}) {
+  const store = modelStore(fakeClock())
+  const events: DecisionEvent<FakeRequest>[] = []
+  const onDecision = (event: DecisionEvent<FakeRequest>) => void events.push(event)
+  const guard = httpGuard<FakeRequest, FakeResponse>({ policies, store, onDecision, ...common }, reader)
+  const left = async (name: string) => (await rateLimiter({ name, quota: perMinute(100), store }).peek('ann')).remaining
+  return { guard, left, events, store }
+}
+
+const tokens = { name: 'tokens', quota: perMinute(100), cost: 50 } as const
+const requests = { name: 'requests', quota: perMinute(100), cost: 10 } as const
+const byResponse = { settle: (response: FakeResponse) => response.tokens }
+
+let warn: ReturnType<typeof vi.spyOn>
+beforeEach(() => {
+  warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('of several policies', () => {
+  test('each is corrected once by hand, in any order', async () => {
+    const { guard, left } = setUp([tokens, requests])
+    const { decision } = await guard({})
+    await decision?.settle(5, 'tokens')
+    await decision?.settle(1, 'requests')
+    await decision?.settle(0, 'tokens')
+    expect([await left('tokens'), await left('requests')]).toEqual([95, 99])
+  })
+
+  test('one by hand, and the others by the response', async () => {
+    const { guard, left } = setUp([
+      { ...tokens, ...byResponse },
+      { ...requests, ...byResponse },
+    ])
+    const { decision, after } = await guard({})
+    await decision?.settle(30, 'tokens')
+    await after?.(200, { tokens: 3 })
+    expect([await left('tokens'), await left('requests')]).toEqual([70, 97])
+  })
+
+  test('one by hand, and the others by the status', async () => {
+    const { guard, left } = setUp([tokens, requests], { refundIf: (status) => status >= 500 })
+    const { decision, after } = await guard({})
+    await decision?.settle(30, 'tokens')
+    await after?.(500, { tokens: 0 })
+    expect([await left('tokens'), await left('requests')]).toEqual([70, 100])
+  })
+
+  test('the response is asked for those alone that have counted the request', async () => {
+    const settle = vi.fn<() => number>(() => Number.NaN)
+    const { guard, left } = setUp([
+      { ...tokens, ...byResponse },
+      { ...requests, match: { path: '/other' }, settle },
+    ])
+    await (await guard({})).after?.(200, { tokens: 5 })
+    expect([settle.mock.calls.length, await left('tokens')]).toEqual([0, 95])
+  })
+
+  test('one that makes no sense of the response leaves the others right', async () => {
+    const { guard, left } = setUp([
+      { ...requests, settle: () => Number.NaN },
+      { ...tokens, ...byResponse },
+    ])
+    await (await guard({})).after?.(200, { tokens: 5 })
+    expect([await left('requests'), await left('tokens')]).toEqual([90, 95])
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('got NaN'))
+  })
+})
+
+describe('a policy that only watches', () => {
+  const watching = { ...tokens, mode: 'shadow' } as const
+  const name = 'tokens (shadow)'
+
+  test('is corrected by the response, or it would tell of refusals that will never be', async () => {
+    const { guard, events } = setUp([requests, { ...watching, ...byResponse }])
+    for (let i = 0; i < 4; i++) await (await guard({})).after?.(200, { tokens: 5 })
+    const told = events.filter(({ mode }) => mode === 'shadow').map(({ decision }) => decision.remaining)
+    expect(told).toEqual([50, 45, 40, 35])
+  })
+
+  test('is given back by the status, also where no policy is in force', async () => {
+    const { guard, left } = setUp([watching], { refundIf: (status) => status >= 500 })
+    const { decision, after } = await guard({})
+    expect([decision, await left(name)]).toEqual([undefined, 50])
+    await after?.(500, { tokens: 0 })
+    expect(await left(name)).toBe(100)
+  })
+
+  // A handler is not to fail because its policy is tried out first.
+  test('is corrected by hand under its own name, and is not meant where none is said', async () => {
+    const { guard, left } = setUp([requests, watching])
+    const { decision } = await guard({})
+    await decision?.settle(5, 'tokens')
+    await decision?.settle(1)
+    expect([await left(name), await left('requests')]).toEqual([95, 99])
+    await expect(decision?.settle(1, 'others')).rejects.toThrow('one of "requests", "tokens (shadow)"; got "others"')
+  })
+
+  test('whose store fails leaves the others right', async () => {
+    const far = faultyStore(modelStore(fakeClock()))
+    far.break('failing')
+    const { guard, left } = setUp([
+      { ...tokens, ...byResponse },
+      { ...requests, mode: 'shadow', store: far, ...byResponse },
+    ])
+    await (await guard({})).after?.(200, { tokens: 5 })
+    expect(await left('tokens')).toBe(95)
+  })
+})
+
+test('a request under way keeps its policies when others are put in force', async () => {
+  const far: Store = faultyStore(modelStore(fakeClock()))
+  const limiter = rateLimiter({ name: 'tokens', quota: perMinute(100), store: far })
+  const policy = { ...tokens, store: far, problem: 'abnormal-usage-detected', ...byResponse } as const
+  const { guard } = setUp([policy])
+  const first = guard({})
+  guard.replace([requests])
+  await (await first).after?.(200, { tokens: 5 })
+  expect((await limiter.peek('ann')).remaining).toBe(95)
+
+  guard.replace([policy])
+  await limiter.consume('ann', 95)
+  const refused = guard({})
+  guard.replace([requests])
+  expect((await refused).refusal?.body).toContain('#abnormal-usage-detected')
+})
+
+test('what nobody waits for any more does not end the process', async () => {
+  const unheard = vi.fn<(reason: unknown) => void>()
+  process.on('unhandledRejection', unheard)
+  const { guard } = setUp([
+    { ...tokens, cost: () => Promise.reject(new Error('no cost')) },
+    { ...requests, key: () => 5 as never },
+  ])
+  expect(() => guard({})).toThrow('key must return a string')
+  const deaf = httpGuard<FakeRequest>(
+    { ...requests, store: modelStore(fakeClock()), onDecision: async () => Promise.reject(new Error('no ear')) },
+    reader,
+  )
+  await deaf({})
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', unheard)
+  expect(unheard).not.toHaveBeenCalled()
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('onDecision threw: no ear'))
+})
