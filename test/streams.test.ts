@@ -1,14 +1,17 @@
+import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { fakeClock } from '@spillway/conformance'
+import { type Duration, leakyBucket, type Quota, type Store } from '@spillway/core'
 import * as forExpress from '@spillway/express'
 import { memoryStore, perMinute, rateLimiter } from '@spillway/express'
+import * as forFastify from '@spillway/fastify'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
-import type { MemoryStore } from '@spillway/memory'
 import express from 'express'
+import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -17,14 +20,16 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 
 type Options = {
   name: string
-  quota: ReturnType<typeof perMinute>
+  quota: Quota
   key: () => string
   cost: number
   settle: () => number
+  store: Store
+  deadline?: Duration
 }
 type Answer = () => AsyncGenerator<string>
 
-const frameworks: Record<string, (options: Options & { store: MemoryStore }, answer: Answer) => RequestListener> = {
+const frameworks: Record<string, (options: Options, answer: Answer) => RequestListener> = {
   Express: (options, answer) => {
     const app = express()
     app.use(forExpress.rateLimit(options))
@@ -42,10 +47,19 @@ const frameworks: Record<string, (options: Options & { store: MemoryStore }, ans
     })
     return app.callback()
   },
+  Fastify: (options, answer) => {
+    const app = fastify()
+    // A hook that comes when the body has been read: the message is closed by then, and its client there.
+    app.all('/', { preHandler: forFastify.rateLimit(options) }, async (_, reply) => reply.send(Readable.from(answer())))
+    return async (request, response) => {
+      await app.ready()
+      app.routing(request, response)
+    }
+  },
   Hono: (options, answer) => {
     const app = new Hono()
     app.use(forHono.rateLimit(options))
-    app.get('/', () => new Response(Readable.toWeb(Readable.from(answer())) as ReadableStream))
+    app.all('/', () => new Response(Readable.toWeb(Readable.from(answer())) as ReadableStream))
     return getRequestListener(app.fetch)
   },
 }
@@ -108,5 +122,45 @@ describe.each(Object.keys(frameworks))('a stream in %s', (name) => {
     expect(await left()).toBe(50)
     client.abort()
     await vi.waitFor(async () => expect(await left()).toBe(99))
+  })
+})
+
+/** A server whose store answers when it is let go, and a client that is gone by then. */
+async function hangUpEarly(name: string, { quota, cost }: Pick<Options, 'quota' | 'cost'>) {
+  const inner = memoryStore({ clock: fakeClock() })
+  const asked: (() => void)[] = []
+  let open = false
+  const take: Store['take'] = async (ops) => {
+    if (!open) await new Promise<void>((resolve) => asked.push(resolve))
+    return inner.takeSync(ops)
+  }
+  const store: Store = { take, delete: inner.delete }
+  const options: Options = { name: 'early', quota, cost, key: () => 'ann', settle: () => 7, store, deadline: '20s' }
+  server = createServer(frameworks[name]?.(options, async function* () {}))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const connected = once(server, 'connection')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [socket] = (await connected) as [Socket]
+  const closed = once(socket, 'close')
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}')
+  await vi.waitFor(() => expect(asked.length).toBe(1))
+  client.destroy()
+  await closed
+  open = true
+  for (const answer of asked) answer()
+  const limiter = rateLimiter({ name: 'early', quota, store: inner })
+  return { left: async () => (await limiter.peek('ann')).remaining, limiter }
+}
+
+// Nobody is told again that a client has gone.
+describe.each(Object.keys(frameworks))('a client of %s that hangs up before the store has answered', (name) => {
+  test('is corrected like any other', async () => {
+    const { left } = await hangUpEarly(name, { quota: perMinute(100), cost: 50 })
+    await vi.waitFor(async () => expect(await left()).toBe(93))
+  })
+
+  test('waits in no queue', async () => {
+    const { left } = await hangUpEarly(name, { quota: leakyBucket({ limit: 1, per: '1h', queue: 2 }), cost: 2 })
+    await vi.waitFor(async () => expect(await left()).toBe(3))
   })
 })

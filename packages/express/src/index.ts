@@ -6,6 +6,7 @@ import {
   type RequestDecision,
   type RequestReader,
   type Verdict,
+  whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Request, RequestHandler, Response } from 'express'
@@ -42,10 +43,7 @@ const reader: RequestReader<Request> = {
     return typeof value === 'string' ? value : undefined
   },
   identity: (req) => req,
-  onGone: (req, listener) => {
-    req.res?.on('close', listener)
-    return () => req.res?.off('close', listener)
-  },
+  onGone: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
 }
 
 /**
@@ -60,7 +58,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     const follow = ({ decision, headers, refusal, after }: Verdict<Response>): void => {
       if (decision) req.rateLimit = decision
       for (const header of headers) res.setHeader(header[0], joined(res.getHeader(header[0]), header))
-      if (after) res.on('close', () => void after(res.statusCode, res))
+      if (after) whenClosed(res, () => void after(res.statusCode, res))
       if (refusal === undefined) {
         next()
         return

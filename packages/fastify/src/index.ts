@@ -1,4 +1,5 @@
 import {
+  type Closable,
   httpGuard,
   joined,
   type RateLimitOptions as Options,
@@ -6,6 +7,7 @@ import {
   type RequestDecision,
   type RequestReader,
   type Verdict,
+  whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
@@ -36,10 +38,8 @@ const reader: RequestReader<FastifyRequest> = {
     return typeof value === 'string' ? value : undefined
   },
   identity: ({ raw }) => raw,
-  onGone: ({ raw }, listener) => {
-    raw.on('close', listener)
-    return () => raw.off('close', listener)
-  },
+  // The message is closed as soon as its body has been read; its socket, or its stream in HTTP/2, when the client goes.
+  onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
 }
 
 /** The path as the router reads it: the target may also be a whole URL, or end in a fragment. */
@@ -57,7 +57,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     const follow = ({ decision, headers, refusal, after }: Verdict<FastifyReply>): void => {
       if (decision) request.rateLimit = decision
       for (const header of headers) reply.header(header[0], joined(reply.getHeader(header[0]), header))
-      if (after) reply.raw.on('close', () => void after(reply.statusCode, reply))
+      if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
       if (refusal === undefined) {
         done()
         return

@@ -7,6 +7,7 @@ import {
   type Refusal,
   type RequestDecision,
   type RequestReader,
+  whenAborted,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 
@@ -54,10 +55,7 @@ const reader: RequestReader<Request> = {
   header: ({ headers }, name) => headers.get(name) ?? undefined,
   query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
   identity: (request) => request,
-  onGone: ({ signal }, listener) => {
-    signal.addEventListener('abort', listener)
-    return () => signal.removeEventListener('abort', listener)
-  },
+  onGone: ({ signal }, listener) => whenAborted(signal, listener),
 }
 
 /**

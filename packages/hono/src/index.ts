@@ -6,6 +6,7 @@ import {
   type PolicyOptions,
   type RequestDecision,
   type RequestReader,
+  whenAborted,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -44,11 +45,7 @@ const reader: RequestReader<Context> = {
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
   identity: (c) => c.req.raw,
-  onGone: (c, listener) => {
-    const { signal } = c.req.raw
-    signal.addEventListener('abort', listener)
-    return () => signal.removeEventListener('abort', listener)
-  },
+  onGone: (c, listener) => whenAborted(c.req.raw.signal, listener),
 }
 
 /**

@@ -1,9 +1,9 @@
+import { type Closable, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 
 /** The part of Node's response that is used; the Node server hands it over in the bindings. */
-interface Outgoing {
+interface Outgoing extends Closable {
   readonly statusCode: number
-  once(event: 'close', listener: () => void): void
 }
 
 type Done = (status: number) => Promise<void>
@@ -15,8 +15,8 @@ type Done = (status: number) => Promise<void>
  */
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
   const outgoing = c.env?.outgoing as Partial<Outgoing> | undefined
-  if (typeof outgoing?.once === 'function') {
-    outgoing.once('close', () => void done((outgoing as Outgoing).statusCode))
+  if (typeof outgoing?.on === 'function') {
+    whenClosed(outgoing as Outgoing, () => void done((outgoing as Outgoing).statusCode))
     return next()
   }
   try {

@@ -6,6 +6,7 @@ import {
   type PolicyOptions,
   type RequestDecision,
   type RequestReader,
+  whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Context, Middleware } from 'koa'
@@ -45,10 +46,7 @@ const reader: RequestReader<Context> = {
   header: (ctx, name) => ctx.get(name) || undefined,
   query: (ctx, name) => (typeof ctx.query[name] === 'string' ? ctx.query[name] : undefined),
   identity: (ctx) => ctx.req,
-  onGone: (ctx, listener) => {
-    ctx.res.on('close', listener)
-    return () => ctx.res.off('close', listener)
-  },
+  onGone: (ctx, listener) => whenClosed(ctx.res, listener),
 }
 
 /**
@@ -63,7 +61,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     const { decision, headers, refusal, after } = await guard(ctx)
     if (decision) ctx.state.rateLimit = decision
     for (const header of headers) ctx.set(header[0], joined(ctx.response.headers[header[0].toLowerCase()], header))
-    if (after) ctx.res.on('close', () => void after(ctx.status, ctx))
+    if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
     if (refusal === undefined) {
       return next().catch((error: unknown) => {
         carryHeaders(ctx, error, headers)

@@ -26,14 +26,13 @@ export async function hold<R>(
 /** Reports, when the time is over or the client is gone, whether the client has stayed. */
 function stays<R>(reader: RequestReader<R>, request: R, millis: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const stop = later(millis, () => {
-      forget()
-      resolve(true)
-    })
-    const forget = reader.onGone(request, () => {
+    let forget: (() => void) | undefined
+    const end = (stayed: boolean): void => {
       stop()
-      forget()
-      resolve(false)
-    })
+      forget?.()
+      resolve(stayed)
+    }
+    const stop = later(millis, () => end(true))
+    forget = reader.onGone(request, () => end(false))
   })
 }

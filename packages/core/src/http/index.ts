@@ -1,5 +1,6 @@
 export { addressKey } from './address.ts'
 export { type ClientReader, clientAddress } from './client.ts'
+export { type Closable, whenAborted, whenClosed } from './closed.ts'
 export type { StoreErrorOption } from './degraded.ts'
 export type { DecisionEvent } from './events.ts'
 export type { HeaderForm } from './forms.ts'

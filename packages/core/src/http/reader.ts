@@ -18,6 +18,6 @@ export interface RequestReader<R> {
   query(request: R, name: string): string | undefined
   /** One object for each request, the same however often the request comes by. */
   identity(request: R): object
-  /** Calls back if the client goes away before it is answered; returns how to stop listening. */
+  /** Calls back if the client goes away before it is answered, or has; returns how to stop listening. */
   onGone(request: R, listener: () => void): () => void
 }
