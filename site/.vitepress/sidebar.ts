@@ -34,10 +34,12 @@ const group = (text: string, items: Item[], collapsed = false): Item[] =>
 export const sidebar = (): Item[] => [
   ...group('Begin', pages('docs/start.md', 'docs/playground.md')),
   ...group('Guides', pages(...GUIDES.map((name) => `docs/guides/${name}.md`))),
-  ...group('Understand', pages('docs/algorithms.md', 'docs/errors.md', 'docs/performance.md', 'ARCHITECTURE.md')),
+  ...group(
+    'Understand',
+    pages('docs/algorithms.md', 'docs/errors.md', 'docs/performance.md', 'docs/decisions.md', 'ARCHITECTURE.md'),
+  ),
   ...group('Move here', folder('docs/migration'), true),
   ...group('Packages', folder('packages'), true),
   ...group('Examples', folder('examples'), true),
-  ...group('Decisions', [...pages('docs/decisions/index.md'), ...folder('docs/decisions')], true),
   ...group('Reference', folder('site/reference'), true),
 ]
