@@ -55,7 +55,7 @@ const FORWARDED: Syntax = {
 function addressIn(entry: string): string | undefined {
   if (entry.length > LONGEST_ENTRY) return undefined
   const text = entry.trim().replace(/^"([^"]*)"$/, '$1')
-  const [, bracketed, host = text] = /^(?:\[([^\]]*:[^\]]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []
+  const [, bracketed, host = text] = /^(?:\[(?=[^:\]]*:)([^\]]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []
   const address = bracketed ?? host
   if (parseAddress(address) === undefined) return undefined
   const zone = address.indexOf('%')
