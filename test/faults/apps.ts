@@ -12,8 +12,8 @@ import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 
-/** What to do without the store, and what a client may then be answered. */
-export const actions = { allow: [200], deny: [503], fallback: [200, 429] } as const
+/** What to do without the store, and what a client may then be answered; `'none'` is an app that has no limiter. */
+export const actions = { allow: [200], deny: [503], fallback: [200, 429], none: [200] } as const
 export type Action = keyof typeof actions
 
 /** What a client may have in an hour: so slow that next to nothing comes back during a test. */
@@ -21,7 +21,7 @@ export const LIMIT = 200
 /** What the limiter in memory lets through instead. */
 export const SHARE = 5
 
-const optionsOf = (store: Store, name: string, action: Action) => ({
+const optionsOf = (store: Store, name: string, action: Exclude<Action, 'none'>) => ({
   name,
   quota: perHour(LIMIT),
   key: 'header:x-client' as const,
@@ -30,16 +30,16 @@ const optionsOf = (store: Store, name: string, action: Action) => ({
 })
 type Options = ReturnType<typeof optionsOf>
 
-const frameworks: Readonly<Record<string, (options: Options) => RequestListener | Promise<RequestListener>>> = {
+const frameworks: Readonly<Record<string, (options?: Options) => RequestListener | Promise<RequestListener>>> = {
   Express(options) {
     const app = express()
-    app.use(forExpress.rateLimit(options))
+    if (options) app.use(forExpress.rateLimit(options))
     app.get('/', (_, res) => void res.send('ok'))
     return app
   },
   Koa(options) {
     const app = new Koa()
-    app.use(forKoa.rateLimit(options))
+    if (options) app.use(forKoa.rateLimit(options))
     app.use((ctx) => {
       ctx.body = 'ok'
     })
@@ -47,13 +47,13 @@ const frameworks: Readonly<Record<string, (options: Options) => RequestListener 
   },
   Hono(options) {
     const app = new Hono()
-    app.use(forHono.rateLimit(options))
+    if (options) app.use(forHono.rateLimit(options))
     app.get('/', (c) => c.text('ok'))
     return getRequestListener(app.fetch)
   },
   async Fastify(options) {
     const app = fastify()
-    app.addHook('onRequest', forFastify.rateLimit(options))
+    if (options) app.addHook('onRequest', forFastify.rateLimit(options))
     app.get('/', async () => 'ok')
     await app.ready()
     return (req, res) => app.routing(req, res)
@@ -69,7 +69,7 @@ export interface Served {
   stop(): void
 }
 
-/** Each framework with each action, all on one store. */
+/** Each framework with each action, all on one store, and without a limiter. */
 export async function serveAll(store: Store): Promise<readonly Served[]> {
   const all = Object.entries(frameworks).flatMap(([name, build]) =>
     (Object.keys(actions) as Action[]).map((action) => serve(`${name} ${action}`, action, build, store)),
@@ -78,7 +78,7 @@ export async function serveAll(store: Store): Promise<readonly Served[]> {
 }
 
 async function serve(name: string, action: Action, build: (typeof frameworks)[string], store: Store): Promise<Served> {
-  const server: Server = createServer(await build(optionsOf(store, name, action)))
+  const server: Server = createServer(await build(action === 'none' ? undefined : optionsOf(store, name, action)))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
