@@ -1,0 +1,66 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { perMinute, rateLimiter } from '@spillway/core'
+import { redisStore } from '@spillway/redis'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Redis as Server, startRedis } from './services/redis.ts'
+
+let server: Server
+let nobody: number
+beforeAll(async () => {
+  server = await startRedis()
+  nobody = await portOfNobody()
+})
+afterAll(() => server.stop())
+
+async function portOfNobody(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  await once(listener, 'close')
+  return port
+}
+
+describe('an app is made, asked twenty times at once, and closed, with', () => {
+  test.each([
+    ['memory', 'nothing else'],
+    ['redis', 'its server'],
+    ['redis with leases', 'its server'],
+    ['redis', 'nobody there'],
+    ['redis with leases', 'nobody there'],
+    ['postgres', 'nobody there'],
+  ])('%s and %s: all pass, and its process ends by itself', async (kind, where) => {
+    const port = where === 'its server' ? server.port : nobody
+    const file = fileURLToPath(new URL('lifecycle/program.ts', import.meta.url))
+    const child = fork(file, [kind, String(port)], { execArgv: ['--import', 'tsx'], stdio: 'pipe' })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said = `${said}${chunk}`))
+    let statuses: unknown
+    child.on('message', (message) => {
+      statuses = message
+    })
+    const [code] = await once(child, 'exit')
+    // A promise that fails unheard ends a process with 1.
+    expect({ code, statuses, said }).toMatchObject({ code: 0, statuses: Array.from({ length: 20 }, () => 200) })
+    expect(said).not.toMatch(/unhandled|MaxListeners/i)
+  })
+})
+
+test('stores and limiters leave no listeners on a client, however many', async () => {
+  const client = new Redis(server.port)
+  await client.ping()
+  const listeners = (): number => client.eventNames().reduce((sum, event) => sum + client.listenerCount(event), 0)
+  const before = { client: listeners(), process: process.listenerCount('exit') + process.listenerCount('beforeExit') }
+  for (let i = 0; i < 100; i++) {
+    await rateLimiter({ quota: perMinute(1_000), store: redisStore(client), deadline: '10s' }).consume('a')
+  }
+  const after = { client: listeners(), process: process.listenerCount('exit') + process.listenerCount('beforeExit') }
+  expect(after).toEqual(before)
+  client.disconnect()
+})

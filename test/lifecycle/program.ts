@@ -1,0 +1,53 @@
+// An app whose store may not be there: made, asked, and closed as its owner would. Nothing of the limiter's may keep
+// the process alive after that, and no promise of its may fail unheard.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { perMinute, type Store } from '@spillway/core'
+import { rateLimit } from '@spillway/express'
+import { memoryStore } from '@spillway/memory'
+import { postgresStore } from '@spillway/postgres'
+import { redisStore } from '@spillway/redis'
+import express from 'express'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+
+interface Held {
+  readonly store: Store
+  close(): unknown
+}
+
+const [kind = '', port = ''] = process.argv.slice(2)
+const at = { host: '127.0.0.1', port: Number(port) }
+const kinds: Readonly<Record<string, () => Held>> = {
+  memory: () => ({ store: memoryStore(), close: () => {} }),
+  redis() {
+    const client = new Redis(at).on('error', () => {})
+    return { store: redisStore(client), close: () => client.disconnect() }
+  },
+  'redis with leases'() {
+    const client = new Redis(at).on('error', () => {})
+    return { store: redisStore(client, { lease: 10 }), close: () => client.disconnect() }
+  },
+  postgres() {
+    const pool = new pg.Pool({ ...at, user: 'postgres' }).on('error', () => {})
+    const store = postgresStore(pool, { sweepEvery: '1m' })
+    return { store, close: () => pool.end() }
+  },
+}
+const make = kinds[kind]
+if (!make) throw new RangeError(`no store ${kind}`)
+
+const { store, close } = make()
+const app = express()
+app.use(rateLimit({ quota: perMinute(100), store }))
+app.get('/', (_, res) => void res.send('ok'))
+const server = createServer(app).listen(0, '127.0.0.1')
+await new Promise((resolve) => server.once('listening', resolve))
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await fetch(url)).status))
+server.close()
+server.closeAllConnections()
+close()
+process.send?.(statuses)
+process.disconnect()
