@@ -162,7 +162,8 @@ export function checkStore(store: unknown): Store {
 
 const unnamed = new WeakSet<Store>()
 
-function warnOfSharedName(store: Store): void {
+/** Tells of two limiters on one store that nothing tells apart. */
+export function warnOfSharedName(store: Store): void {
   if (unnamed.has(store)) {
     warnOnce('two limiters without a name share a store, so they count together. Give each a name.')
   }

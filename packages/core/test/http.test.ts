@@ -6,13 +6,14 @@ import { perMinute, perSecond, QuotaError, tokenBucket } from '../src/index.ts'
 
 interface FakeRequest {
   readonly ip?: string
+  readonly path?: string
   readonly headers?: Record<string, string>
 }
 
 const reader: RequestReader<FakeRequest> = {
   address: ({ ip }) => ip,
   method: () => 'GET',
-  path: () => '/',
+  path: ({ path = '/' }) => path,
   header: ({ headers }, name) => headers?.[name],
   query: () => undefined,
   peer: ({ ip }) => ip,
@@ -36,6 +37,21 @@ describe('the guard', () => {
       (ip) => judge(guard, { ip }).refusal?.status ?? 200,
     )
     expect(statuses).toEqual([200, 429, 200, 200, 429])
+  })
+
+  // Row 2 of the peers' bugs by another way: what tells each connection apart is a new client each time.
+  test('counts an address without the port that a proxy has written beside it', () => {
+    const guard = guardOf({ quota: perMinute(1), skip: { ip: '192.0.2.7' } })
+    const addresses = [
+      '203.0.113.7:5001',
+      '203.0.113.7:5002',
+      '203.0.113.7',
+      '[2001:db8::1]:80',
+      '[2001:db8::2]',
+      '1:2',
+    ]
+    expect(addresses.map((ip) => judge(guard, { ip }).refusal?.status ?? 200)).toEqual([200, 429, 429, 200, 429, 200])
+    expect(judge(guard, { ip: '192.0.2.7:80' }).decision).toBeUndefined()
   })
 
   test('counts all requests without an address as one client', () => {
@@ -125,6 +141,13 @@ describe('the guard', () => {
     expect(() => guardOf(options)).toThrow(message)
   })
 
+  test('charges the most for a cost in a header that is too large to count', () => {
+    const guard = guardOf({ quota: perMinute(1_000), cost: 'header:weight', defaultCost: 2, maxCost: 10 })
+    const weights = ['7', '007', '9'.repeat(15), '9'.repeat(16), '9'.repeat(400), '0'.repeat(20), '', '1e9', '٣']
+    const costs = weights.map((weight) => judge(guard, { headers: { weight } }).decision?.cost)
+    expect(costs).toEqual([7, 7, 10, 10, 10, 2, 2, 2, 2])
+  })
+
   test('refuses a key that is no text, rather than count all as one', () => {
     expect(() => judge(guardOf({ quota: perMinute(1), key: () => 42 }))).toThrow('Write String(…)')
   })
@@ -134,6 +157,13 @@ describe('the guard', () => {
     let i = 0
     const guard = guardOf({ quota: perMinute(1_000), cost: () => costs[i++], defaultCost: 2, maxCost: 10 })
     expect(costs.map(() => judge(guard).decision?.cost)).toEqual([3, 10, 10, 10, 2, 2, 2, 2, 2, 2])
+  })
+
+  test('counts a path once, however it is spelt', () => {
+    const guard = guardOf({ quota: perMinute(1), key: 'path' })
+    const ways = ['/a/b', '/A/b/', '//a//b', '/%61/b', '/a/c', '/', '', '/%zz', '/%ZZ']
+    const statuses = ways.map((path) => judge(guard, { path }).refusal?.status ?? 200)
+    expect(statuses).toEqual([200, 429, 429, 429, 200, 200, 429, 200, 429])
   })
 
   test('keeps every list of key parts apart', () => {

@@ -52,7 +52,7 @@ const FORWARDED: Syntax = {
 }
 
 /** The address an entry holds, without its quotes, port and zone; undefined if it holds none. */
-function addressIn(entry: string): string | undefined {
+export function addressIn(entry: string): string | undefined {
   if (entry.length > LONGEST_ENTRY) return undefined
   const text = entry.trim().replace(/^"([^"]*)"$/, '$1')
   const [, bracketed, host = text] = /^(?:\[(?=[^:\]]*:)([^\]]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []

@@ -1,4 +1,4 @@
-import { checkStore } from '../limiter.ts'
+import { checkStore, warnOfSharedName } from '../limiter.ts'
 import { checkFunctions, checkOptions } from '../options.ts'
 import { andThen, type Soon } from '../soon.ts'
 import type { Store } from '../store.ts'
@@ -51,7 +51,9 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   const flat = Object.fromEntries(
     Object.entries(options).filter(([name]) => POLICY_OPTIONS.includes(name) && !COMMON_OPTIONS.includes(name)),
   )
-  let judge = judging(options.policies ?? [flat as unknown as PolicyOptions<R, S>])
+  const policies = options.policies ?? [flat as unknown as PolicyOptions<R, S>]
+  let judge = judging(policies)
+  if (policies.some(({ name }) => name === undefined)) warnOfSharedName(source.store)
 
   const notes = notesOnRequests<RequestDecision>()
   const noted = (request: R, verdict: Verdict<S>): Verdict<S> => {

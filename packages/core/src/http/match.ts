@@ -1,6 +1,7 @@
 import { QuotaError, shown } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { within } from './networks.ts'
+import { segmentsOf } from './path.ts'
 import type { Claims } from './reader.ts'
 import type { Sources } from './sources.ts'
 
@@ -72,25 +73,6 @@ export const needsClaims = (what: string): QuotaError =>
 export function claimOf<R>(claims: Claims<R> | undefined, request: R, name: string): unknown {
   const known = claims?.(request)
   return known !== undefined && known !== null && Object.hasOwn(known, name) ? known[name] : undefined
-}
-
-/**
- * The segments of a path, as lenient as the most lenient router: no empty ones, in lower case, decoded. A policy must
- * not be walked around by another spelling of the same address.
- */
-function segmentsOf(path: string): readonly string[] {
-  return path
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map((segment) => decoded(segment).toLowerCase())
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }
 
 function fits(pattern: readonly string[], path: readonly string[]): boolean {

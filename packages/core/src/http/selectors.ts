@@ -1,6 +1,7 @@
 import { QuotaError, shown } from '../errors.ts'
 import { addressKey } from './address.ts'
 import { claimOf, needsClaims } from './match.ts'
+import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
 import type { Sources } from './sources.ts'
 
@@ -53,7 +54,7 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
     case 'method':
       return (request) => reader.method(request)
     case 'path':
-      return (request) => reader.path(request)
+      return (request) => plainPath(reader.path(request))
     case 'header':
       return (request) => reader.header(request, name) ?? ''
     case 'query':
@@ -109,8 +110,7 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
 const isCost = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
 
 /** Digits only: '1e9', '0x10', ' 5' and '5, 5' are not costs. */
-const parseCost = (text: string | undefined): number =>
-  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0
+const parseCost = (text: string | undefined): number => (text !== undefined && /^\d+$/.test(text) ? Number(text) : 0)
 
 function wholeCost(what: string, value: number): number {
   if (isCost(value)) return value

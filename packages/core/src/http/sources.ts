@@ -1,6 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
 import { warnOnce } from '../warn.ts'
-import { clientAddress } from './client.ts'
+import { addressIn, clientAddress } from './client.ts'
 import type { Claims, RequestReader } from './reader.ts'
 import type { TrustProxy } from './trust.ts'
 
@@ -57,6 +57,10 @@ function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
         )
       }
     }
-    return address
+    return address === undefined ? undefined : withoutPort(address)
   }
 }
+
+/** Some proxies write the port, which is another for each connection, and frameworks hand it on. */
+const withoutPort = (address: string): string =>
+  /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address
