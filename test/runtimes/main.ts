@@ -1,35 +1,38 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root } from '../packages/pack.ts'
+import { startPostgres } from '../services/postgres.ts'
+import { startRedis } from '../services/redis.ts'
 import { compileUser } from './compilers.ts'
 import { makeProject } from './project.ts'
+import { readTable, writeTable } from './readme.ts'
 import { inRuntime, inWorkerd } from './rows.ts'
 import { runtimes } from './runtimes.ts'
-import { type Row, tableOf } from './table.ts'
+import { type Row, tableOf, tellsTheSame } from './table.ts'
 
 // `npm run test:runtimes`: the packages as they would be published, installed by npm, in every runtime that they are
 // for. With `--write` what was run goes to the README.
 
 const folder = mkdtempSync(join(tmpdir(), 'spillway-runtimes-'))
+const [redis, postgres] = await Promise.all([startRedis(), startPostgres()])
+const { host, user, database } = postgres.config
+const env = { REDIS_PORT: String(redis.port), PGHOST: host, PGUSER: user, PGDATABASE: database }
 try {
   await makeProject(folder)
   const types = compileUser(folder)
   const rows: Row[] = []
-  for (const runtime of runtimes()) rows.push(await inRuntime(runtime, folder))
+  for (const runtime of runtimes()) rows.push(await inRuntime(runtime, folder, env))
   rows.push(await inWorkerd(folder))
   const table = tableOf(rows, types)
   console.log(table)
   const failures = [...rows.flatMap(({ failures }) => failures), ...types.failures]
+  const passed = failures.length === 0
+  if (passed && process.argv.includes('--write')) writeTable(table)
+  else if (passed && !tellsTheSame(readTable(), table))
+    failures.push('The table in README.md tells something else: --write')
   for (const failure of failures) console.error(`✗ ${failure}`)
   process.exitCode = failures.length === 0 ? 0 : 1
-  if (failures.length === 0 && process.argv.includes('--write')) writeTable(table)
 } finally {
+  await Promise.all([redis.stop(), postgres.stop()])
   rmSync(folder, { recursive: true, force: true })
-}
-
-function writeTable(table: string): void {
-  const readme = join(root, 'README.md')
-  const text = readFileSync(readme, 'utf8')
-  writeFileSync(readme, text.replace(/(<!-- runtimes -->\n)[\s\S]*?(<!-- \/runtimes -->)/, `$1\n${table}$2`))
 }

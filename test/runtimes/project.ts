@@ -14,7 +14,9 @@ export const COMPILERS: Readonly<Record<string, string>> = {
   'typescript-7': '7.0.2',
 }
 
-const BESIDE = ['@hono/node-server', '@types/express', '@types/koa', '@types/node', 'express', 'fastify', 'hono', 'koa']
+const TYPES = ['@types/express', '@types/koa', '@types/node', '@types/pg']
+const FRAMEWORKS = ['@hono/node-server', 'express', 'fastify', 'hono', 'koa']
+const CLIENTS = ['@opentelemetry/api', 'ioredis', 'pg', 'redis']
 
 /** Programs that run in the project, where they come from. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -22,6 +24,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   serve: 'serve.ts',
   worker: 'worker.ts',
   objects: '../../packages/cloudflare/test/worker.ts',
+  example: '../../examples/fetch/main.ts',
 }
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
@@ -30,7 +33,7 @@ export async function makeProject(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   const dependencies = {
     ...Object.fromEntries([...packAll(join(folder, 'tarballs'))].map(([name, path]) => [`@spillway/${name}`, path])),
-    ...Object.fromEntries(BESIDE.map((name) => [name, versionOf(name)])),
+    ...Object.fromEntries([...TYPES, ...FRAMEWORKS, ...CLIENTS].map((name) => [name, versionOf(name)])),
     ...Object.fromEntries(Object.entries(COMPILERS).map(([name, version]) => [name, `npm:typescript@${version}`])),
   }
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
@@ -39,6 +42,9 @@ export async function makeProject(folder: string): Promise<void> {
     await writeProgram(here(source), join(folder, `${name}.mjs`), 'esm')
     await writeProgram(here(source), join(folder, `${name}.cjs`), 'cjs')
   }
+  // Bun asks the export itself where to listen.
+  const onLoopback = "import app from './example.mjs'\nexport default { ...app, hostname: '127.0.0.1', port: 0 }\n"
+  writeFileSync(join(folder, 'example-here.mjs'), onLoopback)
   for (const kind of ['mts', 'cts']) copyFileSync(here('user.ts'), join(folder, `user.${kind}`))
 }
 

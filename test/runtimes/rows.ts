@@ -1,31 +1,43 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { ask, story, type Told } from '../adapters/story.ts'
+import { ask, story, type Told, type Way } from '../adapters/story.ts'
 import { outcomeAt, testsAt } from '../services/elsewhere.ts'
 import { startWorker } from '../services/workerd.ts'
-import { type Runtime, serveIn, suitesIn } from './runtimes.ts'
+import { type Runtime, serveExportIn, serveIn, suitesIn } from './runtimes.ts'
 import type { Row } from './table.ts'
 
 /** What a runtime does with the packages: the suites, as ES modules and required, and the story by its servers. */
-export async function inRuntime(runtime: Runtime, folder: string): Promise<Row> {
+export async function inRuntime(runtime: Runtime, folder: string, env: NodeJS.ProcessEnv): Promise<Row> {
   const failures: string[] = []
   const suites = async (file: string): Promise<number> => {
-    const outcomes = await suitesIn(runtime, folder, file)
+    const outcomes = await suitesIn(runtime, folder, file, env)
     for (const { suite, failed } of outcomes)
       failures.push(...failed.map((what) => `${runtime.name}, ${file}, ${suite}: ${what}`))
     return outcomes.reduce((sum, { passed }) => sum + passed, 0)
   }
   const [imported, required] = [await suites('suite.mjs'), await suites('suite.cjs')]
-  const { ports, stop } = await serveIn(runtime, folder, 'serve.mjs')
-  const told: string[] = []
-  try {
-    for (const [app, port] of Object.entries(ports)) {
-      const wrong = await tellStory(`http://127.0.0.1:${port}`, {}, otherAddress)
-      if (wrong === undefined) told.push(app)
-      else failures.push(`${runtime.name}, ${app}: ${wrong}`)
+  const tells = async (file: string): Promise<readonly string[]> => {
+    const told: string[] = []
+    const { ports, stop } = await serveIn(runtime, folder, file)
+    try {
+      for (const [app, port] of Object.entries(ports)) {
+        const wrong = await tellStory(`http://127.0.0.1:${port}`, {}, otherAddress)
+        if (wrong === undefined) told.push(app)
+        else failures.push(`${runtime.name}, ${file}, ${app}: ${wrong}`)
+      }
+    } finally {
+      stop()
     }
+    return told
+  }
+  const told = await tells('serve.mjs')
+  await tells('serve.cjs')
+  const example = await serveExportIn(runtime, folder)
+  try {
+    const wrong = example && (await tryExample(example.ready, {}, otherAddress))
+    if (wrong !== undefined) failures.push(`${runtime.name}, example: ${wrong}`)
   } finally {
-    stop()
+    example?.stop()
   }
   return { runtime: runtime.name, imported, required, told, failures }
 }
@@ -44,9 +56,13 @@ export async function inWorkerd(folder: string): Promise<Row> {
   }
   const worker = await startWorker(join(folder, 'worker.mjs'))
   const objects = await startWorker(join(folder, 'objects.mjs'), { durableObjects: { RATE_LIMITS: 'Watched' } })
+  const example = await startWorker(join(folder, 'example.mjs'))
   try {
     await suites(worker.url)
     await suites(objects.url)
+    const address = (ip: string) => ({ headers: { 'cf-connecting-ip': ip } })
+    const wrong = await tryExample(example.url, address('192.0.2.1'), address('192.0.2.2'))
+    if (wrong !== undefined) failures.push(`workerd, example: ${wrong}`)
     for (const app of ['Hono', 'fetch']) {
       const from = (address: string) => ({ 'x-app': app, 'cf-connecting-ip': address })
       const wrong = await tellStory(worker.url, from('192.0.2.1'), { headers: from('192.0.2.2') })
@@ -54,7 +70,7 @@ export async function inWorkerd(folder: string): Promise<Row> {
       else failures.push(`workerd, ${app}: ${wrong}`)
     }
   } finally {
-    await Promise.all([worker.stop(), objects.stop()])
+    await Promise.all([worker.stop(), objects.stop(), example.stop()])
   }
   const { version } = createRequire(import.meta.url)('workerd/package.json') as { version: string }
   return { runtime: `workerd ${version}`, imported, required: undefined, told, failures }
@@ -68,7 +84,7 @@ const SPOOFED = { 'cf-connecting-ip': '192.0.2.9', 'x-forwarded-for': '192.0.2.9
 async function tellStory(
   url: string,
   client: Readonly<Record<string, string>>,
-  other: Parameters<typeof ask>[2],
+  other: Way,
 ): Promise<string | undefined> {
   const compare = (request: string, seen: Told, expected: Partial<Told>): string | undefined => {
     const wrong = Object.entries(expected).find(([name, value]) => seen[name as keyof Told] !== value)
@@ -91,4 +107,12 @@ async function tellStory(
       limit: '"app";r=4;t=10',
     }) ?? compare('GET / by another client', await ask(url, 'GET /', other), { limit: '"app";r=5;t=10' })
   )
+}
+
+/** Asks the example in `examples/fetch` as two clients; what is wrong, if anything. */
+async function tryExample(url: string, one: Way, other: Way): Promise<string | undefined> {
+  const left = [await ask(url, 'GET /', one), await ask(url, 'GET /', one), await ask(url, 'GET /', other)]
+  const bodies = JSON.stringify(left.map(({ body }) => body.trim()))
+  const expected = JSON.stringify([99, 98, 99].map((n) => `requests: ${n} left`))
+  return bodies === expected ? undefined : `answered ${bodies}, not ${expected}`
 }

@@ -1,6 +1,6 @@
 import { type TestFunction, testAdapter, testStore } from '@spillway/conformance'
-import { memoryStore } from '@spillway/memory'
 import { allMounts, closeServers } from './servers.ts'
+import { allStores, closeClients } from './stores.ts'
 
 // A program: runs the conformance suites where it is started, and prints what came of each as a line of JSON.
 
@@ -24,7 +24,10 @@ async function run(suite: string, register: (test: TestFunction) => void): Promi
 }
 
 async function main(): Promise<void> {
-  await run('memory', (test) => testStore(test, () => memoryStore()))
+  for (const [name, make] of Object.entries(allStores)) {
+    await run(name, (test) => testStore(test, make, { histories: 60 }))
+  }
+  await closeClients()
   for (const [name, mount] of Object.entries(allMounts)) await run(name, (test) => testAdapter(test, mount))
 }
 

@@ -35,3 +35,14 @@ export function tableOf(rows: readonly Row[], { compilers, resolutions }: Compil
 }
 
 const listed = (items: readonly string[]): string => `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
+
+/** Whether two tables tell the same of the same runtimes, however new those are: npm brings a newer one any day. */
+export function tellsTheSame(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((table) =>
+    table
+      .replace(/^(\| [A-Za-z]+) [\d.]+/gm, '$1')
+      .replace(/[\s-]+/g, ' ')
+      .trim(),
+  )
+  return a === b
+}

@@ -1,13 +1,23 @@
+import { run } from '@spillway/cli'
+import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
+import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { perDay, type Quota, type Store, tokenBucket } from '@spillway/core'
 import { httpGuard } from '@spillway/core/http'
 import { policiesFrom } from '@spillway/core/rules'
 import * as express from '@spillway/express'
+import * as compat from '@spillway/express/compat'
 import * as fastify from '@spillway/fastify'
 import * as fetch from '@spillway/fetch'
 import * as hono from '@spillway/hono'
 import * as koa from '@spillway/koa'
 import { memoryStore, rateLimiter } from '@spillway/memory'
+import { telemetry } from '@spillway/opentelemetry'
+import { postgresStore } from '@spillway/postgres'
+import { redisStore } from '@spillway/redis'
 import { Hono } from 'hono'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { createClient } from 'redis'
 
 // What somebody writes who uses the packages: compiled by several compilers, each looking for modules in its own way.
 
@@ -22,6 +32,17 @@ export const handler: (request: Request, env: { name: string }) => Promise<Respo
   (request: Request, env: { name: string }) => new Response(`${env.name} ${fetch.decisionOf(request)?.remaining}`),
 )
 export const guard = typeof httpGuard
+export const program = typeof run
+
+declare const objects: RateLimitsNamespace
+export const stores: readonly Store[] = [
+  redisStore(new Redis()),
+  redisStore(createClient()),
+  postgresStore(new pg.Pool(), { sweepEvery: '10m' }),
+  durableObjectStore(objects),
+  telemetry().store(faultyStore(modelStore(fakeClock())), 'model'),
+]
+export const old = compat.rateLimit({ windowMs: 60_000, limit: 100 })
 
 const app = new Hono()
 app.use(hono.rateLimit({ quota, headers: 'draft-11' }))

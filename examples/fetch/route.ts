@@ -1,0 +1,13 @@
+// app/reports/[id]/route.ts of a Next.js app. Next tells no address: the one proxy before it, its host's, writes it down.
+
+import { decisionOf, perMinute, rateLimit } from '@spillway/fetch'
+
+const limit = rateLimit({ quota: perMinute(100), trustProxy: 1 })
+
+interface Route {
+  readonly params: Promise<{ readonly id: string }>
+}
+
+export const GET = limit(async (request: Request, { params }: Route) =>
+  Response.json({ id: (await params).id, left: decisionOf(request)?.remaining }),
+)
