@@ -18,7 +18,7 @@ import Koa from 'koa'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseList } from 'structured-headers'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { deliver, type Outcome } from './hostile/deliver.ts'
+import { type Delivery, deliver, type Outcome } from './hostile/deliver.ts'
 import { CLIENTS, type HostileRequest, hostileRequest } from './hostile/requests.ts'
 
 // Whatever is thrown at it, an app with a limit answers as it would without one, or 429; counts whom it should count;
@@ -170,6 +170,13 @@ function checkAsked(asked: readonly Take[], { policies }: Scenario, request: Hos
   }
 }
 
+/** A request as it comes from its client, or from our proxy, which adds who that is. */
+function deliveryOf(request: HostileRequest, { trusted }: Scenario): Delivery {
+  const client = CLIENTS[request.client]?.[0] as string
+  const told: HostileRequest['lines'] = trusted ? [['X-Forwarded-For', client]] : []
+  return { ...request, lines: [...request.lines, ...told], from: trusted ? '10.0.0.1' : client }
+}
+
 /** Refused is refused; all else is answered as it would be without a limit, before it has counted or after. */
 async function checkStatus(status: number, decision: Decision | undefined, without: () => Promise<Outcome>) {
   if (decision?.violated.length) assert.equal(status, 429)
@@ -217,10 +224,7 @@ test.each(Object.entries(frameworks))(
       for (const request of scenario.requests) {
         clock.advance(request.afterMs)
         asked.length = 0
-        const client = CLIENTS[request.client]?.[0] as string
-        const told: HostileRequest['lines'] = scenario.trusted ? [['X-Forwarded-For', client]] : []
-        const from = scenario.trusted ? '10.0.0.1' : client
-        const delivery = { ...request, lines: [...request.lines, ...told], from }
+        const delivery = deliveryOf(request, scenario)
         const outcome = await deliver(app, delivery)
         count.sent++
         const decision = asked.length === 0 ? undefined : decisions.at(-1)
