@@ -4,6 +4,8 @@ import { ETAG, TEXT } from './options.ts'
 // One story, told by whoever has a server: whoever asks cannot tell which framework or runtime answers.
 
 const TOLD = ['ratelimit-policy', 'ratelimit', 'retry-after', 'content-type']
+// What frameworks, runtimes and connections say of themselves.
+const THEIRS = /^(connection|content-length|date|etag|keep-alive|transfer-encoding|vary|x-powered-by)$/
 export const POLICY = '"app";q=6;w=60'
 const PROBLEM = 'application/problem+json'
 const TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded'
@@ -70,6 +72,8 @@ export interface Told {
   readonly retry: string | null
   readonly type: string | null
   readonly body: string
+  /** The names of whatever else a limiter may have put among the headers. */
+  readonly besides: string
 }
 
 /** A request of the story: how long after the one before, and what is told. */
@@ -84,7 +88,7 @@ export const story: readonly Scene[] = rows.map(([afterMs, request, weight, stat
   afterMs,
   request,
   weight,
-  told: { status, policy: POLICY, limit: `"app";${limit}`, retry, type, body },
+  told: { status, policy: POLICY, limit: `"app";${limit}`, retry, type, body, besides: '' },
 }))
 
 /** How a request is sent. */
@@ -109,7 +113,9 @@ export function ask(url: string, line: string, { headers = {}, localAddress }: W
           const [policy, limit, retry, type] = TOLD.map(
             (name) => (response.headers[name] as string | undefined) ?? null,
           )
-          resolve({ status: response.statusCode ?? 0, policy, limit, retry, type, body } as Told)
+          const besides = Object.keys(response.headers).filter((name) => !TOLD.includes(name) && !THEIRS.test(name))
+          const told = { status: response.statusCode ?? 0, policy, limit, retry, type, body, besides: besides.join() }
+          resolve(told as Told)
         })
       },
     )
