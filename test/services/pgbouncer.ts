@@ -11,7 +11,7 @@ export interface PgBouncer {
   stop(): Promise<void>
 }
 
-export async function startPgBouncer(server: Postgres, size: number): Promise<PgBouncer> {
+export async function startPgBouncer(server: Postgres, size: number, settings = ''): Promise<PgBouncer> {
   const owner = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'spillway-bouncer-'))
   if (owner) chownSync(folder, owner.uid, owner.gid)
@@ -29,6 +29,7 @@ auth_type = any
 auth_file = ${folder}/users.txt
 pool_mode = transaction
 default_pool_size = ${size}
+${settings}
 `,
   )
   writeFileSync(join(folder, 'users.txt'), `"${user}" ""\n`)

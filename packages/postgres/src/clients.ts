@@ -83,10 +83,13 @@ async function runOnPool(pool: PgPool, query: PgQuery, patience: number): Promis
 
 function ignore(): void {}
 
-/** A statement that failed while its connection lives on. Class 57P: the server ends the connection. */
+/**
+ * A statement that failed while its connection lives on. A server or pooler that ends it calls that fatal, though some
+ * servers do so in the language of their country; class 57P is the same in all.
+ */
 function isRefusal(error: unknown): boolean {
   const { severity, code = '' } = error as { severity?: unknown; code?: string }
-  return typeof severity === 'string' && !code.startsWith('57P')
+  return typeof severity === 'string' && severity !== 'FATAL' && !code.startsWith('57P')
 }
 
 /** Nobody answered in time. The work may still be done, by whoever did not answer. */

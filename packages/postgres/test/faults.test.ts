@@ -227,6 +227,25 @@ describe('what another try cures is tried again, out of sight', () => {
   })
 })
 
+// Real time: PgBouncer counts how long a query waits in whole seconds.
+test('a connection that PgBouncer ends because all of its own are taken is not lent out again', async () => {
+  const bouncer = await startPgBouncer(server, 1, 'query_wait_timeout = 1')
+  const broken: Error[] = []
+  const behind = new pg.Pool({ ...bouncer.config, max: 2 }).on('error', (error) => broken.push(error))
+  const store = unhurried(behind)
+  await take(store, 'a', START)
+  const holder = await behind.connect()
+  await holder.query('BEGIN')
+  await expect(take(store, 'a', START)).rejects.toThrow('query_wait_timeout (08P01)')
+  expect([behind.totalCount, behind.idleCount]).toEqual([1, 0])
+  await holder.query('ROLLBACK')
+  holder.release()
+  expect((await take(store, 'a', START))[0]?.allowed).toBe(true)
+  await behind.end()
+  await bouncer.stop()
+  expect(broken).toEqual([])
+})
+
 test('works behind PgBouncer, which lends its connections for a transaction at a time', async () => {
   const bouncer = await startPgBouncer(server, 2)
   const behind = Array.from({ length: 8 }, () => newPool(2, bouncer.config))
