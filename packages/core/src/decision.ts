@@ -2,6 +2,7 @@ import type { StoreFailure } from './errors.ts'
 
 /** The answer to one request: a value, also when it is no. Spans of time are in milliseconds, to the microsecond. */
 export interface Decision<Name extends string = string> {
+  /** Whether the request may go on; from `peek`, whether it might. */
   readonly allowed: boolean
   /** The policy that speaks: the one that waits longest when refused, else the one with least left. */
   readonly policy: Name

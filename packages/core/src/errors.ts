@@ -16,7 +16,9 @@ export const withAnchor = (message: string, code: ErrorCode): string =>
 
 /** A limiter, quota or call written wrongly: a mistake in the program, never a property of a request. */
 export class QuotaError extends RangeError {
+  /** The name of the class. */
   override readonly name = 'QuotaError'
+  /** What kind of mistake it is, and its section of `docs/errors.md`. */
   readonly code: ErrorCode
 
   constructor(code: ErrorCode, message: string) {
@@ -30,8 +32,11 @@ export type StoreFailure = 'error' | 'timeout' | 'open'
 
 /** The store itself failed: unreachable, too slow, out of memory. `cause` holds what it said. */
 export class StoreError extends Error {
+  /** The name of the class. */
   override readonly name = 'StoreError'
+  /** Its section of `docs/errors.md`. */
   readonly code: ErrorCode = 'ERR_SPILLWAY_STORE'
+  /** Why there was no answer. */
   readonly reason: StoreFailure
   /** After a timeout: what the store answers in the end, undefined where it fails. It never rejects. */
   readonly late: Promise<unknown> | undefined

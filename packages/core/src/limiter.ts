@@ -33,6 +33,7 @@ export interface RateLimiter {
 
 /** A limiter whose store is in this process: it can also answer without a promise. */
 export interface SyncRateLimiter extends RateLimiter {
+  /** What `consume` answers, at once. */
   consumeSync(key: string, cost?: number): Decision
 }
 
@@ -53,6 +54,7 @@ export type RateLimiterOptions = CommonOptions &
 
 /** Builds a limiter over a store. */
 export function rateLimiter(options: RateLimiterOptions & { readonly store: SyncStore }): SyncRateLimiter
+/** Builds a limiter over a store that is elsewhere, or may be. */
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
   checkOptions('rateLimiter', options, ['quota', 'quotas', 'store', 'name', 'deadline'])

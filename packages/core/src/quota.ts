@@ -46,7 +46,9 @@ export interface RateOptions {
 
 /** What `tokenBucket` takes: `limit` units refill per `per`. */
 export interface TokenBucketOptions extends RateOptions {
+  /** Units that come back in each `per`: a whole number. */
   readonly limit: number
+  /** How long it takes until `limit` units have come back. */
   readonly per: Duration
   /** `'continuous'` (the default) gives units back one by one; a duration gives back whole amounts at its intervals. */
   readonly refill?: 'continuous' | Duration
@@ -56,7 +58,9 @@ export interface TokenBucketOptions extends RateOptions {
 
 /** What `fixedWindow` takes: `limit` units in each `window`. */
 export interface FixedWindowOptions {
+  /** Units in each window: a whole number. */
   readonly limit: number
+  /** How long each window is. */
   readonly window: Duration
   /** Moves the windows, which otherwise start at multiples of `window` since 1970 UTC. */
   readonly offset?: Duration
@@ -64,13 +68,17 @@ export interface FixedWindowOptions {
 
 /** What `slidingWindow` and `slidingLog` take: `limit` units in any `window`. */
 export interface WindowOptions {
+  /** Units in any window: a whole number. */
   readonly limit: number
+  /** How far back is counted. */
   readonly window: Duration
 }
 
 /** What `leakyBucket` takes: `limit` units leave per `per`. */
 export interface LeakyBucketOptions {
+  /** Units that leave in each `per`, one after the other: a whole number. */
   readonly limit: number
+  /** How long it takes until `limit` units have left. */
   readonly per: Duration
   /** How many units may wait; one more is refused. */
   readonly queue: number

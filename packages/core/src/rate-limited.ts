@@ -6,7 +6,9 @@ import { type ErrorCode, withAnchor } from './errors.ts'
  * enough.
  */
 export class RateLimitedError extends Error {
+  /** The name of the class. */
   override readonly name = 'RateLimitedError'
+  /** Its section of `docs/errors.md`. */
   readonly code: ErrorCode = 'ERR_SPILLWAY_RATE_LIMITED'
   /** The refusal: `retryAfterMs` tells how long the wait would have been, or when a full queue has room again. */
   readonly decision: Decision

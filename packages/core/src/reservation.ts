@@ -18,6 +18,7 @@ export interface Reservation extends Decision {
 
 /** What `reserve` takes besides the key. */
 export interface ReserveOptions {
+  /** Units, a whole number, 1 or more; 1 unless given. */
   readonly cost?: number
   /** How long one would wait for the units; as long as it takes unless given, not at all if 0. */
   readonly maxWait?: Duration

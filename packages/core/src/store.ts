@@ -4,12 +4,15 @@ import type { Micros } from './time.ts'
 
 /** Names one state: whom it counts, and under which policy. The pair must be kept apart from every other pair. */
 export interface StateKey {
+  /** The name of the policy that counts. */
   readonly policy: string
+  /** Whom it counts. */
   readonly key: string
 }
 
 /** One kernel step on one state. */
 export interface Take extends StateKey {
+  /** What the kernel is to do. */
   readonly step: Step
 }
 
@@ -46,6 +49,7 @@ export const partsOfStore = (store: Store): Pick<Store, 'partOf'> =>
 
 /** A store in this very process, which answers without a promise. */
 export interface SyncStore extends Store {
+  /** What `take` answers, at once. */
   takeSync(ops: readonly Take[], at?: Micros): readonly Taken[]
   /** Takes a single op, as `takeSync` does, without the lists around it: for those to whom that matters. */
   takeOneSync?(policy: string, key: string, step: Step, at?: Micros): Taken
@@ -55,6 +59,7 @@ export interface SyncStore extends Store {
    * most `tolerance − check`.
    */
   prepareSync?(policy: string, step: BucketStep): PreparedTake
+  /** What `delete` does, at once. */
   deleteSync(keys: readonly StateKey[]): void
 }
 

@@ -17,6 +17,7 @@ export interface Terms {
 
 /** Reduces a verb to a kernel step. `cost` is in units. */
 export function stepFor(quota: BucketQuota, verb: Verb, cost: number, terms?: Terms): BucketStep
+/** Reduces a verb to a kernel step of whatever kernel the quota is for. `cost` is in units. */
 export function stepFor(quota: Quota, verb: Verb, cost: number, terms?: Terms): Step
 export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {}): Step {
   const taking = verb === 'consume' || verb === 'peek'

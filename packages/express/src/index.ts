@@ -27,6 +27,7 @@ export type RateLimitOptions<Name extends string = string> = Options<Request, Re
 export interface RateLimit<Name extends string = string> extends RequestHandler {
   /** What this limiter has decided about a request, by the names of its policies. */
   decisionOf(req: Request): RequestDecision<Name> | undefined
+  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Request, Response>[]): void
 }
 

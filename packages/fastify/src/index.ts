@@ -24,6 +24,7 @@ export type RateLimitOptions = Options<FastifyRequest, FastifyReply>
 
 /** The hook, and a way to put other policies in force without losing counts. */
 export interface RateLimit extends onRequestHookHandler {
+  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<FastifyRequest, FastifyReply>[]): void
 }
 

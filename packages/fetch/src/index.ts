@@ -19,9 +19,11 @@ type Handler<R extends Request, Rest extends readonly unknown[], A> = (request: 
 
 /** Puts the limit before a handler, and a way to put other policies in force without losing counts. */
 export interface RateLimit {
+  /** The handler with the limit before it: for the same arguments, whatever the runtime hands over. */
   <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
     handler: Handler<R, Rest, A>,
   ): (request: R, ...rest: Rest) => Promise<Response | A>
+  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Request, Response>[]): void
 }
 

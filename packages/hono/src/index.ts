@@ -26,6 +26,7 @@ export type RateLimitOptions<Name extends string = string> = Options<Context, Co
 export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>> {
   /** What this limiter has decided about a request, by the names of its policies. */
   decisionOf(c: Context): RequestDecision<Name> | undefined
+  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Context, Context>[]): void
 }
 

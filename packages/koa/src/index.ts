@@ -35,6 +35,7 @@ export type RateLimitOptions<Name extends string = string> = Options<Context, Co
 export interface RateLimit<Name extends string = string> extends Middleware {
   /** What this limiter has decided about a request, by the names of its policies. */
   decisionOf(ctx: Context): RequestDecision<Name> | undefined
+  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Context, Context>[]): void
 }
 

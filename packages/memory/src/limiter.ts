@@ -13,6 +13,7 @@ type Storeless = RateLimiterOptions extends infer Each ? (Each extends unknown ?
 
 /** Builds a limiter, over a memory store of its own unless given another. */
 export function rateLimiter(options: Storeless & { readonly store?: SyncStore }): SyncRateLimiter
+/** Builds a limiter over a store that is elsewhere, or may be. */
 export function rateLimiter(options: Storeless & { readonly store: Store }): RateLimiter
 export function rateLimiter(options: Storeless & { readonly store?: Store }): RateLimiter {
   return overStore({ store: memoryStore(), ...options } as RateLimiterOptions)

@@ -53,6 +53,7 @@ export interface RedisStoreOptions {
  * const limiter = rateLimiter({ quota: perMinute(100), store: redisStore(new Redis()) })
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions & { readonly lease: number }): LeasingStore
+/** A store in Redis or Valkey that asks the server about every request. */
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): Store
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   const { denyCache = '1s', lease } = options

@@ -6,6 +6,7 @@ import { warnOnce } from '../warn.ts'
 export interface DecisionEvent<R, Name extends string = string> {
   /** A shadow's policy is named `NAME (shadow)`. */
   readonly decision: Decision<Name | `${Name} (shadow)`>
+  /** The request as the framework has it. */
   readonly request: R
   /** Under `'shadow'` the decision was not acted on. */
   readonly mode: 'enforce' | 'shadow'

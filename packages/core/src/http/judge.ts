@@ -20,6 +20,7 @@ import type { Teller } from './teller.ts'
 export interface Verdict<S = unknown> {
   /** What handlers are told, unless the request was not counted. */
   readonly decision: RequestDecision | undefined
+  /** To be set on the response, whatever becomes of the request. */
   readonly headers: readonly Header[]
   /** What to answer instead of passing the request on; undefined lets it pass. */
   readonly refusal: Refusal | undefined

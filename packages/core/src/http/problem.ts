@@ -4,9 +4,13 @@ import { type Header, seconds } from './headers.ts'
 
 /** The answer to a request that is not let through. */
 export interface Refusal {
+  /** 429 for what is refused, 503 where a store does not answer. */
   readonly status: number
+  /** The media type of the body. */
   readonly contentType: string
+  /** Headers of a refusal alone: those of its verdict go before them. */
   readonly headers: readonly Header[]
+  /** The body as text. */
   readonly body: string
 }
 

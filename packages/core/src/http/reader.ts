@@ -14,7 +14,9 @@ export interface RequestReader<R> {
   method(request: R): string
   /** The whole path, without the query, wherever the middleware is mounted. */
   path(request: R): string
+  /** The value of a header, whose name is in small letters; undefined where there is none. */
   header(request: R, name: string): string | undefined
+  /** The value of a parameter of the query, decoded; undefined where there is none. */
   query(request: R, name: string): string | undefined
   /** One object for each request, the same however often the request comes by. */
   identity(request: R): object

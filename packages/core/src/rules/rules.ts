@@ -16,21 +16,33 @@ export type RuleKey =
 
 /** Which requests a rule is for: all that is given must hold; of a list, one. */
 export interface RuleMatch {
+  /** One of these methods; `GET` stands for `HEAD` too. */
   readonly method?: string | readonly string[]
+  /** One of these patterns, such as `/login`, `/users/:id` and `/api/*`. */
   readonly path?: string | readonly string[]
+  /** Values that headers must have; `true` for any. */
   readonly header?: Readonly<Record<string, string | true>>
+  /** Values that verified claims must have. */
   readonly claim?: Readonly<Record<string, string | number | boolean>>
 }
 
 /** A rule as the policy that `rateLimit` takes. */
 export interface RulePolicy {
+  /** Tells policies apart, in headers and in the store. */
   readonly name: string
+  /** How much there is. */
   readonly quota: Quota
+  /** Whom it counts. */
   readonly key: RuleKey | readonly RuleKey[]
+  /** What a request takes: units, or where the request says how many; 1 unless given. */
   readonly cost?: number | `header:${string}` | `query:${string}`
+  /** Units where the request does not say, or says nonsense; 1 unless given. */
   readonly defaultCost?: number
+  /** The most units that a request may say. */
   readonly maxCost?: number
+  /** Which requests it is for; all unless given. */
   readonly match?: RuleMatch
+  /** `'shadow'` counts and reports, and refuses nobody. */
   readonly mode?: 'enforce' | 'shadow'
 }
 

@@ -4,11 +4,15 @@ import type { Options } from './options.ts'
 
 /** What a request is told of its window, in `req.rateLimit`. */
 export interface RateLimitInfo {
+  /** Requests in a window. */
   readonly limit: number
   /** Requests of the window so far, this one and refused ones included. */
   readonly used: number
+  /** Requests that are left of the window, 0 or more. */
   readonly remaining: number
+  /** When the window ends, where the store tells. */
   readonly resetTime: Date | undefined
+  /** Whom the request was counted for. */
   readonly key: string
 }
 
