@@ -84,6 +84,7 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     }
   })
 
+  // Row 2 of the peers' bugs: the key is what a client writes into X-Forwarded-For, and 20 of 20 pass a limit of 2.
   test('counts clients apart by address, and no header changes whose request it is', async () => {
     const send = await mount({ quota: perMinute(2), store: modelStore(fakeClock()) })
     const spoofed = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip']
@@ -133,6 +134,7 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     }
   })
 
+  // Rows 10 and 35 of the peers' bugs: what one policy refuses, others have charged; each has a Retry-After of its own name.
   test('asks several policies at once: one set of headers, and a denial by one spends nothing of the other', async () => {
     const clock = fakeClock()
     const send = await mount({

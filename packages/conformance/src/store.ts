@@ -123,6 +123,7 @@ export function testStore(
     )
   })
 
+  // Row 7 of the peers' bugs: what is refused is charged, and then a smaller request is refused, too.
   test('leaves the state as it is when it refuses or is only asked to look', async () => {
     const store = await makeStore()
     await store.take([consume('a', 8)], START)

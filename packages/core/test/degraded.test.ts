@@ -41,6 +41,7 @@ function setUp(options: Partial<RateLimitOptions<object>> = {}) {
 }
 
 describe('a store that fails', () => {
+  // Row 24 of the peers' bugs: a store that is down leaves 5 of 10, reset in 0 s.
   test('lets requests pass unless told otherwise, and invents no numbers', async () => {
     const { store, send } = setUp()
     store.break('failing')
@@ -72,6 +73,7 @@ describe('a store that fails', () => {
     expect(second.headers).toEqual([['Retry-After', '60']])
   })
 
+  // Row 31 of the peers' bugs: a slow store lets requests through, and a failing one throws, whatever is configured.
   test('is handed to the app where told to throw', async () => {
     const { store, send } = setUp({ onStoreError: 'throw' })
     store.break('failing')

@@ -1,8 +1,15 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
+import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseList } from 'structured-headers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type HeaderForm, httpGuard, type RequestReader, type Verdict } from '../src/http/index.ts'
+import {
+  type HeaderForm,
+  httpGuard,
+  type RateLimitOptions,
+  type RequestReader,
+  type Verdict,
+} from '../src/http/index.ts'
 import {
   type Decision,
   fixedWindow,
@@ -173,6 +180,44 @@ test.each(rows.map((row, i) => [row[0] as string, row[1] as string, i, row] as c
     }
   },
 )
+
+// Row 3 of the peers' bugs: a reset is told in seconds from now, and in seconds since 1970 as soon as some option is set.
+test('no other option changes what is told', async () => {
+  const options: readonly Partial<RateLimitOptions<{ cost: number }>>[] = [
+    { skip: () => false },
+    { quota: () => ALGORITHMS['token bucket'] as Quota },
+    { match: { method: 'GET' } },
+    { cost: async () => 1 },
+    { refundIf: () => false },
+    { settle: () => 1 },
+    { jitter: 0.5 },
+    { maxWait: 1 },
+    { key: ['ip', 'path'] },
+    { claims: () => ({}) },
+    { trustProxy: 1 },
+    { onDecision: () => {} },
+    { onDenied: () => ({}) },
+    { problem: 'abnormal-usage-detected' },
+    { onStoreError: 'deny' },
+    { deadline: '1s' },
+    { ipv6Prefix: 64 },
+  ]
+  const told = async (form: HeaderForm, some: typeof options): Promise<unknown> => {
+    const plain = {
+      name: 'api',
+      quota: ALGORITHMS['token bucket'] as Quota,
+      store: modelStore(fakeClock(NOW_MS * 1000)),
+    }
+    const guard = httpGuard({ ...plain, headers: form, ...Object.assign({}, ...some) }, reader)
+    return (await guard({ cost: 1 })).headers
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...FORMS), fc.subarray([...options]), async (form, some) => {
+      expect(await told(form, some)).toEqual(await told(form, []))
+    }),
+    { numRuns: 300 },
+  )
+})
 
 test('every algorithm has its rows', () => {
   expect(new Set(rows.map(([algorithm]) => algorithm))).toEqual(new Set(Object.keys(ALGORITHMS)))

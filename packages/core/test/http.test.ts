@@ -166,6 +166,7 @@ describe('the guard', () => {
     expect(statuses).toEqual([200, 429, 429, 429, 200, 200, 429, 200, 429])
   })
 
+  // Row 25 of the peers' bugs: parts of a key that are put together without a sign between them.
   test('keeps every list of key parts apart', () => {
     const guard = guardOf({ quota: perMinute(1), key: ['header:a', 'header:b'] })
     const seen = new Set<string>()

@@ -117,6 +117,7 @@ test.each<[string, unknown, string]>([
   ['a netmask', ['10.0.0.0/255.0.0.0'], 'got "10.0.0.0/255.0.0.0"'],
   ['two prefixes', ['10.0.0.0/8/8'], 'got "10.0.0.0/8/8"'],
   ['no prefix', ['10.0.0.0/'], 'got "10.0.0.0/"'],
+  ['a prefix that begins with 0', ['10.0.0.0/08'], 'got "10.0.0.0/08"'],
   ['a zone', ['fe80::1%eth0'], 'got "fe80::1%eth0"'],
   ['no header', { hops: 1, header: '' }, 'the name of a header'],
   ['a sentence', { hops: 1, header: 'x forwarded for' }, 'the name of a header'],

@@ -246,6 +246,7 @@ test('a connection that PgBouncer ends because all of its own are taken is not l
   expect(broken).toEqual([])
 })
 
+// Row 36 of the peers' bugs: a prepared statement of that name is there already, in a session that others use, too.
 test('works behind PgBouncer, which lends its connections for a transaction at a time', async () => {
   const bouncer = await startPgBouncer(server, 2)
   const behind = Array.from({ length: 8 }, () => newPool(2, bouncer.config))

@@ -28,7 +28,7 @@ describe.each(pairs)('$name', ({ program, connect }) => {
     connected.close()
     await server.stop()
   })
-  // Row 4 of the peers' bugs: a key without an expiry limits its client for ever.
+  // Rows 6 and 29 of the peers' bugs: a key without an expiry limits its client for ever.
   afterEach(async () => {
     const keys = (await connected.command('KEYS', '*')) as string[]
     const left = await Promise.all(keys.map((key) => connected.command('PTTL', key)))

@@ -32,7 +32,6 @@ export function parseAddress(address: string): readonly number[] | undefined {
 /** The eight 16-bit groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is none. */
 export function parseIPv6(address: string): readonly number[] | undefined {
   const [text = ''] = address.split('%', 1)
-  if (text.length > 45) return undefined
   const halves = text.split('::')
   if (halves.length > 2) return undefined
   const [head, tail] = halves.map(parseGroups)
