@@ -40,8 +40,10 @@ export interface PolicyResult {
   readonly limit: number
   readonly asked: number
   readonly refused: number
-  /** Keys told apart; at least so many if `exact` is false. */
+  /** How many keys asked; about as many if `exact` is false. */
   readonly keys: number
+  /** How many of them were refused something; at least so many if `exact` is false. */
+  readonly keysRefused: number
   readonly exact: boolean
   /** Requests without what the key is made of, which all count as one. */
   readonly keyless: number
@@ -56,12 +58,13 @@ export interface PolicyResult {
   readonly followed: readonly FollowedResult[]
 }
 
-/** What was left to a key over time: the least in each part, null where it asked for nothing. */
+/** What was left to a key over time: the least and the most in each part, null where it asked for nothing. */
 export interface FollowedResult {
   readonly key: string
   readonly startMs: number
   readonly widthMs: number
   readonly left: readonly (number | null)[]
+  readonly mostLeft: readonly (number | null)[]
   readonly refused: readonly number[]
 }
 
@@ -140,8 +143,9 @@ function policyResult({ policy, tally, counts }: Lane): PolicyResult {
     mode: policy.mode ?? 'enforce',
     limit: policy.quota.limit,
     ...counts,
-    keys: tally.size + tally.dropped,
-    exact: tally.dropped === 0,
+    keys: tally.size,
+    keysRefused: tally.refused,
+    exact: tally.exact,
     refusedKeys: refusedKeys.slice(0, KEYS).map(keyResult),
     closest: closest.slice(0, KEYS).map(keyResult),
     busiest: busiest.map(keyResult),
@@ -149,12 +153,15 @@ function policyResult({ policy, tally, counts }: Lane): PolicyResult {
   }
 }
 
-function followedResult(key: string, { timeline, left, refused }: Followed): FollowedResult {
+function followedResult(key: string, { timeline, left, mostLeft, refused }: Followed): FollowedResult {
+  const told = ({ values }: { readonly values: Float64Array }): (number | null)[] =>
+    [...values.slice(0, timeline.length)].map((value) => (Number.isNaN(value) ? null : value))
   return {
     key,
     startMs: timeline.start / 1000,
     widthMs: timeline.width / 1000,
-    left: [...left.values.slice(0, timeline.length)].map((value) => (Number.isNaN(value) ? null : value)),
+    left: told(left),
+    mostLeft: told(mostLeft),
     refused: [...refused.values.slice(0, timeline.length)],
   }
 }

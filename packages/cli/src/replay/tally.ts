@@ -1,5 +1,6 @@
 import type { Decision, Micros } from '@spillway/core'
-import { least, sum, Timeline } from './timeline.ts'
+import { DistinctCount } from './distinct.ts'
+import { least, most, sum, Timeline } from './timeline.ts'
 
 /** What became of a key's requests. */
 export interface KeyTally {
@@ -20,6 +21,8 @@ export interface Followed {
   readonly timeline: Timeline
   /** The least that was left in each part, NaN where the key asked for nothing. */
   readonly left: { readonly values: Float64Array }
+  /** The most. */
+  readonly mostLeft: { readonly values: Float64Array }
   readonly refused: { readonly values: Float64Array }
 }
 
@@ -35,8 +38,9 @@ export class Tally {
   readonly #always: ReadonlySet<string>
   #keys = new Map<string, KeyTally>()
   #followed = 0
-  /** Keys that were let go; some of them may have been let go more than once. */
-  dropped = 0
+  readonly #distinct = new DistinctCount()
+  /** Whether every key was kept to the end. */
+  exact = true
 
   constructor(always: readonly string[] = []) {
     this.#always = new Set(always)
@@ -60,6 +64,7 @@ export class Tally {
       followed: undefined,
     }
     this.#keys.set(copy, fresh)
+    this.#distinct.add(copy)
     if (this.#always.has(copy)) this.#follow(fresh)
     return fresh
   }
@@ -71,14 +76,23 @@ export class Tally {
       tally.leastAt = at
     }
     if (tally.followed === undefined && (remaining * 4 > limit || this.#followed >= MOST_FOLLOWED)) return
-    const { timeline, left, refused } = tally.followed ?? this.#follow(tally)
+    const { timeline, left, mostLeft, refused } = tally.followed ?? this.#follow(tally)
     const part = timeline.at(at)
     left.values[part] = least(left.values[part] as number, remaining)
+    mostLeft.values[part] = most(mostLeft.values[part] as number, remaining)
     if (!allowed) refused.values[part] = (refused.values[part] as number) + 1
   }
 
+  /** How many keys there were; about as many if they are no longer all there. */
   get size(): number {
-    return this.#keys.size
+    return this.exact ? this.#keys.size : Math.max(this.#distinct.estimate(), this.#keys.size)
+  }
+
+  /** How many keys were refused something. */
+  get refused(): number {
+    let count = 0
+    for (const { refused } of this.#keys.values()) if (refused > 0) count++
+    return count
   }
 
   /** The keys that come first by an order, leaving out those that do not count. */
@@ -93,7 +107,12 @@ export class Tally {
   #follow(tally: KeyTally): Followed {
     this.#followed++
     const timeline = new Timeline(PARTS)
-    tally.followed = { timeline, left: timeline.series(least, Number.NaN), refused: timeline.series(sum, 0) }
+    tally.followed = {
+      timeline,
+      left: timeline.series(least, Number.NaN),
+      mostLeft: timeline.series(most, Number.NaN),
+      refused: timeline.series(sum, 0),
+    }
     return tally.followed
   }
 
@@ -104,7 +123,7 @@ export class Tally {
     for (const [key, tally] of this.#keys) {
       if (weight(tally) > least) kept.set(key, tally)
     }
-    this.dropped += this.#keys.size - kept.size
+    this.exact = false
     this.#keys = kept
   }
 }

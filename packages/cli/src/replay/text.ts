@@ -38,16 +38,22 @@ function planText(plan: PlanResult, paint: Paint): string {
 }
 
 function policyText(policy: PolicyResult, paint: Paint): string {
-  const { name, sentence, mode, asked, refused, keys, exact, delayed, longestDelayMs } = policy
+  const { name, sentence, mode, asked, refused, delayed, longestDelayMs } = policy
   const verb = mode === 'shadow' ? 'would refuse' : 'refuses'
   const rows = [
     '',
     `  ${paint('cyan', name)}  ${sentence}`,
-    `  ${verb} ${count(refused)} of ${count(asked)} (${percent(refused, asked)}), ${exact ? '' : 'at least '}${count(keys)} ${keys === 1 ? 'key' : 'keys'}${delayed > 0 ? `, ${count(delayed)} wait their turn, up to ${span(longestDelayMs)}` : ''}`,
+    `  ${verb} ${count(refused)} of ${count(asked)} (${percent(refused, asked)}), ${keysText(policy)}${delayed > 0 ? `, ${count(delayed)} wait their turn, up to ${span(longestDelayMs)}` : ''}`,
   ]
   if (policy.refusedKeys.length > 0) rows.push('', indented(refusedTable(policy.refusedKeys.slice(0, SHOWN), paint)))
   if (policy.closest.length > 0) rows.push('', indented(closestTable(policy, paint)))
   return rows.join('\n')
+}
+
+/** How many keys were refused something, of how many: `2 of 3 keys`. */
+export function keysText({ keys, keysRefused, exact }: PolicyResult): string {
+  const all = `${count(keys)} ${keys === 1 ? 'key' : 'keys'}`
+  return exact ? `${count(keysRefused)} of ${all}` : `at least ${count(keysRefused)} of about ${all}`
 }
 
 const refusedTable = (keys: readonly KeyResult[], paint: Paint): string =>

@@ -81,3 +81,5 @@ export class Timeline {
 export const sum = (a: number, b: number): number => a + b
 /** Of two numbers the smaller, where NaN is none. */
 export const least = (a: number, b: number): number => (Number.isNaN(a) || b < a ? b : a)
+/** The larger. */
+export const most = (a: number, b: number): number => (Number.isNaN(a) || b > a ? b : a)

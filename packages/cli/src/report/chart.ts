@@ -14,7 +14,7 @@ export interface ChartOptions {
   readonly startMs: number
   readonly widthMs: number
   readonly series: readonly Series[]
-  /** `stacked` areas on one another, `lines` beside each other, `bars`, or a `level` and where it was too low. */
+  /** `stacked` areas on one another, `lines` beside each other, `bars`, or a `level` between its least and its most, and where it was too low. */
   readonly kind: 'stacked' | 'lines' | 'bars' | 'level'
   readonly height?: number
   /** The top of the scale; round numbers above the data unless given. */
@@ -23,9 +23,9 @@ export interface ChartOptions {
 }
 
 const WIDTH = 1000
-const LEFT = 52
+const LEFT = 56
 const RIGHT = 8
-const TOP = 8
+const TOP = 12
 const BOTTOM = 22
 
 /** Where a chart's data is drawn. */
@@ -83,9 +83,9 @@ const DRAWN: Readonly<Record<ChartOptions['kind'], (frame: Frame, series: readon
   stacked,
   lines: (frame, series) => series.map((each) => line(frame, each)),
   bars: (frame, series) => series.map((each) => bars(frame, each)),
-  level: (frame, [level, marks]) => [
+  level: (frame, [least, most, marks]) => [
     ...(marks ? [marked(frame, marks)] : []),
-    ...(level ? [filled(frame, level), line(frame, level)] : []),
+    ...(least && most ? [between(frame, least, most), line(frame, most), line(frame, least)] : []),
   ],
 }
 
@@ -119,11 +119,13 @@ function bars({ x, y, parts, bottom }: Frame, { name, colour, values }: Series):
   return html`<path class="area ${colour}" d="${raw(drawn.join(''))}"><title>${name}</title></path>`
 }
 
-/** The area below a staircase. */
-function filled({ x, y, parts, bottom }: Frame, { colour, values }: Series): Html {
+/** The area between two staircases. */
+function between({ x, y, parts }: Frame, { colour, values }: Series, { values: upper }: Series): Html {
   const drawn = Array.from({ length: parts }, (_, i) => {
-    const value = values[i] ?? null
-    return value === null ? '' : `M${at(x(i))},${bottom}V${at(y(value))}H${at(x(i + 1))}V${bottom}Z`
+    const [low, high] = [values[i] ?? null, upper[i] ?? null]
+    return low === null || high === null
+      ? ''
+      : `M${at(x(i))},${at(y(low))}V${at(y(high))}H${at(x(i + 1))}V${at(y(low))}Z`
   })
   return html`<path class="fill ${colour}" d="${raw(drawn.join(''))}"/>`
 }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { count, each, moment, percent, plain, span } from '../format.ts'
+import type { BadLine } from '../log/read.ts'
 import type { KeyResult, PlanResult, PolicyResult, Result } from '../replay/result.ts'
+import { keysText } from '../replay/text.ts'
 import { chart } from './chart.ts'
 import { type Html, html, raw } from './markup.ts'
 import { SCRIPT } from './script.ts'
@@ -38,15 +40,16 @@ function notes({ bad, late, notes }: Result): Html | false {
         ]
       : []),
     ...(bad.count > 0
-      ? [html`<li>${bad.count === 1 ? 'A line' : `${count(bad.count)} lines`} could not be read:</li>`]
+      ? [
+          html`<li>${bad.count === 1 ? 'A line' : `${count(bad.count)} lines`} could not be read:<ul>${bad.first.map(badLine)}${bad.count > bad.first.length && html`<li>… and ${count(bad.count - bad.first.length)} more</li>`}</ul></li>`,
+        ]
       : []),
-    ...bad.first.map(
-      ({ file, line, reason, text }) =>
-        html`<li><code>${plain(file)}:${line}</code> ${reason}: <code>${plain(text)}</code></li>`,
-    ),
   ]
   return items.length > 0 && html`<div class="notes"><ul>${items}</ul></div>`
 }
+
+const badLine = ({ file, line, reason, text }: BadLine): Html =>
+  html`<li><code>${plain(file)}:${line}</code> ${reason}: <code>${plain(text)}</code></li>`
 
 /** Several plans on the same traffic: their numbers side by side, and what each refuses over time. */
 function comparison(plans: readonly PlanResult[]): Html {
@@ -98,9 +101,9 @@ ${policies.map((policy, i) => policyCard(policy, `${index}-${i}`))}</section>`
 }
 
 function policyCard(policy: PolicyResult, id: string): Html {
-  const { name, sentence, mode, asked, refused, keys, exact, delayed, longestDelayMs, limit } = policy
+  const { name, sentence, mode, asked, refused, delayed, longestDelayMs, limit } = policy
   return html`<div class="card"><h3>${name}${mode === 'shadow' && html`<span class="badge">only watches</span>`}</h3><p>${sentence}</p>
-<p class="soft">${mode === 'shadow' ? 'Would refuse' : 'Refuses'} ${count(refused)} of ${count(asked)} requests (${percent(refused, asked)}) by ${!exact && 'at least '}${count(keys)} ${keys === 1 ? 'key' : 'keys'}.${delayed > 0 && ` ${count(delayed)} wait their turn, up to ${span(longestDelayMs)}.`}</p>
+<p class="soft">${mode === 'shadow' ? 'Would refuse' : 'Refuses'} ${count(refused)} of ${count(asked)} requests (${percent(refused, asked)}), from ${keysText(policy)}.${delayed > 0 && ` ${count(delayed)} wait their turn, up to ${span(longestDelayMs)}.`}</p>
 ${policy.refusedKeys.length > 0 && refusedTable(policy.refusedKeys)}${policy.closest.length > 0 && closestTable(policy.closest, limit)}${policy.busiest.length > 0 && refused === 0 && busiestTable(policy.busiest)}
 ${policy.followed.length > 0 && followedCharts(policy, id)}</div>`
 }
@@ -134,14 +137,18 @@ const busiestTable = (keys: readonly KeyResult[]): Html =>
 function followedCharts({ name, followed, limit }: PolicyResult, id: string): Html {
   const options = followed.map(({ key }) => html`<option>${plain(key) || '(none)'}</option>`)
   const charts = followed.map(
-    ({ key, startMs, widthMs, left, refused }, i) => html`<div class="scroll" data-of="${id}" ${i > 0 && raw('hidden')}>
-<p class="soft small">from ${moment(new Date(startMs).toISOString())}, the least ${per(widthMs)}; where it is red, some were refused</p>${chart(
+    (
+      { key, startMs, widthMs, left, mostLeft, refused },
+      i,
+    ) => html`<div class="scroll" data-of="${id}" ${i > 0 && raw('hidden')}>
+<p class="soft small">from ${moment(new Date(startMs).toISOString())}, the least and the most ${per(widthMs)}; where it is red, some were refused</p>${chart(
       {
-        title: `Least left to ${plain(key)} over time, ${name}`,
+        title: `Left to ${plain(key)} over time, ${name}`,
         startMs,
         widthMs,
         series: [
-          { name: 'left', colour: 'one', values: left },
+          { name: 'least', colour: 'one', values: left },
+          { name: 'most', colour: 'one', values: mostLeft },
           { name: 'refused', colour: 'no', values: refused },
         ],
         kind: 'level',

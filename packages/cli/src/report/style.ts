@@ -24,7 +24,7 @@ p { margin: 0 }
 .soft { color: var(--soft) } .small { font-size: 12.5px }
 .card { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 18px 20px; margin: 12px 0 }
 .notes { background: var(--warn-page); color: var(--warn); border-radius: 10px; padding: 12px 20px; margin: 16px 0 }
-.notes ul { margin: 4px 0; padding-left: 18px } .notes code { color: inherit; overflow-wrap: anywhere }
+.notes ul { margin: 2px 0; padding-left: 18px } .notes code { color: inherit; overflow-wrap: anywhere }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 12px 0 }
 .tile { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 12px 16px }
 .tile b { display: block; font-size: 26px; line-height: 1.25; font-weight: 650; letter-spacing: -.02em; font-variant-numeric: tabular-nums }
@@ -38,13 +38,13 @@ p { margin: 0 }
 .tick { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums }
 .cursor { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 2 }
 .area.yes { fill: var(--yes); fill-opacity: .78 } .area.no { fill: var(--no) }
-
-.fill { fill: currentColor; fill-opacity: .16 } .mark.no { fill: var(--no); fill-opacity: .3 }
+.fill { fill: currentColor; fill-opacity: .28 } .mark.no { fill: var(--no); fill-opacity: .3 }
 .line { fill: none; stroke-width: 1.8; stroke-linejoin: round }
 .one { color: var(--one) } .two { color: var(--two) } .three { color: var(--three) }
 .four { color: var(--four) } .five { color: var(--five) } .six { color: var(--six) }
 .line.one, .line.two, .line.three, .line.four, .line.five, .line.six { stroke: currentColor }
 .dot { fill: currentColor }
+td .legend { margin: 0; font-size: inherit }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; font-variant-numeric: tabular-nums }
 th { text-align: right; font-weight: 600; color: var(--soft); font-size: 12px; padding: 4px 10px; white-space: nowrap }
 td { text-align: right; padding: 5px 10px; border-top: 1px solid var(--rule); white-space: nowrap }
@@ -58,5 +58,7 @@ select { font: 12.5px ui-monospace, monospace; color: inherit; background: var(-
 #tip { position: fixed; pointer-events: none; background: var(--ink); color: var(--page); font-size: 12px; line-height: 1.45; padding: 6px 10px; border-radius: 6px; white-space: nowrap; z-index: 1 }
 #tip[hidden] { display: none }
 footer { margin-top: 48px; color: var(--soft); font-size: 13px }
+/* A chart is drawn at half its size there, its words are not. */
+@media (max-width: 640px) { .tick { font-size: 16px } main { padding: 24px 14px 48px } .card { padding: 14px } td, th { padding-inline: 7px } }
 @media print { body { background: #fff } .card, .tile { break-inside: avoid } select { border: 0 } }
 `
