@@ -2,6 +2,7 @@ import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
 import {
+  answerAtOnce,
   answerTo,
   giveBackLate,
   giveBackPart,
@@ -29,6 +30,8 @@ export interface Booking {
  * for a moment others may find less there than there is.
  */
 export function put(verb: Verb, asks: readonly Ask[], terms?: Terms, standIn?: StandIn): Soon<Booking> {
+  const alone = answerAtOnce(asks, verb, terms)
+  if (alone !== undefined) return { asks, parts: [alone], decision: alone.decisions[0] as Decision }
   const parts = partsOf(asks)
   const answer = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, verb, terms), standIn)
   if (parts.length === 1) return andThen(answer(asks), (part) => bookingOf(asks, [part]))

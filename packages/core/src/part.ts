@@ -37,6 +37,17 @@ function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
   return { policy: policy.name, key, step: plain ? policy.one : stepFor(policy.quota, verb, cost, terms) }
 }
 
+/** What a store in this process answers to one ask, without the lists that several need; undefined where that is not so. */
+export function answerAtOnce(asks: readonly Ask[], verb: Verb, terms?: Terms): Answered | undefined {
+  const ask = asks[0] as Ask
+  const { policy, key, cost } = ask
+  const { store } = policy.source
+  if (asks.length > 1 || !isSync(store) || !store.takeOneSync) return undefined
+  const { step } = takeFor(ask, verb, terms)
+  const taken = store.takeOneSync(policy.name, key, step)
+  return { asks, decisions: [decide(policy.name, policy.quota, cost, step, taken)], taken: [taken] }
+}
+
 /** Asks the store of a part, and reads its answers. */
 export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?: StandIn): Soon<Part> {
   const read = (taken: readonly Taken[]): Part => {

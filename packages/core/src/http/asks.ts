@@ -3,19 +3,32 @@ import type { Ask } from '../policy.ts'
 import type { Soon } from '../soon.ts'
 import type { Rule } from './rule.ts'
 
-/** What a request asks of the policies that are for it, those in force and those that only watch. */
-export type Asks = readonly [enforced: readonly Ask[], shadowed: readonly Ask[]]
+/** What a request asks of the policies that are for it. */
+export interface Asks {
+  /** Of those in force. */
+  readonly enforced: readonly Ask[]
+  /** Of those that only watch. */
+  readonly shadowed: readonly Ask[]
+}
+
+const NONE: readonly Ask[] = Object.freeze([])
 
 /** Reads from a request what it asks: at once, unless a cost is known later only. */
 export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R): Soon<Asks> {
-  const asks: [Ask[], Ask[]] = [[], []]
-  const pending: Promise<unknown>[] = []
-  for (const { shadow, applies, policyFor, keyOf, costOf } of rules) {
-    if (applies && !applies(request)) continue
-    const key = keyOf(request)
+  const enforced: Ask[] = []
+  // Most requests need neither of them.
+  let shadowed: Ask[] | undefined
+  let pending: Promise<unknown>[] | undefined
+  for (const rule of rules) {
+    if (rule.applies && !rule.applies(request)) continue
+    const key = rule.keyOf(request)
     if (key === undefined) continue
-    const found: { -readonly [K in keyof Ask]: Ask[K] } = { policy: policyFor(request), key: textKey(key), cost: 1 }
-    const cost = costOf(request)
+    const found: { -readonly [K in keyof Ask]: Ask[K] } = {
+      policy: rule.policyFor(request),
+      key: textKey(key),
+      cost: 1,
+    }
+    const cost = rule.costOf(request)
     if (typeof cost === 'number') found.cost = cost
     else {
       const known = cost.then((said) => {
@@ -23,11 +36,16 @@ export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R): Soon<Ask
       })
       // Should a later policy throw, nobody waits for this one any more.
       known.catch(() => {})
+      pending ??= []
       pending.push(known)
     }
-    asks[shadow ? 1 : 0].push(found)
+    if (rule.shadow) {
+      shadowed ??= []
+      shadowed.push(found)
+    } else enforced.push(found)
   }
-  return pending.length === 0 ? asks : Promise.all(pending).then(() => asks)
+  const asks = { enforced, shadowed: shadowed ?? NONE }
+  return pending === undefined ? asks : Promise.all(pending).then(() => asks)
 }
 
 /** A key may be empty here, unlike in a program's own calls: what a request lacks is all such requests' key. */

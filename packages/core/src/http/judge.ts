@@ -91,7 +91,7 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
   }
 
   return (request) =>
-    andThen(asksOf(rules, request), ([enforced, shadowed]) => {
+    andThen(asksOf(rules, request), ({ enforced, shadowed }) => {
       const shadows = shadowed.map((ask) => watch(request, ask))
       if (enforced.length > 0) {
         return andThen(enforce(request, enforced), (booking) => (booking ? verdict(request, booking, shadows) : GONE))

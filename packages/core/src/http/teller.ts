@@ -23,23 +23,26 @@ export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
   const jitter = checkJitter(share)
   const items = new WeakMap<Policy, HeaderItem>()
   const itemOf = (policy: Policy): HeaderItem => {
-    const known = items.get(policy) ?? headerItem(policy)
-    items.set(policy, known)
-    return known
+    const known = items.get(policy)
+    if (known !== undefined) return known
+    const item = headerItem(policy)
+    items.set(policy, item)
+    return item
   }
   return ({ asks, decision }) => {
     const decisions = decision.policies ?? [decision]
     const told = asks.map(({ policy, key }, i) => ({ decision: decisions[i] as Decision, key, item: itemOf(policy) }))
     // Without the store there are no numbers to tell.
     const known = decision.degraded ? told.filter((each) => !each.decision.degraded) : told
-    return [...write(known, Date.now), ...retryAfter(asks, decision, jitter)]
+    const headers = write(known, Date.now)
+    return decision.allowed ? headers : [...headers, ...retryAfter(asks, decision, jitter)]
   }
 }
 
-/** `Retry-After` (RFC 9110, section 10.2.3), where waiting helps. */
+/** `Retry-After` (RFC 9110, section 10.2.3) of a refusal, where waiting helps. */
 function retryAfter(asks: readonly Ask[], decision: Decision, jitter: number): readonly Header[] {
-  const { allowed, retryAfterMs, policy } = decision
-  if (allowed || retryAfterMs === 0 || retryAfterMs === Infinity) return []
+  const { retryAfterMs, policy } = decision
+  if (retryAfterMs === 0 || retryAfterMs === Infinity) return []
   const key = asks.find((ask) => ask.policy.name === policy)?.key ?? ''
   return [['Retry-After', String(retryAfterSeconds(decision, key, jitter))]]
 }
