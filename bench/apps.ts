@@ -15,6 +15,7 @@ import { rateLimiter as honoRateLimiter } from 'hono-rate-limiter'
 import Koa, { type Middleware } from 'koa'
 import koaRateLimit from 'koa-ratelimit'
 import { RateLimit as Koa2RateLimit } from 'koa2-ratelimit'
+import { mapOfBuckets } from './floors.ts'
 
 /** Starts a server on a free port and tells which. */
 export type App = () => Promise<number>
@@ -49,6 +50,19 @@ function inExpress(...middleware: RequestHandler[]): Promise<number> {
 const theirsInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' | 'draft-8') =>
   expressRateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
 
+/** What every limiter here must do at least: read the address, count it, and set four headers. */
+function byHand(): RequestHandler {
+  const decide = mapOfBuckets({ limit: 1_000, burst: AMPLE })
+  return (req, res, next) => {
+    const { remaining, resetAfterMs } = decide(req.ip ?? '')
+    res.setHeader('RateLimit-Policy', '1000000000;w=3600')
+    res.setHeader('RateLimit-Limit', '1000000000')
+    res.setHeader('RateLimit-Remaining', String(remaining))
+    res.setHeader('RateLimit-Reset', String(Math.ceil(resetAfterMs / 1000)))
+    next()
+  }
+}
+
 function inKoa(...middleware: Middleware[]): Promise<number> {
   const app = new Koa()
   for (const each of middleware) app.use(each)
@@ -82,6 +96,7 @@ async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<n
 export const apps = {
   express: {
     'no limiter': () => inExpress(),
+    'by hand, draft-6': () => inExpress(byHand()),
     'spillway, draft-6': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-6'))),
     'express-rate-limit, draft-6': () => inExpress(theirsInExpress(AMPLE, 'draft-6')),
     'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
