@@ -35,6 +35,14 @@ test('trustProxy reads the client from behind a proxy, and not from what the cli
   expect([from('203.0.113.7'), from('203.0.113.8'), from('spoofed, 203.0.113.7')]).toEqual([200, 200, 429])
 })
 
+test('a proxy that the framework knows of is not warned about', () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const knowing = { ...reader, address: ({ headers }: FakeRequest) => headers?.['x-forwarded-for'] }
+  const guard = httpGuard({ quota: perMinute(9), store: modelStore(fakeClock()) }, knowing)
+  void guard({ peer: '10.0.0.1', headers: { 'x-forwarded-for': '203.0.113.7' } })
+  expect(warn).not.toHaveBeenCalled()
+})
+
 test('a proxy that nobody trusts is warned about once, with the fix', () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const judge = judgeOf({ quota: perMinute(9) })

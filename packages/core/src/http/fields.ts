@@ -130,7 +130,7 @@ function pk({ partition }: HeaderItem, key: string): string {
 
 /** Whether bytes are a text, one by one, as they are in every encoding that people use, where the text is ASCII. */
 const spells = (bytes: Uint8Array, text: string): boolean =>
-  text !== '' && bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
+  bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
 
 /** Drafts 6 and 7 tell policies apart by their limit alone: of several with one limit, the first is told. */
 function policyNumbers(told: readonly Told[]): string {

@@ -5,12 +5,12 @@ import { seconds } from './headers.ts'
 /**
  * The seconds of `Retry-After`: the exact wait in whole seconds, rounded up, and a share of it on top that is the
  * key's own, up to `jitter` times the wait, so that clients refused together do not come back together. Never
- * earlier than the exact wait; the same for the same wait and key; Infinity where no wait helps.
+ * earlier than the exact wait; the same for the same wait and key.
  */
 export function retryAfterSeconds({ retryAfterMs }: Decision, key: string, jitter: number): number {
   const wait = seconds(retryAfterMs)
   // Whole seconds from none to all that jitter allows, each as likely as the others.
-  return jitter === 0 || wait === Infinity ? wait : wait + Math.floor(shareOf(key) * (Math.floor(wait * jitter) + 1))
+  return jitter === 0 ? wait : wait + Math.floor(shareOf(key) * (Math.floor(wait * jitter) + 1))
 }
 
 /** Reports `jitter` if it is 0 to 0.5, the share of the wait that may be added, and 0 if it is not given. */
