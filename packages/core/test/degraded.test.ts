@@ -27,6 +27,8 @@ afterEach(() => {
   logged.length = 0
 })
 
+const elsewhere = () => rateLimiter({ name: 'elsewhere', quota: perMinute(3), store: modelStore(fakeClock()) })
+
 function setUp(options: Partial<RateLimitOptions<object>> = {}) {
   const inner = modelStore(fakeClock())
   const store = faultyStore(inner)
@@ -112,6 +114,7 @@ describe('a store that does not answer', () => {
   test.each([
     ['keeps what it took for a request that passed', 'allow', 2],
     ['gives back what it took for a request that was refused', 'deny', 3],
+    ['gives back what it took for a request that another limiter has counted', elsewhere(), 3],
   ] as const)('%s', async (_, onStoreError, remaining) => {
     const { store, send, left } = setUp({ onStoreError })
     store.break('slow')

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { headerItem } from '../src/http/fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from '../src/http/forms.ts'
+import { joined } from '../src/http/headers.ts'
 import { leakyBucket, perMinute, QuotaError, slidingWindow, tokenBucket } from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
 
@@ -177,6 +178,18 @@ test('drafts 6 and 7 tell the first of several policies with one limit', () => {
   const hourly = headerItem({ name: 'hourly', quota: slidingWindow({ limit: 100, window: '1h' }) })
   const told = [item, hourly, burst].map((each) => ({ item: each, key: '', decision: decisionOf() }))
   expect(headerWriter(['draft-6'])(told, nowMs).at(-1)).toEqual(POLICY)
+})
+
+test.each([
+  ['RateLimit-Policy', '10;w=1', '100;w=60', '10;w=1, 100;w=60'],
+  ['RateLimit', '"a";r=1', '"b";r=2', '"a";r=1, "b";r=2'],
+  // A dictionary with each name twice says nothing more than its last.
+  ['RateLimit', 'limit=1, remaining=0, reset=1', 'limit=2, remaining=1, reset=1', 'limit=2, remaining=1, reset=1'],
+  ['RateLimit-Reset', '1', '2', '2'],
+  ['Retry-After', '1', '2', '2'],
+])('%s of two limiters, %s and %s, is told as %s', (name, first, second, both) => {
+  expect(joined(undefined, [name, first])).toBe(first)
+  expect(joined(first, [name, second])).toBe(both)
 })
 
 test('nothing is told where no policy counted', () =>
