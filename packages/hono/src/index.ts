@@ -58,7 +58,9 @@ const reader: RequestReader<Context> = {
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Context, Context, Name>({ store: memoryStore(), ...options }, reader)
   const middleware: MiddlewareHandler<Counted<Name>> = async (c, next) => {
-    const { decision, headers, refusal, after } = await guard(c)
+    const verdict = guard(c)
+    // Not awaited where it is there already: a promise costs more than the decision.
+    const { decision, headers, refusal, after } = verdict instanceof Promise ? await verdict : verdict
     // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
     const before = c.get('rateLimit') ? c.res.headers : undefined
     if (decision) c.set('rateLimit', decision)

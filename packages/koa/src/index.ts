@@ -6,10 +6,11 @@ import {
   type PolicyOptions,
   type RequestDecision,
   type RequestReader,
+  type Verdict,
   whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, Next } from 'koa'
 
 declare module 'koa' {
   interface DefaultState {
@@ -58,8 +59,8 @@ const reader: RequestReader<Context> = {
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Context, Context, Name>({ store: memoryStore(), ...options }, reader)
-  const middleware: Middleware = async (ctx, next) => {
-    const { decision, headers, refusal, after } = await guard(ctx)
+  const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
+    const { decision, headers, refusal, after } = verdict
     if (decision) ctx.state.rateLimit = decision
     for (const header of headers) ctx.set(header[0], joined(ctx.response.headers[header[0].toLowerCase()], header))
     if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
@@ -73,9 +74,17 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     ctx.status = refusal.status
     ctx.type = refusal.contentType
     ctx.body = refusal.body
+    return DONE
+  }
+  const middleware: Middleware = (ctx, next) => {
+    const verdict = guard(ctx)
+    // Not awaited where it is there already: a promise costs more than the decision.
+    return verdict instanceof Promise ? verdict.then((known) => follow(ctx, next, known)) : follow(ctx, next, verdict)
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
+
+const DONE = Promise.resolve()
 
 /** Koa answers an error with the headers that the error carries and no others: it is given those of this response. */
 function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {

@@ -1,0 +1,177 @@
+// What a decision takes of the machine, counted: it says nothing of nanoseconds, but the same on every machine, and a
+// promise, a timer or a look at the clock that slips into the hot path is seen.
+
+import { createHook } from 'node:async_hooks'
+import { createServer, get, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { type Quota, rateLimiter } from '@spillway/core'
+import * as forExpress from '@spillway/express'
+import * as forFastify from '@spillway/fastify'
+import * as forFetch from '@spillway/fetch'
+import * as forHono from '@spillway/hono'
+import * as forKoa from '@spillway/koa'
+import { type MemoryStore, memoryStore, perMinute, slidingLog, slidingWindow } from '@spillway/memory'
+import { type AnyDecisionEvent, telemetry } from '@spillway/opentelemetry'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import Koa from 'koa'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+
+interface Count {
+  readonly promises: number
+  readonly timers: number
+  readonly clockReads: number
+}
+
+const TURNS = 9
+const opened: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close()
+})
+
+/** What a turn makes and reads: the median of some alike, because a test has a runner, which also works at times. */
+async function countOf(turn: () => unknown): Promise<Count> {
+  const made = { promises: 0, timers: 0 }
+  const hook = createHook({
+    init: (_, type) => {
+      if (type === 'PROMISE') made.promises++
+      if (type === 'Timeout' || type === 'Immediate') made.timers++
+    },
+  })
+  const clocks = [vi.spyOn(Date, 'now'), vi.spyOn(performance, 'now')]
+  const reads = (): number => clocks.reduce((sum, { mock }) => sum + mock.calls.length, 0)
+  const counts: Count[] = []
+  for (let i = 0; i < TURNS; i++) {
+    const before = { ...made, clockReads: reads() }
+    hook.enable()
+    const answer = turn()
+    // A turn that is done at once is not waited for: that would be a promise of ours.
+    if (answer instanceof Promise) await answer
+    hook.disable()
+    counts.push({
+      promises: made.promises - before.promises,
+      timers: made.timers - before.timers,
+      clockReads: reads() - before.clockReads,
+    })
+  }
+  for (const clock of clocks) clock.mockRestore()
+  const median = (what: keyof Count): number =>
+    counts.map((each) => each[what]).sort((a, b) => a - b)[TURNS >> 1] as number
+  return { promises: median('promises'), timers: median('timers'), clockReads: median('clockReads') }
+}
+
+const quotas = {
+  'a token bucket': perMinute(1_000),
+  'a token bucket that is empty': perMinute(1),
+  'a sliding window': slidingWindow({ limit: 1_000, window: '1m' }),
+  'a sliding log': slidingLog({ limit: 1_000, window: '1m' }),
+}
+
+describe.each(Object.entries(quotas))('%s', (_, quota) => {
+  const limiter = rateLimiter({ quota, store: memoryStore() })
+
+  test('decides by one look at the clock', async () => {
+    expect(await countOf(() => void limiter.consumeSync('a'))).toEqual({ promises: 0, timers: 0, clockReads: 1 })
+  })
+
+  test('makes one promise more where one is asked for', async () => {
+    expect(await countOf(() => void limiter.consume('a'))).toEqual({ promises: 1, timers: 0, clockReads: 1 })
+  })
+})
+
+test('several quotas are decided by one look at the clock', async () => {
+  const limiter = rateLimiter({ quotas: { one: perMinute(100), two: perMinute(1_000) }, store: memoryStore() })
+  expect(await countOf(() => void limiter.consumeSync('a'))).toEqual({ promises: 0, timers: 0, clockReads: 1 })
+})
+
+interface Options {
+  readonly policies: readonly { readonly name: string; readonly quota: Quota }[]
+  readonly store: MemoryStore
+  readonly onDecision?: (event: AnyDecisionEvent) => void
+}
+
+/** Each framework with what stands before its route, and with something in the same place that only passes on. */
+const apps: Record<string, (options?: Options) => RequestListener | Promise<RequestListener>> = {
+  Express: (options) => {
+    const app = express()
+    app.use(options ? forExpress.rateLimit(options) : (_, __, next) => next())
+    app.get('/', (_, res) => {
+      res.send('ok')
+    })
+    return app
+  },
+  Koa: (options) => {
+    const app = new Koa()
+    app.use(options ? forKoa.rateLimit(options) : (_, next) => next())
+    app.use((ctx) => {
+      ctx.body = 'ok'
+    })
+    return app.callback()
+  },
+  Fastify: async (options) => {
+    const app = fastify()
+    app.addHook('onRequest', options ? forFastify.rateLimit(options) : (_, __, done) => done())
+    app.get('/', (_, reply) => reply.send('ok'))
+    await app.ready()
+    return app.routing
+  },
+  Hono: (options) => {
+    const app = new Hono()
+    if (options) app.use(forHono.rateLimit(options))
+    else app.use((_, next) => next())
+    app.get('/', (c) => c.text('ok'))
+    return getRequestListener(app.fetch)
+  },
+  fetch: (options) => {
+    const handler = async (): Promise<Response> => new Response('ok')
+    return getRequestListener(options ? forFetch.rateLimit(options)(handler) : handler)
+  },
+}
+
+/** A request to a server in this process, by a client that makes no promise but the one it answers with. */
+async function asked(listener: RequestListener): Promise<() => Promise<void>> {
+  const server: Server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.push(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return () => new Promise((resolve) => get({ port, agent: false }, (res) => res.resume().on('close', resolve)))
+}
+
+/** What a limiter adds to what a request makes and reads anyway. */
+async function addedBy(framework: string, options: Options): Promise<Count> {
+  const app = apps[framework] as (typeof apps)[string]
+  const [bare, limited] = [await countOf(await asked(await app())), await countOf(await asked(await app(options)))]
+  return {
+    promises: limited.promises - bare.promises,
+    timers: limited.timers - bare.timers,
+    clockReads: limited.clockReads - bare.clockReads,
+  }
+}
+
+/** The promises that a limiter adds: where handlers are promised, it has to wait for the next one's. */
+const PROMISES: Record<string, number> = { Express: 0, Koa: 1, Fastify: 0, Hono: 2, fetch: 4 }
+
+describe.each(Object.keys(apps))('a request through %s', (framework) => {
+  const cost = { promises: PROMISES[framework], timers: 0, clockReads: 1 }
+
+  const policies = [{ name: 'minute', quota: perMinute(1_000) }]
+
+  test('costs one look at the clock, and no timer', async () => {
+    expect(await addedBy(framework, { policies, store: memoryStore() })).toEqual(cost)
+  })
+
+  test('costs the same under several policies', async () => {
+    const several = [...policies, { name: 'burst', quota: perMinute(100) }]
+    expect(await addedBy(framework, { policies: several, store: memoryStore() })).toEqual(cost)
+  })
+
+  test('costs the same with every hook on, where nobody listens', async () => {
+    const measure = telemetry()
+    opened.push(measure.subscribe())
+    const store = measure.store(memoryStore(), 'memory')
+    expect(await addedBy(framework, { policies, store, onDecision: measure.onDecision })).toEqual(cost)
+  })
+})
