@@ -10,6 +10,7 @@ import {
   whenAborted,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
+import { untilRead } from './read.ts'
 
 /** What `rateLimit` takes. */
 export type RateLimitOptions = Options<Request, Response>
@@ -79,18 +80,21 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
       if (decision) visit.decision = decision
       for (const header of headers) visit.told.set(header[0], joined(visit.told.get(header[0]), header))
       if (refusal) return refusing(request, refusal, visit.told)
-      const settle = (response: Response): void => {
-        if (after) outlive(rest[1], after(response.status, response))
+      const settled = (answer: Response): Response => {
+        if (after === undefined) return answer
+        const [response, read] = untilRead(answer)
+        outlive(
+          rest[1],
+          read.then(() => after(response.status, response)),
+        )
+        return response
       }
       try {
         const answer = await handler(request, ...rest)
         // Bun's handlers answer nothing when they have upgraded the connection.
-        if (answer === undefined) return answer
-        const response = telling(answer, request, visit.told)
-        settle(response)
-        return response
+        return answer && settled(telling(answer, request, visit.told))
       } catch (error) {
-        settle(new Response(null, { status: 500 }))
+        settled(new Response(null, { status: 500 }))
         throw error
       }
     }

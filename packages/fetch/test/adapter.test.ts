@@ -1,6 +1,6 @@
 import { fakeClock, type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
-import { decisionOf, memoryStore, perMinute, perSecond, rateLimit } from '../src/index.ts'
+import { decisionOf, memoryStore, perMinute, perSecond, rateLimit, rateLimiter } from '../src/index.ts'
 
 const URL_ = 'http://localhost'
 
@@ -106,6 +106,49 @@ test('gives back what a failed request took, and keeps Workers awake until then'
     await kept.at(-1)
   }
   expect(kept.length).toBe(3)
+})
+
+test.each<[string, (reader: ReadableStreamDefaultReader<Uint8Array>, close: () => void) => Promise<unknown>]>([
+  [
+    'when its last word is out',
+    async (reader, close) => {
+      close()
+      return reader.read()
+    },
+  ],
+  ['when nobody reads it any more', async (reader) => reader.cancel()],
+])('a stream is corrected %s, no sooner', async (_, end) => {
+  const store = memoryStore({ clock: fakeClock() })
+  let tokens = 0
+  let into: ReadableStreamDefaultController<Uint8Array> | undefined
+  const answer = () =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          into = controller
+        },
+      }),
+      { status: 201, headers: { 'x-own': 'kept' } },
+    )
+  const kept: Promise<unknown>[] = []
+  const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work) }
+  const options = { quota: perMinute(100), key: () => 'ann', cost: 50, settle: () => tokens, store }
+  const app = rateLimit(options)((_: Request, _env: object, _context: typeof context) => answer())
+  const response = await app(new Request(URL_), {}, context)
+  expect([response.status, response.headers.get('x-own'), told(response)[1]]).toEqual([
+    201,
+    'kept',
+    '"default";r=50;t=1',
+  ])
+  const reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
+  const left = async () => (await rateLimiter({ quota: perMinute(100), store }).peek('ann')).remaining
+  into?.enqueue(Uint8Array.of(1))
+  tokens = 7
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([(await reader.read()).value, await left()]).toEqual([Uint8Array.of(1), 50])
+  await end(reader, () => into?.close())
+  await Promise.all(kept)
+  expect(await left()).toBe(93)
 })
 
 test('lets a failing store reach the caller', async () => {
