@@ -20,7 +20,7 @@ describe.each(reportsOf(inject('app')))('$entry.specifier', ({ entry, text, comp
 
 /** The names of a report that have no explanation: an editor shows each overload with its own. */
 function unexplained(report: string): readonly string[] {
-  const declarations = report.matchAll(/^\/\/ @public \(undocumented\)\nexport (?:(?:declare|abstract) )?\w+ (\w+)/gm)
+  const declarations = report.matchAll(/^\/\/ @public \(undocumented\)\n(?:(?:export|declare|abstract) )*\w+ (\w+)/gm)
   return [...declarations].map(([, name = '']) => name)
 }
 
@@ -32,7 +32,7 @@ const OTHERS = /^(Legacy)?ExpressRateLimitStore$/
 
 /** The members of such declarations that have no explanation. */
 function unexplainedMembers(report: string): readonly string[] {
-  const declarations = report.matchAll(/^export (?:(?:declare|abstract) )?\w+ (\w+).*\{\n([\s\S]*?)^\}/gm)
+  const declarations = report.matchAll(/^(?:(?:export|declare|abstract) )*\w+ (\w+).*\{\n([\s\S]*?)^\}/gm)
   return [...declarations]
     .filter(([, name = '']) => EVERYDAY.test(name) && !OTHERS.test(name))
     .flatMap(([, name, body = '']) =>

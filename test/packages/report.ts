@@ -78,7 +78,14 @@ function configOf(app: string, { name, specifier, types }: Entry, overrideTsconf
       projectFolder: folder,
       mainEntryPointFilePath: types,
       compiler: { overrideTsconfig },
-      apiReport: { enabled: true, reportFileName: 'report', reportFolder, reportTempFolder: reportFolder },
+      apiReport: {
+        enabled: true,
+        reportFileName: 'report',
+        reportFolder,
+        reportTempFolder: reportFolder,
+        // What public types are made of shows in them: most options of policies are told in parts.
+        includeForgottenExports: true,
+      },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },

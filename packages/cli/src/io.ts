@@ -8,6 +8,7 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
+/** Where text goes: a stream of this process, or one of a test. */
 export interface Sink {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined

@@ -37,7 +37,9 @@ export interface SyncRateLimiter extends RateLimiter {
   consumeSync(key: string, cost?: number): Decision
 }
 
+/** What concerns all quotas of a limiter. */
 interface CommonOptions {
+  /** Where the counts live. */
   readonly store: Store
   /** Tells limiters on one store apart, and is the policy's name in headers. `'default'` unless given. */
   readonly name?: string

@@ -24,6 +24,7 @@ export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) 
 /** How many units a request takes: a number, a header or query parameter that says so, or a function. */
 export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => number | Promise<number>)
 
+/** Reads something of a request. */
 type Read<R, T> = (request: R) => T
 
 /** Compiles a key option, once, into the function that reads a request's key. */
@@ -72,7 +73,9 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
   }
 }
 
+/** What a request takes, and the bounds of that. */
 export interface CostOptions<R> {
+  /** Units that a request takes; 1 unless given. */
   readonly cost?: CostOption<R>
   /** Units taken where the header or parameter is absent or is no whole number; 1 unless given. */
   readonly defaultCost?: number

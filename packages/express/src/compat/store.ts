@@ -30,6 +30,7 @@ export interface LegacyExpressRateLimitStore {
   resetAll?(): void
 }
 
+/** A store of express-rate-limit, of whichever age. */
 export type AnyExpressRateLimitStore = ExpressRateLimitStore | LegacyExpressRateLimitStore
 
 /** Reports whether a store is one of Spillway's. */
