@@ -92,6 +92,33 @@ describe('a store that fails', () => {
     store.break('failing')
     expect((await send()).refusal?.status).toBe(503)
   })
+
+  test('asks no limiter instead where one policy refuses, and all of them are refused', async () => {
+    const fallback = elsewhere()
+    const { store, send } = setUp({
+      policies: [
+        { name: 'a', quota: perMinute(3), onStoreError: fallback },
+        { name: 'b', quota: perMinute(3), onStoreError: 'deny' },
+      ],
+    })
+    store.break('failing')
+    expect((await send()).decision?.violated).toEqual(['a', 'b'])
+    expect((await fallback.peek('203.0.113.7')).remaining).toBe(3)
+  })
+
+  test('is stood in for by several limiters, all or none, also for who has no key', async () => {
+    const [fallback, empty] = [elsewhere(), rateLimiter({ quota: perMinute(1), store: modelStore(fakeClock()) })]
+    const key = 'header:x-api-key'
+    const { store, send } = setUp({
+      policies: [
+        { name: 'a', quota: perMinute(3), key, onStoreError: fallback },
+        { name: 'b', quota: perMinute(3), key, onStoreError: empty },
+      ],
+    })
+    store.break('failing')
+    expect([(await send()).refusal?.status, (await send()).refusal?.status]).toEqual([undefined, 429])
+    expect((await fallback.peek('none')).remaining).toBe(2)
+  })
 })
 
 // Rows 15 and 16 of the peers' bugs: a store that never answers hangs the request, whatever is configured.

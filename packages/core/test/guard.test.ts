@@ -73,6 +73,12 @@ describe('a match', () => {
     ],
     ['everything', { path: '/*' }, [{ path: '/' }, { path: '/a' }], []],
     ['any one segment', { path: '/users/:id/posts' }, [{ path: '/users/7/posts' }], [{ path: '/users/posts' }]],
+    [
+      'one segment or more',
+      { path: '/users/:id/*' },
+      [{ path: '/users/7' }, { path: '/users/7/x' }],
+      [{ path: '/users' }],
+    ],
     ['one of several paths', { path: ['/a', '/b'] }, [{ path: '/a' }, { path: '/b' }], [{ path: '/c' }]],
     [
       'a header',
@@ -89,7 +95,7 @@ describe('a match', () => {
       [{ ip: '2001:db9::1' }, { ip: '::ffff:10.0.0.2' }, { ip: '10.0.0.1.evil' }, { ip: '' }],
     ],
     ['a claim', { claim: { plan: 'pro' } }, [{ user: { plan: 'pro' } }], [{ user: { plan: 'free' } }, {}]],
-    ['no inherited claim', { claim: { constructor: true } }, [], [{ user: {} }]],
+    ['no inherited claim', { claim: { plan: 'pro' } }, [], [{ user: Object.create({ plan: 'pro' }) }]],
     [
       'all of it together',
       { method: 'GET', path: '/a' },
@@ -273,6 +279,13 @@ describe('what a request took is corrected', () => {
 
   test('not at all where nothing depends on the response', () => {
     expect(setUp({ quota: perMinute(1) }).judge().after).toBeUndefined()
+    expect(setUp({ quota: perMinute(1), mode: 'shadow' }).judge().after).toBeUndefined()
+  })
+
+  test('not at all where nothing was counted, or the request is refused', () => {
+    const { judge } = setUp({ quota: perMinute(1), refundIf: () => true, match: { path: '/' } })
+    const verdicts = [judge({ path: '/other' }), judge(), judge()]
+    expect(verdicts.map(({ after }) => after && 'later')).toEqual([undefined, 'later', undefined])
   })
 
   test('never twice: what has come back by itself is not given back', async () => {

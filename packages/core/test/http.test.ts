@@ -141,6 +141,16 @@ describe('the guard', () => {
     expect(() => guardOf(options)).toThrow(message)
   })
 
+  test('charges no more than the most, whoever says so', () => {
+    expect(judge(guardOf({ quota: perMinute(100), cost: 20, maxCost: 10 })).decision?.cost).toBe(10)
+  })
+
+  test('finds a header however the option spells it', () => {
+    const guard = guardOf({ quota: perMinute(100), key: 'header:X-Api-Key', cost: 'header:X-Weight' })
+    const from = (user: string) => judge(guard, { headers: { 'x-api-key': user, 'x-weight': '7' } }).decision?.remaining
+    expect([from('ann'), from('bob'), from('ann')]).toEqual([93, 93, 86])
+  })
+
   test('charges the most for a cost in a header that is too large to count', () => {
     const guard = guardOf({ quota: perMinute(1_000), cost: 'header:weight', defaultCost: 2, maxCost: 10 })
     const weights = ['7', '007', '9'.repeat(15), '9'.repeat(16), '9'.repeat(400), '0'.repeat(20), '', '1e9', '٣']

@@ -58,13 +58,15 @@ describe('of several policies', () => {
   })
 
   test('one by hand, and the others by the response', async () => {
+    const settle = vi.fn<() => number>(() => Number.NaN)
     const { guard, left } = setUp([
-      { ...tokens, ...byResponse },
+      { ...tokens, settle },
       { ...requests, ...byResponse },
     ])
     const { decision, after } = await guard({})
     await decision?.settle(30, 'tokens')
     await after?.(200, { tokens: 3 })
+    expect(settle).not.toHaveBeenCalled()
     expect([await left('tokens'), await left('requests')]).toEqual([70, 97])
   })
 

@@ -195,6 +195,11 @@ test('refuses what is no pool, and a batch of nothing', async () => {
   await expect(sweep(pool, { batch: 0 })).rejects.toThrow('sweep batch must be a whole number from 1 to 100000; got 0')
 })
 
+test('a take of nothing asks nothing', async () => {
+  const store = postgresStore({ connect: () => Promise.reject(new Error('no')) })
+  expect(await store.take([])).toEqual([])
+})
+
 test('what the database says comes as the cause of a StoreError', async () => {
   const away = new pg.Pool({ ...server.config, database: 'nowhere' })
   const error = await take(unhurried(away), 'a').catch((reason) => reason)

@@ -78,15 +78,14 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
     return refusalOf(decision, request, rule?.problem, rule?.onDenied ?? onDenied)
   }
   const verdict = (request: R, booking: Booking, shadows: readonly Soon<Booking | undefined>[]): Verdict<S> => {
-    const { decision, parts } = booking
+    const { decision } = booking
     report(decision, request, 'enforce')
     const { byHand, after } = settlementOf(booking, shadows, settleOf, refundIf)
-    const taken = shadows.length > 0 || parts.some(({ taken }) => taken)
     return {
       decision: { ...decision, settle: byHand },
       headers: tell(booking),
       refusal: decision.allowed ? undefined : refusalFor(request, decision),
-      after: decision.allowed && corrects && taken ? after : undefined,
+      after: decision.allowed && corrects ? after : undefined,
     }
   }
 
