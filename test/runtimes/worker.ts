@@ -1,5 +1,9 @@
+import assert from 'node:assert/strict'
 import { fakeClock, testAdapter, testStore } from '@spillway/conformance'
 import { memoryStore, perMinute, rateLimit } from '@spillway/fetch'
+import { telemetry } from '@spillway/opentelemetry'
+import { postgresStore } from '@spillway/postgres'
+import { redisStore } from '@spillway/redis'
 import { type Handler, handlers } from '../adapters/handlers.ts'
 import { optionsAt } from '../adapters/options.ts'
 import { suiteServer } from '../services/elsewhere.ts'
@@ -16,7 +20,15 @@ const apps: Record<string, Handler> = {
   ...Object.fromEntries(Object.entries(handlers).map(([name, build]) => [name, build(optionsAt(clock))])),
 }
 
+const others = [postgresStore, redisStore, telemetry]
+
 const suites = suiteServer((test) => {
+  test('packages load that are of little use here, too', async () => {
+    assert.deepEqual(
+      others.map(({ name }) => name),
+      ['postgresStore', 'redisStore', 'telemetry'],
+    )
+  })
   testStore(
     (name, body) => test(`memory: ${name}`, body),
     () => memoryStore(),
