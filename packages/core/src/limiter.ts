@@ -160,7 +160,7 @@ export function checkStore(store: unknown): Store {
   if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) return store as Store
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `store must be a store, such as memoryStore() from @spillway/memory; got ${shown(store)}.`,
+    `store must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${shown(store)}.`,
   )
 }
 

@@ -1,16 +1,29 @@
 import { QuotaError, shown } from './errors.ts'
 
-/** Refuses an options object that is none, or that has a name nobody reads, and guesses which name was meant. */
-export function checkOptions(where: string, options: unknown, known: readonly string[]): void {
+/**
+ * Refuses an options object that is none, or that has a name nobody reads, and says what to write instead: what
+ * `hintFor` knows, or the name that was likely meant.
+ */
+export function checkOptions(
+  where: string,
+  options: unknown,
+  known: readonly string[],
+  hintFor?: (name: string, given: readonly string[]) => string | undefined,
+): void {
   if (options === null || typeof options !== 'object' || Array.isArray(options)) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} takes an object of options; got ${shown(options)}.`)
   }
-  for (const name of Object.keys(options)) {
+  const given = Object.keys(options)
+  for (const name of given) {
     if (known.includes(name)) continue
-    const meant = nearest(name, known)
-    const hint = meant ? `Did you mean ${shown(meant)}?` : `It knows ${known.join(', ')}.`
+    const hint = hintFor?.(name, given) ?? guess(name, known)
     throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} has no option ${shown(name)}. ${hint}`)
   }
+}
+
+function guess(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known)
+  return meant ? `Did you mean ${shown(meant)}?` : `It knows ${known.join(', ')}.`
 }
 
 /** Refuses what is to be called and cannot be. */

@@ -451,6 +451,19 @@ describe('the guard', () => {
     ['an unknown mode', { quota: perMinute(1), mode: 'dry' }, "mode must be 'enforce' or 'shadow'; got \"dry\"."],
     ['an option of a policy misspelt', { policies: [{ name: 'a', quata: perMinute(1) }] }, 'Did you mean "quota"?'],
     ['a policy that is none', { policies: [null] }, 'a policy takes an object of options; got null.'],
+    ['policies that are no list', { policies: { name: 'a', quota: perMinute(1) } }, 'policies must be a list'],
+    ['a path alone', { quota: perMinute(1), match: '/login' }, "match must be an object such as { path: '/login' }"],
+    [
+      'what another limiter takes',
+      { windowMs: 1, max: 5 },
+      'Here that is quota: perMinute(100); @spillway/express/comp',
+    ],
+    ['a name of another limiter', { quota: perMinute(1), keyGenerator: () => 'a' }, 'Here that is key;'],
+    [
+      'what nobody knows',
+      { quota: perMinute(1), colour: 1 },
+      'problem, unit, partition, deadline, onStoreError, store',
+    ],
     ['an unknown problem', { quota: perMinute(1), problem: 'abuse' }, '\'abnormal-usage-detected\'; got "abuse".'],
     ['a wait that is none', { quota: perMinute(1), maxWait: 'soon' }, 'maxWait must be a positive duration'],
   ])('refuses %s', (_, options, message) => {

@@ -1,5 +1,5 @@
 import { checkStore, warnOfSharedName } from '../limiter.ts'
-import { checkFunctions, checkOptions } from '../options.ts'
+import { checkFunctions } from '../options.ts'
 import { andThen, type Soon } from '../soon.ts'
 import type { Store } from '../store.ts'
 import { DEADLINE, micros } from '../time.ts'
@@ -9,9 +9,9 @@ import { reporter } from './events.ts'
 import { judgeBy, PASS, type Verdict } from './judge.ts'
 import { matcher } from './match.ts'
 import { notesOnRequests } from './notes.ts'
-import { COMMON_OPTIONS, type RateLimitOptions } from './options.ts'
+import { checkRateLimitOptions, ownOptions, type RateLimitOptions } from './options.ts'
 import type { RequestReader } from './reader.ts'
-import { POLICY_OPTIONS, type PolicyOptions, rulesOf } from './rule.ts'
+import { type PolicyOptions, rulesOf } from './rule.ts'
 import type { RequestDecision } from './settlement.ts'
 import { sourcesOf } from './sources.ts'
 import { tellerOf } from './teller.ts'
@@ -32,7 +32,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
 ): Guard<R, S, Name> {
   // Names are the caller's compiler's business: here they are text.
   const options = named as unknown as RateLimitOptions<R, S> & { readonly store: Store }
-  checkOptions('rateLimit', options, [...(options.policies ? ['policies'] : POLICY_OPTIONS), ...COMMON_OPTIONS])
+  checkRateLimitOptions(options)
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const source = { store: checkStore(options.store), deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
   const sources = sourcesOf(options, reader)
@@ -48,9 +48,8 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   }
   const judging = (policies: readonly PolicyOptions<R, S>[]): ((request: R) => Soon<Verdict<S>>) =>
     judgeBy(rulesOf(policies, sources, source), procedure)
-  const flat = Object.fromEntries(
-    Object.entries(options).filter(([name]) => POLICY_OPTIONS.includes(name) && !COMMON_OPTIONS.includes(name)),
-  )
+  const own = ownOptions()
+  const flat = Object.fromEntries(Object.entries(options).filter(([name]) => own.includes(name)))
   const policies = options.policies ?? [flat as unknown as PolicyOptions<R, S>]
   let judge = judging(policies)
   if (policies.some(({ name }) => name === undefined)) warnOfSharedName(source.store)

@@ -29,6 +29,12 @@ export function matcher<R>(
   { reader, address, claims }: Sources<R>,
 ): ((request: R) => boolean) | undefined {
   if (option === undefined || typeof option === 'function') return option
+  if (typeof option !== 'object') {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `${what} must be an object such as { path: '/login' }, or a function; got ${shown(option)}.`,
+    )
+  }
   checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])
   const tests: ((request: R) => boolean)[] = []
   if (option.ip !== undefined) {

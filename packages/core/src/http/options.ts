@@ -1,10 +1,11 @@
+import { checkOptions } from '../options.ts'
 import type { Store } from '../store.ts'
 import type { Duration } from '../time.ts'
 import type { StoreErrorOption } from './degraded.ts'
 import type { DecisionEvent } from './events.ts'
 import type { MatchOption } from './match.ts'
 import type { DeniedOption } from './problem.ts'
-import type { PolicyOptions } from './rule.ts'
+import { POLICY_OPTIONS, type PolicyOptions } from './rule.ts'
 import type { SettleOptions } from './settlement.ts'
 import type { SourceOptions } from './sources.ts'
 import type { TellOptions } from './teller.ts'
@@ -40,7 +41,7 @@ export type RateLimitOptions<R, S = unknown, Name extends string = string> = Com
   )
 
 /** The names of what concerns all policies. */
-export const COMMON_OPTIONS: readonly string[] = [
+const COMMON_OPTIONS: readonly string[] = [
   'deadline',
   'onStoreError',
   'store',
@@ -55,3 +56,26 @@ export const COMMON_OPTIONS: readonly string[] = [
   'onDenied',
   'onDecision',
 ]
+/** The names of what belongs to one policy alone. */
+export const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))
+
+/** What other limiters call it, by what to write here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'quota: perMinute(100)': 'windowMs max limit points duration',
+  key: 'keyGenerator',
+  headers: 'standardHeaders legacyHeaders',
+  onDenied: 'handler message statusCode',
+  refundIf: 'skipFailedRequests skipSuccessfulRequests',
+}
+
+/** Refuses options that `rateLimit` does not know. */
+export function checkRateLimitOptions(options: object): void {
+  const known = [...('policies' in options ? ['policies'] : ownOptions()), ...COMMON_OPTIONS]
+  checkOptions('rateLimit', options, known, (name, given) => {
+    const [here] = Object.entries(ELSEWHERE).find(([, theirs]) => theirs.split(' ').includes(name)) ?? []
+    if (here) return `Here that is ${here}; @spillway/express/compat takes the options of express-rate-limit.`
+    // Adapters add a store. Nothing else that is known: this is a request. What has a kernel is a quota.
+    if (name !== 'kernel' && given.some((each) => each !== 'store' && known.includes(each))) return undefined
+    return 'It is called once, when the app is built, with options: app.use(rateLimit({ quota: perMinute(100) })).'
+  })
+}

@@ -75,6 +75,9 @@ export function rulesOf<R, S>(
   sources: Sources<R>,
   source: Source,
 ): readonly Rule<R, S>[] {
+  if (!Array.isArray(policies)) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${shown(policies)}.`)
+  }
   const rules = policies.map((each) => ruleOf(each, sources, source))
   const names = policies.flatMap(({ name = 'default', mode }) => (mode === 'shadow' ? [name, shadowOf(name)] : [name]))
   const twice = names.find((name, i) => names.indexOf(name) !== i)

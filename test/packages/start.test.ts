@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { freePort } from '../services/redis.ts'
+import { root } from './pack.ts'
+
+// The first page, followed to the letter on packages as they are installed: what is written there into `app.mjs` runs in
+// Node as it stands, and refuses the fourth request.
+
+const app = inject('app')
+
+const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
+const programs = [...page.matchAll(/^```ts \[([^\]]+)\]\n(.*?)^```/gms)].map(([, name = '', code = '']) => ({ name, code }))
+const servers = programs.filter(({ name }) => name !== 'No HTTP')
+
+/** What the page says of Node, where a program by itself serves nothing. */
+const onNode = (code: string): string =>
+  code.includes('export default')
+    ? `import { serve } from '@hono/node-server'\n${code}\nserve({ fetch: handler, port: 3000 })`
+    : code
+
+/** Starts a program, which ends with the test. */
+function start(file: string, code: string) {
+  writeFileSync(join(app, file), code)
+  const child = spawn(process.execPath, [file], { cwd: app, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill())
+  return child
+}
+
+/** Asks until somebody listens. */
+async function asked(url: string): Promise<Response> {
+  for (;;) {
+    const answer = await fetch(url).catch(() => undefined)
+    if (answer) return answer
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+test('the page has a program for every framework', () => {
+  expect(programs.map(({ name }) => name)).toEqual(['Express', 'Koa', 'Hono', 'Fastify', 'fetch', 'No HTTP'])
+})
+
+test.each(servers)('$name: three requests pass, the fourth is told when to come back', async ({ name, code }) => {
+  const port = await freePort()
+  start(`start-${name}.mjs`, onNode(code).replace('3000', String(port)))
+  const url = `http://127.0.0.1:${port}/`
+  const passed: string[] = []
+  for (let i = 0; i < 3; i++) passed.push(await (await asked(url)).text())
+  expect(passed).toEqual(['2 left\n', '1 left\n', '0 left\n'])
+  const refusal = await fetch(url)
+  expect([refusal.status, refusal.headers.get('ratelimit-policy')]).toEqual([429, '"default";q=3;w=60'])
+  expect(await refusal.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] })
+})
+
+test('without HTTP: three decisions allow, the fourth does not', async () => {
+  const { code = '' } = programs.find(({ name }) => name === 'No HTTP') ?? {}
+  const child = start('start-plain.mjs', code)
+  let out = ''
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  await once(child, 'close')
+  expect(out).toMatch(/^true 2 0\ntrue 1 0\ntrue 0 0\nfalse 0 \d+(\.\d+)?\n$/)
+})
