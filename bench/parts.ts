@@ -12,6 +12,7 @@ export interface Part {
 /** The parts, in the order in which they are run. Loaded only when asked for, because rivals run code when loaded. */
 export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   memory: () => import('./memory.ts'),
+  'memory-bytes': () => import('./memory-bytes.ts'),
   redis: () => import('./redis.ts'),
   postgres: () => import('./postgres.ts'),
   http: () => import('./http.ts'),

@@ -10,7 +10,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
 import { type Redis, startRedis } from '../test/services/redis.ts'
 import { type Candidate, measure } from './measure.ts'
-import type { Aim, Case, Figure, Table } from './table.ts'
+import { type Aim, type Case, exactly, type Figure, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
 
 const OURS = 'spillway, ioredis'
@@ -139,8 +139,6 @@ async function decisions(
 }
 
 const aim = (atMost: number): Aim => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost })
-
-const exactly = (value: number): Figure => ({ median: value, low: value, high: value })
 
 /** The commands that the server has carried out since the last look, except those of looking. */
 async function commands(admin: Ioredis): Promise<number> {

@@ -14,12 +14,14 @@ import type { Candidate } from './measure.ts'
 export interface Terms extends Rate {
   /** How many keys there is room for, in those that are bounded. */
   readonly maxKeys: number
+  /** How long windows are, in those that have them; an hour unless given. */
+  readonly windowMs?: number
 }
 
 /** Kept so that no compiler finds out that nobody reads the answers. */
 export const sink = { seen: 0 }
 
-const WINDOW_MS = 3_600_000
+const HOUR_MS = 3_600_000
 const quotaOf = ({ limit, burst }: Rate) => tokenBucket({ limit, per: '1s', burst })
 
 /** Each decides in memory whether a request is let through. */
@@ -64,27 +66,27 @@ export const rivals = {
       sink.seen += seen
     }
   },
-  'hitlimit, its store': ({ burst }) => {
+  'hitlimit, its store': ({ burst, windowMs = HOUR_MS }) => {
     const store = hitStore()
     return (keys, from, to) => {
       let seen = 0
       for (let i = from; i < to; i++) {
-        const { count } = store.hit(keys[i] as string, WINDOW_MS, burst) as { count: number }
+        const { count } = store.hit(keys[i] as string, windowMs, burst) as { count: number }
         seen += burst - count
       }
       sink.seen += seen
     }
   },
-  'hono-rate-limiter, its store': ({ burst }) => {
+  'hono-rate-limiter, its store': ({ burst, windowMs = HOUR_MS }) => {
     const store = new HonoStore()
-    store.init({ windowMs: WINDOW_MS } as Parameters<typeof store.init>[0])
+    store.init({ windowMs } as Parameters<typeof store.init>[0])
     return (keys, from, to) => {
       let seen = 0
       for (let i = from; i < to; i++) seen += burst - store.increment(keys[i] as string).totalHits
       sink.seen += seen
     }
   },
-  '@fastify/rate-limit, its store': ({ burst, maxKeys }) => {
+  '@fastify/rate-limit, its store': ({ burst, maxKeys, windowMs = HOUR_MS }) => {
     const store = new LocalStore(false, false, maxKeys)
     return (keys, from, to) => {
       let seen = 0
@@ -94,7 +96,7 @@ export const rivals = {
           (_, { current }) => {
             seen += burst - current
           },
-          WINDOW_MS,
+          windowMs,
           burst,
         )
       }
@@ -118,28 +120,28 @@ export const rivals = {
       sink.seen += seen
     }
   },
-  'express-rate-limit, its store': ({ burst }) => {
+  'express-rate-limit, its store': ({ burst, windowMs = HOUR_MS }) => {
     const store = new ExpressStore()
-    store.init({ windowMs: WINDOW_MS } as Parameters<typeof store.init>[0])
+    store.init({ windowMs } as Parameters<typeof store.init>[0])
     return async (keys, from, to) => {
       let seen = 0
       for (let i = from; i < to; i++) seen += burst - (await store.increment(keys[i] as string)).totalHits
       sink.seen += seen
     }
   },
-  'koa-ratelimit, its limiter': ({ burst }) => {
+  'koa-ratelimit, its limiter': ({ burst, windowMs = HOUR_MS }) => {
     const db = new Map()
     return async (keys, from, to) => {
       let seen = 0
       for (let i = from; i < to; i++) {
-        const limiter = new KoaLimiter({ id: keys[i] as string, db, max: burst, duration: WINDOW_MS })
+        const limiter = new KoaLimiter({ id: keys[i] as string, db, max: burst, duration: windowMs })
         seen += (await limiter.get()).remaining
       }
       sink.seen += seen
     }
   },
-  'rate-limiter-flexible': ({ burst }) => {
-    const limiter = new RateLimiterMemory({ points: burst, duration: WINDOW_MS / 1000 })
+  'rate-limiter-flexible': ({ burst, windowMs = HOUR_MS }) => {
+    const limiter = new RateLimiterMemory({ points: burst, duration: windowMs / 1000 })
     return async (keys, from, to) => {
       let seen = 0
       for (let i = from; i < to; i++) {

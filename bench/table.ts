@@ -38,6 +38,9 @@ export function figureOf(samples: readonly number[]): Figure {
   return { median: at(0.5), low: at(0.25), high: at(0.75) }
 }
 
+/** A number that was counted, not measured. */
+export const exactly = (value: number): Figure => ({ median: value, low: value, high: value })
+
 /** One table of several processes' own: medians of medians, and the whole width of their spreads. */
 export function mergeTables(tables: readonly Table[]): Table {
   const [first] = tables

@@ -1,0 +1,124 @@
+// Holds a million keys in a process of its own, and tells what that takes.
+
+import { PerformanceObserver } from 'node:perf_hooks'
+import { tokenBucket } from '@spillway/core'
+import { memoryStore, rateLimiter } from '@spillway/memory'
+import type { Candidate } from './measure.ts'
+import { type Rival, rivals, sink } from './rivals.ts'
+
+/** The most processor time, in milliseconds, that a hundred decisions took with whatever went on beside them. */
+export interface Stall {
+  readonly inAllMs: number
+  /** Among those during which no garbage was collected. */
+  readonly ownMs: number
+}
+
+/** What a million keys take. */
+export interface Held {
+  readonly bytesAKey: number
+  readonly timers: number
+  /** As the million comes. */
+  readonly filling: Stall
+  /** As all of them expire. */
+  readonly expiring: Stall
+  /** As ten times as many fresh keys come as there is room for; null in those that know no bounds. */
+  readonly flooded: Stall | null
+}
+
+export const KEYS = 1_000_000
+const CHUNK = 100
+const WINDOW_MS = 20_000
+/** What is faster than this is no stall. */
+const SLOW_MS = 1
+
+interface Holder {
+  readonly run: Candidate['run']
+  /** Makes all keys expire at once; undefined where that needs its time. */
+  readonly expire?: () => void
+  readonly bounded: boolean
+}
+
+function ours(): Holder {
+  let ahead = 0
+  const store = memoryStore({ maxKeys: KEYS, clock: () => (Date.now() + ahead) * 1000 })
+  const limiter = rateLimiter({ quota: tokenBucket({ limit: 10, per: '1h' }), store })
+  return {
+    bounded: true,
+    expire: () => {
+      ahead += 2 * 3_600_000
+    },
+    run: (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += limiter.consumeSync(keys[i] as string).remaining
+      sink.seen += seen
+    },
+  }
+}
+
+const theirs = (name: Rival): Holder => ({
+  bounded: false,
+  run: rivals[name]({ limit: 10, burst: 10, maxKeys: KEYS, windowMs: WINDOW_MS }),
+})
+
+/** In one piece, as it comes from a socket: a text that is glued together takes twice the room. */
+const addressOf = (n: number): string =>
+  Buffer.from(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, 'latin1').toString('latin1')
+const keysFrom = (first: number): string[] => Array.from({ length: CHUNK }, (_, i) => addressOf(first + i))
+
+function bytes(): number {
+  globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+const collections: Span[] = []
+const observer = new PerformanceObserver((list) => {
+  for (const { startTime, duration } of list.getEntries()) {
+    collections.push({ from: startTime, to: startTime + duration })
+  }
+})
+observer.observe({ entryTypes: ['gc'] })
+
+/** Decides about fresh keys, a chunk a turn, for as long as it goes on. */
+async function stallOf(run: Candidate['run'], first: number, goesOn: (turn: number) => boolean): Promise<Stall> {
+  const slow: (Span & { readonly ms: number })[] = []
+  let [from, before] = [performance.now(), process.cpuUsage()]
+  for (let turn = 0; goesOn(turn); turn++) {
+    await run(keysFrom(first + turn * CHUNK), 0, CHUNK)
+    // Timers have their turn, too.
+    if (turn % 10 === 0) await new Promise(setImmediate)
+    const [to, now] = [performance.now(), process.cpuUsage()]
+    const ms = (now.user + now.system - before.user - before.system) / 1000
+    if (ms > SLOW_MS) slow.push({ from, to, ms })
+    ;[from, before] = [to, now]
+  }
+  // Collections are told of a little later.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const collected = (turn: Span): boolean => collections.some(({ from, to }) => from < turn.to && to > turn.from)
+  const most = (turns: typeof slow): number => Math.max(SLOW_MS, ...turns.map(({ ms }) => ms))
+  return { inAllMs: most(slow), ownMs: most(slow.filter((turn) => !collected(turn))) }
+}
+
+async function held({ run, expire, bounded }: Holder): Promise<Held> {
+  // What is compiled and made once is not a key's.
+  await run(keysFrom(0), 0, CHUNK)
+  const empty = bytes()
+  const turns = KEYS / CHUNK
+  const filling = await stallOf(run, CHUNK, (turn) => turn < turns - 1)
+  const until = performance.now() + 2 * WINDOW_MS
+  const bytesAKey = (bytes() - empty) / KEYS
+  const timers = process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  expire?.()
+  const expiring = await stallOf(run, KEYS, (turn) => (expire ? turn < turns : performance.now() < until))
+  const flooded = bounded ? await stallOf(run, 2 * KEYS, (turn) => turn < 10 * turns) : null
+  return { bytesAKey, timers, filling, expiring, flooded }
+}
+
+const [name = ''] = process.argv.slice(2)
+const answer = await held(name === 'spillway' ? ours() : theirs(name as Rival))
+process.send?.(answer, () => process.exit(0))

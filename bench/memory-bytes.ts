@@ -1,0 +1,57 @@
+// What a million keys in memory take: bytes, timers, and how long anybody waits for them to go.
+
+import { fork } from 'node:child_process'
+import type { Held } from './holder.ts'
+import { type Aim, type Case, exactly, type Table } from './table.ts'
+
+const OURS = 'spillway'
+const NAMES = [
+  OURS,
+  'Map of buckets, by hand',
+  'hitlimit, its store',
+  'express-rate-limit, its store',
+  'rate-limiter-flexible',
+]
+
+const [BYTES, TIMERS] = ['bytes a key', 'timers left']
+const STALLS = { filling: 'as they come', expiring: 'as they expire', flooded: 'in a flood' } as const
+const inAll = (when: keyof typeof STALLS): string => `ms ${STALLS[when]}`
+const own = (when: keyof typeof STALLS): string => `${inAll(when)}, without GC`
+const WHEN = Object.keys(STALLS) as (keyof typeof STALLS)[]
+
+function hold(name: string): Promise<Held> {
+  return new Promise((resolve, reject) => {
+    const child = fork(new URL('holder.ts', import.meta.url), [name], {
+      execArgv: [...process.execArgv, '--expose-gc', '--max-old-space-size=4096'],
+    })
+    child.once('message', (answer) => resolve(answer as Held))
+    child.once('exit', (code) => reject(new Error(`${name} ended without an answer, with code ${code}`)))
+  })
+}
+
+const aims: readonly Aim[] = [
+  { ours: OURS, theirs: 'express-rate-limit, its store', column: BYTES, atMost: 0.35 },
+  { ours: OURS, theirs: 'rate-limiter-flexible', column: BYTES, atMost: 0.18 },
+  { ours: OURS, column: TIMERS, atMost: 0 },
+  ...WHEN.flatMap((when) => [inAll(when), own(when)].map((column) => ({ ours: OURS, column, atMost: 10 }))),
+]
+
+async function million(progress: (share: number) => void): Promise<Table> {
+  const rows: Table['rows'][number][] = []
+  for (const name of NAMES) {
+    const held = await hold(name)
+    const stalls = WHEN.flatMap((when) => [held[when]?.inAllMs ?? null, held[when]?.ownMs ?? null])
+    const figures = [held.bytesAKey, held.timers, ...stalls].map((each) => (each === null ? null : exactly(each)))
+    rows.push({ name, figures })
+    progress(rows.length / NAMES.length)
+  }
+  return {
+    title: 'A million keys in memory',
+    how: 'Each in a process of its own, and the keys themselves counted. Milliseconds are the most processor time that a hundred decisions took, with all that went on beside them: as the million comes, as it expires, and as ten million fresh keys come where there is room for one.',
+    columns: [BYTES, TIMERS, ...WHEN.flatMap((when) => [inAll(when), own(when)])],
+    rows,
+    aims,
+  }
+}
+
+export const cases: Readonly<Record<string, Case>> = { million }
