@@ -141,6 +141,13 @@ describe('the guard', () => {
     expect(() => guardOf(options)).toThrow(message)
   })
 
+  test('finds a cookie among others by its whole name', () => {
+    const guard = guardOf({ quota: perMinute(1), key: 'cookie:sid' })
+    const cookies = ['x=1; sid=a', 'sid=a', 'x=1;  sid = b ;y', 'sid=c=d', 'sid=c', 'xsid=a', 'sid', '']
+    const statuses = cookies.map((cookie) => judge(guard, { headers: { cookie } }).refusal?.status ?? 200)
+    expect(statuses).toEqual([200, 429, 200, 200, 200, 200, 429, 429])
+  })
+
   test('charges no more than the most, whoever says so', () => {
     expect(judge(guardOf({ quota: perMinute(100), cost: 20, maxCost: 10 })).decision?.cost).toBe(10)
   })

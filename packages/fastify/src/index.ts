@@ -20,10 +20,12 @@ declare module 'fastify' {
 }
 
 /** What `rateLimit` takes. */
-export type RateLimitOptions = Options<FastifyRequest, FastifyReply>
+export type RateLimitOptions<Name extends string = string> = Options<FastifyRequest, FastifyReply, Name>
 
-/** The hook, and a way to put other policies in force without losing counts. */
-export interface RateLimit extends onRequestHookHandler {
+/** The hook, what it decides, and a way to put other policies in force without losing counts. */
+export interface RateLimit<Name extends string = string> extends onRequestHookHandler {
+  /** What this limiter has decided about a request, by the names of its policies. */
+  decisionOf(request: FastifyRequest): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<FastifyRequest, FastifyReply>[]): void
 }
@@ -52,8 +54,8 @@ const pathOf = (target: string): string => target.replace(/^https?:\/\/[^/?]*/i,
  * @example
  * app.addHook('onRequest', rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit(options: RateLimitOptions): RateLimit {
-  const guard = httpGuard({ store: memoryStore(), ...options }, reader)
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<FastifyRequest, FastifyReply, Name>({ store: memoryStore(), ...options }, reader)
   const hook: onRequestHookHandler = (request, reply, done) => {
     const follow = ({ decision, headers, refusal, after }: Verdict<FastifyReply>): void => {
       if (decision) request.rateLimit = decision
@@ -71,7 +73,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     if (verdict instanceof Promise) verdict.then(follow, done)
     else follow(verdict)
   }
-  return Object.assign(hook, { replace: guard.replace })
+  return Object.assign(hook, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 export {

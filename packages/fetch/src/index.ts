@@ -13,17 +13,19 @@ import { memoryStore } from '@spillway/memory'
 import { untilRead } from './read.ts'
 
 /** What `rateLimit` takes. */
-export type RateLimitOptions = Options<Request, Response>
+export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
 
 /** A handler, and whatever the runtime hands it beside the request. */
 type Handler<R extends Request, Rest extends readonly unknown[], A> = (request: R, ...rest: Rest) => A | Promise<A>
 
-/** Puts the limit before a handler, and a way to put other policies in force without losing counts. */
-export interface RateLimit {
+/** Puts the limit before a handler, tells what it decides, and puts other policies in force without losing counts. */
+export interface RateLimit<Name extends string = string> {
   /** The handler with the limit before it: for the same arguments, whatever the runtime hands over. */
   <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
     handler: Handler<R, Rest, A>,
   ): (request: R, ...rest: Rest) => Promise<Response | A>
+  /** What this limiter has decided about a request, by the names of its policies. */
+  decisionOf(request: Request): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Request, Response>[]): void
 }
@@ -68,8 +70,8 @@ const reader: RequestReader<Request> = {
  * const limit = rateLimit({ quota: perMinute(100) })
  * export default { fetch: limit(() => new Response('ok')) }
  */
-export function rateLimit(options: RateLimitOptions): RateLimit {
-  const guard = httpGuard({ store: memoryStore(), ...options }, reader)
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<Request, Response, Name>({ store: memoryStore(), ...options }, reader)
   const limit =
     <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
       handler: Handler<R, Rest, A>,
@@ -98,7 +100,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
         throw error
       }
     }
-  return Object.assign(limit, { replace: guard.replace })
+  return Object.assign(limit, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 function refusing({ method }: Request, refusal: Refusal, told: ReadonlyMap<string, string>): Response {
