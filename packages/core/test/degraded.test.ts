@@ -58,6 +58,7 @@ describe('a store that fails', () => {
     const { decision, headers, refusal } = await send()
     expect(headers).toEqual([])
     expect(refusal?.status).toBe(503)
+    expect(refusal?.body).not.toContain('retry-after-ms')
     expect(JSON.parse(refusal?.body ?? '')).toMatchObject({
       type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
       'violated-policies': ['default'],

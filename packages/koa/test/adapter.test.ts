@@ -49,6 +49,23 @@ test('lets a failing store reach the error handler of the app', async () => {
   expect(seen).toEqual(['StoreError'])
 })
 
+test('leaves an error that is frozen as it is', async () => {
+  const app = new Koa()
+  const seen: unknown[] = []
+  const frozen = Object.freeze(new Error('frozen'))
+  // Koa itself writes on the errors that reach it.
+  app.use(async (ctx, next) => {
+    await next().catch((error: unknown) => seen.push(error))
+    ctx.status = 500
+  })
+  app.use(rateLimit({ quota: perMinute(1) }))
+  app.use(() => {
+    throw frozen
+  })
+  await request(app.callback()).get('/')
+  expect(seen).toEqual([frozen])
+})
+
 test('goes by the proxy setting of the app', async () => {
   const app = new Koa({ proxy: true, maxIpsCount: 1 })
   app.use(rateLimit({ quota: perMinute(1) }))

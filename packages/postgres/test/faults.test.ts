@@ -221,6 +221,20 @@ describe('what another try cures is tried again, out of sight', () => {
     await one.end()
   })
 
+  test('and nothing is left behind on the connection', async () => {
+    const one = newPool(1)
+    const listeners = async (): Promise<number> => {
+      const client = await one.connect()
+      client.release()
+      return client.listenerCount('error')
+    }
+    const before = await listeners()
+    await failing(5, '40001')
+    await take(unhurried(one), 'a', START)
+    expect(await listeners()).toBe(before)
+    await one.end()
+  })
+
   test('and what no other try cures is not', async () => {
     await failing(1, 'XX000', 'cache lookup failed')
     await expect(take(unhurried(pool), 'a', START)).rejects.toThrow('cache lookup failed (XX000)')

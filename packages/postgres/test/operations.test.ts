@@ -35,6 +35,15 @@ describe('migrate', () => {
     expect(rows).toEqual([{ count: '0' }])
   })
 
+  test('by eight processes at once makes eight tables of one new schema', async () => {
+    const starters = Array.from({ length: 8 }, () => new pg.Pool({ ...server.config, max: 1 }))
+    await Promise.all(starters.map((starter) => starter.query('SELECT')))
+    await Promise.all(starters.map((starter, i) => migrate(starter, { table: `t${i}`, schema: 'shared' })))
+    await Promise.all(starters.map((starter) => starter.end()))
+    const { rows } = await pool.query(`SELECT count(*) FROM pg_tables WHERE schemaname = 'shared'`)
+    expect(rows).toEqual([{ count: '8' }])
+  })
+
   test('keeps the states when it runs again', async () => {
     const store = unhurried(pool, { table: 'again' })
     await take(store, 'a', 10)
