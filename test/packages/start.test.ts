@@ -12,7 +12,10 @@ import { root } from './pack.ts'
 const app = inject('app')
 
 const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
-const programs = [...page.matchAll(/^```ts \[([^\]]+)\]\n(.*?)^```/gms)].map(([, name = '', code = '']) => ({ name, code }))
+const programs = [...page.matchAll(/^```ts \[([^\]]+)\]\n(.*?)^```/gms)].map(([, name = '', code = '']) => ({
+  name,
+  code,
+}))
 const servers = programs.filter(({ name }) => name !== 'No HTTP')
 
 /** What the page says of Node, where a program by itself serves nothing. */
