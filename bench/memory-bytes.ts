@@ -54,4 +54,7 @@ async function million(progress: (share: number) => void): Promise<Table> {
   }
 }
 
+/** Each candidate has a process of its own as it is. */
+export const processes = 1
+
 export const cases: Readonly<Record<string, Case>> = { million }

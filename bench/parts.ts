@@ -15,5 +15,6 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   'memory-bytes': () => import('./memory-bytes.ts'),
   redis: () => import('./redis.ts'),
   postgres: () => import('./postgres.ts'),
+  scale: () => import('./scale.ts'),
   http: () => import('./http.ts'),
 }

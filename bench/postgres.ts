@@ -7,7 +7,7 @@ import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type Postgres, startPostgres } from '../test/services/postgres.ts'
 import { publishedSql } from '../test/services/postgres-seed.ts'
 import { type Candidate, measure } from './measure.ts'
-import { type Aim, type Case, exactly, type Figure, type Table } from './table.ts'
+import { type Aim, type Case, exactly, scaled, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
 
 const FLEXIBLE = 'rate-limiter-flexible'
@@ -153,12 +153,6 @@ async function decisions(
     aims,
   }
 }
-
-const scaled = ({ median, low, high }: Figure, by: number): Figure => ({
-  median: median * by,
-  low: low * by,
-  high: high * by,
-})
 
 const aim = (ours: string, atMost: number): Aim => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
 const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Aim => ({ ours, column: ERRORS, atMost: 0 }))

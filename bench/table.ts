@@ -41,6 +41,13 @@ export function figureOf(samples: readonly number[]): Figure {
 /** A number that was counted, not measured. */
 export const exactly = (value: number): Figure => ({ median: value, low: value, high: value })
 
+/** The same in another unit. */
+export const scaled = ({ median, low, high }: Figure, by: number): Figure => ({
+  median: median * by,
+  low: low * by,
+  high: high * by,
+})
+
 /** One table of several processes' own: medians of medians, and the whole width of their spreads. */
 export function mergeTables(tables: readonly Table[]): Table {
   const [first] = tables

@@ -1,9 +1,9 @@
 import { Redis as Client } from 'ioredis'
 import { type Redis, startRedis } from './redis.ts'
 
-/** A cluster of our own: three masters with a third of the slots each, and a replica of each. */
+/** A cluster of our own: three masters, or so many, with their share of the slots each, and a replica of each. */
 export interface RedisCluster {
-  /** Three masters, then their replicas in the same order. */
+  /** The masters, then their replicas in the same order. */
   readonly nodes: readonly Redis[]
   /** The node that serves a key now: the address that it gives to clients is looked up, not guessed. */
   masterOf(key: string): Promise<Redis>
@@ -17,27 +17,28 @@ export interface RedisCluster {
 }
 
 const SLOTS = 16_384
-const MASTERS = 3
 // A node that is silent for so long has failed.
 const NODE_TIMEOUT_MS = 1_000
 
-export async function startRedisCluster(): Promise<RedisCluster> {
+export async function startRedisCluster({ masters: count = 3, replicated = true } = {}): Promise<RedisCluster> {
   const settings = { 'cluster-enabled': 'yes', 'cluster-node-timeout': NODE_TIMEOUT_MS, 'repl-diskless-sync-delay': 0 }
-  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startRedis({ settings, clustered: true })))
+  const nodes = await Promise.all(
+    Array.from({ length: replicated ? 2 * count : count }, () => startRedis({ settings, clustered: true })),
+  )
   const clients = nodes.map(({ port }) => new Client({ port, lazyConnect: false }))
   // A node that is killed on purpose is no error of its client's.
   for (const client of clients) client.on('error', () => {})
-  const masters = clients.slice(0, MASTERS)
+  const masters = clients.slice(0, count)
   const ids = await Promise.all(clients.map((client) => client.call('CLUSTER', 'MYID') as Promise<string>))
 
   for (const [i, client] of masters.entries()) {
-    const [from, to] = [Math.floor((i * SLOTS) / MASTERS), Math.floor(((i + 1) * SLOTS) / MASTERS)]
+    const [from, to] = [Math.floor((i * SLOTS) / count), Math.floor(((i + 1) * SLOTS) / count)]
     await client.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: to - from }, (_, slot) => String(from + slot)))
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1))
   }
   for (const { port } of nodes.slice(1)) await masters[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(port))
   await until(async () => (await Promise.all(clients.map(known))).every((count) => count === nodes.length))
-  for (const [i, client] of clients.slice(MASTERS).entries()) {
+  for (const [i, client] of clients.slice(count).entries()) {
     await until(() =>
       client.call('CLUSTER', 'REPLICATE', ids[i] as string).then(
         () => true,
@@ -56,7 +57,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     return { slot, index: nodes.findIndex(({ port }) => port === range?.[2][1]) }
   }
   await settled()
-  await until(async () => (await Promise.all(clients.slice(MASTERS).map(linked))).every(Boolean))
+  await until(async () => (await Promise.all(clients.slice(count).map(linked))).every(Boolean))
 
   return {
     nodes,
@@ -66,7 +67,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     },
     async move(key) {
       const { slot, index } = await ownerOf(key)
-      const target = (index + 1) % MASTERS
+      const target = (index + 1) % count
       const [from, to] = [clients[index] as Client, clients[target] as Client]
       await to.call('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', ids[index] as string)
       await from.call('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', ids[target] as string)
