@@ -1,8 +1,10 @@
 // Measures Spillway beside its rivals, prints what came of it, and writes results.json and docs/performance.md.
-// `npm run bench` runs all parts, `npm run bench -- memory` one, `npm run bench -- memory/hot` one case of it.
+// `npm run bench` runs all parts, `npm run bench -- memory` one, `npm run bench -- memory/hot` one case of it,
+// and `npm run bench -- pages` none: it writes the pages anew.
 
 import { fork } from 'node:child_process'
 import { arch, cpus, platform } from 'node:os'
+import { writePages } from './pages.ts'
 import { type Part, parts } from './parts.ts'
 import { type Results, readResults, writeResults } from './results.ts'
 import { asText, mergeTables, type Table } from './table.ts'
@@ -10,7 +12,8 @@ import { asText, mergeTables, type Table } from './table.ts'
 const wanted = process.argv.slice(2)
 for (const each of wanted) {
   const [part = ''] = each.split('/')
-  if (!parts[part]) throw new RangeError(`no part ${part}: there are ${Object.keys(parts).join(', ')}`)
+  if (!parts[part] && part !== 'pages')
+    throw new RangeError(`no part ${part}: there are ${Object.keys(parts).join(', ')}`)
 }
 
 const machine = `Node ${process.version}, ${platform()} ${arch()}, ${cpus().length} cores`
@@ -31,6 +34,7 @@ for (const [name, load] of Object.entries(parts)) {
   results = { ...results, [name]: { day: new Date().toISOString().slice(0, 10), machine, tables } }
   writeResults(results)
 }
+writePages(results)
 
 function isWanted(part: string, name: string): boolean {
   return wanted.length === 0 || wanted.includes(part) || wanted.includes(`${part}/${name}`)

@@ -7,6 +7,9 @@ export interface Candidate {
   readonly run: (keys: readonly string[], from: number, to: number) => void | Promise<void>
 }
 
+/** However slow the machine: a median of fewer says nothing. */
+const LEAST_ROUNDS = 6
+
 /** What came of a candidate: how many times as long as the reference it takes, and nanoseconds for orientation. */
 export interface Result {
   readonly name: string
@@ -61,9 +64,10 @@ export async function measure(
   const start = performance.now()
   const share = (): number => (performance.now() - start) / (seconds * 1000)
   let warm = false
-  for (let i = 0; share() < 1; i++) {
+  for (let i = 0, counted = 0; share() < 1 || counted < LEAST_ROUNDS; i++) {
     await round(i % 2 === 1)
-    if (!warm && share() > 0.2) {
+    if (warm) counted++
+    else if (share() > 0.2) {
       warm = true
       ratios.clear()
       nanos.clear()

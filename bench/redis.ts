@@ -119,7 +119,7 @@ async function decisions(
 ): Promise<Table> {
   const all = await field()
   const [reference, ...others] = Object.entries(all.asks).map(([name, ask]) => ({ name, run: callers(count, ask) }))
-  const chunk = count === 1 ? 1_000 : 10_000
+  const chunk = count === 1 ? 1_000 : 4_000
   const keys = (workloads[workload]?.().keys ?? []).slice(0, 4 * chunk)
   const tool = workload === 'many' ? [await byBenchmark(all, count)] : []
   const results = await measure(reference as Candidate, [...others, ...tool], keys, { seconds: 20, chunk, progress })
@@ -131,7 +131,7 @@ async function decisions(
   })
   return {
     title,
-    how: 'One server beside one process, which take turns on the same two cores; each candidate and rate-limiter-flexible take turns of 10,000 decisions (1,000 for one caller).',
+    how: 'One server beside one process, which take turns on the same two cores; each candidate and rate-limiter-flexible take turns of 4,000 decisions (1,000 for one caller).',
     columns: [RATIO, MICROS],
     rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, micros(nanos)] })),
     aims,

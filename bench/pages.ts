@@ -1,0 +1,223 @@
+// What people read of the measurements: docs/performance.md, its charts, and the numbers in the README.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { lineChart } from './chart.ts'
+import type { Results } from './results.ts'
+import { type Aim, aimInWords, asMarkdown, type Row, reach, type Table, told } from './table.ts'
+
+const root = new URL('../', import.meta.url)
+
+interface Section {
+  readonly part: string
+  readonly heading: string
+  /** What is to be known of the numbers: true of any. */
+  readonly text: string
+}
+
+const SECTIONS: readonly Section[] = [
+  {
+    part: 'memory',
+    heading: 'In memory',
+    text: 'One decision of a token bucket, or of whatever a rival has. Most of what a decision on one hot key takes is the look at the clock; among many keys it is the way of the key into the processor’s caches. `consume` is `consumeSync` and a promise, which costs about as much as all else.',
+  },
+  {
+    part: 'memory-bytes',
+    heading: 'A million keys',
+    text: 'The text of a key like `10.1.2.3` takes 32 bytes, and its entry in a Map 28 to 56; the state itself is a number of 8. To get below that, keys would have to be known by a hash alone, and two of one hash would share a bucket: that is not exact, so it is not done. The longest stalls are collections of garbage, in which the engine goes through every key that is kept; there are no sweeps of our own, and no timers.',
+  },
+  {
+    part: 'http',
+    heading: 'A request',
+    text: 'What a limiter adds to a request is hardly the decision. A middleware more, the client’s address, and header fields that Node checks, keeps and writes: the row “by hand” does these and nothing else, and nobody who tells as much can be below it. What is left is the guard: the policies that a request is for, what it takes, what handlers are told, and that it is counted once.',
+  },
+  {
+    part: 'redis',
+    heading: 'In Redis',
+    text: 'A caller alone waits for a round trip, whoever asks; many are limited by the server’s one core, so that what helps is to ask less: decisions of one turn of the event loop travel together, refusals are remembered for as long as they are sure to hold, and leases take many units at once.',
+  },
+  {
+    part: 'postgres',
+    heading: 'In PostgreSQL',
+    text: "A decision that is written waits for the disk. Callers who ask for one key at once go with one statement; `durability: 'async'` does not wait.",
+  },
+  {
+    part: 'scale',
+    heading: 'As things become more',
+    text: 'Keys, policies and nodes. The dip in speed as keys become more is the machine’s: what does not fit its caches comes from memory.',
+  },
+]
+
+/** The rows that say why the memory store is no LRU map. */
+const CACHES: Readonly<Record<string, string>> = {
+  'Map of buckets, by hand': 'a Map, which forgets nothing',
+  'lru-cache of buckets, by hand': 'lru-cache of buckets',
+  'lru-cache of numbers, by hand': 'lru-cache of numbers',
+  'spillway consumeSync': 'Spillway’s memory store',
+}
+
+const missed = (table: Table, aim: Aim): boolean => reach(table, aim) > aim.atMost
+
+function aimsOf(table: Table): string[] {
+  if (table.aims.length === 0) return []
+  const mark = (aim: Aim): string => (missed(table, aim) ? 'missed' : 'reached')
+  return ['', ...table.aims.map((aim) => `- ${mark(aim)}: ${aimInWords(table, aim).replace(' — missed', '')}`)]
+}
+
+const chartName = (table: Table): string => `performance-${table.title.replace(/^.* of /, '').replace(/\W+/g, '-')}.svg`
+
+/** The charts by their file's names beside the page. */
+export const charts = (results: Results): Readonly<Record<string, string>> =>
+  Object.fromEntries((results['scale']?.tables ?? []).map((table) => [chartName(table), lineChart(table)]))
+
+function section({ part, heading, text }: Section, results: Results): string[] {
+  const outcome = results[part]
+  if (outcome === undefined) return []
+  const tables = outcome.tables.flatMap((table) => [
+    '',
+    `### ${table.title}`,
+    '',
+    table.how,
+    '',
+    ...(part === 'scale' ? [`![${table.title}](./${chartName(table)})`, ''] : []),
+    asMarkdown(table),
+    ...aimsOf(table),
+  ])
+  return ['', `## ${heading}`, '', text, '', `Measured on ${outcome.day}: ${outcome.machine}.`, ...tables]
+}
+
+function lru(results: Results): string[] {
+  const tables = results['memory']?.tables ?? []
+  const names = Object.keys(CACHES)
+  const cell = (table: Table, name: string): string => {
+    const row: Row | undefined = table.rows.find((each) => each.name === name)
+    return told(row?.figures[0]?.median ?? Number.NaN)
+  }
+  if (tables.length === 0) return []
+  return [
+    '',
+    '## Why the memory store is no LRU map',
+    '',
+    'A cache that forgets what was used least recently is bounded, well kept, and the first thing one thinks of. It was measured: times of the same decision on a plain Map.',
+    '',
+    `| | ${tables.map(({ title }) => title.replace('A decision in memory: ', '')).join(' | ')} |`,
+    `| --- |${' ---: |'.repeat(tables.length)}`,
+    ...names.map((name) => `| ${CACHES[name]} | ${tables.map((table) => cell(table, name)).join(' | ')} |`),
+    '',
+    'Speed is not what decides. A list in order of use is written at each read, room for its bound is taken up front, and what it forgets first is wrong here: a client that is being refused and keeps quiet for a moment goes before a flood of fresh keys, and starts anew. The memory store forgets the key that would soonest have been full again.',
+  ]
+}
+
+/** The page, whole. */
+export function performancePage(results: Results): string {
+  const all = Object.values(results).flatMap(({ tables }) => tables)
+  const aims = all.flatMap((table) => table.aims.map((aim) => ({ table, aim })))
+  const failed = aims.filter(({ table, aim }) => missed(table, aim))
+  return [
+    '# Performance',
+    '',
+    '<!-- Written by `npm run bench`, from bench/results.json. -->',
+    '',
+    'What decisions cost, beside the limiters that people use today, all measured by `npm run bench` in one run. Read the ratios: nanoseconds are another machine’s. Figures are medians, with the middle half of what was measured in brackets; lower is better throughout. The machine had other work at the same time, which turns and medians even out only in part: differences of less than a quarter mean little.',
+    '',
+    `There are ${aims.length} aims, of which ${aims.length - failed.length} are reached.${failed.length > 0 ? ' These are missed, and each section says why:' : ''}`,
+    '',
+    ...failed.map(({ table, aim }) => `- ${table.title}: ${aimInWords(table, aim).replace(' — missed', '')}`),
+    ...SECTIONS.flatMap((each) => section(each, results)),
+    ...lru(results),
+    '',
+  ].join('\n')
+}
+
+/** What the README quotes: a part, the start of a table's title, and whom the aim names. */
+const QUOTED: readonly (readonly [
+  what: string,
+  part: string,
+  title: string,
+  ours: string,
+  theirs: string,
+  column: number,
+])[] = [
+  [
+    'one hot key in memory',
+    'memory',
+    'A decision in memory: one hot key',
+    'spillway consumeSync',
+    'express-rate-limit, its store',
+    0,
+  ],
+  [
+    'one hot key in memory',
+    'memory',
+    'A decision in memory: one hot key',
+    'spillway consumeSync',
+    'rate-limiter-flexible',
+    0,
+  ],
+  [
+    'the same, refused',
+    'memory',
+    'A decision in memory: one hot key, refused',
+    'spillway consumeSync',
+    'rate-limiter-flexible',
+    0,
+  ],
+  [
+    'a million keys, Zipf',
+    'memory',
+    'A decision in memory: 1,000,000 keys, Zipf',
+    'spillway consumeSync',
+    'rate-limiter-flexible',
+    0,
+  ],
+  [
+    'bytes a key, of a million',
+    'memory-bytes',
+    'A million keys in memory',
+    'spillway',
+    'express-rate-limit, its store',
+    0,
+  ],
+  ['bytes a key, of a million', 'memory-bytes', 'A million keys in memory', 'spillway', 'rate-limiter-flexible', 0],
+  [
+    'processor time added to a request',
+    'http',
+    'A request through Express',
+    'spillway, draft-8',
+    'express-rate-limit, draft-8',
+    0,
+  ],
+  ['processor time added to a request', 'http', 'A request through Koa', 'spillway, legacy', 'koa-ratelimit', 0],
+  [
+    '500 callers of one key in Redis',
+    'redis',
+    'A decision in Redis: 500 callers, one hot key',
+    'spillway, ioredis',
+    'rate-limiter-flexible, ioredis',
+    0,
+  ],
+]
+
+/** The table of the README. */
+export function quoted(results: Results): string {
+  const rows = QUOTED.flatMap(([what, part, title, ours, theirs, at]) => {
+    const table = results[part]?.tables.find((each) => each.title === title)
+    if (table === undefined) return []
+    const share = reach(table, { ours, theirs, column: table.columns[at] as string, atMost: 1 })
+    return [`| ${what} | ${theirs.replace(/,.*/, '')} | ${told(share)} |`]
+  })
+  return ['| what | beside | Spillway takes, of that |', '| --- | --- | ---: |', ...rows].join('\n')
+}
+
+const MARKED = /(<!-- bench -->\n)[\s\S]*?\n?(<!-- \/bench -->)/
+
+/** The README with the table that the results make. */
+export const readmeWith = (readme: string, results: Results): string =>
+  readme.replace(MARKED, (_, start: string, end: string) => `${start}${quoted(results)}\n${end}`)
+
+/** Writes all of them. */
+export function writePages(results: Results): void {
+  const readme = new URL('README.md', root)
+  writeFileSync(readme, readmeWith(readFileSync(readme, 'utf8'), results))
+  writeFileSync(new URL('docs/performance.md', root), performancePage(results))
+  for (const [name, chart] of Object.entries(charts(results))) writeFileSync(new URL(`docs/${name}`, root), chart)
+}
