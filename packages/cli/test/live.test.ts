@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { rateLimiter, type Store } from '@spillway/core'
+import { addressKey } from '@spillway/core/http'
 import { policiesFrom } from '@spillway/core/rules'
 import { migrate, postgresStore } from '@spillway/postgres'
 import { redisStore } from '@spillway/redis'
@@ -26,6 +27,7 @@ async function use(store: Store): Promise<void> {
   await consume('minute', minute, '192.0.2.1', 5)
   await consume('day (shadow)', day, '192.0.2.1', 40)
   await consume('pair', pair, '9:192.0.2.11:k', 3)
+  await consume('minute', minute, addressKey('2001:db8::1', 56), 2)
 }
 
 const SECRET = 'a secret of more than sixteen characters'
@@ -48,6 +50,7 @@ async function tells(url: string, ...options: string[]): Promise<void> {
   ])
   expect(await inspect('192.0.2.2')).toEqual(full)
   expect(await inspect('192.0.2.1', 'k')).toEqual([['pair', 4, 7]])
+  expect((await inspect('2001:db8:0:ff::9'))[0]).toEqual(['minute', 3, 5]) // of the same network
 
   const { out } = await spillway(withPolicies('inspect', url, '192.0.2.1', ...options), { env })
   expect(out).toMatch(/^policy +key +left +of +next request +all back\nminute +192\.0\.2\.1 +0 +5 +(59 min|1 h)/)

@@ -160,6 +160,21 @@ describe('spillway replay', () => {
     expect(plans[1].policies[0].closest[0]).toMatchObject({ key: '192.0.2.1', leastRemaining: 0, asked: 10 })
   })
 
+  test('follows a key from its first request when it is named, an address by its network', async () => {
+    const sixes = folderOf({
+      'a.log': [0, 1, 2].map((second) => line(second, '2001:db8::1')).join('\n'),
+      'p.json': JSON.stringify([bucket('p', { limit: 100, per: '1h', burst: 100 })]),
+    })
+    const asked = ['replay', sixes.path('a.log'), '--policy', sixes.path('p.json'), '--json']
+    const followed = async (...more: string[]) =>
+      JSON.parse((await spillway([...asked, ...more])).out).plans[0].policies[0].followed
+    expect(await followed()).toEqual([])
+    expect(await followed('--key', '2001:db8::77')).toMatchObject([
+      { key: '2001:db8:0:0:0:0:0:0/56', left: [99, 98, 97], mostLeft: [99, 98, 97], refused: [0, 0, 0] },
+    ])
+    sixes.remove()
+  })
+
   test('fails where more is refused than is wanted', async () => {
     expect((await spillway([...args('loose'), '--refuse-at-most', '0%'])).exitCode).toBe(0)
     expect((await spillway([...args('tight'), '--refuse-at-most', '0.4'])).exitCode).toBe(0)

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { type Decision, rateLimiter, type Store } from '@spillway/core'
+import { addressKey, plainPath } from '@spillway/core/http'
 import type { RulePolicy } from '@spillway/core/rules'
 import { columns, count, plain, span } from '../format.ts'
 import { type Io, painter, UserError } from '../io.ts'
@@ -71,9 +72,18 @@ async function askedFor(parts: readonly string[], { policy }: KeyOptions): Promi
 /** Under which name the middleware keeps a policy's states. */
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
 
-/** A key as the middleware makes it: several parts carry their lengths. */
-const keyOf = ({ key }: RulePolicy, parts: readonly string[]): string =>
-  Array.isArray(key) ? parts.map((part) => `${part.length}:${part}`).join('') : (parts[0] as string)
+/** A key as the middleware makes it: addresses by their networks, paths plain; several parts carry their lengths. */
+function keyOf({ key }: RulePolicy, parts: readonly string[]): string {
+  const asked = parts.map((part, i) => READ_AS[[key].flat()[i] as string]?.(part) ?? part)
+  return Array.isArray(key) ? asked.map((part) => `${part.length}:${part}`).join('') : (asked[0] as string)
+}
+
+/** The selectors that do not take a part as it stands. */
+const READ_AS: Readonly<Record<string, (part: string) => string>> = {
+  ip: (part) => addressKey(part, 56),
+  path: plainPath,
+  method: (part) => part.toUpperCase(),
+}
 
 const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) =>
   rateLimiter({ name, quota, store, deadline: '5s' })

@@ -1,6 +1,6 @@
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { clientAddress } from '@spillway/core/http'
+import { addressKey, clientAddress } from '@spillway/core/http'
 import { type Io, painter, progressBar, UserError } from '../io.ts'
 import { type Entry, entryReader } from '../log/entry.ts'
 import { type Format, readLogs } from '../log/read.ts'
@@ -35,7 +35,7 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
   const plans = files.map(({ name, policies }) =>
     planOf(name, policies, {
       maxKeys: options.maxKeys,
-      follow: options.key,
+      follow: options.key.flatMap((key) => [key, addressKey(key, 56)]),
       ...(address && { address }),
       ...(refusals && { onRefusal: (event) => void refusals.write(lineOf(event)) }),
     }),
