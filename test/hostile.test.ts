@@ -122,7 +122,11 @@ function watched(store: SyncStore) {
     asked.push(...ops)
     return store.takeSync(ops, at)
   }
-  return { store: { ...store, takeSync }, asked }
+  const takeOneSync: SyncStore['takeOneSync'] = (policy, key, step, at) => {
+    asked.push({ policy, key, step })
+    return (store as Required<SyncStore>).takeOneSync(policy, key, step, at)
+  }
+  return { store: { ...store, takeSync, takeOneSync }, asked }
 }
 
 const headerOf = ({ lines }: HostileRequest, name: string): string =>
