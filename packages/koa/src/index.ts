@@ -62,7 +62,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
     const { decision, headers, refusal, after } = verdict
     if (decision) ctx.state.rateLimit = decision
-    for (const header of headers) ctx.set(header[0], joined(ctx.response.headers[header[0].toLowerCase()], header))
+    for (const header of headers) ctx.set(header[0], joined(ctx.res.getHeader(header[0]), header))
     if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
     if (refusal === undefined) {
       return next().catch((error: unknown) => {

@@ -13,7 +13,7 @@ import { hold } from './hold.ts'
 import { type DeniedOption, type Refusal, refusalOf } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import type { Rule } from './rule.ts'
-import { type RequestDecision, type Settlement, type SettleOptions, settlementOf } from './settlement.ts'
+import { type RequestDecision, type Settlement, type SettleOptions, settlementOf, toldOf } from './settlement.ts'
 import type { Teller } from './teller.ts'
 
 /** What an adapter is to do with a request. */
@@ -82,7 +82,7 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
     report(decision, request, 'enforce')
     const { byHand, after } = settlementOf(booking, shadows, settleOf, refundIf)
     return {
-      decision: { ...decision, settle: byHand },
+      decision: toldOf(decision, byHand),
       headers: tell(booking),
       refusal: decision.allowed ? undefined : refusalFor(request, decision),
       after: decision.allowed && corrects ? after : undefined,

@@ -17,6 +17,27 @@ export interface RequestDecision<Name extends string = string> extends Decision<
   settle(actual: number, policy?: Name): Promise<void>
 }
 
+/** A decision as handlers are told it. */
+export function toldOf(decision: Decision, settle: RequestDecision['settle']): RequestDecision {
+  if (decision.degraded || decision.policies) return { ...decision, settle }
+  // Written out: to spread a decision costs more than to make it.
+  const { allowed, policy, limit, remaining, cost, violated } = decision
+  const { retryAfterMs, resetAfterMs, replenishAfterMs, delayMs } = decision
+  return {
+    allowed,
+    policy,
+    limit,
+    remaining,
+    cost,
+    retryAfterMs,
+    resetAfterMs,
+    replenishAfterMs,
+    delayMs,
+    violated,
+    settle,
+  }
+}
+
 /** Corrects, once for each policy, what a request has taken. */
 export interface Settlement<S> {
   readonly byHand: RequestDecision['settle']
