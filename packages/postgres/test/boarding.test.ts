@@ -1,0 +1,106 @@
+import { START } from '@spillway/conformance'
+import { perDay, stepFor, type Taken } from '@spillway/core'
+import { afterEach, expect, test, vi } from 'vitest'
+import { coalescing } from '../src/coalesce.ts'
+import { type Call, callOf } from '../src/wire.ts'
+
+// Who travels with whom: each statement is answered when the test lets it go.
+
+const step = stepFor(perDay(10), 'consume', 1)
+const call = (keys: string, at?: number): Call =>
+  callOf(
+    [...keys].map((key) => ({ policy: 'p', key, step })),
+    at,
+  )
+
+function setUp(patience = 25_000) {
+  const statements: { readonly keys: readonly string[]; readonly answer: () => void }[] = []
+  const put = coalescing((calls) => {
+    const keys = calls.map(({ ops }) => ops.map(({ key }) => key).join(''))
+    return new Promise<readonly (readonly Taken[])[]>((resolve) => {
+      statements.push({ keys, answer: () => resolve(calls.map(() => [])) })
+    })
+  }, patience)
+  return { put, statements, sent: () => statements.map(({ keys }) => keys.join(' ')) }
+}
+
+/** Ticks go by, and with them whoever may go. */
+const ticks = async (): Promise<void> => {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('a key has one statement under way, and other keys do not wait for it', async () => {
+  const { put, statements, sent } = setUp()
+  const first = [put(call('a')), put(call('a'))]
+  await ticks()
+  const second = [put(call('a')), put(call('b')), put(call('a'))]
+  await ticks()
+  expect(sent()).toEqual(['a a', 'b'])
+  statements[0]?.answer()
+  await Promise.all(first)
+  await ticks()
+  expect(sent()).toEqual(['a a', 'b', 'a a'])
+  for (const { answer } of statements) answer()
+  await Promise.all(second)
+})
+
+test('nobody overtakes whoever was there first and waits for one of its keys', async () => {
+  const { put, statements, sent } = setUp()
+  const all = [put(call('a'))]
+  await ticks()
+  all.push(put(call('ab')), put(call('b')), put(call('c')))
+  await ticks()
+  expect(sent()).toEqual(['a', 'c'])
+  statements[0]?.answer()
+  await ticks()
+  expect(sent()).toEqual(['a', 'c', 'ab b'])
+  for (const { answer } of statements) answer()
+  await Promise.all(all)
+})
+
+test('a statement takes 500 calls at most, and the others follow at once', async () => {
+  const { put, statements } = setUp()
+  const all = Array.from({ length: 1_200 }, (_, i) => put(call(String.fromCodePoint(0x4e00 + i))))
+  await ticks()
+  expect(statements.map(({ keys }) => keys.length)).toEqual([500, 500, 200])
+  for (const { answer } of statements) answer()
+  await Promise.all(all)
+})
+
+test('calls for different moments do not travel together, nor wait for each other', async () => {
+  const { put, statements, sent } = setUp()
+  const all = [put(call('a', START)), put(call('b', START + 1)), put(call('c', START)), put(call('d'))]
+  await ticks()
+  expect(sent()).toEqual(['a c', 'b', 'd'])
+  for (const { answer } of statements) answer()
+  await Promise.all(all)
+})
+
+test('a call that was given up before it went does not go', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { put, statements, sent } = setUp(100)
+  const first = put(call('a')).catch((error: Error) => error.name)
+  await ticks()
+  const late = put(call('a')).catch((error: Error) => error.name)
+  vi.advanceTimersByTime(100)
+  expect([await first, await late]).toEqual(['Late', 'Late'])
+  statements[0]?.answer()
+  await ticks()
+  expect(sent()).toEqual(['a'])
+})
+
+test('a statement that fails fails its own calls, and the next one goes', async () => {
+  let fails = true
+  const put = coalescing(async (calls) => {
+    if (fails) throw new Error('down')
+    return calls.map(() => [])
+  }, 25_000)
+  const failed = await Promise.allSettled([put(call('a')), put(call('a'))])
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  fails = false
+  expect(await put(call('a'))).toEqual([])
+})
