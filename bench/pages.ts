@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { lineChart } from './chart.ts'
 import type { Results } from './results.ts'
-import { type Aim, aimInWords, asMarkdown, type Row, reach, type Table, told } from './table.ts'
+import { type Aim, aimInWords, asMarkdown, markdownTable, type Row, reach, type Table, told } from './table.ts'
 
 const root = new URL('../', import.meta.url)
 
@@ -99,9 +99,10 @@ function lru(results: Results): string[] {
     '',
     'A cache that forgets what was used least recently is bounded, well kept, and the first thing one thinks of. It was measured: times of the same decision on a plain Map.',
     '',
-    `| | ${tables.map(({ title }) => title.replace('A decision in memory: ', '')).join(' | ')} |`,
-    `| --- |${' ---: |'.repeat(tables.length)}`,
-    ...names.map((name) => `| ${CACHES[name]} | ${tables.map((table) => cell(table, name)).join(' | ')} |`),
+    markdownTable(
+      ['', ...tables.map(({ title }) => title.replace('A decision in memory: ', ''))],
+      names.map((name) => [CACHES[name] as string, ...tables.map((table) => cell(table, name))]),
+    ),
     '',
     'Speed is not what decides. A list in order of use is written at each read, room for its bound is taken up front, and what it forgets first is wrong here: a client that is being refused and keeps quiet for a moment goes before a flood of fresh keys, and starts anew. The memory store forgets the key that would soonest have been full again.',
   ]
@@ -203,9 +204,9 @@ export function quoted(results: Results): string {
     const table = results[part]?.tables.find((each) => each.title === title)
     if (table === undefined) return []
     const share = reach(table, { ours, theirs, column: table.columns[at] as string, atMost: 1 })
-    return [`| ${what} | ${theirs.replace(/,.*/, '')} | ${told(share)} |`]
+    return [[what, theirs.replace(/,.*/, ''), told(share)]]
   })
-  return ['| what | beside | Spillway takes, of that |', '| --- | --- | ---: |', ...rows].join('\n')
+  return markdownTable(['what', 'beside', 'Spillway takes, of that'], rows, 2)
 }
 
 const MARKED = /(<!-- bench -->\n)[\s\S]*?\n?(<!-- \/bench -->)/

@@ -110,13 +110,15 @@ export function asText(table: Table): string {
 }
 
 /** The same for a page. */
-export function asMarkdown(table: Table): string {
-  const rows = table.rows.map(cellsOf)
-  return [
-    `| | ${table.columns.join(' | ')} |`,
-    `| --- |${' ---: |'.repeat(table.columns.length)}`,
-    ...rows.map((cells) => `| ${cells.join(' | ')} |`),
-  ].join('\n')
+export const asMarkdown = (table: Table): string => markdownTable(['', ...table.columns], table.rows.map(cellsOf))
+
+/** A table as the formatter lays it out: its first `texts` columns begin at their left, numbers end at their right. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[], texts = 1): string {
+  const widths = head.map((_, i) => Math.max(3, ...[head, ...rows].map((cells) => (cells[i] as string).length)))
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => (i < texts ? cell.padEnd(widths[i] as number) : cell.padStart(widths[i] as number))).join(' | ')} |`
+  const rule = widths.map((width, i) => (i < texts ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  return [line(head), line(rule), ...rows.map(line)].join('\n')
 }
 
 const cellsOf = ({ name, figures }: Row): string[] => [name, ...figures.map((each, i) => cell(each, i === 0))]
