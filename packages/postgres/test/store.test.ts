@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { START, testStore } from '@spillway/conformance'
-import { perDay, perMinute, type Quota, slidingWindow, stepFor, type Verb } from '@spillway/core'
+import { perDay, perMinute, type Quota, slidingLog, slidingWindow, stepFor, type Verb } from '@spillway/core'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
@@ -52,6 +52,19 @@ describe.each([
     const window = slidingWindow({ limit: 10, window: '1m' })
     expect([await ask(window, 'consume'), await ask(perMinute(10), 'consume')]).toEqual([true, true])
     expect([await ask(window, 'charge'), await ask(perMinute(10), 'charge')]).toEqual([true, true])
+  })
+
+  test('refuses a cost beyond all counting, of whatever algorithm', async () => {
+    const store = unhurried(pool)
+    const quotas = [
+      perMinute(10),
+      slidingWindow({ limit: 10, window: '30d' }),
+      slidingLog({ limit: 10, window: '30d' }),
+    ]
+    for (const quota of quotas) {
+      const step = stepFor(quota, 'consume', Number.MAX_SAFE_INTEGER)
+      expect((await store.take([{ policy: 'most', key: quota.kernel, step }]))[0]?.allowed).toBe(false)
+    }
   })
 
   test('says which version it is', async () => {
