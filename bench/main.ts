@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { arch, cpus, platform } from 'node:os'
 import { writePages } from './pages.ts'
 import { type Part, parts } from './parts.ts'
-import { type Results, readResults, writeResults } from './results.ts'
+import { type CaseTable, type Outcome, type Results, readResults, writeResults } from './results.ts'
 import { asText, mergeTables, type Table } from './table.ts'
 
 const wanted = process.argv.slice(2)
@@ -23,28 +23,33 @@ let results: Results = readResults()
 for (const [name, load] of Object.entries(parts)) {
   if (wanted.length > 0 && !wanted.some((each) => each.split('/')[0] === name)) continue
   const part = await load()
-  const cases = Object.keys(part.cases).filter((each) => isWanted(name, each))
-  const known = results[name]?.tables ?? []
-  const tables: Table[] = []
   for (const each of Object.keys(part.cases)) {
-    const table = cases.includes(each) ? await tableOf(name, each, part) : known[tables.length]
-    if (table) tables.push(table)
-    if (table && cases.includes(each)) console.log(asText(table))
+    if (!isWanted(name, each)) continue
+    const table = await tableOf(name, each, part)
+    console.log(asText(table))
+    // After each: the next may take long, or fail.
+    results = { ...results, [name]: outcomeWith(results[name]?.tables ?? [], table, Object.keys(part.cases)) }
+    writeResults(results)
   }
-  results = { ...results, [name]: { day: new Date().toISOString().slice(0, 10), machine, tables } }
-  writeResults(results)
 }
 writePages(results)
+
+/** What a part comes to with a case measured anew, in the order in which the part has its cases. */
+function outcomeWith(known: readonly CaseTable[], table: CaseTable, order: readonly string[]): Outcome {
+  const tables = [...known.filter((each) => each.case !== table.case), table]
+  tables.sort((a, b) => order.indexOf(a.case) - order.indexOf(b.case))
+  return { day: new Date().toISOString().slice(0, 10), machine, tables }
+}
 
 function isWanted(part: string, name: string): boolean {
   return wanted.length === 0 || wanted.includes(part) || wanted.includes(`${part}/${name}`)
 }
 
 /** Measures a case in several processes: in each, the compiler may come to other conclusions. */
-async function tableOf(part: string, name: string, { processes = 3, execArgv = [] }: Part): Promise<Table> {
+async function tableOf(part: string, name: string, { processes = 3, execArgv = [] }: Part): Promise<CaseTable> {
   const tables: Table[] = []
   for (let i = 0; i < processes; i++) tables.push(await measured(part, name, execArgv))
-  return mergeTables(tables)
+  return { case: name, ...mergeTables(tables) }
 }
 
 function measured(part: string, name: string, execArgv: readonly string[]): Promise<Table> {

@@ -3,11 +3,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Table } from './table.ts'
 
+/** A table, and the case that made it. */
+export interface CaseTable extends Table {
+  readonly case: string
+}
+
 /** What a part came to, and where and when. */
 export interface Outcome {
   readonly day: string
   readonly machine: string
-  readonly tables: readonly Table[]
+  readonly tables: readonly CaseTable[]
 }
 
 /** What all parts came to when they were last run. */

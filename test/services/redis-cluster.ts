@@ -21,7 +21,13 @@ const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 1_000
 
 export async function startRedisCluster({ masters: count = 3, replicated = true } = {}): Promise<RedisCluster> {
-  const settings = { 'cluster-enabled': 'yes', 'cluster-node-timeout': NODE_TIMEOUT_MS, 'repl-diskless-sync-delay': 0 }
+  const settings = {
+    'cluster-enabled': 'yes',
+    'cluster-node-timeout': NODE_TIMEOUT_MS,
+    'repl-diskless-sync-delay': 0,
+    // A node that has met no other does not know its own address.
+    'cluster-announce-ip': '127.0.0.1',
+  }
   const nodes = await Promise.all(
     Array.from({ length: replicated ? 2 * count : count }, () => startRedis({ settings, clustered: true })),
   )
