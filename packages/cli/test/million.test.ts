@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createGzip } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { bucket, folderOf } from './terminal.ts'
 
 // A million lines whose answers follow from how they are made, without a limiter. Every second of a day's first half:
@@ -12,6 +12,9 @@ import { bucket, folderOf } from './terminal.ts'
 // - double asks twice: it lives on its 5 for a while, and then on the one that comes back;
 // - others, 40,000 of them, take turns: each is back only after the bucket is full again.
 // And every minute burst asks 20 times at once, and gets 5.
+
+// A million lines to write and to read take seconds, and many more on a machine that has other work.
+vi.setConfig({ testTimeout: 180_000 })
 
 const LINES = 1_000_000
 const SECONDS = 50_000
