@@ -1,5 +1,6 @@
 import { fakeClock } from '@spillway/conformance'
 import { perDay, perHour, perMinute, perSecond } from '@spillway/core'
+import { rateLimit } from '@spillway/fetch'
 import { memoryStore, rateLimiter } from '@spillway/memory'
 import { describe, expect, test } from 'vitest'
 import { crowd, onAMachine, ours, polled } from './ours.ts'
@@ -152,4 +153,48 @@ test('F9: ten a second with a burst of one is refused there, and paces here', ()
   expect(() => new FairvisorBucket(10, 1)).toThrow('burst must be >= tokens_per_second')
   const { passes } = ours(perSecond(10, { burst: 1 }))
   expect([0, 1, 99.999, 100].map((ms) => passes(ms))).toEqual([true, false, false, true])
+})
+
+// The document's "Response headers": a policy per-org-rps of 200 a second, of which 113 have been used.
+test('its four headers, and its reason for a refusal', async () => {
+  const limit = rateLimit({
+    policies: [{ name: 'per-org-rps', quota: perSecond(200), key: 'header:x-org', cost: 'header:x-request-weight' }],
+    store: memoryStore({ clock: fakeClock() }),
+    headers: ['draft-6', 'draft-11'],
+    onDenied: () => ({ headers: [['X-Fairvisor-Reason', 'token_bucket_exceeded']] }),
+  })
+  const handler = limit(() => new Response('ok'))
+  const ask = async (weight: number): Promise<Record<string, string | null>> => {
+    const response = await handler(
+      new Request('http://a/', { headers: { 'x-org': 'a', 'x-request-weight': `${weight}` } }),
+    )
+    const names = [
+      'ratelimit-limit',
+      'ratelimit-remaining',
+      'ratelimit-reset',
+      'ratelimit',
+      'retry-after',
+      'x-fairvisor-reason',
+    ]
+    return Object.fromEntries([
+      ['status', `${response.status}`],
+      ...names.map((name) => [name, response.headers.get(name)]),
+    ])
+  }
+  expect(await ask(113)).toEqual({
+    status: '200',
+    'ratelimit-limit': '200',
+    'ratelimit-remaining': '87',
+    'ratelimit-reset': '1',
+    ratelimit: '"per-org-rps";r=87;t=1',
+    'retry-after': null,
+    'x-fairvisor-reason': null,
+  })
+  expect(await ask(100)).toMatchObject({
+    status: '429',
+    'ratelimit-limit': '200',
+    'ratelimit-remaining': '87',
+    'retry-after': '1',
+    'x-fairvisor-reason': 'token_bucket_exceeded',
+  })
 })
