@@ -23,7 +23,7 @@ const plain = (text: string): string =>
 
 /** Checks a prefix, which may bring a hash tag of its own. */
 export function checkPrefix(prefix: unknown): string {
-  if (typeof prefix === 'string' && /^(?!$)[!-z|~]*(?:\{[!-z|~]+\}[!-z|~]*)?$/.test(prefix)) return prefix
+  if (typeof prefix === 'string' && prefix !== '' && /^[!-z|~]*(?:\{[!-z|~]+\}[!-z|~]*)?$/.test(prefix)) return prefix
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `redisStore prefix must be printable ASCII without spaces, such as "shop", or with one pair of braces, such as "{shop}", to keep everything in one slot; got ${shown(prefix)}.`,

@@ -55,8 +55,9 @@ const FORWARDED: Syntax = {
 export function addressIn(entry: string): string | undefined {
   if (entry.length > LONGEST_ENTRY) return undefined
   const text = entry.trim().replace(/^"([^"]*)"$/, '$1')
-  const [, bracketed, host = text] = /^(?:\[(?=[^:\]]*:)([^\]]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []
-  const address = bracketed ?? host
+  const [, bracketed, host = text] = /^(?:\[([^\][]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []
+  // Brackets are for IPv6 alone.
+  const address = bracketed?.includes(':') === false ? text : (bracketed ?? host)
   if (parseAddress(address) === undefined) return undefined
   const zone = address.indexOf('%')
   return zone < 0 ? address : address.slice(0, zone)
