@@ -43,7 +43,7 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'scale',
     heading: 'As things become more',
-    text: 'Keys, policies and nodes. The dip in speed as keys become more is the machine’s: what does not fit its caches comes from memory.',
+    text: 'Keys, policies and nodes. The dip in speed as keys become more is the machine’s: what does not fit its caches comes from memory. Once round ten million keys takes longer than Spillway keeps a state that time has emptied, a minute, so that many of them are made anew; the other two forget none. Several policies go the general way, which costs more than several times the straight one.',
   },
 ]
 
