@@ -38,6 +38,7 @@ export const sidebar = (): Item[] => [
     'Understand',
     pages('docs/algorithms.md', 'docs/errors.md', 'docs/performance.md', 'docs/decisions.md', 'ARCHITECTURE.md'),
   ),
+  ...group('Errors', folder('docs/errors'), true),
   ...group('Move here', folder('docs/migration'), true),
   ...group('Packages', folder('packages'), true),
   ...group('Examples', folder('examples'), true),
