@@ -1,10 +1,11 @@
 import { histories, modelStore, START } from '@spillway/conformance'
-import { perMinute, perSecond, rateLimiter, slidingLog, stepFor, type Take } from '@spillway/core'
+import { perMinute, perSecond, rateLimiter, slidingLog, slidingWindow, stepFor, type Take } from '@spillway/core'
 import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
+import { scriptFor } from '../src/script.ts'
 
 let server: Redis
 let client: Ioredis
@@ -27,7 +28,16 @@ const consume = (key: string, cost = 1): Take => ({
   step: stepFor(perMinute(10), 'consume', cost),
 })
 
+/** Every script that can be asked for: one that the server does not know is sent again, behind those that came after. */
+async function teachAllScripts(): Promise<void> {
+  const [a, b, c] = [perMinute(1), slidingWindow({ limit: 1, window: '1m' }), slidingLog({ limit: 1, window: '1m' })]
+  for (const quotas of [[a], [b], [c], [a, b], [a, c], [b, c], [a, b, c]]) {
+    await client.script('LOAD', scriptFor(quotas.map((quota) => stepFor(quota, 'consume', 1))).text)
+  }
+}
+
 test('answers calls of one tick as the model answers them one after the other', async () => {
+  await teachAllScripts()
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {
       await client.flushall()
