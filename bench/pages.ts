@@ -18,12 +18,12 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'memory',
     heading: 'In memory',
-    text: 'One decision of a token bucket, or of whatever a rival has. Most of what a decision on one hot key takes is the look at the clock; among many keys it is the way of the key into the processor’s caches. `consume` is `consumeSync` and a promise, which costs about as much as all else.',
+    text: 'One decision of a token bucket, or of whatever a rival has. Most of what a decision on one hot key takes is the look at the clock; among many keys it is the way of the key into the processor’s caches. `consume` is `consumeSync` and a promise, which on one hot key costs more than all else.',
   },
   {
     part: 'memory-bytes',
     heading: 'A million keys',
-    text: 'The text of a key like `10.1.2.3` takes 32 bytes, and its entry in a Map 28 to 56; the state itself is a number of 8. To get below that, keys would have to be known by a hash alone, and two of one hash would share a bucket: that is not exact, so it is not done. The longest stalls are collections of garbage, in which the engine goes through every key that is kept; there are no sweeps of our own, and no timers.',
+    text: 'The text of a key like `10.1.2.3` takes 32 bytes, and its entry in a Map 28 to 56; the state itself is a number of 8. To get below that, keys would have to be known by a hash alone, and two of one hash would share a bucket: that is not exact, so it is not done. There are no timers: each new key clears away two states at most that time has emptied. Why a few turns are slow is not settled. Collections of garbage are told apart by when the engine says they were, and those without them are hardly shorter; what else it does for memory, and other programs on the machine, cannot be told apart here. Where an aim is missed, the rest may be ours.',
   },
   {
     part: 'http',
@@ -118,9 +118,9 @@ export function performancePage(results: Results): string {
     '',
     '<!-- Written by `npm run bench`, from bench/results.json. -->',
     '',
-    'What decisions cost, beside the limiters that people use today, all measured by `npm run bench` in one run. Read the ratios: nanoseconds are another machine’s. Figures are medians, with the middle half of what was measured in brackets; lower is better throughout. The machine had other work at the same time, which turns and medians even out only in part: differences of less than a quarter mean little.',
+    'What decisions cost, beside the limiters that people use today, measured by `npm run bench`: what a ratio compares was measured in one run, but the parts on their own, and some of them again when the machine was less busy. Read the ratios: nanoseconds are another machine’s. Figures are medians, with the middle half of what was measured in brackets; lower is better throughout. The machine had other work at the same time, which turns and medians even out only in part: differences of less than a quarter mean little.',
     '',
-    `There are ${aims.length} aims, of which ${aims.length - failed.length} are reached.${failed.length > 0 ? ' These are missed, and each section says why:' : ''}`,
+    `There are ${aims.length} aims, of which ${aims.length - failed.length} are reached.${failed.length > 0 ? ' These are missed; the sections say what is known of the reasons:' : ''}`,
     '',
     ...failed.map(({ table, aim }) => `- ${table.title}: ${aimInWords(table, aim).replace(' — missed', '')}`),
     ...SECTIONS.flatMap((each) => section(each, results)),
