@@ -79,8 +79,9 @@ function notNever(line: Line): string | undefined {
   const never = neverOf(line)
   if (never?.allowed !== false) return 'it was not denied'
   if (never.headers.has('Retry-After')) return `it was told to come back in ${never.wait} s`
-  const { detail } = JSON.parse(never.body) as { detail?: string }
-  return detail?.includes('never') ? undefined : `it was told: ${detail}`
+  const { detail, 'retry-after-ms': wait } = JSON.parse(never.body) as { detail?: string; 'retry-after-ms'?: unknown }
+  const says = wait === null && detail?.startsWith(`This request costs ${never.cost} units, more than`)
+  return says ? undefined : `it was told: ${never.body}`
 }
 
 function unlike({ client, answers }: Line, lines: readonly Line[]): string | undefined {
