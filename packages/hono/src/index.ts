@@ -4,12 +4,14 @@ import {
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
+  type Refusal,
   type RequestDecision,
   type RequestReader,
   whenAborted,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Context, MiddlewareHandler } from 'hono'
+import type { StatusCode } from 'hono/utils/http-status'
 import { nextThen } from './sent.ts'
 
 declare module 'hono' {
@@ -64,18 +66,24 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
     const before = c.get('rateLimit') ? c.res.headers : undefined
     if (decision) c.set('rateLimit', decision)
-    const joint = headers.map((header) => [header[0], joined(before?.get(header[0]), header)] as const)
-    const tell = (): void => joint.forEach(([name, value]) => c.header(name, value))
-    tell()
-    if (refusal) {
-      const own = { ...Object.fromEntries(refusal.headers), 'Content-Type': refusal.contentType }
-      return new Response(refusal.body, { status: refusal.status, headers: { ...Object.fromEntries(joint), ...own } })
+    const tell = (): void => {
+      for (const header of headers) c.header(header[0], joined(before?.get(header[0]), header))
     }
+    tell()
+    if (refusal) return refused(c, refusal)
     await (after ? nextThen(c, next, (status) => after(status, c)) : next())
     // A handler that answers with a Response of its own has not seen the headers set above.
-    if (joint[0] && !c.res.headers.get(joint[0][0])?.includes(joint[0][1])) tell()
+    const [first] = headers
+    if (first && !c.res.headers.get(first[0])?.includes(first[1])) tell()
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
+}
+
+/** By way of the context, which adds the headers that middleware before this one has set. */
+function refused(c: Context, { status, contentType, headers, body }: Refusal): Response {
+  for (const [name, value] of headers) c.header(name, value)
+  c.header('Content-Type', contentType)
+  return c.newResponse(body, status as StatusCode)
 }
 
 export {

@@ -46,3 +46,17 @@ test('lets a failing store reach the error handler of the app', async () => {
   const response = await app.request('/')
   expect([response.status, await response.text()]).toEqual([503, 'StoreError'])
 })
+
+test('keeps on a refusal what middleware before it has set', async () => {
+  const app = new Hono()
+  app.use(async (c, next) => {
+    c.header('X-Request-Id', 'r1')
+    await next()
+  })
+  app.use(rateLimit({ quota: perMinute(1) }))
+  app.get('/', (c) => c.text('fine'))
+  for (const status of [200, 429]) {
+    const response = await app.request('/', {}, from('203.0.113.7'))
+    expect([response.status, response.headers.get('X-Request-Id')]).toEqual([status, 'r1'])
+  }
+})
