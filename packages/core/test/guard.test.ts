@@ -382,6 +382,22 @@ describe('the guard', () => {
     })
   })
 
+  test.each(['per-user', 'say "no"', 'a\\b', '\\"'])('names policy %s in a document that is JSON', (name) => {
+    const { judge } = setUp({ name, quota: perMinute(1), cost: 1 })
+    judge()
+    const { body = '' } = judge().refusal ?? {}
+    const document = JSON.parse(body)
+    expect(document).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Request cannot be satisfied as assigned quota has been exceeded',
+      status: 429,
+      detail: `Policy "${name}" allows this request again in 60 seconds.`,
+      'violated-policies': [name],
+      'retry-after-ms': 60_000,
+    })
+    expect(body).toBe(JSON.stringify(document))
+  })
+
   test('answers a refusal as the policy that refuses would have it', () => {
     const { judge } = setUp({
       policies: [

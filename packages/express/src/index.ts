@@ -3,6 +3,7 @@ import {
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
+  type Refusal,
   type RequestDecision,
   type RequestReader,
   type Verdict,
@@ -57,23 +58,25 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<Request, Response, Name>({ store: memoryStore(), ...options }, reader)
   const middleware: RequestHandler = (req, res, next) => {
     const follow = ({ decision, headers, refusal, after }: Verdict<Response>): void => {
+      const before = req.rateLimit && res
       if (decision) req.rateLimit = decision
-      for (const header of headers) res.setHeader(header[0], joined(res.getHeader(header[0]), header))
+      for (const header of headers) res.setHeader(header[0], joined(before?.getHeader(header[0]), header))
       if (after) whenClosed(res, () => void after(res.statusCode, res))
-      if (refusal === undefined) {
-        next()
-        return
-      }
-      for (const [name, value] of refusal.headers) res.setHeader(name, value)
-      // Not by send(), which would add a charset that the media type does not have.
-      res.status(refusal.status).setHeader('Content-Type', refusal.contentType)
-      res.end(refusal.body)
+      if (refusal) refuse(res, refusal)
+      else next()
     }
     const verdict = guard(req)
     if (verdict instanceof Promise) verdict.then(follow, next)
     else follow(verdict)
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
+}
+
+function refuse(res: Response, { status, contentType, headers, body }: Refusal): void {
+  for (const [name, value] of headers) res.setHeader(name, value)
+  // Not by send(), which would add a charset that the media type does not have.
+  res.status(status).setHeader('Content-Type', contentType)
+  res.end(body)
 }
 
 export {

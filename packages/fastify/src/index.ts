@@ -4,6 +4,7 @@ import {
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
+  type Refusal,
   type RequestDecision,
   type RequestReader,
   type Verdict,
@@ -58,16 +59,12 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>({ store: memoryStore(), ...options }, reader)
   const hook: onRequestHookHandler = (request, reply, done) => {
     const follow = ({ decision, headers, refusal, after }: Verdict<FastifyReply>): void => {
+      const before = request.rateLimit && reply
       if (decision) request.rateLimit = decision
-      for (const header of headers) reply.header(header[0], joined(reply.getHeader(header[0]), header))
+      for (const header of headers) reply.header(header[0], joined(before?.getHeader(header[0]), header))
       if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
-      if (refusal === undefined) {
-        done()
-        return
-      }
-      for (const [name, value] of refusal.headers) reply.header(name, value)
-      // As bytes, because Fastify gives text a charset that the media type does not have.
-      void reply.code(refusal.status).header('Content-Type', refusal.contentType).send(Buffer.from(refusal.body))
+      if (refusal) refuse(reply, refusal)
+      else done()
     }
     const verdict = guard(request)
     if (verdict instanceof Promise) verdict.then(follow, done)
@@ -75,6 +72,14 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   }
   return Object.assign(hook, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
+
+function refuse(reply: FastifyReply, { status, contentType, headers, body }: Refusal): void {
+  for (const [name, value] of headers) reply.header(name, value)
+  // With a serializer, or Fastify gives it a charset that the media type does not have.
+  reply.code(status).header('Content-Type', contentType).serializer(asItIs).send(body)
+}
+
+const asItIs = (body: unknown): string => body as string
 
 export {
   fixedWindow,

@@ -61,8 +61,9 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<Context, Context, Name>({ store: memoryStore(), ...options }, reader)
   const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
     const { decision, headers, refusal, after } = verdict
+    const before = ctx.state.rateLimit && ctx.res
     if (decision) ctx.state.rateLimit = decision
-    for (const header of headers) ctx.set(header[0], joined(ctx.res.getHeader(header[0]), header))
+    for (const header of headers) ctx.response.set(header[0], joined(before?.getHeader(header[0]), header))
     if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
     if (refusal === undefined) {
       return next().catch((error: unknown) => {
@@ -70,7 +71,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         throw error
       })
     }
-    for (const [name, value] of refusal.headers) ctx.set(name, value)
+    for (const [name, value] of refusal.headers) ctx.response.set(name, value)
     ctx.status = refusal.status
     ctx.type = refusal.contentType
     ctx.body = refusal.body

@@ -55,14 +55,14 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   if (policies.some(({ name }) => name === undefined)) warnOfSharedName(source.store)
 
   const notes = notesOnRequests<RequestDecision>()
-  const noted = (request: R, verdict: Verdict<S>): Verdict<S> => {
-    if (verdict.decision) notes.write(reader.identity(request), verdict.decision)
-    return verdict
-  }
   const guard = (request: R): Soon<Verdict<S>> => {
     if (skips?.(request)) return PASS
-    if (!notes.begin(reader.identity(request))) return twice()
-    return andThen(judge(request), (verdict) => noted(request, verdict))
+    const note = notes.begin(reader.identity(request))
+    if (note === undefined) return twice()
+    return andThen(judge(request), (verdict) => {
+      note.text = verdict.decision
+      return verdict
+    })
   }
   return Object.assign(guard, {
     decisionOf: (request: R) => notes.read(reader.identity(request)) as RequestDecision<Name> | undefined,

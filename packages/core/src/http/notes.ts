@@ -1,16 +1,16 @@
-/** What one guard notes about requests. */
-export interface Notes<T> {
-  /** Opens the note on a request; false if that has been done. */
-  begin(request: object): boolean
-  write(request: object, note: T): void
-  /** What was written on a request; undefined if nothing was. */
-  read(request: object): T | undefined
-}
-
-interface Note<T> {
+/** What is noted about one request. */
+export interface Note<T> {
   /** Told apart from a copy of the request, which the note would be copied with, and from what inherits from it. */
   readonly about: object
   text: T | undefined
+}
+
+/** What one guard notes about requests. */
+export interface Notes<T> {
+  /** Opens the note on a request, to be written; undefined if that has been done. */
+  begin(request: object): Note<T> | undefined
+  /** What was written on a request; undefined if nothing was. */
+  read(request: object): T | undefined
 }
 
 /**
@@ -27,15 +27,11 @@ export function notesOnRequests<T>(): Notes<T> {
   }
   return {
     begin: (request: { [mark]?: Note<T> }) => {
-      if (noteOn(request) !== undefined) return false
+      if (noteOn(request) !== undefined) return undefined
       const note: Note<T> = { about: request, text: undefined }
       if (Object.isExtensible(request)) request[mark] = note
       else beside.set(request, note)
-      return true
-    },
-    write: (request, text) => {
-      const note = noteOn(request)
-      if (note !== undefined) note.text = text
+      return note
     },
     read: (request) => noteOn(request)?.text,
   }

@@ -70,26 +70,38 @@ const TITLE: Readonly<Record<Kind, string>> = {
   'temporary-reduced-capacity': 'Request cannot be satisfied due to temporary server capacity constraints',
 }
 
-function documentOf(kind: Kind, decision: Decision): Refusal {
-  const { violated, retryAfterMs } = decision
-  const status = STATUS[kind]
-  const uncounted = kind === 'temporary-reduced-capacity'
-  const body = {
-    type: `${TYPES}${kind}`,
-    title: TITLE[kind],
-    status,
-    detail: uncounted ? 'The request could not be counted, and is therefore not served for now.' : detailOf(decision),
-    'violated-policies': violated,
-    // Finer than Retry-After, which has whole seconds only; null where no wait helps, nothing where none is known.
-    'retry-after-ms': retryAfterMs === 0 ? undefined : Number.isFinite(retryAfterMs) ? retryAfterMs : null,
-  }
-  return { status, contentType: 'application/problem+json', headers: [], body: JSON.stringify(body) }
+const beginning = (kind: Kind): string =>
+  `{"type":"${TYPES}${kind}","title":"${TITLE[kind]}","status":${STATUS[kind]},"detail":`
+
+const BEGINNING: Readonly<Record<Kind, string>> = {
+  'quota-exceeded': beginning('quota-exceeded'),
+  'abnormal-usage-detected': beginning('abnormal-usage-detected'),
+  'temporary-reduced-capacity': beginning('temporary-reduced-capacity'),
 }
 
+/** The document as JSON. It is put together by hand: whoever is flooded makes it more often than anything else. */
+function documentOf(kind: Kind, decision: Decision): Refusal {
+  const { violated, retryAfterMs } = decision
+  const detail =
+    kind === 'temporary-reduced-capacity'
+      ? 'The request could not be counted, and is therefore not served for now.'
+      : detailOf(decision)
+  const policies = violated.map((policy) => `"${inJson(policy)}"`).join(',')
+  // Finer than Retry-After, which has whole seconds only; null where no wait helps, nothing where none is known.
+  const wait = retryAfterMs === 0 ? '' : `,"retry-after-ms":${Number.isFinite(retryAfterMs) ? retryAfterMs : null}`
+  const body = `${BEGINNING[kind]}"${detail}","violated-policies":[${policies}]${wait}}`
+  return { status: STATUS[kind], contentType: 'application/problem+json', headers: [], body }
+}
+
+/** In words, as they stand in a string of JSON. */
 function detailOf({ retryAfterMs, cost, policy }: Decision): string {
+  const name = `\\"${inJson(policy)}\\"`
   if (retryAfterMs === Infinity) {
-    return `This request costs ${cost} units, more than policy "${policy}" ever allows at once.`
+    return `This request costs ${cost} units, more than policy ${name} ever allows at once.`
   }
   const wait = seconds(retryAfterMs)
-  return `Policy "${policy}" allows this request again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`
+  return `Policy ${name} allows this request again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`
 }
+
+/** The name of a policy, printable ASCII, within a string of JSON. */
+const inJson = (name: string): string => (/["\\]/.test(name) ? JSON.stringify(name).slice(1, -1) : name)
