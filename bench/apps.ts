@@ -50,16 +50,71 @@ function inExpress(...middleware: RequestHandler[]): Promise<number> {
 const theirsInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' | 'draft-8') =>
   expressRateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
 
-/** What every limiter here must do at least: read the address, count it, and set four headers. */
-function byHand(): RequestHandler {
-  const decide = mapOfBuckets({ limit: 1_000, burst: AMPLE })
+/** What every limiter here must do at least: tell the client by its address, count it, and say what is left. */
+interface ByHand {
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** What refused requests are answered. */
+  readonly refusal: string | undefined
+}
+
+function byHand(burst: number, prefix: 'RateLimit' | 'X-RateLimit'): (address: string | undefined) => ByHand {
+  const decide = mapOfBuckets({ limit: 0.001, burst })
+  return (address = '') => {
+    const { allowed, remaining, retryAfterMs, resetAfterMs } = decide(address)
+    const headers: [string, string][] = [
+      [`${prefix}-Limit`, String(burst)],
+      [`${prefix}-Remaining`, String(remaining)],
+      [`${prefix}-Reset`, String(Math.ceil(resetAfterMs / 1000))],
+    ]
+    if (prefix === 'RateLimit') headers.push(['RateLimit-Policy', `${burst};w=3600`])
+    if (allowed) return { headers, refusal: undefined }
+    const wait = Math.ceil(retryAfterMs / 1000)
+    headers.push(['Retry-After', String(wait)])
+    return { headers, refusal: `Too many requests. Come back in ${wait} seconds.` }
+  }
+}
+
+function byHandInExpress(burst: number): RequestHandler {
+  const judge = byHand(burst, 'RateLimit')
   return (req, res, next) => {
-    const { remaining, resetAfterMs } = decide(req.ip ?? '')
-    res.setHeader('RateLimit-Policy', '1000000000;w=3600')
-    res.setHeader('RateLimit-Limit', '1000000000')
-    res.setHeader('RateLimit-Remaining', String(remaining))
-    res.setHeader('RateLimit-Reset', String(Math.ceil(resetAfterMs / 1000)))
-    next()
+    const { headers, refusal } = judge(req.ip)
+    for (const [name, value] of headers) res.setHeader(name, value)
+    if (refusal === undefined) next()
+    else res.status(429).end(refusal)
+  }
+}
+
+function byHandInKoa(burst: number): Middleware {
+  const judge = byHand(burst, 'X-RateLimit')
+  return (ctx, next) => {
+    const { headers, refusal } = judge(ctx.ip)
+    for (const [name, value] of headers) ctx.set(name, value)
+    if (refusal === undefined) return next()
+    ctx.status = 429
+    ctx.body = refusal
+    return Promise.resolve()
+  }
+}
+
+function byHandInHono(burst: number): MiddlewareHandler {
+  const judge = byHand(burst, 'RateLimit')
+  return async (c, next) => {
+    const { headers, refusal } = judge(getConnInfo(c).remote.address)
+    for (const [name, value] of headers) c.header(name, value)
+    if (refusal !== undefined) return c.text(refusal, 429)
+    return next()
+  }
+}
+
+function byHandInFastify(burst: number): (app: FastifyInstance) => void {
+  const judge = byHand(burst, 'X-RateLimit')
+  return (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      const { headers, refusal } = judge(request.ip)
+      for (const [name, value] of headers) reply.header(name, value)
+      if (refusal === undefined) done()
+      else reply.code(429).send(refusal)
+    })
   }
 }
 
@@ -96,34 +151,41 @@ async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<n
 export const apps = {
   express: {
     'no limiter': () => inExpress(),
-    'by hand, draft-6': () => inExpress(byHand()),
+    'by hand, draft-6': () => inExpress(byHandInExpress(AMPLE)),
     'spillway, draft-6': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-6'))),
     'express-rate-limit, draft-6': () => inExpress(theirsInExpress(AMPLE, 'draft-6')),
     'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
     'express-rate-limit, draft-8': () => inExpress(theirsInExpress(AMPLE, 'draft-8')),
+    'by hand, refusing': () => inExpress(byHandInExpress(SCANT)),
     'spillway, refusing': () => inExpress(forExpress.rateLimit(ours(SCANT, 'draft-8'))),
     'express-rate-limit, refusing': () => inExpress(theirsInExpress(SCANT, 'draft-8')),
   },
   koa: {
     'no limiter': () => inKoa(),
+    'by hand, legacy': () => inKoa(byHandInKoa(AMPLE)),
     'spillway, legacy': () => inKoa(forKoa.rateLimit(ours(AMPLE, 'legacy-epoch'))),
     'koa-ratelimit': () => inKoa(theirsInKoa(AMPLE)),
     'koa2-ratelimit': () => inKoa(Koa2RateLimit.middleware({ interval: HOUR, max: AMPLE })),
+    'by hand, refusing': () => inKoa(byHandInKoa(SCANT)),
     'spillway, refusing': () => inKoa(forKoa.rateLimit(ours(SCANT, 'legacy-epoch'))),
     'koa-ratelimit, refusing': () => inKoa(theirsInKoa(SCANT)),
   },
   hono: {
     'no limiter': () => inHono(),
+    'by hand, draft-6': () => inHono(byHandInHono(AMPLE)),
     'spillway, draft-6': () => inHono(forHono.rateLimit(ours(AMPLE, 'draft-6'))),
     'hono-rate-limiter, draft-6': () => inHono(theirsInHono(AMPLE)),
+    'by hand, refusing': () => inHono(byHandInHono(SCANT)),
     'spillway, refusing': () => inHono(forHono.rateLimit(ours(SCANT, 'draft-6'))),
     'hono-rate-limiter, refusing': () => inHono(theirsInHono(SCANT)),
   },
   fastify: {
     'no limiter': () => inFastify(),
+    'by hand, legacy': () => inFastify(byHandInFastify(AMPLE)),
     'spillway, legacy': () =>
       inFastify((app) => app.addHook('onRequest', forFastify.rateLimit(ours(AMPLE, 'legacy-delta')))),
     '@fastify/rate-limit': () => inFastify((app) => app.register(fastifyRateLimit, { max: AMPLE, timeWindow: HOUR })),
+    'by hand, refusing': () => inFastify(byHandInFastify(SCANT)),
     'spillway, refusing': () =>
       inFastify((app) => app.addHook('onRequest', forFastify.rateLimit(ours(SCANT, 'legacy-delta')))),
     '@fastify/rate-limit, refusing': () =>

@@ -7,12 +7,11 @@ import { type Aim, type Case, figureOf, type Table } from './table.ts'
 
 const ADDED = 'µs of CPU added'
 const IN_ALL = 'µs in all'
-const ROUNDS = 40
-const WARMING = 10
-const REQUESTS = 500
+const SLICES = 60
+const SLICE = 512
+const WARMING = 10_000
 
 interface Server {
-  readonly name: string
   /** Makes requests, and tells the processor time of the server that each took, in microseconds. */
   cost(requests: number): Promise<number>
   stop(): void
@@ -29,7 +28,6 @@ async function start(framework: string, name: string): Promise<Server> {
     return answer
   }
   return {
-    name,
     async cost(requests) {
       const before = await used()
       await load.run(requests)
@@ -58,29 +56,24 @@ async function measure(
   aims: readonly Aim[],
   progress: (share: number) => void,
 ): Promise<Table> {
-  const [bare, ...limited] = await Promise.all(Object.keys(apps[framework]).map((name) => start(framework, name)))
-  if (bare === undefined) throw new RangeError(`no apps in ${framework}`)
-  const pairs = new Map(limited.map((server) => [server, [] as Pair[]]))
-  let before = await bare.cost(REQUESTS)
-  for (let round = -WARMING; round < ROUNDS; round++) {
-    for (const [server, found] of pairs) {
-      // Between two turns of the other: whatever slows the machine for a while slows both.
-      const behind = await server.cost(REQUESTS)
-      const after = await bare.cost(REQUESTS)
-      if (round >= 0) found.push({ behind, without: (before + after) / 2 })
-      before = after
-    }
-    progress((round + WARMING + 1) / (ROUNDS + WARMING))
+  const [alone, ...names] = Object.keys(apps[framework])
+  if (alone === undefined) throw new RangeError(`no apps in ${framework}`)
+  const bare = await start(framework, alone)
+  await bare.cost(WARMING)
+  const pairs = new Map<string, readonly Pair[]>()
+  for (const name of names) {
+    pairs.set(name, await pairsOf(bare, await start(framework, name)))
+    progress(pairs.size / names.length)
   }
-  for (const server of [bare, ...limited]) server.stop()
-  const alone = [...pairs.values()].flat().map(({ without }) => without)
+  bare.stop()
+  const without = [...pairs.values()].flat().map(({ without }) => without)
   return {
     title: `A request through ${framework[0]?.toUpperCase()}${framework.slice(1)}`,
-    how: 'Processor time of the server’s process, in turns of 500 requests between two of the same server without a limiter. Sixteen connections, and a route that answers one word.',
+    how: 'Processor time of the server’s process, in turns of 512 requests between two of the same server without a limiter, both warm. Sixteen connections, and a route that answers one word.',
     columns: [ADDED, IN_ALL],
     rows: [
-      { name: bare.name, figures: [null, figureOf(alone)] },
-      ...[...pairs].map(([{ name }, found]) => ({
+      { name: alone, figures: [null, figureOf(without)] },
+      ...[...pairs].map(([name, found]) => ({
         name,
         figures: [
           figureOf(found.map(({ without, behind }) => behind - without)),
@@ -96,6 +89,24 @@ async function measure(
 interface Pair {
   readonly without: number
   readonly behind: number
+}
+
+/**
+ * Two servers in turn, and no others: one that has stood idle while many had theirs is slower than it would be in use.
+ * Each turn is between two of the other, so that whatever slows the machine for a while slows both.
+ */
+async function pairsOf(bare: Server, server: Server): Promise<readonly Pair[]> {
+  await server.cost(WARMING)
+  const found: Pair[] = []
+  let before = await bare.cost(SLICE)
+  for (let slice = 0; slice < SLICES; slice++) {
+    const behind = await server.cost(SLICE)
+    const after = await bare.cost(SLICE)
+    found.push({ behind, without: (before + after) / 2 })
+    before = after
+  }
+  server.stop()
+  return found
 }
 
 const added = (ours: string, theirs: string, atMost: number): Aim => ({ ours, theirs, column: ADDED, atMost })
