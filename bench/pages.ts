@@ -23,7 +23,7 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'memory-bytes',
     heading: 'A million keys',
-    text: 'The text of a key like `10.1.2.3` takes 32 bytes, and its entry in a Map 28 to 56; the state itself is a number of 8. To get below that, keys would have to be known by a hash alone, and two of one hash would share a bucket: that is not exact, so it is not done. There are no timers: each new key clears away two states at most that time has emptied. Why a few turns are slow is not settled. Collections of garbage are told apart by when the engine says they were, and those without them are hardly shorter; what else it does for memory, and other programs on the machine, cannot be told apart here. Where an aim is missed, the rest may be ours.',
+    text: 'The text of a key like `10.1.2.3` takes 32 bytes, and its place in a list 8; the state itself is a number of 8, and to find it takes 8 in a hash table that is half full. There are no timers: each new key clears away two states at most that time has emptied. Tables grow part by part, and what forgets keys in a flood looks at eight. What stops the program for longer is the engine collecting garbage, which has to look at a million texts whoever holds them: the row of the keys alone has nothing else.',
   },
   {
     part: 'http',

@@ -1,9 +1,10 @@
 import type { Micros, State } from '@spillway/core'
+import { ManySlots, type Slots } from './slots.ts'
 
-/** The most keys that one map holds. One of a million would stop the program for tens of ms whenever it grows. */
+/** The most keys that one Map holds: when one of a million grows, the program stops for tens of milliseconds. */
 const WHOLE = 131_072
-/** How many maps share the keys if there may be more: a power of two. */
-const PARTS = 64
+/** How many slots there is room for at first. */
+const LEAST = 16
 /** How many slots a new key looks at for one whose state has become the same as none. */
 const SWEPT = 2
 /** How long a state is kept that time has emptied: its key may soon be back, or the clock may step back. */
@@ -15,32 +16,32 @@ const CANDIDATES = 8
  * The states of one policy: up to `most` keys, each in a numbered slot.
  *
  * A bucket's state is one number, the very moment from which on it is the same as none, in an array of numbers. Other
- * states are objects, kept beside that moment. There are no timers: each new key clears away one or two states that time has emptied. When
- * there is no room, the one of a few is forgotten that would have been empty soonest, so that a key that is being
- * limited outlives those that are not, and nobody is let off by a flood of fresh keys.
+ * states are objects, kept beside that moment. There are no timers: each new key clears away one or two states that time
+ * has emptied. When there is no room, the one of a few is forgotten that would have been empty soonest, so that a key
+ * that is being limited outlives those that are not, and nobody is let off by a flood of fresh keys.
  */
 export class Shelf {
-  readonly #whole: Map<string, number> | undefined
-  readonly #parts: readonly Map<string, number>[]
+  readonly #slots: Slots
   readonly #most: number
-  readonly #keys: (string | undefined)[] = []
+  // Not as long as the moments: they grow at different times, so that the program stops for half as long.
+  readonly #keys: (string | undefined)[] = new Array(LEAST)
   readonly #others: (State | undefined)[] = []
   readonly #free: number[] = []
-  #moments = new Float64Array(16)
+  #moments = new Float64Array(1.5 * LEAST)
+  /** How many slots there are; the lists are longer. */
+  #length = 0
   #hand = 0
   /** How many states have been forgotten that time had not yet emptied. */
   forgotten = 0
 
   constructor(most: number) {
     this.#most = most
-    this.#whole = most <= WHOLE ? new Map() : undefined
-    this.#parts = this.#whole ? [] : Array.from({ length: PARTS }, () => new Map())
+    this.#slots = most <= WHOLE ? new Map() : new ManySlots(this.#keys)
   }
 
   /** The slot of a key; -1 if it has none. */
   find(key: string): number {
-    const whole = this.#whole
-    const slot = whole !== undefined ? whole.get(key) : this.#partOf(key).get(key)
+    const slot = this.#slots.get(key)
     return slot === undefined ? -1 : slot
   }
 
@@ -62,9 +63,9 @@ export class Shelf {
   /** Keeps a state for a key that has none; `emptyAt` is the moment at which it is the same as none. */
   add(key: string, state: State, emptyAt: Micros, now: Micros): void {
     this.#sweep(now)
-    const slot = this.#free.pop() ?? (this.#keys.length < this.#most ? this.#grow() : this.#evict(now))
+    const slot = this.#free.pop() ?? (this.#length < this.#most ? this.#grow() : this.#evict(now))
     this.#keys[slot] = key
-    this.#partOf(key).set(key, slot)
+    this.#slots.set(key, slot)
     this.write(slot, state, emptyAt)
   }
 
@@ -84,30 +85,26 @@ export class Shelf {
   }
 
   get size(): number {
-    return this.#keys.length - this.#free.length
-  }
-
-  // Ends of keys differ most: the last digits of addresses and ids. To read more of a key costs more than a better
-  // spread gains; a poor one costs time only.
-  #partOf(key: string): Map<string, number> {
-    if (this.#whole !== undefined) return this.#whole
-    const { length } = key
-    return this.#parts[(key.charCodeAt(length - 1) + length * 11) & (PARTS - 1)] as Map<string, number>
+    return this.#length - this.#free.length
   }
 
   #grow(): number {
-    const slot = this.#keys.length
-    if (slot === this.#moments.length) {
-      const larger = new Float64Array(Math.min(slot * 2, Math.max(this.#most, 16)))
-      larger.set(this.#moments)
-      this.#moments = larger
+    if (this.#length === this.#keys.length) this.#keys.length = this.#larger()
+    if (this.#length === this.#moments.length) {
+      const moments = new Float64Array(this.#larger())
+      moments.set(this.#moments)
+      this.#moments = moments
     }
-    this.#keys.push(undefined)
-    return slot
+    return this.#length++
+  }
+
+  /** Twice as much, but no more than there is ever need for. */
+  #larger(): number {
+    return Math.min(this.#length * 2, Math.max(this.#most, LEAST))
   }
 
   #sweep(now: Micros): void {
-    for (let i = 0; i < SWEPT && i < this.#keys.length; i++) {
+    for (let i = 0; i < SWEPT && i < this.#length; i++) {
       const slot = this.#next()
       if (this.#keys[slot] !== undefined && this.#emptyAt(slot) + GRACE <= now) this.#clear(slot)
     }
@@ -126,14 +123,14 @@ export class Shelf {
 
   #clear(slot: number): void {
     const key = this.#keys[slot] as string
-    this.#partOf(key).delete(key)
+    this.#slots.delete(key)
     this.#keys[slot] = undefined
     if (this.#others.length > 0) this.#others[slot] = undefined
     this.#free.push(slot)
   }
 
   #next(): number {
-    this.#hand = this.#hand + 1 < this.#keys.length ? this.#hand + 1 : 0
+    this.#hand = this.#hand + 1 < this.#length ? this.#hand + 1 : 0
     return this.#hand
   }
 

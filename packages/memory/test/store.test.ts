@@ -1,9 +1,11 @@
 import { fakeClock, testStore } from '@spillway/conformance'
 import { fixedWindow, perDay, perMinute, QuotaError, slidingLog, slidingWindow } from '@spillway/core'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { memoryStore, rateLimiter } from '../src/index.ts'
 
 testStore(test, () => memoryStore({ maxKeys: 1_000 }))
+// Where more keys are to be kept than a Map is good for, they are found in another way.
+describe('for a million keys', () => testStore(test, () => memoryStore({ maxKeys: 1_000_000 })))
 
 // Row 22 of the peers' bugs: ten junk keys push a blocked one out of a cache of ten, and it is let in again.
 test('is bounded, and a key that is limited outlives a flood of fresh ones', () => {
