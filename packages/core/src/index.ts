@@ -30,7 +30,7 @@ export {
   type SyncRateLimiter,
 } from './limiter.ts'
 export { type DenyCacheOptions, withDenyCache } from './near/deny-cache.ts'
-export { withHashedKeys } from './near/hashed-keys.ts'
+export { checkSecret, withHashedKeys } from './near/hashed-keys.ts'
 export { type LeaseOptions, type LeasingStore, withLeases } from './near/leases.ts'
 export { checkOptions } from './options.ts'
 export {

@@ -1,19 +1,9 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { breaker } from '../src/breaker.ts'
-import { httpGuard, type RateLimitOptions, type RequestReader } from '../src/http/index.ts'
+import { httpGuard, type RateLimitOptions } from '../src/http/index.ts'
 import { perMinute, QuotaError, rateLimiter, StoreError } from '../src/index.ts'
-
-const reader: RequestReader<object> = {
-  address: () => '203.0.113.7',
-  peer: () => '203.0.113.7',
-  method: () => 'GET',
-  path: () => '/',
-  header: () => undefined,
-  query: () => undefined,
-  identity: (request) => request,
-  onGone: () => () => {},
-}
+import { plainReader } from './plain-reader.ts'
 
 const logged: string[] = []
 
@@ -36,7 +26,7 @@ function setUp(options: Partial<RateLimitOptions<object>> = {}) {
     { ...(options.policies ? {} : { quota: perMinute(3) }), ...options, store } as RateLimitOptions<object> & {
       store: typeof store
     },
-    reader,
+    plainReader,
   )
   const local = rateLimiter({ quota: perMinute(3), store: inner })
   return { store, send: async () => guard({}), left: async () => (await local.peek('203.0.113.7')).remaining }

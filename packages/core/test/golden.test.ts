@@ -3,13 +3,7 @@ import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseList } from 'structured-headers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import {
-  type HeaderForm,
-  httpGuard,
-  type RateLimitOptions,
-  type RequestReader,
-  type Verdict,
-} from '../src/http/index.ts'
+import { type HeaderForm, httpGuard, type RateLimitOptions, type Verdict } from '../src/http/index.ts'
 import {
   type Decision,
   fixedWindow,
@@ -20,6 +14,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../src/index.ts'
+import { plainReader } from './plain-reader.ts'
 
 // What each algorithm tells in each form of the headers: of a request that is taken, of one that is refused for now, and
 // one that never can be. All ask a quarter of a second after 2026 has begun, on behalf of one client, one after the other.
@@ -34,17 +29,6 @@ const ALGORITHMS: Readonly<Record<string, Quota>> = {
   'sliding window': slidingWindow({ limit: 10, window: '1m' }),
   'sliding log': slidingLog({ limit: 10, window: '1m' }),
   'leaky bucket': leakyBucket({ limit: 10, per: '1m', queue: 4 }),
-}
-
-const reader: RequestReader<{ cost: number }> = {
-  address: () => '203.0.113.7',
-  peer: () => '203.0.113.7',
-  method: () => 'GET',
-  path: () => '/',
-  header: () => undefined,
-  query: () => undefined,
-  identity: (request) => request,
-  onGone: () => () => {},
 }
 
 const TABLE = `
@@ -117,7 +101,7 @@ async function asked(algorithm: string, upTo: number, headers: HeaderForm): Prom
   const clock = fakeClock(NOW_MS * 1000)
   const cost = (request: { cost: number }): number => request.cost
   const quota = ALGORITHMS[algorithm] as Quota
-  const guard = httpGuard({ name: 'api', quota, cost, headers, store: modelStore(clock) }, reader)
+  const guard = httpGuard({ name: 'api', quota, cost, headers, store: modelStore(clock) }, plainReader)
   let verdict: Verdict | undefined
   for (const row of rows.slice(0, upTo + 1))
     if (row[0] === algorithm) verdict = await guard({ cost: Number.parseInt(row[1] as string, 10) })
@@ -208,7 +192,7 @@ test('no other option changes what is told', async () => {
       quota: ALGORITHMS['token bucket'] as Quota,
       store: modelStore(fakeClock(NOW_MS * 1000)),
     }
-    const guard = httpGuard({ ...plain, headers: form, ...Object.assign({}, ...some) }, reader)
+    const guard = httpGuard({ ...plain, headers: form, ...Object.assign({}, ...some) }, plainReader)
     return (await guard({ cost: 1 })).headers
   }
   await fc.assert(

@@ -1,18 +1,8 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { httpGuard, type PolicyOptions, type RateLimitOptions, type RequestReader } from '../src/http/index.ts'
+import { httpGuard, type PolicyOptions, type RateLimitOptions } from '../src/http/index.ts'
 import { perMinute, type RateLimiter, rateLimiter, type Store, StoreError } from '../src/index.ts'
-
-const reader: RequestReader<object> = {
-  address: () => '203.0.113.7',
-  peer: () => '203.0.113.7',
-  method: () => 'GET',
-  path: () => '/',
-  header: () => undefined,
-  query: () => undefined,
-  identity: (request) => request,
-  onGone: () => () => {},
-}
+import { plainReader } from './plain-reader.ts'
 
 beforeEach(() => {
   vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -32,7 +22,7 @@ function setUp(options: Partial<PolicyOptions<object>> = {}, common: Partial<Rat
   ]
   const guard = httpGuard(
     { policies, store: stores.a, ...common } as RateLimitOptions<object> & { store: Store },
-    reader,
+    plainReader,
   )
   const fallback = rateLimiter({ name: 'fallback', quota: perMinute(1), store: inner.instead })
   const leftIn = async (limiter: RateLimiter, key = '203.0.113.7') => (await limiter.peek(key)).remaining
@@ -154,7 +144,7 @@ describe('policies in two stores', () => {
         store: modelStore(clock),
         headers: 'draft-11',
       },
-      reader,
+      plainReader,
     )
     await guard({})
     const calls = far.calls
@@ -173,7 +163,7 @@ describe('policies in two stores', () => {
         ],
         store: modelStore(clock),
       },
-      reader,
+      plainReader,
     )
     expect([guard({}), guard({})].map((verdict) => verdict instanceof Promise)).toEqual([false, false])
   })

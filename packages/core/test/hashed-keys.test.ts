@@ -27,3 +27,15 @@ test('the store behind it sees no key as it is', async () => {
     ['p', '#ecila 5'],
   ])
 })
+
+test('a store that is an object of a class still tells its parts', () => {
+  class Sharded implements Store {
+    readonly #shards = 7
+    take = async (): Promise<never[]> => []
+    delete = async (): Promise<void> => {}
+    partOf({ key }: StateKey): number {
+      return key.length % this.#shards
+    }
+  }
+  expect(withHashedKeys(new Sharded(), (key) => `${key}#`).partOf?.({ policy: 'p', key: 'alice' })).toBe(6)
+})

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { QuotaError, type StateKey } from '@spillway/core'
+import type { StateKey } from '@spillway/core'
 
 /** The longest name that is kept as it is; an index entry holds some 2,700 bytes at most. */
 const LONGEST_NAME = 200
@@ -17,12 +17,7 @@ export function nameOf({ policy, key }: StateKey): string {
 }
 
 /** The hash of keys for those who know the secret: 132 bits, as text. */
-export function keyed(secret: unknown): (key: string) => string {
-  if (typeof secret !== 'string' || secret.length < 16) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      'postgresStore hashKeys must be a secret of 16 characters or more, the same in all processes, such as one made by `openssl rand -base64 32`.',
-    )
-  }
-  return (key) => createHmac('sha256', secret).update(Buffer.from(key, 'utf16le')).digest('base64url').slice(0, 22)
-}
+export const keyed =
+  (secret: string) =>
+  (key: string): string =>
+    createHmac('sha256', secret).update(Buffer.from(key, 'utf16le')).digest('base64url').slice(0, 22)

@@ -1,4 +1,4 @@
-import { type Duration, type StateKey, type Store, type Taken, withHashedKeys } from '@spillway/core'
+import { checkSecret, type Duration, type StateKey, type Store, type Taken, withHashedKeys } from '@spillway/core'
 import { type Database, runOn, within } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { keyed, nameOf } from './key.ts'
@@ -98,7 +98,9 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     delete: forget,
   }
   return {
-    ...(options.hashKeys === undefined ? store : withHashedKeys(store, keyed(options.hashKeys))),
+    ...(options.hashKeys === undefined
+      ? store
+      : withHashedKeys(store, keyed(checkSecret('postgresStore', options.hashKeys)))),
     close: sweepingEvery(options.sweepEvery, () => sweepAll(run, names)),
   }
 }

@@ -31,12 +31,7 @@ export function checkPrefix(prefix: unknown): string {
 }
 
 /** The hash of keys for those who know the secret: 132 bits, as text. */
-export function keyed(secret: unknown): (key: string) => string {
-  if (typeof secret !== 'string' || secret.length < 16) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      'redisStore hashKeys must be a secret of 16 characters or more, the same in all processes, such as one made by `openssl rand -base64 32`.',
-    )
-  }
-  return (key) => createHmac('sha256', secret).update(Buffer.from(key, 'utf16le')).digest('base64url').slice(0, 22)
-}
+export const keyed =
+  (secret: string) =>
+  (key: string): string =>
+    createHmac('sha256', secret).update(Buffer.from(key, 'utf16le')).digest('base64url').slice(0, 22)

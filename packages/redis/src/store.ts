@@ -1,5 +1,6 @@
 import {
   checkOptions,
+  checkSecret,
   type Duration,
   type LeasingStore,
   QuotaError,
@@ -58,7 +59,8 @@ export function redisStore(client: RedisClient, options?: RedisStoreOptions): St
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   const { denyCache = '1s', lease } = options
   const named = askingStore(client, options)
-  const asking = options.hashKeys === undefined ? named : withHashedKeys(named, keyed(options.hashKeys))
+  const asking =
+    options.hashKeys === undefined ? named : withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys)))
   const store = denyCache === false ? asking : withDenyCache(asking, { for: denyCache })
   return lease === undefined ? store : withLeases(store, { requests: lease })
 }

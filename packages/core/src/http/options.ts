@@ -56,6 +56,7 @@ const COMMON_OPTIONS: readonly string[] = [
   'onDenied',
   'onDecision',
 ]
+
 /** The names of what belongs to one policy alone. */
 export const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))
 

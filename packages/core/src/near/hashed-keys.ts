@@ -1,4 +1,5 @@
-import type { StateKey, Store } from '../store.ts'
+import { QuotaError } from '../errors.ts'
+import { partsOfStore, type StateKey, type Store } from '../store.ts'
 
 /**
  * A store that sees keys only as `hash` writes them: no address, user or token of your clients is in it. The hash has
@@ -7,10 +8,19 @@ import type { StateKey, Store } from '../store.ts'
  */
 export function withHashedKeys(store: Store, hash: (key: string) => string): Store {
   const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: hash(state.key) })
-  const { partOf } = store
+  const { partOf } = partsOfStore(store)
   return {
     ...(partOf && { partOf: (state) => partOf(hashed(state)) }),
     take: (ops, at) => store.take(ops.map(hashed), at),
     delete: (keys) => store.delete(keys.map(hashed)),
   }
+}
+
+/** Checks a secret that keys are hashed with; `what` names the store in the error. */
+export function checkSecret(what: string, secret: unknown): string {
+  if (typeof secret === 'string' && secret.length >= 16) return secret
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} hashKeys must be a secret of 16 characters or more, the same in all processes, such as one made by \`openssl rand -base64 32\`.`,
+  )
 }
