@@ -80,12 +80,17 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
   const verdict = (request: R, booking: Booking, shadows: readonly Soon<Booking | undefined>[]): Verdict<S> => {
     const { decision } = booking
     report(decision, request, 'enforce')
-    const { byHand, after } = settlementOf(booking, shadows, settleOf, refundIf)
+    // Few requests are corrected: what would do that is made when it is asked for.
+    let made: Settlement<S> | undefined
+    const settlement = (): Settlement<S> => {
+      made ??= settlementOf(booking, shadows, settleOf, refundIf)
+      return made
+    }
     return {
-      decision: toldOf(decision, byHand),
+      decision: toldOf(decision, (actual, policy) => settlement().byHand(actual, policy)),
       headers: tell(booking),
       refusal: decision.allowed ? undefined : refusalFor(request, decision),
-      after: decision.allowed && corrects ? after : undefined,
+      after: decision.allowed && corrects ? settlement().after : undefined,
     }
   }
 
