@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { apps } from './apps.ts'
 import { type Load, loadOn } from './load.ts'
+import type { Owner } from './owners.ts'
 import { type Aim, type Case, figureOf, type Table } from './table.ts'
 
 const ADDED = 'µs of CPU added'
@@ -14,24 +15,33 @@ const WARMING = 10_000
 interface Server {
   /** Makes requests, and tells the processor time of the server that each took, in microseconds. */
   cost(requests: number): Promise<number>
+  /** Makes requests, and tells the processor time of the server that all took, in microseconds, by whose code ran. */
+  profile(requests: number): Promise<Readonly<Record<Owner, number>>>
   stop(): void
 }
 
-async function start(framework: string, name: string): Promise<Server> {
+/** Starts an app in a process of its own. */
+export async function serverOf(framework: string, name: string): Promise<Server> {
   const child = fork(new URL('server.ts', import.meta.url), [framework, name], {
     env: { ...process.env, NODE_ENV: 'production' },
   })
-  const load: Load = await loadOn(await answerOf(child))
-  const used = (): Promise<number> => {
+  const load: Load = await loadOn((await answerOf(child)) as number)
+  const ask = (question: string): Promise<unknown> => {
     const answer = answerOf(child)
-    child.send('used')
+    child.send(question)
     return answer
   }
+  const used = async (): Promise<number> => (await ask('used')) as number
   return {
     async cost(requests) {
       const before = await used()
       await load.run(requests)
       return ((await used()) - before) / requests
+    },
+    async profile(requests) {
+      await ask('start profile')
+      await load.run(requests)
+      return (await ask('stop profile')) as Record<Owner, number>
     },
     stop: () => {
       load.stop()
@@ -40,13 +50,13 @@ async function start(framework: string, name: string): Promise<Server> {
   }
 }
 
-function answerOf(child: ChildProcess): Promise<number> {
+function answerOf(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const lose = (code: number | null): void => reject(new Error(`a server has ended with code ${code}`))
     child.once('exit', lose)
     child.once('message', (answer) => {
       child.off('exit', lose)
-      resolve(answer as number)
+      resolve(answer)
     })
   })
 }
@@ -58,11 +68,11 @@ async function measure(
 ): Promise<Table> {
   const [alone, ...names] = Object.keys(apps[framework])
   if (alone === undefined) throw new RangeError(`no apps in ${framework}`)
-  const bare = await start(framework, alone)
+  const bare = await serverOf(framework, alone)
   await bare.cost(WARMING)
   const pairs = new Map<string, readonly Pair[]>()
   for (const name of names) {
-    pairs.set(name, await pairsOf(bare, await start(framework, name)))
+    pairs.set(name, await pairsOf(bare, await serverOf(framework, name)))
     progress(pairs.size / names.length)
   }
   bare.stop()

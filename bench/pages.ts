@@ -31,6 +31,11 @@ const SECTIONS: readonly Section[] = [
     text: 'What a limiter adds to a request is hardly the decision. A middleware more, the client’s address, and header fields that Node checks, keeps and writes: the row “by hand” does these and nothing else, and nobody who tells as much can be below it. What is left is the guard: the policies that a request is for, what it takes, what handlers are told, and that it is counted once.',
   },
   {
+    part: 'profile',
+    heading: 'Where a request spends its time',
+    text: 'A profile of the servers of the section before. What a limiter adds is its own code, and header fields: those are checked and put into text by Node, and by the framework before it. The rows by hand show what these cost at least.',
+  },
+  {
     part: 'redis',
     heading: 'In Redis',
     text: 'A caller alone waits for a round trip, whoever asks; many are limited by the server’s one core, so that what helps is to ask less: decisions of one turn of the event loop travel together, refusals are remembered for as long as they are sure to hold, and leases take many units at once.',

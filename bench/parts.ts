@@ -17,4 +17,5 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   postgres: () => import('./postgres.ts'),
   scale: () => import('./scale.ts'),
   http: () => import('./http.ts'),
+  profile: () => import('./profile.ts'),
 }

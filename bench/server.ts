@@ -1,14 +1,33 @@
-// One app in a process of its own, that tells how much processor time it has used when asked.
+// One app in a process of its own, that tells how much processor time it has used when asked, and for what.
 
+import { Session } from 'node:inspector/promises'
 import { type App, apps } from './apps.ts'
+import { microsByOwner } from './owners.ts'
 
 const [framework = '', name = ''] = process.argv.slice(2)
 const app = (apps as Readonly<Record<string, Readonly<Record<string, App>>>>)[framework]?.[name]
 if (!app) throw new RangeError(`no app ${name} in ${framework}`)
 
-process.on('message', () => {
-  const { user, system } = process.cpuUsage()
-  process.send?.(user + system)
+/** Often enough for a second of work, and seldom enough to leave it at that. */
+const SAMPLED_EVERY_MICROS = 250
+
+const session = new Session()
+const answers: Readonly<Record<string, () => unknown>> = {
+  used: () => {
+    const { user, system } = process.cpuUsage()
+    return user + system
+  },
+  'start profile': async () => {
+    session.connect()
+    await session.post('Profiler.enable')
+    await session.post('Profiler.setSamplingInterval', { interval: SAMPLED_EVERY_MICROS })
+    await session.post('Profiler.start')
+    return 'started'
+  },
+  'stop profile': async () => microsByOwner((await session.post('Profiler.stop')).profile),
+}
+process.on('message', async (question: string) => {
+  process.send?.((await answers[question]?.()) as object)
 })
 process.on('disconnect', () => process.exit(0))
 process.send?.(await app())

@@ -1,0 +1,27 @@
+import type { Profiler } from 'node:inspector'
+
+/** Whose code a processor was busy with. */
+export const OWNERS = ['the limiter', 'the framework', 'Node', 'writing', 'the rest'] as const
+export type Owner = (typeof OWNERS)[number]
+
+/** Microseconds that a profile has found each busy. */
+export function microsByOwner({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Record<Owner, number> {
+  const owners = new Map(nodes.map(({ id, callFrame }) => [id, ownerOf(callFrame)]))
+  const micros: Record<Owner, number> = { 'the limiter': 0, 'the framework': 0, Node: 0, writing: 0, 'the rest': 0 }
+  for (const [i, id] of samples.entries()) {
+    const owner = owners.get(id)
+    if (owner) micros[owner] += timeDeltas[i] ?? 0
+  }
+  return micros
+}
+
+const LIMITER = /\/packages\/|\/bench\/(apps|floors)\.ts|\/node_modules\/[\w@./+-]*(rate-?limit)/
+
+/** What is `the rest` is garbage being collected, and what the engine does by itself. Idling is nobody's. */
+function ownerOf({ functionName, url }: { functionName: string; url: string }): Owner | undefined {
+  if (functionName === '(idle)') return undefined
+  if (LIMITER.test(url)) return 'the limiter'
+  if (url.startsWith('node:')) return 'Node'
+  if (url !== '') return 'the framework'
+  return /^write/.test(functionName) ? 'writing' : 'the rest'
+}
