@@ -1,5 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
+/** What nobody takes less room than who knows whom he has counted. */
+export const KEYS_ALONE = 'the keys alone, in a list'
+
 /** What a floor answers: the numbers that headers tell. */
 interface Answer {
   readonly allowed: boolean

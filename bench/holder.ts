@@ -3,8 +3,8 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { tokenBucket } from '@spillway/core'
 import { memoryStore, rateLimiter } from '@spillway/memory'
+import { KEYS_ALONE } from './floors.ts'
 import type { Candidate } from './measure.ts'
-import { KEYS_ALONE } from './memory-bytes.ts'
 import { type Rival, rivals, sink } from './rivals.ts'
 
 /** How long a hundred decisions stopped the program at most, in milliseconds, with whatever went on beside them. */

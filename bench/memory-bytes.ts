@@ -1,12 +1,11 @@
 // What a million keys in memory take: bytes, timers, and how long anybody waits for them to go.
 
 import { fork } from 'node:child_process'
+import { KEYS_ALONE } from './floors.ts'
 import type { Held } from './holder.ts'
 import { type Aim, type Case, exactly, type Table } from './table.ts'
 
 const OURS = 'spillway'
-/** What nobody can be below who knows whom he has counted. */
-export const KEYS_ALONE = 'the keys alone, in a list'
 const NAMES = [
   OURS,
   KEYS_ALONE,

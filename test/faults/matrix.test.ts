@@ -38,14 +38,17 @@ interface Sample {
   readonly atMs: number
 }
 
-/** Two clients knock at each app, again and again, for as long as the fault lasts. */
+/**
+ * Two callers knock at each app, again and again, for as long as the fault lasts: as another client each second, so that
+ * none of them has asked too much when a server is back that has forgotten, or another in its place.
+ */
 async function knock(apps: readonly Served[], client: string): Promise<readonly Sample[]> {
   const start = performance.now()
   const samples: Sample[] = []
   const caller = async (app: Served): Promise<void> => {
     while (performance.now() - start < lastsMs) {
       const atMs = performance.now() - start
-      const { status } = await app.ask(client)
+      const { status } = await app.ask(`${client} ${Math.floor(atMs / 1_000)}`)
       samples.push({ action: app.action, status, ms: performance.now() - start - atMs, atMs })
       await sleep(EVERY_MS)
     }
