@@ -38,12 +38,12 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'redis',
     heading: 'In Redis',
-    text: 'A caller alone waits for a round trip, whoever asks; many are limited by the server’s one core, so that what helps is to ask less: decisions of one turn of the event loop travel together, refusals are remembered for as long as they are sure to hold, and leases take many units at once.',
+    text: 'A caller alone waits for a round trip, whoever asks; many are limited by the server’s one core, so that what helps is to ask less: decisions of one turn of the event loop travel together, refusals are remembered for as long as they are sure to hold, and leases take many units at once. A script that decides is dearer than one that counts, as the row of a call each shows; and a key is longer by the name of the store, its version and the braces that keep it in one slot.',
   },
   {
     part: 'postgres',
     heading: 'In PostgreSQL',
-    text: "A decision that is written waits for the disk. Callers who ask for one key at once go with one statement; `durability: 'async'` does not wait.",
+    text: "A decision that is written waits for the disk. Callers who ask at once go with one statement, which is how it is unless told otherwise; `durability: 'async'` does not wait. A statement each is dearer than a counter's: the function locks the row before it asks the time, and decides in whole microseconds, where a counter adds one.",
   },
   {
     part: 'scale',
@@ -123,7 +123,7 @@ export function performancePage(results: Results): string {
     '',
     '<!-- Written by `npm run bench`, from bench/results.json. -->',
     '',
-    'What decisions cost, beside the limiters that people use today, measured by `npm run bench`: what a ratio compares was measured in one run, but the parts on their own, and some of them again when the machine was less busy. Read the ratios: nanoseconds are another machine’s. Figures are medians, with the middle half of what was measured in brackets; lower is better throughout. The machine had other work at the same time, which turns and medians even out only in part: differences of less than a quarter mean little.',
+    'What decisions cost, beside the limiters that people use today, measured by `npm run bench`: what a ratio compares was measured in one run, but the parts on their own. Read the ratios: nanoseconds are another machine’s. Figures are medians, with the middle half of what was measured in brackets; lower is better throughout. The machine is a virtual one whose processors others use as well, which turns and medians even out only in part: differences of less than a quarter mean little.',
     '',
     `There are ${aims.length} aims, of which ${aims.length - failed.length} are reached.${failed.length > 0 ? ' These are missed; the sections say what is known of the reasons:' : ''}`,
     '',
