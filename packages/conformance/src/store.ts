@@ -88,10 +88,9 @@ export function testStore(
     // Rows 1 and 40 of the peers' bugs: a result shared between calls swaps the verdicts of those in one tick.
     const keys = Array.from({ length: 1000 }, (_, i) => `user-${i % 250}`)
     const answers = await Promise.all(keys.map((key) => store.take([consume(key, 4)], START)))
-    assert.deepEqual(
-      answers.map(([taken]) => taken?.allowed),
-      keys.map((_, i) => i < 500),
-    )
+    // Two of four each. Which two is not said: over several connections, who asks first is not always answered first.
+    const taken = keys.filter((_, i) => answers[i]?.[0]?.allowed)
+    assert.deepEqual(taken.toSorted(), keys.slice(0, 500).toSorted())
     assert.equal(new Set(answers.map(([taken]) => taken)).size, 1000)
   })
 
