@@ -156,8 +156,27 @@ describe('the store suite passes the model', () => testStore(test, () => modelSt
 
 describe('the store suite passes a store without a fault', () => testStore(test, () => storeWith({})))
 
+/** A store that answers whoever has asked last in a tick first, as connections may that overtake each other. */
+function lastFirst(store: Store): Store {
+  const waiting: (() => void)[] = []
+  return {
+    ...store,
+    async take(...asked) {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        setImmediate(() => waiting.pop()?.())
+      })
+      return store.take(...asked)
+    },
+  }
+}
+
+describe('the store suite passes a store over several connections, if told', () =>
+  testStore(test, () => lastFirst(storeWith({})), { ordered: false, histories: 20 }))
+
 describe('the store suite fails a store that', () => {
   test.each(Object.entries(mutants))('%s', (_, faults) => expectFailure(() => storeWith(faults)))
+  test('answers those first who have asked last', () => expectFailure(() => lastFirst(storeWith({}))))
 })
 
 type Straight = Required<Omit<SyncStore, 'partOf'>>

@@ -14,10 +14,10 @@ const programs: readonly (readonly [string, string])[] = [
 const pairs = programs.flatMap(([name, program], i) =>
   Object.entries(clients)
     .slice(0, i === 0 ? undefined : 1)
-    .map(([client, connect]) => ({ name: `${name}, ${client}`, program, connect })),
+    .map(([client, connect]) => ({ name: `${name}, ${client}`, program, connect, ordered: !client.includes('pool') })),
 )
 
-describe.each(pairs)('$name', ({ program, connect }) => {
+describe.each(pairs)('$name', ({ program, connect, ordered }) => {
   let server: Redis
   let connected: Connected
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.each(pairs)('$name', ({ program, connect }) => {
         await connected.command('FLUSHALL')
         return redisStore(connected.client, options)
       },
-      { histories: 100 },
+      { histories: 100, ordered },
     )
   })
 })
