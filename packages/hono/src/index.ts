@@ -66,14 +66,15 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
     const before = c.get('rateLimit') ? c.res.headers : undefined
     if (decision) c.set('rateLimit', decision)
+    const told = before ? headers.map((header) => [header[0], joined(before.get(header[0]), header)] as const) : headers
     const tell = (): void => {
-      for (const header of headers) c.header(header[0], joined(before?.get(header[0]), header))
+      for (const [name, value] of told) c.header(name, value)
     }
     tell()
     if (refusal) return refused(c, refusal)
     await (after ? nextThen(c, next, (status) => after(status, c)) : next())
     // A handler that answers with a Response of its own has not seen the headers set above.
-    const [first] = headers
+    const [first] = told
     if (first && !c.res.headers.get(first[0])?.includes(first[1])) tell()
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })

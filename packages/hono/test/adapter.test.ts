@@ -60,3 +60,14 @@ test('keeps on a refusal what middleware before it has set', async () => {
     expect([response.status, response.headers.get('X-Request-Id')]).toEqual([status, 'r1'])
   }
 })
+
+test('tells of each limiter once where a handler throws away the response that knew of them', async () => {
+  const app = new Hono()
+  app.use(rateLimit({ name: 'outer', quota: perMinute(10) }), rateLimit({ name: 'inner', quota: perMinute(5) }))
+  app.use(async (c) => {
+    c.res = undefined
+    c.res = new Response('anew')
+  })
+  const { headers } = await app.request('/', {}, from('203.0.113.7'))
+  expect(headers.get('RateLimit-Policy')).toBe('"outer";q=10;w=60, "inner";q=5;w=60')
+})
