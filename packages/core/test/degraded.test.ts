@@ -1,9 +1,9 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
 import { breaker } from '../src/breaker.ts'
 import { httpGuard, type RateLimitOptions } from '../src/http/index.ts'
 import { perMinute, QuotaError, rateLimiter, StoreError } from '../src/index.ts'
-import { plainReader } from './plain-reader.ts'
 
 const logged: string[] = []
 

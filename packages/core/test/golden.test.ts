@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseList } from 'structured-headers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
 import { type HeaderForm, httpGuard, type RateLimitOptions, type Verdict } from '../src/http/index.ts'
 import {
   type Decision,
@@ -14,7 +15,6 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../src/index.ts'
-import { plainReader } from './plain-reader.ts'
 
 // What each algorithm tells in each form of the headers: of a request that is taken, of one that is refused for now, and
 // one that never can be. All ask a quarter of a second after 2026 has begun, on behalf of one client, one after the other.

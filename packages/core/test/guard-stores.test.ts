@@ -1,8 +1,8 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
 import { httpGuard, type PolicyOptions, type RateLimitOptions } from '../src/http/index.ts'
 import { perMinute, type RateLimiter, rateLimiter, type Store, StoreError } from '../src/index.ts'
-import { plainReader } from './plain-reader.ts'
 
 beforeEach(() => {
   vi.spyOn(console, 'warn').mockImplementation(() => {})

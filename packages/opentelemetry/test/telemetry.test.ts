@@ -12,6 +12,7 @@ import { leakyBucket, perMinute, perSecond, rateLimiter, type Store } from '@spi
 import { httpGuard, type RateLimitOptions, type RequestReader } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
 import { type Telemetry, telemetry } from '../src/index.ts'
 
 // Against the real SDK: what is read back is what an exporter would have been given.
@@ -20,16 +21,7 @@ interface Visit {
   readonly ip: string
 }
 
-const reader: RequestReader<Visit> = {
-  address: ({ ip }) => ip,
-  peer: ({ ip }) => ip,
-  method: () => 'GET',
-  path: () => '/',
-  header: () => undefined,
-  query: () => undefined,
-  identity: (request) => request,
-  onGone: () => () => {},
-}
+const reader: RequestReader<Visit> = { ...plainReader, address: ({ ip }) => ip, peer: ({ ip }) => ip }
 
 let exporter: InMemoryMetricExporter
 let metricReader: PeriodicExportingMetricReader

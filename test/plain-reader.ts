@@ -1,4 +1,4 @@
-import type { RequestReader } from '../src/http/index.ts'
+import type { RequestReader } from '@spillway/core/http'
 
 /** Reads requests that have nothing in them to be read: all are from one address. */
 export const plainReader: RequestReader<object> = {
