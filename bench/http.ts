@@ -10,7 +10,11 @@ const ADDED = 'µs of CPU added'
 const IN_ALL = 'µs in all'
 const SLICES = 60
 const SLICE = 512
-const WARMING = 10_000
+/** How many requests make a server warm. */
+export const WARMING = 10_000
+
+/** A framework's name in titles. */
+export const titled = (framework: string): string => framework.replace(/^./, (first) => first.toUpperCase())
 
 interface Server {
   /** Makes requests, and tells the processor time of the server that each took, in microseconds. */
@@ -78,7 +82,7 @@ async function measure(
   bare.stop()
   const without = [...pairs.values()].flat().map(({ without }) => without)
   return {
-    title: `A request through ${framework[0]?.toUpperCase()}${framework.slice(1)}`,
+    title: `A request through ${titled(framework)}`,
     how: 'Processor time of the server’s process, in turns of 512 requests between two of the same server without a limiter, both warm. Sixteen connections, and a route that answers one word.',
     columns: [ADDED, IN_ALL],
     rows: [

@@ -7,7 +7,7 @@ export type Owner = (typeof OWNERS)[number]
 /** Microseconds that a profile has found each busy. */
 export function microsByOwner({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Record<Owner, number> {
   const owners = new Map(nodes.map(({ id, callFrame }) => [id, ownerOf(callFrame)]))
-  const micros: Record<Owner, number> = { 'the limiter': 0, 'the framework': 0, Node: 0, writing: 0, 'the rest': 0 }
+  const micros = Object.fromEntries(OWNERS.map((owner) => [owner, 0])) as Record<Owner, number>
   for (const [i, id] of samples.entries()) {
     const owner = owners.get(id)
     if (owner) micros[owner] += timeDeltas[i] ?? 0

@@ -1,16 +1,16 @@
 // Where the processor time of a request goes: what a limiter can save, and what it cannot.
 
-import type { apps } from './apps.ts'
-import { serverOf } from './http.ts'
+import { apps } from './apps.ts'
+import { serverOf, titled, WARMING } from './http.ts'
 import { OWNERS } from './owners.ts'
 import { type Case, exactly, type Table } from './table.ts'
 
-const WARMING = 10_000
 const REQUESTS = 40_000
 
 const cased =
-  <F extends keyof typeof apps>(framework: F, names: readonly (keyof (typeof apps)[F] & string)[]): Case =>
+  (framework: keyof typeof apps): Case =>
   async (progress) => {
+    const names = Object.keys(apps[framework])
     const rows: Table['rows'][number][] = []
     for (const name of names) {
       const server = await serverOf(framework, name)
@@ -21,7 +21,7 @@ const cased =
       progress(rows.length / names.length)
     }
     return {
-      title: `Where a request spends its time in ${framework[0]?.toUpperCase()}${framework.slice(1)}`,
+      title: `Where a request spends its time in ${titled(framework)}`,
       how: 'Microseconds of processor time a request, by whose code runs, from samples of the server’s process. To be sampled makes everything slower, so that they are more than in the tables above.',
       columns: OWNERS,
       rows,
@@ -32,32 +32,6 @@ const cased =
 /** Servers are processes of their own, so that one process that asks them is enough. */
 export const processes = 1
 
-export const cases: Readonly<Record<string, Case>> = {
-  express: cased('express', [
-    'no limiter',
-    'by hand, draft-6',
-    'spillway, draft-6',
-    'express-rate-limit, draft-6',
-    'by hand, refusing',
-    'spillway, refusing',
-    'express-rate-limit, refusing',
-  ]),
-  koa: cased('koa', [
-    'no limiter',
-    'by hand, legacy',
-    'spillway, legacy',
-    'koa-ratelimit',
-    'by hand, refusing',
-    'spillway, refusing',
-    'koa-ratelimit, refusing',
-  ]),
-  hono: cased('hono', [
-    'no limiter',
-    'by hand, draft-6',
-    'spillway, draft-6',
-    'hono-rate-limiter, draft-6',
-    'by hand, refusing',
-    'spillway, refusing',
-    'hono-rate-limiter, refusing',
-  ]),
-}
+export const cases: Readonly<Record<string, Case>> = Object.fromEntries(
+  Object.keys(apps).map((framework) => [framework, cased(framework as keyof typeof apps)]),
+)
