@@ -1,10 +1,9 @@
 import type { Micros, State } from '@spillway/core'
-import { ManySlots, type Slots } from './slots.ts'
+import { ManySlots } from './many-slots.ts'
+import { FewSlots, type Slots } from './slots.ts'
 
 /** The most keys that one Map holds: when one of a million grows, the program stops for tens of milliseconds. */
 const WHOLE = 131_072
-/** How many slots there is room for at first. */
-const LEAST = 16
 /** How many slots a new key looks at for one whose state has become the same as none. */
 const SWEPT = 2
 /** How long a state is kept that time has emptied: its key may soon be back, or the clock may step back. */
@@ -21,14 +20,12 @@ const CANDIDATES = 8
  * that is being limited outlives those that are not, and nobody is let off by a flood of fresh keys.
  */
 export class Shelf {
-  readonly #slots: Slots
+  /** For the straight way, which needs no more: the moment of a slot is the state, or below zero where it may not be. */
+  readonly slots: Slots
   readonly #most: number
-  // Not as long as the moments: they grow at different times, so that the program stops for half as long.
-  readonly #keys: (string | undefined)[] = new Array(LEAST)
   readonly #others: (State | undefined)[] = []
   readonly #free: number[] = []
-  #moments = new Float64Array(1.5 * LEAST)
-  /** How many slots there are; the lists are longer. */
+  /** How many slots there are. */
   #length = 0
   #hand = 0
   /** How many states have been forgotten that time had not yet emptied. */
@@ -36,45 +33,32 @@ export class Shelf {
 
   constructor(most: number) {
     this.#most = most
-    this.#slots = most <= WHOLE ? new Map() : new ManySlots(this.#keys)
+    this.slots = most <= WHOLE ? new FewSlots() : new ManySlots()
   }
 
   /** The slot of a key; -1 if it has none. */
   find(key: string): number {
-    const slot = this.#slots.get(key)
-    return slot === undefined ? -1 : slot
+    return this.slots.find(key)
   }
 
   state(slot: number): State | undefined {
-    return slot < 0 ? undefined : (this.#others[slot] ?? (this.#moments[slot] as number))
-  }
-
-  /** The number that is the state in a slot; NaN where it is another kernel's, or there is no slot. */
-  moment(slot: number): Micros {
-    if (slot < 0 || (this.#others.length > 0 && this.#others[slot] !== undefined)) return Number.NaN
-    return this.#moments[slot] as number
-  }
-
-  /** Writes a number over another. */
-  move(slot: number, moment: Micros): void {
-    this.#moments[slot] = moment
+    return slot < 0 ? undefined : (this.#others[slot] ?? this.slots.moment(slot))
   }
 
   /** Keeps a state for a key that has none; `emptyAt` is the moment at which it is the same as none. */
   add(key: string, state: State, emptyAt: Micros, now: Micros): void {
     this.#sweep(now)
-    const slot = this.#free.pop() ?? (this.#length < this.#most ? this.#grow() : this.#evict(now))
-    this.#keys[slot] = key
-    this.#slots.set(key, slot)
+    const slot = this.#free.pop() ?? (this.#length < this.#most ? this.#length++ : this.#evict(now))
+    this.slots.set(key, slot)
     this.write(slot, state, emptyAt)
   }
 
   write(slot: number, state: State, emptyAt: Micros): void {
     if (typeof state === 'number') {
-      this.#moments[slot] = state
+      this.slots.move(slot, state)
       if (this.#others.length > 0) this.#others[slot] = undefined
     } else {
-      this.#moments[slot] = emptyAt
+      this.slots.move(slot, -emptyAt)
       this.#others[slot] = state
     }
   }
@@ -88,25 +72,10 @@ export class Shelf {
     return this.#length - this.#free.length
   }
 
-  #grow(): number {
-    if (this.#length === this.#keys.length) this.#keys.length = this.#larger()
-    if (this.#length === this.#moments.length) {
-      const moments = new Float64Array(this.#larger())
-      moments.set(this.#moments)
-      this.#moments = moments
-    }
-    return this.#length++
-  }
-
-  /** Twice as much, but no more than there is ever need for. */
-  #larger(): number {
-    return Math.min(this.#length * 2, Math.max(this.#most, LEAST))
-  }
-
   #sweep(now: Micros): void {
     for (let i = 0; i < SWEPT && i < this.#length; i++) {
       const slot = this.#next()
-      if (this.#keys[slot] !== undefined && this.#emptyAt(slot) + GRACE <= now) this.#clear(slot)
+      if (this.slots.isTaken(slot) && this.#emptyAt(slot) + GRACE <= now) this.#clear(slot)
     }
   }
 
@@ -122,9 +91,7 @@ export class Shelf {
   }
 
   #clear(slot: number): void {
-    const key = this.#keys[slot] as string
-    this.#slots.delete(key)
-    this.#keys[slot] = undefined
+    this.slots.clear(slot)
     if (this.#others.length > 0) this.#others[slot] = undefined
     this.#free.push(slot)
   }
@@ -135,6 +102,6 @@ export class Shelf {
   }
 
   #emptyAt(slot: number): Micros {
-    return Math.abs(this.#moments[slot] as number)
+    return Math.abs(this.slots.moment(slot))
   }
 }

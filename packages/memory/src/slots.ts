@@ -1,142 +1,75 @@
-/** Which slot a key has. A Map is one, and the best up to some 100,000 keys. */
+import type { Micros } from '@spillway/core'
+import { Hashes } from './hashes.ts'
+
+/** Numbered slots, each with a key and a moment. Slots are taken in order the first time. */
 export interface Slots {
-  get(key: string): number | undefined
+  /** The slot of a key; -1 if it has none. */
+  find(key: string): number
   /** Gives a slot to a key that has none. */
-  set(key: string, slot: number): unknown
-  delete(key: string): unknown
+  set(key: string, slot: number): void
+  /** Whether a key has this slot. */
+  isTaken(slot: number): boolean
+  /** Takes the slot from the key that has it. */
+  clear(slot: number): void
+  moment(slot: number): Micros
+  move(slot: number, moment: Micros): void
 }
 
-/** How many parts the keys are spread over: a power of two. What grows is one part, and others stay as they are. */
-const PARTS = 64
-const PART_BITS = Math.log2(PARTS)
-/** How many characters of a key are told apart by a secret number each: a power of two. */
-const SECRETS = 64
-/** How much of a part may be taken. */
-const FULL = 3 / 4
+/** How many slots there is room for at first. */
+const LEAST = 16
+/** The most characters of a key that are kept: what is longer is known by its digest, so that no key takes much. */
+const LONGEST = 256
 
-// Every runtime has it, though no ECMAScript library declares it.
-declare const crypto: { getRandomValues<T>(into: T): T }
+/** Slots by a Map: the best way up to some 100,000 keys, because the engine has worked out their hashes before. */
+export class FewSlots implements Slots {
+  readonly #slots = new Map<string, number>()
+  readonly #keys: (string | undefined)[] = []
+  #moments = new Float64Array(LEAST)
+  #hashes: Hashes | undefined
 
-/**
- * The slots of millions of keys. A Map of as many takes twice the room, and stops the program for tens of milliseconds
- * whenever it grows; parts of a hash table do that for a fraction of one. `keys` has the key of each slot.
- *
- * Keys come from strangers, who must not be able to choose many that lie in one place: they are hashed by a function
- * that is drawn by lot when the first one comes.
- */
-export class ManySlots implements Slots {
-  readonly #keys: readonly (string | undefined)[]
-  #parts: readonly Part[] | undefined
-  readonly #secret = new Int32Array(SECRETS)
-
-  constructor(keys: readonly (string | undefined)[]) {
-    this.#keys = keys
-  }
-
-  get(key: string): number | undefined {
-    const hash = hashOf(key, this.#secret)
-    const part = this.#partOf(hash)
-    return part?.slotAt(part.find(key, hash, this.#keys))
+  find(key: string): number {
+    const slot = this.#slots.get(key.length > LONGEST ? this.#digest(key) : key)
+    return slot === undefined ? -1 : slot
   }
 
   set(key: string, slot: number): void {
-    if (this.#parts === undefined) this.#begin()
-    const hash = hashOf(key, this.#secret)
-    this.#partOf(hash)?.add(hash, slot)
+    const name = key.length > LONGEST ? this.#digest(key) : copyOf(key)
+    this.#keys[slot] = name
+    this.#slots.set(name, slot)
+    if (slot === this.#moments.length) this.#grow()
   }
 
-  delete(key: string): void {
-    const hash = hashOf(key, this.#secret)
-    const part = this.#partOf(hash)
-    part?.remove(part.find(key, hash, this.#keys))
+  isTaken(slot: number): boolean {
+    return this.#keys[slot] !== undefined
   }
 
-  // Not before the first key: at the edge, limiters are made where nothing may be drawn by lot.
-  #begin(): void {
-    crypto.getRandomValues(this.#secret)
-    this.#parts = Array.from({ length: PARTS }, () => new Part())
+  clear(slot: number): void {
+    this.#slots.delete(this.#keys[slot] as string)
+    this.#keys[slot] = undefined
   }
 
-  #partOf(hash: number): Part | undefined {
-    return this.#parts?.[hash >>> (32 - PART_BITS)]
-  }
-}
-
-/**
- * Each character times a secret number of its place (multilinear hashing): whoever does not know the secret cannot make
- * two keys agree but by chance, least of all in the upper bits. What is longer than there are numbers is mixed before
- * they come around again.
- */
-export function hashOf(key: string, secret: Int32Array): number {
-  let hash = 0
-  for (let i = 0; i < key.length; i++) {
-    const place = i & (SECRETS - 1)
-    if (place === 0) hash = Math.imul(hash ^ (hash >>> 15), (secret[0] as number) | 1)
-    hash = (hash + Math.imul(secret[place] as number, key.charCodeAt(i))) | 0
-  }
-  return hash
-}
-
-/** A hash table of its own: pairs of a hash and a slot, each in the first free place from where its hash says. */
-class Part {
-  // A pair is of the whole hash, and the slot plus one: what is free is zero.
-  #pairs = new Int32Array(2 * 16)
-  #size = 0
-
-  /** Where the pair of a key is; -1 if there is none. */
-  find(key: string, hash: number, keys: readonly (string | undefined)[]): number {
-    const pairs = this.#pairs
-    const last = pairs.length - 2
-    for (let at = placeOf(hash, last); ; at = (at + 2) & last) {
-      const slot = pairs[at + 1] as number
-      if (slot === 0) return -1
-      if (pairs[at] === hash && keys[slot - 1] === key) return at
-    }
+  moment(slot: number): Micros {
+    return this.#moments[slot] as Micros
   }
 
-  slotAt(at: number): number | undefined {
-    return at < 0 ? undefined : (this.#pairs[at + 1] as number) - 1
+  move(slot: number, moment: Micros): void {
+    this.#moments[slot] = moment
   }
 
-  add(hash: number, slot: number): void {
-    if (2 * this.#size >= this.#pairs.length * FULL) this.#grow()
-    this.#size++
-    put(this.#pairs, hash, slot + 1)
-  }
-
-  /** Frees a place, if it is one, and fills it with a pair that had to go farther than it should, and so on. */
-  remove(at: number): void {
-    if (at < 0) return
-    const pairs = this.#pairs
-    const last = pairs.length - 2
-    this.#size--
-    let free = at
-    for (let next = (at + 2) & last; pairs[next + 1] !== 0; next = (next + 2) & last) {
-      const home = placeOf(pairs[next] as number, last)
-      if (((next - home) & last) < ((next - free) & last)) continue
-      pairs[free] = pairs[next] as number
-      pairs[free + 1] = pairs[next + 1] as number
-      free = next
-    }
-    pairs[free + 1] = 0
+  #digest(key: string): string {
+    this.#hashes ??= new Hashes()
+    return this.#hashes.digest(key)
   }
 
   #grow(): void {
-    const pairs = this.#pairs
-    this.#pairs = new Int32Array(2 * pairs.length)
-    for (let at = 0; at < pairs.length; at += 2) {
-      if (pairs[at + 1] !== 0) put(this.#pairs, pairs[at] as number, pairs[at + 1] as number)
-    }
+    const moments = new Float64Array(2 * this.#moments.length)
+    moments.set(this.#moments)
+    this.#moments = moments
   }
 }
 
-/** Where a hash would have its pair, in a table whose last is at `last`: by the bits below those that name the part. */
-const placeOf = (hash: number, last: number): number => ((hash << PART_BITS) >>> (Math.clz32(last) + 1)) << 1
+/** How many characters V8 copies rather than refer to a longer text. */
+const COPIED = 12
 
-function put(pairs: Int32Array, hash: number, slot: number): void {
-  const last = pairs.length - 2
-  let at = placeOf(hash, last)
-  while (pairs[at + 1] !== 0) at = (at + 2) & last
-  pairs[at] = hash
-  pairs[at + 1] = slot
-}
+/** The same text by itself: what was cut out of a header would keep all of the header in memory. */
+const copyOf = (key: string): string => (key.length > COPIED ? ` ${key}`.slice(1) : key)

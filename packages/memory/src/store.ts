@@ -70,16 +70,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return takenOf(outcome, at, step, outcome.allowed && !step.peek)
   }
   const prepareSync = (policy: string, step: BucketStep): PreparedTake => {
-    const shelf = shelfOf(policy)
+    const { slots } = shelfOf(policy)
     const { increment, ceiling } = step
     const room = step.tolerance - step.check
     return (key, now = clock()) => {
-      const slot = shelf.find(key)
-      const tat = shelf.moment(slot)
+      const slot = slots.find(key)
+      const tat = slot < 0 ? Number.NaN : slots.moment(slot)
       // No state, a debt or a booking, another kernel's state, a clock that has stepped back: that is for the kernel.
       if (!(tat >= 0 && tat - now <= ceiling)) return (takeOneSync(policy, key, step, now) as BucketTaken).base - now
       const ahead = tat > now ? tat - now : 0
-      if (ahead <= room) shelf.move(slot, now + ahead + increment)
+      if (ahead <= room) slots.move(slot, now + ahead + increment)
       return ahead
     }
   }

@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { hashOf, ManySlots } from '../src/slots.ts'
+import { expect, test, vi } from 'vitest'
+import { Hashes, NONE } from '../src/hashes.ts'
+import { ManySlots } from '../src/many-slots.ts'
 
-/** Slots as a shelf keeps them: the list of keys beside them, and slots that are free used first. */
+/** Slots as a shelf gives them: those that are free first. */
 function shelf() {
-  const keys: (string | undefined)[] = []
   const free: number[] = []
-  const slots = new ManySlots(keys)
+  const slots = new ManySlots()
+  let length = 0
   return {
-    get: (key: string) => slots.get(key),
+    find: (key: string) => slots.find(key),
+    isTaken: (slot: number) => slots.isTaken(slot),
     add: (key: string) => {
-      const slot = free.pop() ?? keys.length
-      keys[slot] = key
+      const slot = free.pop() ?? length++
       slots.set(key, slot)
       return slot
     },
     delete: (key: string) => {
-      const slot = slots.get(key)
-      slots.delete(key)
-      if (slot === undefined) return
-      keys[slot] = undefined
+      const slot = slots.find(key)
+      if (slot < 0) return
+      slots.clear(slot)
       free.push(slot)
     },
   }
@@ -30,23 +30,38 @@ const anyKey = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 4 }),
   fc.ipV4(),
   fc.string({ minLength: 60, maxLength: 300 }),
-  fc.constantFrom('', '__proto__', '\0', 'a'.repeat(64), 'a'.repeat(65), 'a'.repeat(128)),
+  fc.constantFrom('', '__proto__', '\0', '\0\0', '\xff', '\u0100', 'a\u0161'),
+  fc.constantFrom(...[35, 36, 37, 63, 64, 65, 128].map((length) => 'a'.repeat(length))),
 )
 
-test('are those of a Map, whatever comes and goes', () => {
+/** Whether slots are those of a Map, whatever comes and goes. */
+function expectLikeMap(keys: fc.Arbitrary<string>): void {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.constantFrom('add', 'delete'), anyKey), { maxLength: 400 }), (steps) => {
+    fc.property(fc.array(fc.tuple(fc.constantFrom('add', 'delete'), keys), { maxLength: 400 }), (steps) => {
       const [ours, model] = [shelf(), new Map<string, number>()]
       for (const [step, key] of steps) {
         if (step === 'delete') {
           ours.delete(key)
           model.delete(key)
         } else if (!model.has(key)) model.set(key, ours.add(key))
-        expect(ours.get(key)).toBe(model.get(key))
+        expect(ours.find(key)).toBe(model.get(key) ?? -1)
       }
-      for (const [, key] of steps) expect(ours.get(key)).toBe(model.get(key))
+      for (const [, key] of steps) expect(ours.find(key)).toBe(model.get(key) ?? -1)
     }),
   )
+}
+
+test('are those of a Map, whatever comes and goes', () => expectLikeMap(anyKey))
+
+test('are those of a Map when all short keys of one length have one hash', () => {
+  const { getRandomValues } = crypto
+  // The first of the hashes is the one by which keys are found, and all the others are for digests.
+  let drawn = 0
+  const draw = vi
+    .spyOn(crypto, 'getRandomValues')
+    .mockImplementation((into) => (drawn++ % 8 === 0 ? into : getRandomValues.call(crypto, into)))
+  expectLikeMap(fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\u0001', '\u0100', '\u0101'), maxLength: 9 }))
+  draw.mockRestore()
 })
 
 test('are found among so many that tables grow, and while half of them go', () => {
@@ -54,8 +69,8 @@ test('are found among so many that tables grow, and while half of them go', () =
   const keyOf = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`
   const slots = Array.from({ length: 100_000 }, (_, n) => ours.add(keyOf(n)))
   for (let n = 0; n < slots.length; n += 2) ours.delete(keyOf(n))
-  const found = slots.map((_, n) => ours.get(keyOf(n)))
-  expect(found).toEqual(slots.map((slot, n) => (n % 2 === 0 ? undefined : slot)))
+  const found = slots.map((_, n) => ours.find(keyOf(n)))
+  expect(found).toEqual(slots.map((slot, n) => (n % 2 === 0 ? -1 : slot)))
 })
 
 // At the edge, a limiter is made before there is a request, where nothing may be drawn by lot.
@@ -68,11 +83,11 @@ test('draw nothing by lot before the first key', () => {
   }
   try {
     const ours = shelf()
-    expect(ours.get('a')).toBeUndefined()
+    expect(ours.find('a')).toBe(-1)
     ours.delete('a')
     expect(drawn).toBe(0)
     ours.add('a')
-    expect([ours.get('a'), drawn]).toEqual([0, 1])
+    expect([ours.find('a'), drawn > 0]).toEqual([0, true])
   } finally {
     crypto.getRandomValues = getRandomValues
   }
@@ -80,6 +95,7 @@ test('draw nothing by lot before the first key', () => {
 
 test('take no more room for keys that come and go', () => {
   const ours = shelf()
+  ours.add('b')
   const { arrayBuffers } = process.memoryUsage()
   for (let n = 0; n < 500_000; n++) {
     ours.add('a')
@@ -88,8 +104,21 @@ test('take no more room for keys that come and go', () => {
   expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(100_000)
 })
 
-// Not drawn by lot here, so that the test comes out the same each time.
-const secret = Int32Array.from({ length: 64 }, (_, i) => createHash('sha256').update(String(i)).digest().readInt32LE())
+/** Hashes that are not drawn by lot, so that a test comes out the same each time. */
+function knownHashes(): Hashes {
+  let drawn = 0
+  const draw = vi.spyOn(crypto, 'getRandomValues').mockImplementation((into) => {
+    const numbers = into as Int32Array<ArrayBuffer>
+    for (let i = 0; i < numbers.length; i++) {
+      numbers[i] = createHash('sha256').update(String(drawn++)).digest().readInt32LE()
+    }
+    return into
+  })
+  const hashes = new Hashes()
+  draw.mockRestore()
+  return hashes
+}
+
 const TIMES = 1 << 16
 
 /** Keys as people have them, and keys as somebody would have them who wants them all to lie in one place. */
@@ -100,9 +129,11 @@ test.each<[what: string, keyOf: (n: number) => string]>([
   ['keys of a tier', (n) => `4:free${String(n).length}:${n}`],
   ['keys that agree but for the order of their letters', (n) => lettersOf(n) + lettersOf(~n)],
 ])('%s are spread evenly', (_, keyOf) => {
+  const hashes = knownHashes()
   const parts = new Map<number, number>()
   for (let n = 0; n < TIMES; n++) {
-    const part = hashOf(keyOf(n), secret) >>> 26
+    const key = keyOf(n)
+    const part = (hashes.word(key) || hashes.word(hashes.digest(key))) >>> 26
     parts.set(part, (parts.get(part) ?? 0) + 1)
   }
   expect(parts.size).toBe(64)
@@ -114,3 +145,18 @@ const lettersOf = (bits: number): string =>
   Array.from({ length: 16 }, (_, i) => ((bits >> i) & 1 ? 'a' : 'b'))
     .join('')
     .padEnd(64, '-')
+
+test.each<[what: string, keys: readonly string[]]>([
+  ['are as long as they are', Array.from({ length: 300 }, (_, n) => '\0'.repeat(n))],
+  [
+    'have one character at another place',
+    Array.from({ length: 300 }, (_, n) => 'b'.padStart(n + 1, 'a').padEnd(300, 'a')),
+  ],
+  ['change places 64 apart', ['a', 'b'].flatMap((one) => ['a', 'b'].map((other) => one.padEnd(64, '-') + other))],
+  ['have characters of more than a byte', Array.from({ length: 300 }, (_, n) => String.fromCharCode(n << 7))],
+])('a digest is 32 bytes, and tells keys apart that %s', (_, keys) => {
+  const hashes = knownHashes()
+  const digests = keys.map((key) => hashes.digest(key))
+  expect(new Set(digests).size).toBe(keys.length)
+  for (const digest of digests) expect([digest.length, hashes.word(digest) === NONE]).toEqual([32, false])
+})

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { fakeClock, testStore } from '@spillway/conformance'
 import { fixedWindow, perDay, perMinute, QuotaError, slidingLog, slidingWindow } from '@spillway/core'
 import { describe, expect, test, vi } from 'vitest'
@@ -20,6 +22,32 @@ test('is bounded, and a key that is limited outlives a flood of fresh ones', () 
   }
   expect(store.size).toBe(100)
   expect(store.forgotten).toBe(901)
+})
+
+/** What the program keeps, in bytes, when all garbage has been collected. */
+function kept(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+const HEADER = 16_000
+test.each<[what: string, keyOf: (header: string) => string]>([
+  ['fill a header', (header) => header],
+  ['are cut out of a header', (header) => header.slice(0, 40)],
+  ['are short, and cut out of a header', (header) => header.slice(0, 20)],
+])('keeps little of keys that %s, and tells them apart', (_, keyOf) => {
+  for (const maxKeys of [1_000, 1_000_000]) {
+    const store = memoryStore({ maxKeys, clock: fakeClock() })
+    const limiter = rateLimiter({ quota: perMinute(1), store })
+    const visit = (n: number) => limiter.consumeSync(keyOf(String(n).padEnd(HEADER, 'ab'))).allowed
+    visit(0)
+    const before = kept()
+    for (let n = 1; n < 1_000; n++) expect(visit(n)).toBe(true)
+    expect(kept() - before).toBeLessThan(1_000_000)
+    for (let n = 1; n < 1_000; n++) expect(visit(n)).toBe(false)
+  }
 })
 
 test('clears away what time has emptied, as new keys come', () => {

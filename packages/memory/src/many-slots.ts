@@ -1,0 +1,109 @@
+import type { Micros } from '@spillway/core'
+import { Hashes, NONE, SHORT } from './hashes.ts'
+import type { Slots } from './slots.ts'
+import { Table } from './table.ts'
+
+/** How many tables the keys are spread over: a power of two. What grows is one of them, and others stay as they are. */
+const TABLES = 64
+const TABLE_BITS = Math.log2(TABLES)
+/** How many slots are made room for at once: a power of two. */
+const PAGE = 1 << 14
+const PAGE_BITS = Math.log2(PAGE)
+/** A slot has a moment of 8 bytes, a word of 4, and letters: what is looked at together lies together. */
+const BYTES = 8 + 4 + SHORT
+/** A slot in numbers of 4 bytes, and where its word and its letters are. */
+const [SIZE, WORD, LETTERS] = [BYTES / 4, 2, 3]
+
+/**
+ * The slots of millions of keys, outside of the heap. A Map of as many takes twice the room, and stops the program for
+ * tens of milliseconds whenever it grows; and so does a million strings, whenever garbage is collected. Keys that are
+ * long, or not of a byte a character, are known by their digests.
+ */
+export class ManySlots implements Slots {
+  // Two views of the same pages.
+  readonly #moments: Float64Array[] = []
+  readonly #ints: Int32Array[] = []
+  readonly #tables: Table[] = []
+  #hashes: Hashes | undefined
+
+  find(key: string): number {
+    const hashes = this.#hashes
+    if (hashes === undefined) return -1
+    const word = hashes.word(key)
+    if (word === NONE) return this.find(hashes.digest(key))
+    const table = this.#tableOf(word)
+    for (let at = table.first(word); at >= 0; at = table.next(at, word)) {
+      const slot = table.slotAt(at)
+      if (this.#has(slot, hashes.letters, key.length)) return slot
+    }
+    return -1
+  }
+
+  set(key: string, slot: number): void {
+    // Not before the first key: at the edge, limiters are made where nothing may be drawn by lot.
+    const hashes = this.#hashes ?? this.#begin()
+    const word = hashes.word(key)
+    if (word === NONE) {
+      this.set(hashes.digest(key), slot)
+      return
+    }
+    if (slot === this.#ints.length * PAGE) this.#grow()
+    const ints = this.#intsOf(slot)
+    ints[startOf(slot) + WORD] = word
+    ints.set(hashes.letters, startOf(slot) + LETTERS)
+    this.#tableOf(word).add(word, slot)
+  }
+
+  isTaken(slot: number): boolean {
+    return this.#wordOf(slot) !== NONE
+  }
+
+  clear(slot: number): void {
+    const word = this.#wordOf(slot)
+    this.#tableOf(word).remove(word, slot)
+    this.#intsOf(slot)[startOf(slot) + WORD] = NONE
+  }
+
+  moment(slot: number): Micros {
+    return (this.#moments[slot >>> PAGE_BITS] as Float64Array)[startOf(slot) >> 1] as Micros
+  }
+
+  move(slot: number, moment: Micros): void {
+    ;(this.#moments[slot >>> PAGE_BITS] as Float64Array)[startOf(slot) >> 1] = moment
+  }
+
+  #begin(): Hashes {
+    for (let i = 0; i < TABLES; i++) this.#tables.push(new Table(TABLE_BITS))
+    this.#hashes = new Hashes()
+    return this.#hashes
+  }
+
+  #grow(): void {
+    const buffer = new ArrayBuffer(PAGE * BYTES)
+    this.#moments.push(new Float64Array(buffer))
+    this.#ints.push(new Int32Array(buffer))
+  }
+
+  /** Whether these are the letters of the key in a slot, whose word is the same. */
+  #has(slot: number, letters: Int32Array, length: number): boolean {
+    const ints = this.#intsOf(slot)
+    const start = startOf(slot) + LETTERS
+    for (let i = 0; 4 * i < length; i++) if (ints[start + i] !== letters[i]) return false
+    return true
+  }
+
+  #wordOf(slot: number): number {
+    return this.#intsOf(slot)[startOf(slot) + WORD] as number
+  }
+
+  #intsOf(slot: number): Int32Array {
+    return this.#ints[slot >>> PAGE_BITS] as Int32Array
+  }
+
+  #tableOf(word: number): Table {
+    return this.#tables[word >>> (32 - TABLE_BITS)] as Table
+  }
+}
+
+/** Where a slot starts in its page, in numbers of 4 bytes. */
+const startOf = (slot: number): number => (slot & (PAGE - 1)) * SIZE

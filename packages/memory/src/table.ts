@@ -1,0 +1,82 @@
+/** How many slots a table has room for at first: a power of two. */
+const LEAST = 16
+/** How much of a table may be taken. */
+const FULL = 3 / 4
+
+/** A hash table from words to slots, of which a word may have several: each in the first free place from its own. */
+export class Table {
+  // A pair is of the word, and the slot plus one: what is free is zero.
+  #pairs = new Int32Array(2 * LEAST)
+  #size = 0
+  readonly #skipped: number
+
+  /** `skipped` is how many of the upper bits of all words are alike. */
+  constructor(skipped: number) {
+    this.#skipped = skipped
+  }
+
+  /** Where the first slot of a word is; -1 if there is none. */
+  first(word: number): number {
+    return this.#from(this.#home(word), word)
+  }
+
+  /** Where the slot of a word is that comes after the one at `at`; -1 if there is none. */
+  next(at: number, word: number): number {
+    return this.#from((at + 2) & (this.#pairs.length - 1), word)
+  }
+
+  slotAt(at: number): number {
+    return (this.#pairs[at + 1] as number) - 1
+  }
+
+  add(word: number, slot: number): void {
+    if (2 * this.#size >= this.#pairs.length * FULL) this.#grow()
+    this.#size++
+    this.#put(word, slot + 1)
+  }
+
+  /** Frees the place of a slot, and fills it with a pair that had to go farther than it should, and so on. */
+  remove(word: number, slot: number): void {
+    let free = this.first(word)
+    while (this.slotAt(free) !== slot) free = this.next(free, word)
+    this.#size--
+    const pairs = this.#pairs
+    const last = pairs.length - 1
+    for (let next = (free + 2) & last; pairs[next + 1] !== 0; next = (next + 2) & last) {
+      const home = this.#home(pairs[next] as number)
+      if (((next - home) & last) < ((next - free) & last)) continue
+      pairs[free] = pairs[next] as number
+      pairs[free + 1] = pairs[next + 1] as number
+      free = next
+    }
+    pairs[free + 1] = 0
+  }
+
+  #from(start: number, word: number): number {
+    const pairs = this.#pairs
+    const last = pairs.length - 1
+    for (let at = start; pairs[at + 1] !== 0; at = (at + 2) & last) if (pairs[at] === word) return at
+    return -1
+  }
+
+  /** Where a word should be: by the uppermost of its bits that differ. */
+  #home(word: number): number {
+    return ((word << this.#skipped) >>> (Math.clz32(this.#pairs.length - 1) + 1)) << 1
+  }
+
+  #put(word: number, slotPlusOne: number): void {
+    const pairs = this.#pairs
+    let at = this.#home(word)
+    while (pairs[at + 1] !== 0) at = (at + 2) & (pairs.length - 1)
+    pairs[at] = word
+    pairs[at + 1] = slotPlusOne
+  }
+
+  #grow(): void {
+    const pairs = this.#pairs
+    this.#pairs = new Int32Array(2 * pairs.length)
+    for (let at = 0; at < pairs.length; at += 2) {
+      if (pairs[at + 1] !== 0) this.#put(pairs[at] as number, pairs[at + 1] as number)
+    }
+  }
+}
