@@ -100,6 +100,18 @@ describe('a key that is refused', () => {
     expect((await limiter.consume('a')).allowed).toBe(true)
   })
 
+  test('is not remembered if it is long, so that nobody fills the memory with such keys', async () => {
+    const { behind, limiter } = setUp()
+    const callsOf = async (key: string): Promise<number> => {
+      await limiter.consume(key, 10)
+      await limiter.consume(key)
+      const before = behind.calls
+      expect((await limiter.consume(key)).allowed).toBe(false)
+      return behind.calls - before
+    }
+    expect([await callsOf('a'.repeat(509)), await callsOf('a'.repeat(510))]).toEqual([0, 1])
+  })
+
   test('may still take what fits', async () => {
     const { limiter } = setUp()
     await limiter.consume('a', 8)

@@ -12,7 +12,7 @@ export interface DenyCacheOptions {
    * has just given units back to, or has reset.
    */
   readonly for?: Duration
-  /** How many refusals are remembered; 10,000 unless given. The oldest make room. */
+  /** How many refusals are remembered; 10,000 unless given. The oldest make room, and long keys are not among them. */
   readonly maxKeys?: number
   /** A stopwatch in milliseconds, for tests. */
   readonly stopwatch?: () => number
@@ -24,6 +24,9 @@ interface Refusal extends Seen {
   readonly now: Micros
   readonly heardMs: number
 }
+
+/** The most characters of a name that are remembered: nobody fills the memory by being refused under long keys. */
+const LONGEST_NAME = 512
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
@@ -76,7 +79,8 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       const name = nameOf(op)
       const state = seenState(op.step, taken[i] as Taken)
       refusals.delete(name)
-      if (state !== undefined) refusals.set(name, { step: op.step, state, now: (taken[i] as Taken).now, heardMs })
+      if (state !== undefined && name.length <= LONGEST_NAME)
+        refusals.set(name, { step: op.step, state, now: (taken[i] as Taken).now, heardMs })
     }
     for (const name of refusals.keys()) {
       if (refusals.size <= maxKeys) break
