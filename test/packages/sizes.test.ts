@@ -35,7 +35,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/core/http': 14_500,
   '@spillway/core/rules': 5_500,
   '@spillway/express': 21_500,
-  '@spillway/express/compat': 11_500,
+  '@spillway/express/compat': 12_000,
   '@spillway/fastify': 21_500,
   '@spillway/fetch': 21_500,
   '@spillway/hono': 21_500,
