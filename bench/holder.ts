@@ -1,7 +1,7 @@
 // Holds a million keys in a process of its own, and tells what that takes.
 
 import { PerformanceObserver } from 'node:perf_hooks'
-import { tokenBucket } from '@spillway/core'
+import { type Quota, slidingLog, slidingWindow, tokenBucket } from '@spillway/core'
 import { memoryStore, rateLimiter } from '@spillway/memory'
 import { KEYS_ALONE } from './floors.ts'
 import type { Candidate } from './measure.ts'
@@ -40,10 +40,10 @@ interface Holder {
   readonly bounded: boolean
 }
 
-function ours(): Holder {
+const ours = (quota: Quota) => (): Holder => {
   let ahead = 0
   const store = memoryStore({ maxKeys: KEYS, clock: () => (Date.now() + ahead) * 1000 })
-  const limiter = rateLimiter({ quota: tokenBucket({ limit: 10, per: '1h' }), store })
+  const limiter = rateLimiter({ quota, store })
   return {
     bounded: true,
     expire: () => {
@@ -145,6 +145,11 @@ async function held(make: () => Holder): Promise<Held> {
 }
 
 const [name = ''] = process.argv.slice(2)
-const makers: Readonly<Record<string, () => Holder>> = { spillway: ours, [KEYS_ALONE]: keysAlone }
+const makers: Readonly<Record<string, () => Holder>> = {
+  spillway: ours(tokenBucket({ limit: 10, per: '1h' })),
+  'spillway, sliding window': ours(slidingWindow({ limit: 10, window: '1h' })),
+  'spillway, sliding log': ours(slidingLog({ limit: 10, window: '1h' })),
+  [KEYS_ALONE]: keysAlone,
+}
 const answer = await held(makers[name] ?? (() => theirs(name as Rival)))
 process.send?.(answer, () => process.exit(0))

@@ -8,6 +8,8 @@ import { type Aim, type Case, exactly, type Table } from './table.ts'
 const OURS = 'spillway'
 const NAMES = [
   OURS,
+  'spillway, sliding window',
+  'spillway, sliding log',
   KEYS_ALONE,
   'Map of buckets, by hand',
   'hitlimit, its store',

@@ -17,6 +17,12 @@ interface Answered {
   readonly taken: readonly Taken[]
 }
 
+/** What a store in this process answered to one ask. */
+export interface AnsweredAtOnce {
+  readonly decision: Decision
+  readonly taken: Taken
+}
+
 /** Decisions that were made without the store. */
 export interface StoodIn {
   readonly decisions: readonly Decision[]
@@ -38,14 +44,14 @@ function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
 }
 
 /** What a store in this process answers to one ask, without the lists that several need; undefined where that is not so. */
-export function answerAtOnce(asks: readonly Ask[], verb: Verb, terms?: Terms): Answered | undefined {
+export function answerAtOnce(asks: readonly Ask[], verb: Verb, terms?: Terms): AnsweredAtOnce | undefined {
   const ask = asks[0] as Ask
   const { policy, key, cost } = ask
   const { store } = policy.source
   if (asks.length > 1 || !isSync(store) || !store.takeOneSync) return undefined
   const { step } = takeFor(ask, verb, terms)
   const taken = store.takeOneSync(policy.name, key, step)
-  return { asks, decisions: [decide(policy.name, policy.quota, cost, step, taken)], taken: [taken] }
+  return { decision: decide(policy.name, policy.quota, cost, step, taken), taken }
 }
 
 /** Asks the store of a part, and reads its answers. */

@@ -1,6 +1,6 @@
 import { checkStore, warnOfSharedName } from '../limiter.ts'
 import { checkFunctions } from '../options.ts'
-import { andThen, type Soon } from '../soon.ts'
+import type { Soon } from '../soon.ts'
 import type { Store } from '../store.ts'
 import { DEADLINE, micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
@@ -59,10 +59,15 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
     if (skips?.(request)) return PASS
     const note = notes.begin(reader.identity(request))
     if (note === undefined) return twice()
-    return andThen(judge(request), (verdict) => {
-      note.text = verdict.decision
-      return verdict
-    })
+    const verdict = judge(request)
+    if (verdict instanceof Promise) {
+      return verdict.then((known) => {
+        note.text = known.decision
+        return known
+      })
+    }
+    note.text = verdict.decision
+    return verdict
   }
   return Object.assign(guard, {
     decisionOf: (request: R) => notes.read(reader.identity(request)) as RequestDecision<Name> | undefined,

@@ -5,7 +5,7 @@ import { type Ask, queues } from '../policy.ts'
 import { andThen, type Soon } from '../soon.ts'
 import type { Micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
-import { asksOf } from './asks.ts'
+import { type Asks, asksOf } from './asks.ts'
 import { decideWithout, type StoreErrorOption } from './degraded.ts'
 import type { Reporter } from './events.ts'
 import type { Header } from './headers.ts'
@@ -60,7 +60,7 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
 
   const wishOf = ({ policy }: Ask): StoreErrorOption => ruleNamed(policy.name)?.onStoreError ?? onStoreError
   const standIn: StandIn = (error, asks) => decideWithout(error, asks, asks.map(wishOf))
-  const enforce = (request: R, asks: readonly Ask[]): Soon<Booking | undefined> =>
+  const enforce = (request: R, asks: readonly Ask[]): Booking | Promise<Booking | undefined> =>
     patience > 0 || asks.some(queues)
       ? hold(asks, patience, standIn, reader, request)
       : put('consume', asks, undefined, standIn)
@@ -94,16 +94,24 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
     }
   }
 
-  return (request) =>
-    andThen(asksOf(rules, request), ({ enforced, shadowed }) => {
-      const shadows = shadowed.map((ask) => watch(request, ask))
-      if (enforced.length > 0) {
-        return andThen(enforce(request, enforced), (booking) => (booking ? verdict(request, booking, shadows) : GONE))
-      }
-      if (shadows.length === 0 || !corrects) return PASS
-      return { ...PASS, after: settlementOf(undefined, shadows, settleOf, refundIf).after }
-    })
+  // Nothing is left to be done later where it can be done now: what a request carries along is made for each.
+  const judge = (request: R, { enforced, shadowed }: Asks): Soon<Verdict<S>> => {
+    const shadows = shadowed.length > 0 ? shadowed.map((ask) => watch(request, ask)) : NONE
+    if (enforced.length > 0) {
+      const booking = enforce(request, enforced)
+      if (!(booking instanceof Promise)) return verdict(request, booking, shadows)
+      return booking.then((known) => (known ? verdict(request, known, shadows) : GONE))
+    }
+    if (shadows.length === 0 || !corrects) return PASS
+    return { ...PASS, after: settlementOf(undefined, shadows, settleOf, refundIf).after }
+  }
+  return (request) => {
+    const asks = asksOf(rules, request)
+    return asks instanceof Promise ? asks.then((known) => judge(request, known)) : judge(request, asks)
+  }
 }
+
+const NONE: readonly never[] = Object.freeze([])
 
 function warnOfShadow(error: Error): undefined {
   warnOnce(`a shadow policy: ${error.message}`)

@@ -22,8 +22,10 @@ export function notesOnRequests<T>(): Notes<T> {
   const mark = Symbol('spillway')
   const beside = new WeakMap<object, Note<T>>()
   const noteOn = (request: { [mark]?: Note<T> }): Note<T> | undefined => {
-    const note = request[mark]
-    return note?.about === request ? note : beside.get(request)
+    // Looked for on the request alone: a framework may have put a chain of prototypes behind it.
+    const note = Object.hasOwn(request, mark) ? request[mark] : undefined
+    if (note?.about === request) return note
+    return Object.isExtensible(request) ? undefined : beside.get(request)
   }
   return {
     begin: (request: { [mark]?: Note<T> }) => {

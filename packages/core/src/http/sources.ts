@@ -63,4 +63,4 @@ function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
 
 /** Some proxies write the port, which is another for each connection, and frameworks hand it on. */
 const withoutPort = (address: string): string =>
-  /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address
+  address.includes(':') && /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address
