@@ -5,9 +5,11 @@ import {
   isSync,
   type Micros,
   type PreparedTake,
+  perMinute,
   type Step,
   type Store,
   type SyncStore,
+  stepFor,
   type Take,
 } from '@spillway/core'
 import fc from 'fast-check'
@@ -48,6 +50,15 @@ export function testStraightWays(test: TestFunction, makeStore: () => Store | Pr
         else assert.equal(take(op.key, at), (answer as BucketTaken).base - at)
       }
     }))
+
+  test('tells the time by which it takes steps', async () => {
+    const store = await makeStore()
+    if (!isSync(store) || !store.clock) return
+    const step = stepFor(perMinute(10), 'peek', 1)
+    const now = (): Micros | undefined => store.takeSync([{ policy: 'p', key: 'a', step }])[0]?.now
+    const times = [now(), store.clock(), now()]
+    assert.deepEqual(times, times.toSorted())
+  })
 }
 
 /** Prepares what can be prepared of a history, before anything has been taken. */

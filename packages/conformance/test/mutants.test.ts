@@ -193,11 +193,13 @@ function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStor
       (policy, step) =>
       (key, at = START) =>
         (takeOneSync(policy, key, step, at) as BucketTaken).base - at,
+    clock: () => START,
   }
   return { ...right, ...change(right) }
 }
 
 const crooked: Record<string, (right: Straight) => Partial<SyncStore>> = {
+  'tells another time than that by which it takes steps': () => ({ clock: () => START + 1 }),
   'takes a single op twice': ({ takeOneSync }) => ({
     takeOneSync: (...op) => {
       takeOneSync(...op)

@@ -1,10 +1,8 @@
 import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
-import type { Taken } from './kernels/kernel.ts'
 import {
-  type AnsweredAtOnce,
-  answerAtOnce,
+  answerAlone,
   answerTo,
   giveBackLate,
   giveBackPart,
@@ -32,31 +30,14 @@ export interface Booking {
  * for a moment others may find less there than there is.
  */
 export function put(verb: Verb, asks: readonly Ask[], terms?: Terms, standIn?: StandIn): Soon<Booking> {
-  const alone = answerAtOnce(asks, verb, terms)
-  if (alone !== undefined) return new Alone(asks, alone)
+  const alone = answerAlone(asks, verb, terms)
+  if (alone !== undefined) return alone
   const parts = partsOf(asks)
   const answer = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, verb, terms), standIn)
   if (parts.length === 1) return andThen(answer(asks), (part) => bookingOf(asks, [part]))
   const peek = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, 'peek', terms))
   const answers = verb === 'consume' ? inTurn(parts, answer, peek) : all(parts.map(answer))
   return andThen(answers, (answered) => bookingOf(asks, answered))
-}
-
-/** A booking of one ask that was answered at once: the lists that several need are made when they are asked for. */
-class Alone implements Booking {
-  readonly asks: readonly Ask[]
-  readonly decision: Decision
-  readonly #taken: Taken
-
-  constructor(asks: readonly Ask[], { decision, taken }: AnsweredAtOnce) {
-    this.asks = asks
-    this.decision = decision
-    this.#taken = taken
-  }
-
-  get parts(): readonly Part[] {
-    return [{ asks: this.asks, decisions: [this.decision], taken: [this.#taken] }]
-  }
 }
 
 /** The answer alone. */

@@ -1,9 +1,11 @@
 import { breakerOf } from './breaker.ts'
-import { decide } from './decide.ts'
+import { decide, decideOne, takenOne } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
+import type { BucketStep } from './kernels/bucket.ts'
 import type { Taken } from './kernels/kernel.ts'
 import type { Ask } from './policy.ts'
+import type { BucketQuota } from './quota.ts'
 import { andThen, type Soon } from './soon.ts'
 import { isSync, type Take } from './store.ts'
 import { mostCharged, stepFor, type Terms, type Verb } from './verbs.ts'
@@ -15,12 +17,6 @@ interface Answered {
   readonly asks: readonly Ask[]
   readonly decisions: readonly Decision[]
   readonly taken: readonly Taken[]
-}
-
-/** What a store in this process answered to one ask. */
-export interface AnsweredAtOnce {
-  readonly decision: Decision
-  readonly taken: Taken
 }
 
 /** Decisions that were made without the store. */
@@ -43,15 +39,51 @@ function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
   return { policy: policy.name, key, step: plain ? policy.one : stepFor(policy.quota, verb, cost, terms) }
 }
 
-/** What a store in this process answers to one ask, without the lists that several need; undefined where that is not so. */
-export function answerAtOnce(asks: readonly Ask[], verb: Verb, terms?: Terms): AnsweredAtOnce | undefined {
+/**
+ * What a store in this process has answered to one ask, and a booking of it: nearly every request has just that. The lists
+ * that several need are made when they are asked for.
+ */
+class Alone implements Answered {
+  readonly asks: readonly Ask[]
+  readonly decision: Decision
+  readonly #taken: () => Taken
+
+  constructor(asks: readonly Ask[], decision: Decision, taken: () => Taken) {
+    this.asks = asks
+    this.decision = decision
+    this.#taken = taken
+  }
+
+  get parts(): readonly Part[] {
+    return [this]
+  }
+
+  get decisions(): readonly Decision[] {
+    return [this.decision]
+  }
+
+  get taken(): readonly Taken[] {
+    return [this.#taken()]
+  }
+}
+
+/** Asks a store in this process one thing; undefined where there is more to it. */
+export function answerAlone(asks: readonly Ask[], verb: Verb, terms?: Terms): Alone | undefined {
   const ask = asks[0] as Ask
   const { policy, key, cost } = ask
   const { store } = policy.source
   if (asks.length > 1 || !isSync(store) || !store.takeOneSync) return undefined
-  const { step } = takeFor(ask, verb, terms)
-  const taken = store.takeOneSync(policy.name, key, step)
-  return { decision: decide(policy.name, policy.quota, cost, step, taken), taken }
+  const { name, quota, one, takeOne } = policy
+  const plain = verb === 'consume' && cost === 1 && terms === undefined
+  if (plain && takeOne && store.clock) {
+    const now = store.clock()
+    const before = takeOne(key, now)
+    const decision = decideOne(name, quota as BucketQuota, one as BucketStep, before)
+    return new Alone(asks, decision, () => takenOne(decision.allowed, one as BucketStep, now, before))
+  }
+  const step = plain ? one : stepFor(quota, verb, cost, terms)
+  const taken = store.takeOneSync(name, key, step)
+  return new Alone(asks, decide(name, quota, cost, step, taken), () => taken)
 }
 
 /** Asks the store of a part, and reads its answers. */

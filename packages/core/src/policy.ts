@@ -1,7 +1,8 @@
 import { QuotaError, shown } from './errors.ts'
+import type { BucketStep } from './kernels/bucket.ts'
 import type { Step } from './kernels/kernel.ts'
 import type { Quota } from './quota.ts'
-import { isSync, type Store } from './store.ts'
+import { isSync, type PreparedTake, type Store } from './store.ts'
 import type { Micros } from './time.ts'
 import { stepFor } from './verbs.ts'
 
@@ -18,6 +19,8 @@ export interface Policy {
   readonly source: Source
   /** The step of a plain request, made once. */
   readonly one: Step
+  /** The straight way of a plain request; undefined where there is none. */
+  readonly takeOne: PreparedTake | undefined
 }
 
 /** One policy asked about one key. */
@@ -29,8 +32,8 @@ export interface Ask {
 
 const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log']
 
-/** Names a quota. Names go into headers as they are, hence printable ASCII. */
-export function policyOf(name: string, quota: Quota, source: Source): Policy {
+/** Names a quota, and its states. Names go into headers as they are, hence printable ASCII. */
+export function policyOf(name: string, quota: Quota, source: Source, stateName: string = name): Policy {
   if (typeof name !== 'string' || !/^[\x20-\x7e]{1,100}$/.test(name)) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
@@ -43,7 +46,15 @@ export function policyOf(name: string, quota: Quota, source: Source): Policy {
       `quota must be built by perMinute(100) or one of its siblings; got ${shown(quota)}.`,
     )
   }
-  return { name, quota, source, one: stepFor(quota, 'consume', 1) }
+  const one = stepFor(quota, 'consume', 1)
+  return { name: stateName, quota, source, one, takeOne: prepared(source.store, stateName, quota, one) }
+}
+
+/** One unit, of a bucket in which all that fits goes ahead at once and comes back continuously: nearly every request. */
+function prepared(store: Store, name: string, quota: Quota, one: Step): PreparedTake | undefined {
+  if (!isSync(store) || !store.prepareSync || quota.kernel !== 'bucket') return undefined
+  if (quota.grain !== null || quota.prompt < quota.limit) return undefined
+  return store.prepareSync(name, one as BucketStep)
 }
 
 /** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */

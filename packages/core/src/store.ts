@@ -59,6 +59,8 @@ export interface SyncStore extends Store {
    * most `tolerance − check`.
    */
   prepareSync?(policy: string, step: BucketStep): PreparedTake
+  /** Tells the time by which steps are taken, for those who have to know it besides the number above. */
+  clock?(): Micros
   /** What `delete` does, at once. */
   deleteSync(keys: readonly StateKey[]): void
 }

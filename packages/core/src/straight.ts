@@ -1,6 +1,8 @@
 import { decide, decideOne } from './decide.ts'
 import type { Decision } from './decision.ts'
+import type { BucketStep } from './kernels/bucket.ts'
 import type { Policy } from './policy.ts'
+import type { BucketQuota } from './quota.ts'
 import type { SyncStore } from './store.ts'
 import { checkCost, checkKey, stepFor } from './verbs.ts'
 
@@ -18,15 +20,12 @@ export function straight(store: SyncStore, policies: readonly Policy[]): Straigh
     const step = cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
     return decide(name, quota, cost, step, takeOne(name, key, step))
   }
-  const consumeOne = prepared(store, policy)
+  const consumeOne = straightOne(policy)
   if (consumeOne === undefined) return consume
   return (key, cost = 1) => (cost === 1 && typeof key === 'string' && key !== '' ? consumeOne(key) : consume(key, cost))
 }
 
-/** One unit, of a bucket in which all that fits goes ahead at once and comes back continuously: nearly every request. */
-function prepared(store: SyncStore, { name, quota, one }: Policy): ((key: string) => Decision) | undefined {
-  if (!store.prepareSync || one.kernel !== 'bucket' || quota.kernel !== 'bucket') return undefined
-  if (quota.grain !== null || quota.prompt < quota.limit) return undefined
-  const take = store.prepareSync(name, one)
-  return (key) => decideOne(name, quota, one, take(key))
+function straightOne({ name, quota, one, takeOne }: Policy): ((key: string) => Decision) | undefined {
+  if (takeOne === undefined) return undefined
+  return (key) => decideOne(name, quota as BucketQuota, one as BucketStep, takeOne(key))
 }

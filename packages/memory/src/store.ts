@@ -105,6 +105,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return {
     takeOneSync,
     prepareSync,
+    clock,
     takeSync,
     deleteSync,
     take: async (ops, at) => takeSync(ops, at),

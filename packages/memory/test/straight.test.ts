@@ -1,7 +1,9 @@
 import { fakeClock, modelStore, quotas } from '@spillway/conformance'
 import { type Decision, type Quota, rateLimiter, type SyncRateLimiter, type SyncStore } from '@spillway/core'
+import { httpGuard, type RequestDecision, type Verdict } from '@spillway/core/http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
 import { type MemoryStore, memoryStore } from '../src/index.ts'
 
 /** What somebody does with a limiter, some time after what was done before. */
@@ -94,4 +96,34 @@ test('a store with room for a million keys answers as one with room for few', ()
       const clock = fakeClock()
       await expectAlike(memoryStore({ clock, maxKeys: 1_000_000 }), modelStore(clock), pair, history, clock.advance)
     }),
+  ))
+
+/** What a guard decides about requests, some of which are corrected later, and what is left after each of these. */
+async function guarded(store: SyncStore, quota: Quota, history: readonly Act[], advance: (millis: number) => void) {
+  const guard = httpGuard<object>({ store, quota, headers: false }, plainReader)
+  const decide = (): RequestDecision => (guard({}) as Verdict).decision as RequestDecision
+  const seen: unknown[] = []
+  for (const { afterMs, by, cost } of history) {
+    advance(afterMs)
+    const { settle, ...decision } = decide()
+    seen.push(decision)
+    if (by === 0) continue
+    advance(cost)
+    await settle(cost - 1)
+  }
+  return seen
+}
+
+// In a queue, requests would really wait.
+const unqueued = quotas.filter((quota) => quota.kernel !== 'bucket' || quota.prompt === quota.limit)
+
+test('the straight way is corrected to what a request really cost as the general way is', () =>
+  fc.assert(
+    fc.asyncProperty(unqueued, short, async (quota, history) => {
+      const [one, other] = [fakeClock(), fakeClock()]
+      expect(await guarded(memoryStore({ clock: one }), quota, history, one.advance)).toStrictEqual(
+        await guarded(modelStore(other), quota, history, other.advance),
+      )
+    }),
+    { numRuns: 500 },
   ))

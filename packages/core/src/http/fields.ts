@@ -19,8 +19,8 @@ export interface ToldOptions {
   readonly partition?: (key: string) => Uint8Array
 }
 
-/** A policy as headers tell it; the name is printable ASCII. */
-export interface ToldPolicy extends ToldOptions {
+/** A quota under the name that headers tell, which is printable ASCII. */
+export interface NamedQuota extends ToldOptions {
   readonly name: string
   readonly quota: Quota
 }
@@ -59,7 +59,7 @@ export function checkUnit(unit: unknown): void {
  * Writes what headers say of a policy whatever the request. The window is rounded up to whole seconds, which is never
  * more than the quota really allows.
  */
-export function headerItem({ name, quota, unit, partition }: ToldPolicy): HeaderItem {
+export function headerItem({ name, quota, unit, partition }: NamedQuota): HeaderItem {
   const limit = integer(quota.limit)
   const window = integer(Math.ceil(quota.window / 1e6))
   const qu = unit === undefined ? '' : `;qu=${quoted(unit)}`
@@ -134,10 +134,9 @@ const spells = (bytes: Uint8Array, text: string): boolean =>
 
 /** Drafts 6 and 7 tell policies apart by their limit alone: of several with one limit, the first is told. */
 function policyNumbers(told: readonly Told[]): string {
-  return listed(
-    told.filter(({ item }, i) => told.findIndex((other) => other.item.limit === item.limit) === i),
-    ({ item }) => item.numbers,
-  )
+  const isFirst = ({ item }: Told, i: number): boolean =>
+    told.findIndex((other) => other.item.limit === item.limit) === i
+  return listed(told.length === 1 ? told : told.filter(isFirst), ({ item }) => item.numbers)
 }
 
 /** The members of a list; spares the list where there is but one. */

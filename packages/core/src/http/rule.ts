@@ -1,17 +1,18 @@
 import { QuotaError, shown } from '../errors.ts'
 import { checkStore } from '../limiter.ts'
 import { checkFunctions, checkOptions } from '../options.ts'
-import { type Policy, policyOf, type Source } from '../policy.ts'
+import { policyOf, type Source } from '../policy.ts'
 import type { Quota } from '../quota.ts'
 import type { Store } from '../store.ts'
 import { mostOf } from '../verbs.ts'
 import { warnOnce } from '../warn.ts'
 import { checkStoreError, type StoreErrorOption } from './degraded.ts'
-import { checkUnit, type ToldOptions, type ToldPolicy } from './fields.ts'
+import { checkUnit, headerItem, type ToldOptions } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
 import { checkProblem, type RefusalOptions } from './problem.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
 import type { Sources } from './sources.ts'
+import type { ToldPolicy } from './teller.ts'
 
 /** A named quota with whom it counts, which requests, and how much each takes. */
 export interface PolicyOptions<R, S = unknown, Name extends string = string>
@@ -59,7 +60,7 @@ export interface Rule<R, S> {
   /** What its states are kept under, a shadow's under `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
-  readonly policyFor: (request: R) => Policy
+  readonly policyFor: (request: R) => ToldPolicy
   readonly applies: ((request: R) => boolean) | undefined
   readonly keyOf: (request: R) => string | undefined
   readonly costOf: (request: R) => number | Promise<number>
@@ -98,11 +99,9 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   const shadow = mode === 'shadow'
   const stateName = shadow ? shadowOf(name) : name
   const at = options.store === undefined ? source : { ...source, store: checkStore(options.store) }
-  const policyFor = (quota: Quota): ToldPolicy & Policy => ({
-    ...policyOf(name, quota, at),
-    name: stateName,
-    ...(unit && { unit }),
-    ...(partition && { partition }),
+  const policyFor = (quota: Quota): ToldPolicy => ({
+    ...policyOf(name, quota, at, stateName),
+    item: headerItem({ name: stateName, quota, ...(unit && { unit }), ...(partition && { partition }) }),
   })
   const pick = picker(quota, policyFor)
   if (typeof quota !== 'function') warnOfCost(name, quota, options)
@@ -134,12 +133,15 @@ function warnOfCost<R>(name: string, quota: Quota, { cost, defaultCost, maxCost 
 /** Whose states a shadow keeps: it must not eat from the plate of the policy that it is to replace. */
 export const shadowOf = (name: string): string => `${name} (shadow)`
 
-function picker<R>(quota: PolicyOptions<R>['quota'], policyFor: (quota: Quota) => Policy): (request: R) => Policy {
+function picker<R>(
+  quota: PolicyOptions<R>['quota'],
+  policyFor: (quota: Quota) => ToldPolicy,
+): (request: R) => ToldPolicy {
   if (typeof quota !== 'function') {
     const policy = policyFor(quota)
     return () => policy
   }
-  const tiers = new WeakMap<Quota, Policy>()
+  const tiers = new WeakMap<Quota, ToldPolicy>()
   return (request) => {
     const tier = quota(request)
     const known = tiers.get(tier)

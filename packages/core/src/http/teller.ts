@@ -1,7 +1,7 @@
 import type { Booking } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import type { Ask, Policy } from '../policy.ts'
-import { type HeaderItem, headerItem } from './fields.ts'
+import type { HeaderItem } from './fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
 import type { Header } from './headers.ts'
 import { checkJitter, retryAfterSeconds } from './jitter.ts'
@@ -17,21 +17,22 @@ export interface TellOptions {
 /** The headers that tell a client of a booking. */
 export type Teller = (booking: Booking) => readonly Header[]
 
-/** Builds a teller; what it says of a policy whatever the request is written once. */
+/** A policy, with what headers say of it whatever the request. */
+export interface ToldPolicy extends Policy {
+  readonly item: HeaderItem
+}
+
+/** Builds a teller. */
 export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(share)
-  const items = new WeakMap<Policy, HeaderItem>()
-  const itemOf = (policy: Policy): HeaderItem => {
-    const known = items.get(policy)
-    if (known !== undefined) return known
-    const item = headerItem(policy)
-    items.set(policy, item)
-    return item
-  }
   return ({ asks, decision }) => {
     const decisions = decision.policies ?? [decision]
-    const told = asks.map(({ policy, key }, i) => ({ decision: decisions[i] as Decision, key, item: itemOf(policy) }))
+    const told = asks.map(({ policy, key }, i) => {
+      // Rules name no others.
+      const { item } = policy as ToldPolicy
+      return { decision: decisions[i] as Decision, key, item }
+    })
     // Without the store there are no numbers to tell.
     const known = decision.degraded ? told.filter((each) => !each.decision.degraded) : told
     const headers = write(known, Date.now)
