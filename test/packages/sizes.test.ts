@@ -17,12 +17,12 @@ const adapter = (name: string): string =>
 const uses: readonly [use: string, most: number, code: string][] = [
   ['a quota', 2_000, "export { perMinute } from '@spillway/core'"],
   ['a limiter', 6_500, "export { rateLimiter } from '@spillway/core'"],
-  ['a limiter in memory', 10_500, "export { perMinute, rateLimiter } from '@spillway/memory'"],
-  ['rateLimit for Hono', 19_000, adapter('hono')],
-  ['rateLimit for fetch', 19_000, adapter('fetch')],
-  ['rateLimit for Express', 19_000, adapter('express')],
-  ['rateLimit for Koa', 19_000, adapter('koa')],
-  ['rateLimit for Fastify', 19_000, adapter('fastify')],
+  ['a limiter in memory', 11_000, "export { perMinute, rateLimiter } from '@spillway/memory'"],
+  ['rateLimit for Hono', 19_500, adapter('hono')],
+  ['rateLimit for fetch', 19_500, adapter('fetch')],
+  ['rateLimit for Express', 19_500, adapter('express')],
+  ['rateLimit for Koa', 19_500, adapter('koa')],
+  ['rateLimit for Fastify', 19_500, adapter('fastify')],
 ]
 
 /** The most bytes that each entry may take with everything in it, and in the packages of ours that it needs. */
@@ -32,7 +32,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cloudflare/object': 2_500,
   '@spillway/conformance': 13_000,
   '@spillway/core': 11_500,
-  '@spillway/core/http': 14_500,
+  '@spillway/core/http': 15_000,
   '@spillway/core/rules': 5_500,
   '@spillway/express': 21_500,
   '@spillway/express/compat': 12_000,
@@ -40,7 +40,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/fetch': 21_500,
   '@spillway/hono': 21_500,
   '@spillway/koa': 21_500,
-  '@spillway/memory': 11_500,
+  '@spillway/memory': 12_000,
   '@spillway/opentelemetry': 3_000,
   '@spillway/postgres': 10_500,
   '@spillway/redis': 9_500,

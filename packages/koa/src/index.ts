@@ -73,7 +73,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     }
     for (const [name, value] of refusal.headers) ctx.response.set(name, value)
     ctx.status = refusal.status
-    ctx.type = refusal.contentType
+    ctx.response.set('Content-Type', refusal.contentType)
     ctx.body = refusal.body
     return DONE
   }

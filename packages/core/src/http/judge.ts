@@ -10,7 +10,7 @@ import { decideWithout, type StoreErrorOption } from './degraded.ts'
 import type { Reporter } from './events.ts'
 import type { Header } from './headers.ts'
 import { hold } from './hold.ts'
-import { type DeniedOption, type Refusal, refusalOf } from './problem.ts'
+import type { DeniedOption, Refusal } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import type { Rule } from './rule.ts'
 import { type RequestDecision, type Settlement, type SettleOptions, settlementOf, toldOf } from './settlement.ts'
@@ -74,8 +74,10 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
   }
 
   const refusalFor = (request: R, decision: Decision): Refusal => {
-    const rule = ruleNamed(decision.policy)
-    return refusalOf(decision, request, rule?.problem, rule?.onDenied ?? onDenied)
+    // Whatever a policy decides has a rule.
+    const { refuse, onDenied: answer = onDenied } = ruleNamed(decision.policy) as Rule<R, S>
+    const standard = refuse(decision)
+    return answer ? { ...standard, ...answer(request, decision) } : standard
   }
   const verdict = (request: R, booking: Booking, shadows: readonly Soon<Booking | undefined>[]): Verdict<S> => {
     const { decision } = booking

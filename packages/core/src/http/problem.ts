@@ -31,16 +31,22 @@ export interface RefusalOptions<R, Name extends string = string> {
   readonly onDenied?: DeniedOption<R, Name>
 }
 
-/** The answer to a refused request: the problem document, or what the app makes of it. */
-export function refusalOf<R>(
-  decision: Decision,
-  request: R,
-  problem: ProblemOption | undefined,
-  onDenied: DeniedOption<R> | undefined,
-): Refusal {
-  const kind = decision.degraded?.action === 'deny' ? 'temporary-reduced-capacity' : (problem ?? 'quota-exceeded')
-  const standard = documentOf(kind, decision)
-  return onDenied ? { ...standard, ...onDenied(request, decision) } : standard
+/** Makes the problem document of a refusal. */
+export type Refuser = (decision: Decision) => Refusal
+
+/**
+ * Builds the refuser of a policy. Whoever is flooded refuses more often than anything else: what most refusals by one
+ * policy say alike is put together once, by hand.
+ */
+export function refuserOf(name: string, problem: ProblemOption = 'quota-exceeded'): Refuser {
+  const start = `${BEGINNING[problem]}"${againIn(name)}`
+  const end = `","violated-policies":["${inJson(name)}"],"retry-after-ms":`
+  return (decision) => {
+    const { violated, retryAfterMs, degraded } = decision
+    if (degraded?.action === 'deny') return refusal('temporary-reduced-capacity', decision)
+    if (violated.length > 1 || retryAfterMs === 0 || retryAfterMs === Infinity) return refusal(problem, decision)
+    return answer(problem, `${start}${inSeconds(retryAfterMs)}${end}${retryAfterMs}}`)
+  }
 }
 
 /** Checks what kind of problem a policy's refusal is. */
@@ -79,8 +85,7 @@ const BEGINNING: Readonly<Record<Kind, string>> = {
   'temporary-reduced-capacity': beginning('temporary-reduced-capacity'),
 }
 
-/** The document as JSON. It is put together by hand: whoever is flooded makes it more often than anything else. */
-function documentOf(kind: Kind, decision: Decision): Refusal {
+function refusal(kind: Kind, decision: Decision): Refusal {
   const { violated, retryAfterMs } = decision
   const detail =
     kind === 'temporary-reduced-capacity'
@@ -89,18 +94,31 @@ function documentOf(kind: Kind, decision: Decision): Refusal {
   const policies = violated.map((policy) => `"${inJson(policy)}"`).join(',')
   // Finer than Retry-After, which has whole seconds only; null where no wait helps, nothing where none is known.
   const wait = retryAfterMs === 0 ? '' : `,"retry-after-ms":${Number.isFinite(retryAfterMs) ? retryAfterMs : null}`
-  const body = `${BEGINNING[kind]}"${detail}","violated-policies":[${policies}]${wait}}`
-  return { status: STATUS[kind], contentType: 'application/problem+json', headers: [], body }
+  return answer(kind, `${BEGINNING[kind]}"${detail}","violated-policies":[${policies}]${wait}}`)
 }
+
+const answer = (kind: Kind, body: string): Refusal => ({
+  status: STATUS[kind],
+  contentType: 'application/problem+json',
+  headers: NONE,
+  body,
+})
+
+const NONE: readonly Header[] = Object.freeze([])
 
 /** In words, as they stand in a string of JSON. */
 function detailOf({ retryAfterMs, cost, policy }: Decision): string {
-  const name = `\\"${inJson(policy)}\\"`
   if (retryAfterMs === Infinity) {
-    return `This request costs ${cost} units, more than policy ${name} ever allows at once.`
+    return `This request costs ${cost} units, more than policy \\"${inJson(policy)}\\" ever allows at once.`
   }
-  const wait = seconds(retryAfterMs)
-  return `Policy ${name} allows this request again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`
+  return againIn(policy) + inSeconds(retryAfterMs)
+}
+
+const againIn = (policy: string): string => `Policy \\"${inJson(policy)}\\" allows this request again in `
+
+function inSeconds(millis: number): string {
+  const wait = seconds(millis)
+  return wait === 1 ? '1 second.' : `${wait} seconds.`
 }
 
 /** The name of a policy, printable ASCII, within a string of JSON. */

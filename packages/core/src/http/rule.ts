@@ -9,7 +9,7 @@ import { warnOnce } from '../warn.ts'
 import { checkStoreError, type StoreErrorOption } from './degraded.ts'
 import { checkUnit, headerItem, type ToldOptions } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
-import { checkProblem, type RefusalOptions } from './problem.ts'
+import { checkProblem, type RefusalOptions, type Refuser, refuserOf } from './problem.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
 import type { Sources } from './sources.ts'
 import type { ToldPolicy } from './teller.ts'
@@ -65,7 +65,7 @@ export interface Rule<R, S> {
   readonly keyOf: (request: R) => string | undefined
   readonly costOf: (request: R) => number | Promise<number>
   readonly settle: ((response: S) => number | Promise<number>) | undefined
-  readonly problem: RefusalOptions<R>['problem']
+  readonly refuse: Refuser
   readonly onDenied: RefusalOptions<R>['onDenied']
   readonly onStoreError: StoreErrorOption | undefined
 }
@@ -113,7 +113,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
     settle,
-    problem: options.problem,
+    refuse: refuserOf(stateName, options.problem),
     onDenied: options.onDenied,
     onStoreError: options.onStoreError === undefined ? undefined : checkStoreError(options.onStoreError),
   }
