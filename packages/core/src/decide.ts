@@ -140,17 +140,32 @@ function readLog({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, empty
 /** One answer out of several policies': allowed when all allow, and otherwise the longest wait. */
 export function merge(decisions: readonly Decision[]): Decision {
   const refusals = decisions.filter((decision) => !decision.allowed)
-  const degraded = decisions.flatMap((decision) => decision.degraded ?? []).reduce(graver, undefined)
+  const degraded = gravest(decisions)
   const sure = degraded ? decisions.filter((decision) => !decision.degraded) : decisions
   const speaking =
     refusals.length > 0 ? refusals.reduce(longerWait) : (sure.length > 0 ? sure : decisions).reduce(scarcer)
-  return {
-    ...speaking,
-    delayMs: refusals.length > 0 ? 0 : Math.max(...decisions.map(({ delayMs }) => delayMs)),
-    violated: refusals.map(({ policy }) => policy),
-    ...(degraded && { degraded }),
+  // Written out: to spread a decision costs more than to make several.
+  const { allowed, policy, limit, remaining, cost, retryAfterMs, resetAfterMs, replenishAfterMs } = speaking
+  const merged = {
+    allowed,
+    policy,
+    limit,
+    remaining,
+    cost,
+    retryAfterMs,
+    resetAfterMs,
+    replenishAfterMs,
+    delayMs: allowed ? decisions.reduce((longest, { delayMs }) => Math.max(longest, delayMs), 0) : 0,
+    violated: allowed ? NONE : refusals.map((refusal) => refusal.policy),
     policies: decisions,
   }
+  return degraded ? { ...merged, degraded } : merged
+}
+
+function gravest(decisions: readonly Decision[]): Decision['degraded'] {
+  let found: Decision['degraded']
+  for (const { degraded } of decisions) if (degraded) found = graver(found, degraded)
+  return found
 }
 
 const longerWait = (a: Decision, b: Decision): Decision => (b.retryAfterMs > a.retryAfterMs ? b : a)
