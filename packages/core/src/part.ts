@@ -102,10 +102,12 @@ export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?:
   })
 }
 
-/** Asks the store of a part, by the deadline if it is elsewhere. */
+/** Asks the store of a part, by the earliest deadline if it is elsewhere. */
 function takenFrom(asks: readonly Ask[], takes: readonly Take[]): Soon<readonly Taken[]> {
-  const { store, deadline } = (asks[0] as Ask).policy.source
-  return isSync(store) ? store.takeSync(takes) : breakerOf(store).call(() => store.take(takes), deadline)
+  const { store } = (asks[0] as Ask).policy.source
+  if (isSync(store)) return store.takeSync(takes)
+  const deadline = Math.min(...asks.map(({ policy }) => policy.source.deadline))
+  return breakerOf(store).call(() => store.take(takes), deadline)
 }
 
 /** Gives a part back, and tells what is left then; undefined if its store fails, and the units come back with time. */

@@ -128,6 +128,31 @@ describe('a store that does not answer', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test.each<[policies: string, millis: number, ...deadlines: ({ deadline?: string } | undefined)[]]>([
+    ['a policy with a deadline of its own', 30, { deadline: '30ms' }],
+    ['a policy without', 20, {}],
+    ['several together, by the earliest', 20, { deadline: '30ms' }, {}],
+    ['several together, by the earliest, wherever it is', 10, { deadline: '30ms' }, { deadline: '10ms' }],
+  ])('is waited for by %s', async (_, millis, ...terms) => {
+    const policies = terms.map((each, i) => ({ name: String(i), quota: perMinute(3), ...each }))
+    const { store, send } = setUp({ deadline: '20ms', policies } as Partial<RateLimitOptions<object>>)
+    store.break('frozen')
+    let answered = false
+    void send().then(() => {
+      answered = true
+    })
+    await vi.advanceTimersByTimeAsync(millis - 1)
+    expect(answered).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(answered).toBe(true)
+  })
+
+  test('refuses a deadline that is none', () => {
+    expect(() => setUp({ policies: [{ name: 'a', quota: perMinute(3), deadline: 'soon' as never }] })).toThrow(
+      'deadline',
+    )
+  })
+
   // Row 14 of the peers' bugs: a request that was answered without the store is counted all the same.
   test.each([
     ['keeps what it took for a request that passed', 'allow', 2],

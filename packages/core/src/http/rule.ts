@@ -4,6 +4,7 @@ import { checkFunctions, checkOptions } from '../options.ts'
 import { policyOf, type Source } from '../policy.ts'
 import type { Quota } from '../quota.ts'
 import type { Store } from '../store.ts'
+import { type Duration, micros } from '../time.ts'
 import { mostOf } from '../verbs.ts'
 import { warnOnce } from '../warn.ts'
 import { checkStoreError, type StoreErrorOption } from './degraded.ts'
@@ -31,6 +32,11 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string>
   readonly mode?: 'enforce' | 'shadow'
   /** Where this policy's counts live; where the limiter's do, unless given. */
   readonly store?: Store
+  /**
+   * How long to wait for the store's answer, where it is not in this process; as the limiter says, unless given. Policies
+   * that a store takes together are waited for as long as the most impatient of them.
+   */
+  readonly deadline?: Duration
   /** What to do when the store does not answer; as the limiter says, unless given. */
   readonly onStoreError?: StoreErrorOption
   /** What the request really cost, told by its response: the units taken are corrected to it. */
@@ -52,6 +58,7 @@ export const POLICY_OPTIONS: readonly string[] = [
   'unit',
   'partition',
   'store',
+  'deadline',
   'onStoreError',
 ]
 
@@ -98,7 +105,10 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   }
   const shadow = mode === 'shadow'
   const stateName = shadow ? shadowOf(name) : name
-  const at = options.store === undefined ? source : { ...source, store: checkStore(options.store) }
+  const at = {
+    store: options.store === undefined ? source.store : checkStore(options.store),
+    deadline: options.deadline === undefined ? source.deadline : micros(options.deadline, 'deadline'),
+  }
   const policyFor = (quota: Quota): ToldPolicy => ({
     ...policyOf(name, quota, at, stateName),
     item: headerItem({ name: stateName, quota, ...(unit && { unit }), ...(partition && { partition }) }),
