@@ -27,7 +27,7 @@ export interface Held {
 }
 
 const KEYS = 1_000_000
-const WARMING = 200
+const WARMING = 1_000
 const CHUNK = 100
 const WINDOW_MS = 20_000
 /** What is faster than this is no stall. */

@@ -1,5 +1,7 @@
 // What a decision in PostgreSQL costs, beside rate-limiter-flexible and the token buckets function that was published.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { perSecond, rateLimiter } from '@spillway/core'
 import { type PostgresStoreOptions, postgresStore } from '@spillway/postgres'
 import pg from 'pg'
@@ -7,6 +9,7 @@ import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type Postgres, startPostgres } from '../test/services/postgres.ts'
 import { publishedSql } from '../test/services/postgres-seed.ts'
 import { type Candidate, measure } from './measure.ts'
+import { spent } from './spent.ts'
 import { type Aim, type Case, exactly, scaled, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
 
@@ -31,6 +34,8 @@ interface Database {
   readonly pool: pg.Pool
   /** Its transactions are serializable, as the text asks that the function was published in. */
   readonly strict: pg.Pool
+  /** The first of the server's processes, which has started all others. */
+  readonly pid: number
   close(): Promise<void>
 }
 
@@ -44,6 +49,7 @@ async function database(): Promise<Database> {
   return {
     pool,
     strict,
+    pid: Number.parseInt(readFileSync(join(server.folder, 'data/postmaster.pid'), 'utf8'), 10),
     async close() {
       await Promise.all([pool.end(), strict.end()])
       await server.stop()
@@ -154,6 +160,27 @@ async function decisions(
   }
 }
 
+async function shares(progress: (share: number) => void): Promise<Table> {
+  const db = await database()
+  const { keys } = workloads.many()
+  const runs = Object.entries(await asksOf(db, AMPLE)).map(([name, ask]) => {
+    const { counted } = candidate(name, ask, CONNECTIONS)
+    return [name, async (decisions: number) => counted.run(keys, 0, decisions)] as const
+  })
+  const table = await spent(
+    {
+      title: `Whose time a decision in PostgreSQL takes: 10,000 keys, ${CONNECTIONS} callers`,
+      how: 'Processor time of the server and of the process that asks, each over 8,000 decisions. What is waited for the disk is neither’s.',
+    },
+    db.pid,
+    Object.fromEntries(runs),
+    8_000,
+    progress,
+  )
+  await db.close()
+  return table
+}
+
 const aim = (ours: string, atMost: number): Aim => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
 const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Aim => ({ ours, column: ERRORS, atMost: 0 }))
 
@@ -176,6 +203,7 @@ export const cases: Readonly<Record<string, Case>> = {
     const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), ...flawless]
     return decisions({ workload: 'many', callers: 64, aims }, progress)
   },
+  shares,
   refused: (progress) =>
     decisions({ workload: 'hot', callers: 8, terms: SCANT, aims: [aim(COALESCED, 1), ...flawless] }, progress),
 }

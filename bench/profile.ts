@@ -1,6 +1,7 @@
-// Where the processor time of a request goes: what a limiter can save, and what it cannot.
+// Where the time of decisions and requests goes: what a limiter can save, and what it cannot.
 
 import { apps } from './apps.ts'
+import { decisions } from './decision.ts'
 import { serverOf, titled, WARMING } from './http.ts'
 import { OWNERS } from './owners.ts'
 import { type Case, exactly, type Table } from './table.ts'
@@ -32,6 +33,7 @@ const cased =
 /** Servers are processes of their own, so that one process that asks them is enough. */
 export const processes = 1
 
-export const cases: Readonly<Record<string, Case>> = Object.fromEntries(
-  Object.keys(apps).map((framework) => [framework, cased(framework as keyof typeof apps)]),
-)
+export const cases: Readonly<Record<string, Case>> = {
+  ...decisions,
+  ...Object.fromEntries(Object.keys(apps).map((framework) => [framework, cased(framework as keyof typeof apps)])),
+}

@@ -10,6 +10,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
 import { type Redis, startRedis } from '../test/services/redis.ts'
 import { type Candidate, measure } from './measure.ts'
+import { spent } from './spent.ts'
 import { type Aim, type Case, exactly, type Figure, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
 
@@ -186,6 +187,28 @@ async function asked(progress: (share: number) => void): Promise<Table> {
   }
 }
 
+async function shares(progress: (share: number) => void): Promise<Table> {
+  const all = await field()
+  const { keys } = workloads.many()
+  const runs = Object.entries(all.asks).map(([name, ask]) => {
+    const run = callers(500, ask)
+    return [name, async (decisions: number) => run(keys, 0, decisions)] as const
+  })
+  const pid = Number(/process_id:(\d+)/.exec(await all.admin.info('server'))?.[1])
+  const table = await spent(
+    {
+      title: 'Whose time a decision in Redis takes: 500 callers, 10,000 keys',
+      how: 'Processor time of the server and of the process that asks, each over 40,000 decisions.',
+    },
+    pid,
+    Object.fromEntries(runs),
+    40_000,
+    progress,
+  )
+  await all.close()
+  return table
+}
+
 const BYTES = 'bytes a key'
 
 async function bytes(progress: (share: number) => void): Promise<Table> {
@@ -217,6 +240,7 @@ export const cases: Readonly<Record<string, Case>> = {
   fifty: (progress) => decisions('A decision in Redis: 50 callers, 10,000 keys', 'many', 50, [aim(1 / 0.95)], progress),
   crowd: (progress) => decisions('A decision in Redis: 500 callers, 10,000 keys', 'many', 500, [aim(1 / 3)], progress),
   hot: (progress) => decisions('A decision in Redis: 500 callers, one hot key', 'hot', 500, [aim(1 / 3)], progress),
+  shares,
   asked,
   bytes,
 }

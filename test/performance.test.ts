@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { charts, performancePage, quoted } from '../bench/pages.ts'
+import { charts, performancePage, quoted, unexplained } from '../bench/pages.ts'
 import { readResults } from '../bench/results.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
@@ -22,4 +22,8 @@ test('no measured part is left out of the page', () => {
   const page = read('docs/performance.md')
   const titles = Object.values(results).flatMap(({ tables }) => tables.map(({ title }) => title))
   expect(titles.filter((title) => !page.includes(`### ${title}\n`))).toEqual([])
+})
+
+test('no aim is missed without a word about why', () => {
+  expect(unexplained(results)).toEqual([])
 })
