@@ -58,7 +58,8 @@ export class Shelf {
       this.slots.move(slot, state)
       if (this.#others.length > 0) this.#others[slot] = undefined
     } else {
-      this.slots.move(slot, -emptyAt)
+      // Below zero also where that is 0: a log with nothing left in it.
+      this.slots.move(slot, Math.min(-emptyAt, -1))
       this.#others[slot] = state
     }
   }

@@ -1,5 +1,13 @@
 import { fakeClock, modelStore, quotas } from '@spillway/conformance'
-import { type Decision, type Quota, rateLimiter, type SyncRateLimiter, type SyncStore } from '@spillway/core'
+import {
+  type Decision,
+  perMinute,
+  type Quota,
+  rateLimiter,
+  type SyncRateLimiter,
+  type SyncStore,
+  slidingLog,
+} from '@spillway/core'
 import { httpGuard, type RequestDecision, type Verdict } from '@spillway/core/http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -70,6 +78,16 @@ test('the straight way decides as the general way does over a store that forgets
     }),
     { numRuns: 500 },
   ))
+
+// What the property above has found: a log with nothing left in it is the same as none since 1970.
+test('the straight way takes from a bucket where a log was that has been given back', async () => {
+  const clock = fakeClock()
+  const pair = [slidingLog({ limit: 3, window: '1m' }), perMinute(1)]
+  const [log, bucket] = limitersOver(memoryStore({ clock }), pair) as [SyncRateLimiter, SyncRateLimiter]
+  log.consumeSync('a')
+  await log.refund('a')
+  expect([bucket.consumeSync('a').allowed, (await bucket.peek('a')).allowed]).toEqual([true, false])
+})
 
 test('the straight way forgets what the general way forgets', () =>
   fc.assert(
