@@ -2,10 +2,8 @@ import { breakerOf } from './breaker.ts'
 import { decide, decideOne, takenOne } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
-import type { BucketStep } from './kernels/bucket.ts'
-import type { Taken } from './kernels/kernel.ts'
+import type { Step, Taken } from './kernels/kernel.ts'
 import type { Ask } from './policy.ts'
-import type { BucketQuota } from './quota.ts'
 import { andThen, type Soon } from './soon.ts'
 import { isSync, type Take } from './store.ts'
 import { mostCharged, stepFor, type Terms, type Verb } from './verbs.ts'
@@ -34,10 +32,14 @@ export type StandIn = (error: StoreError, asks: readonly Ask[]) => Promise<Stood
 export const takesFor = (asks: readonly Ask[], verb: Verb, terms?: Terms): readonly Take[] =>
   asks.map((ask) => takeFor(ask, verb, terms))
 
-function takeFor({ policy, key, cost }: Ask, verb: Verb, terms?: Terms): Take {
-  const plain = verb === 'consume' && cost === 1 && terms === undefined
-  return { policy: policy.name, key, step: plain ? policy.one : stepFor(policy.quota, verb, cost, terms) }
-}
+const takeFor = (ask: Ask, verb: Verb, terms?: Terms): Take => ({
+  policy: ask.policy.name,
+  key: ask.key,
+  step: stepOf(ask, verb, terms),
+})
+
+const stepOf = ({ policy, cost }: Ask, verb: Verb, terms?: Terms): Step =>
+  verb === 'consume' && cost === 1 && terms === undefined ? policy.one : stepFor(policy.quota, verb, cost, terms)
 
 /**
  * What a store in this process has answered to one ask, and a booking of it: nearly every request has just that. The lists
@@ -73,15 +75,14 @@ export function answerAlone(asks: readonly Ask[], verb: Verb, terms?: Terms): Al
   const { policy, key, cost } = ask
   const { store } = policy.source
   if (asks.length > 1 || !isSync(store) || !store.takeOneSync) return undefined
-  const { name, quota, one, takeOne } = policy
-  const plain = verb === 'consume' && cost === 1 && terms === undefined
-  if (plain && takeOne && store.clock) {
+  const { name, quota, straight } = policy
+  const step = stepOf(ask, verb, terms)
+  if (step === straight?.step && store.clock) {
     const now = store.clock()
-    const before = takeOne(key, now)
-    const decision = decideOne(name, quota as BucketQuota, one as BucketStep, before)
-    return new Alone(asks, decision, () => takenOne(decision.allowed, one as BucketStep, now, before))
+    const before = straight.take(key, now)
+    const decision = decideOne(name, straight.quota, straight.step, before)
+    return new Alone(asks, decision, () => takenOne(decision.allowed, straight.step, now, before))
   }
-  const step = plain ? one : stepFor(quota, verb, cost, terms)
   const taken = store.takeOneSync(name, key, step)
   return new Alone(asks, decide(name, quota, cost, step, taken), () => taken)
 }

@@ -1,7 +1,7 @@
 import { QuotaError, shown } from './errors.ts'
 import type { BucketStep } from './kernels/bucket.ts'
 import type { Step } from './kernels/kernel.ts'
-import type { Quota } from './quota.ts'
+import type { BucketQuota, Quota } from './quota.ts'
 import { isSync, type PreparedTake, type Store } from './store.ts'
 import type { Micros } from './time.ts'
 import { stepFor } from './verbs.ts'
@@ -20,7 +20,14 @@ export interface Policy {
   /** The step of a plain request, made once. */
   readonly one: Step
   /** The straight way of a plain request; undefined where there is none. */
-  readonly takeOne: PreparedTake | undefined
+  readonly straight: StraightWay | undefined
+}
+
+/** A bucket's step that is ready to be taken, and of which `decideOne` tells. */
+export interface StraightWay {
+  readonly take: PreparedTake
+  readonly quota: BucketQuota
+  readonly step: BucketStep
 }
 
 /** One policy asked about one key. */
@@ -47,14 +54,14 @@ export function policyOf(name: string, quota: Quota, source: Source, stateName: 
     )
   }
   const one = stepFor(quota, 'consume', 1)
-  return { name: stateName, quota, source, one, takeOne: prepared(source.store, stateName, quota, one) }
+  return { name: stateName, quota, source, one, straight: straightWay(source.store, stateName, quota, one) }
 }
 
 /** One unit, of a bucket in which all that fits goes ahead at once and comes back continuously: nearly every request. */
-function prepared(store: Store, name: string, quota: Quota, one: Step): PreparedTake | undefined {
-  if (!isSync(store) || !store.prepareSync || quota.kernel !== 'bucket') return undefined
+function straightWay(store: Store, name: string, quota: Quota, step: Step): StraightWay | undefined {
+  if (!isSync(store) || !store.prepareSync || quota.kernel !== 'bucket' || step.kernel !== 'bucket') return undefined
   if (quota.grain !== null || quota.prompt < quota.limit) return undefined
-  return store.prepareSync(name, one as BucketStep)
+  return { take: store.prepareSync(name, step), quota, step }
 }
 
 /** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */

@@ -1,8 +1,6 @@
 import { decide, decideOne } from './decide.ts'
 import type { Decision } from './decision.ts'
-import type { BucketStep } from './kernels/bucket.ts'
 import type { Policy } from './policy.ts'
-import type { BucketQuota } from './quota.ts'
 import type { SyncStore } from './store.ts'
 import { checkCost, checkKey, stepFor } from './verbs.ts'
 
@@ -25,7 +23,8 @@ export function straight(store: SyncStore, policies: readonly Policy[]): Straigh
   return (key, cost = 1) => (cost === 1 && typeof key === 'string' && key !== '' ? consumeOne(key) : consume(key, cost))
 }
 
-function straightOne({ name, quota, one, takeOne }: Policy): ((key: string) => Decision) | undefined {
-  if (takeOne === undefined) return undefined
-  return (key) => decideOne(name, quota as BucketQuota, one as BucketStep, takeOne(key))
+function straightOne({ name, straight }: Policy): ((key: string) => Decision) | undefined {
+  if (straight === undefined) return undefined
+  const { take, quota, step } = straight
+  return (key) => decideOne(name, quota, step, take(key))
 }
