@@ -2,11 +2,11 @@
 
 import { mapOfBuckets } from './floors.ts'
 import { type Candidate, measure } from './measure.ts'
-import { candidate, sink } from './rivals.ts'
+import { AMPLE, candidate, sink } from './rivals.ts'
 import type { Case } from './table.ts'
 import { type Workload, workloads } from './workloads.ts'
 
-const TERMS = { limit: 1_000_000, burst: 1_000_000_000, maxKeys: 100_000 }
+const TERMS = { ...AMPLE, maxKeys: 100_000 }
 
 const clockAlone: Candidate['run'] = (_, from, to) => {
   let seen = 0

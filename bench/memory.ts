@@ -1,15 +1,13 @@
 // How much a decision in memory costs, as a multiple of what it costs by hand.
 
 import { measure, type Result } from './measure.ts'
-import { candidate, type Rival, rivals } from './rivals.ts'
+import { AMPLE, candidate, type Rival, rivals } from './rivals.ts'
 import type { Aim, Case, Table } from './table.ts'
 import { type Workload, workloads } from './workloads.ts'
 
 const BY_HAND: Rival = 'Map of buckets, by hand'
 const RATIO = 'times by hand'
 
-/** So much that nothing is ever refused, whatever the speed. */
-const AMPLE = { limit: 1_000_000, burst: 1_000_000_000 }
 /** So little that all but the first request is refused. */
 const SCANT = { limit: 1, burst: 1 }
 

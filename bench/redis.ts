@@ -11,7 +11,7 @@ import { createClient } from 'redis'
 import { type Redis, startRedis } from '../test/services/redis.ts'
 import { type Candidate, measure } from './measure.ts'
 import { spent } from './spent.ts'
-import { type Aim, type Case, exactly, type Figure, type Table } from './table.ts'
+import { type Aim, type Case, exactly, type Figure, scaled, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
 
 const OURS = 'spillway, ioredis'
@@ -125,16 +125,11 @@ async function decisions(
   const tool = workload === 'many' ? [await byBenchmark(all, count)] : []
   const results = await measure(reference as Candidate, [...others, ...tool], keys, { seconds: 20, chunk, progress })
   await all.close()
-  const micros = ({ median, low, high }: Figure): Figure => ({
-    median: median / 1000,
-    low: low / 1000,
-    high: high / 1000,
-  })
   return {
     title,
     how: 'One server beside one process, which take turns on the same two cores; each candidate and rate-limiter-flexible take turns of 4,000 decisions (1,000 for one caller).',
     columns: [RATIO, MICROS],
-    rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, micros(nanos)] })),
+    rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, scaled(nanos, 1 / 1_000)] })),
     aims,
   }
 }

@@ -10,6 +10,9 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { lruOfBuckets, lruOfNumbers, mapOfBuckets, type Rate } from './floors.ts'
 import type { Candidate } from './measure.ts'
 
+/** So much that nothing is ever refused, whatever the speed. */
+export const AMPLE = { limit: 1_000_000, burst: 1_000_000_000 }
+
 /** What candidates are asked to limit. */
 export interface Terms extends Rate {
   /** How many keys there is room for, in those that are bounded. */

@@ -7,10 +7,9 @@ import { Cluster } from 'ioredis'
 import { RateLimiterMemory, RateLimiterUnion } from 'rate-limiter-flexible'
 import { startRedisCluster } from '../test/services/redis-cluster.ts'
 import { type Candidate, measure } from './measure.ts'
-import { candidate, type Rival, sink } from './rivals.ts'
+import { AMPLE, candidate, type Rival, sink } from './rivals.ts'
 import { type Case, type Figure, type Row, scaled, type Table } from './table.ts'
 
-const AMPLE = { limit: 1_000_000, burst: 1_000_000_000 }
 const [OURS, BY_HAND]: Rival[] = ['spillway consumeSync', 'Map of buckets, by hand']
 const THEIRS: Rival = 'express-rate-limit, its store'
 
