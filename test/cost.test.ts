@@ -5,7 +5,7 @@ import { createHook } from 'node:async_hooks'
 import { createServer, get, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { type Quota, rateLimiter } from '@spillway/core'
+import { type Quota, rateLimiter, type StateKey, type Take } from '@spillway/core'
 import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
@@ -85,6 +85,16 @@ describe.each(Object.entries(quotas))('%s', (_, quota) => {
 test('several quotas are decided by one look at the clock', async () => {
   const limiter = rateLimiter({ quotas: { one: perMinute(100), two: perMinute(1_000) }, store: memoryStore() })
   expect(await countOf(() => void limiter.consumeSync('a'))).toEqual({ promises: 0, timers: 0, clockReads: 1 })
+})
+
+test('a store elsewhere costs four promises, its own, one to be waited for by, one timer and one look at the clock', async () => {
+  const { takeSync, deleteSync } = memoryStore()
+  const store = {
+    take: async (ops: readonly Take[]) => takeSync(ops),
+    delete: async (keys: readonly StateKey[]) => deleteSync(keys),
+  }
+  const limiter = rateLimiter({ quota: perMinute(1_000), store })
+  expect(await countOf(() => limiter.consume('a'))).toEqual({ promises: 6, timers: 1, clockReads: 1 })
 })
 
 interface Options {

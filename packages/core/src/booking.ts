@@ -33,8 +33,10 @@ export function put(verb: Verb, asks: readonly Ask[], terms?: Terms, standIn?: S
   const alone = answerAlone(asks, verb, terms)
   if (alone !== undefined) return alone
   const parts = partsOf(asks)
+  if (parts.length === 1) {
+    return andThen(answerTo(asks, takesFor(asks, verb, terms), standIn), (part) => bookingOf(asks, [part]))
+  }
   const answer = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, verb, terms), standIn)
-  if (parts.length === 1) return andThen(answer(asks), (part) => bookingOf(asks, [part]))
   const peek = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, 'peek', terms))
   const answers = verb === 'consume' ? inTurn(parts, answer, peek) : all(parts.map(answer))
   return andThen(answers, (answered) => bookingOf(asks, answered))

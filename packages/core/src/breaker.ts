@@ -1,5 +1,6 @@
 import { QuotaError, StoreError, shown } from './errors.ts'
 import { later } from './sleep.ts'
+import { promised, type Soon } from './soon.ts'
 import type { Store } from './store.ts'
 import { LONGEST, type Micros } from './time.ts'
 import { warn } from './warn.ts'
@@ -17,7 +18,7 @@ const LONGEST_PAUSE_MS = 15_000
  */
 export interface Breaker {
   /** Makes a call, or fails with a {@link StoreError} when the deadline passes, the store fails, or has to rest. */
-  call<T>(work: () => Promise<T>, deadline: Micros): Promise<T>
+  call<T>(work: () => Soon<T>, deadline: Micros): Promise<T>
 }
 
 // Every runtime has it, though no ECMAScript library declares it.
@@ -52,25 +53,32 @@ export function breaker({ now = () => performance.now(), log = warn }: BreakerOp
     pause = FIRST_PAUSE_MS
   }
 
+  /** What hears of a call's end, made once: every request makes a call. */
+  const hearing = (probe: boolean) => ({
+    answer: <T>(result: T): T => {
+      if (probe) probing = false
+      succeeded()
+      return result
+    },
+    failure: (error: unknown): never => {
+      if (probe) probing = false
+      // What cannot be asked is the program's mistake, not the store's.
+      if (error instanceof StoreError) failed(error, probe)
+      throw error
+    },
+  })
+  const [ofCall, ofProbe] = [hearing(false), hearing(true)]
+
   return {
-    async call(work, deadline) {
+    call(work, deadline) {
       const resting = failures >= TOLERATED
       if (resting && (probing || now() < restsUntil)) {
         const message = `The store has failed ${failures} times in a row and is left alone for now.`
-        throw new StoreError(message, lastError, { reason: 'open' })
+        return Promise.reject(new StoreError(message, lastError, { reason: 'open' }))
       }
       probing = resting
-      try {
-        const result = await inTime(work, deadline)
-        succeeded()
-        return result
-      } catch (error) {
-        // What cannot be asked is the program's mistake, not the store's.
-        if (error instanceof StoreError) failed(error, resting)
-        throw error
-      } finally {
-        if (resting) probing = false
-      }
+      const hears = resting ? ofProbe : ofCall
+      return inTime(work, deadline).then(hears.answer, hears.failure)
     },
   }
 }
@@ -79,23 +87,33 @@ const breakers = new WeakMap<Store, Breaker>()
 
 /** The breaker of a store: one for all limiters that use it. */
 export function breakerOf(store: Store): Breaker {
-  const known = breakers.get(store) ?? breaker()
-  breakers.set(store, known)
+  let known = breakers.get(store)
+  if (known === undefined) {
+    known = breaker()
+    breakers.set(store, known)
+  }
   return known
 }
 
 /** The result of `work`, or why there is none: a {@link StoreError}, also when it has not answered by the deadline. */
-function inTime<T>(work: () => Promise<T>, deadline: Micros): Promise<T> {
+function inTime<T>(work: () => Soon<T>, deadline: Micros): Promise<T> {
   return new Promise((resolve, reject) => {
-    const answer = work().catch((cause: unknown) => {
-      throw asStoreError(cause)
-    })
+    const answer = promised(work)
     const late = (): void => {
       const message = `The store did not answer within ${deadline / 1000} ms.`
       reject(new StoreError(message, undefined, { reason: 'timeout', late: answer.catch(() => undefined) }))
     }
     const stop = deadline < LONGEST ? later(deadline / 1000, late) : () => {}
-    void answer.then(resolve, reject).finally(stop)
+    answer.then(
+      (result) => {
+        stop()
+        resolve(result)
+      },
+      (cause: unknown) => {
+        stop()
+        reject(asStoreError(cause))
+      },
+    )
   })
 }
 

@@ -6,8 +6,9 @@ import { checkOptions } from './options.ts'
 import { type Ask, type Policy, policyOf, type Source } from './policy.ts'
 import type { Quota } from './quota.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
+import { promised, type Soon } from './soon.ts'
 import { isSync, type Store, type SyncStore } from './store.ts'
-import { straight } from './straight.ts'
+import { type Straight, straight, straightElsewhere } from './straight.ts'
 import { DEADLINE, type Duration, micros } from './time.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
@@ -68,14 +69,16 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     checkKey(key)
     return policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
   }
-  const run = (verb: Verb, key: string, cost: number): Decision | Promise<Decision> =>
-    ask(verb, asksOf(verb, key, cost))
+  const run = (verb: Verb, key: string, cost: number): Soon<Decision> => ask(verb, asksOf(verb, key, cost))
+
+  const general = (key: string, cost = 1): Soon<Decision> => run('consume', key, cost)
+  const consume = (isSync(store) ? undefined : straightElsewhere(policies)) ?? general
 
   const limiter: RateLimiter = {
-    consume: async (key, cost = 1) => run('consume', key, cost),
-    peek: async (key, cost = 1) => run('peek', key, cost),
-    refund: async (key, cost = 1) => run('refund', key, cost),
-    charge: async (key, cost = 1) => run('charge', key, cost),
+    consume: (key, cost) => promised(consume, key, cost),
+    peek: (key, cost = 1) => promised(run, 'peek', key, cost),
+    refund: (key, cost = 1) => promised(run, 'refund', key, cost),
+    charge: (key, cost = 1) => promised(run, 'charge', key, cost),
     reserve: async (key, options = {}) => {
       checkOptions('reserve', options, ['cost', 'maxWait'])
       return reserve(asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait))
@@ -93,19 +96,14 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     },
   }
   const built = isSync(store)
-    ? { ...limiter, ...syncVerbs(store, policies, (key, cost) => run('consume', key, cost) as Decision) }
+    ? { ...limiter, ...syncVerbs(straight(store, policies) ?? (general as Straight)) }
     : limiter
   internals.set(built, asksOf)
   return built
 }
 
 /** The verbs of a store in this process, where `consume` is `consumeSync` with a promise around its answer. */
-function syncVerbs(
-  store: SyncStore,
-  policies: readonly Policy[],
-  run: (key: string, cost: number) => Decision,
-): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
-  const consumeSync = straight(store, policies) ?? ((key: string, cost = 1) => run(key, cost))
+function syncVerbs(consumeSync: Straight): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
   return { consumeSync, consume: async (key, cost) => consumeSync(key, cost) }
 }
 

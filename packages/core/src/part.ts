@@ -6,6 +6,7 @@ import type { Step, Taken } from './kernels/kernel.ts'
 import type { Ask } from './policy.ts'
 import { andThen, type Soon } from './soon.ts'
 import { isSync, type Take } from './store.ts'
+import { LONGEST, type Micros } from './time.ts'
 import { mostCharged, stepFor, type Terms, type Verb } from './verbs.ts'
 
 /** What was answered to asks that one store takes together: by the store, or by whoever stood in for it. */
@@ -97,8 +98,9 @@ export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?:
   }
   const taken = takenFrom(asks, takes)
   if (!(taken instanceof Promise)) return read(taken)
+  if (standIn === undefined) return taken.then(read)
   return taken.then(read, async (error: unknown) => {
-    if (standIn && error instanceof StoreError) return { asks, ...(await standIn(error, asks)) }
+    if (error instanceof StoreError) return { asks, ...(await standIn(error, asks)) }
     throw error
   })
 }
@@ -107,7 +109,8 @@ export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?:
 function takenFrom(asks: readonly Ask[], takes: readonly Take[]): Soon<readonly Taken[]> {
   const { store } = (asks[0] as Ask).policy.source
   if (isSync(store)) return store.takeSync(takes)
-  const deadline = Math.min(...asks.map(({ policy }) => policy.source.deadline))
+  let deadline: Micros = LONGEST
+  for (const { policy } of asks) deadline = Math.min(deadline, policy.source.deadline)
   return breakerOf(store).call(() => store.take(takes), deadline)
 }
 

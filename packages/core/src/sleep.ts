@@ -15,13 +15,16 @@ export function later(
   { holds = true }: { readonly holds?: boolean } = {},
 ): () => void {
   let timer: unknown
-  const start = (left: number): void => {
+  let left = millis
+  const start = (): void => {
     const span = Math.min(left, LONGEST_TIMER)
-    timer = setTimeout(() => (left > span ? start(left - span) : callback()), Math.ceil(span))
+    left -= span
+    timer = setTimeout(goOn, Math.ceil(span))
     // Timers of browsers and of the edge are numbers, and hold nobody.
     if (!holds) (timer as { unref?: () => void }).unref?.()
   }
-  start(millis)
+  const goOn = (): void => (left > 0 ? start() : callback())
+  start()
   return () => clearTimeout(timer)
 }
 

@@ -1,5 +1,7 @@
+import { breakerOf } from './breaker.ts'
 import { decide, decideOne } from './decide.ts'
 import type { Decision } from './decision.ts'
+import type { Step, Taken } from './kernels/kernel.ts'
 import type { Policy } from './policy.ts'
 import type { SyncStore } from './store.ts'
 import { checkCost, checkKey, stepFor } from './verbs.ts'
@@ -15,13 +17,32 @@ export function straight(store: SyncStore, policies: readonly Policy[]): Straigh
   const takeOne = store.takeOneSync
   const consume = (key: string, cost = 1): Decision => {
     checkKey(key)
-    const step = cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
+    const step = cost === 1 ? one : stepOf(policy, cost)
     return decide(name, quota, cost, step, takeOne(name, key, step))
   }
   const consumeOne = straightOne(policy)
   if (consumeOne === undefined) return consume
   return (key, cost = 1) => (cost === 1 && typeof key === 'string' && key !== '' ? consumeOne(key) : consume(key, cost))
 }
+
+/** The same to a store elsewhere, by a promise. */
+export function straightElsewhere(
+  policies: readonly Policy[],
+): ((key: string, cost?: number) => Promise<Decision>) | undefined {
+  const [policy] = policies
+  if (policy === undefined || policies.length > 1) return undefined
+  const { name, quota, one } = policy
+  const { store, deadline } = policy.source
+  const breaker = breakerOf(store)
+  return (key, cost = 1) => {
+    checkKey(key)
+    const step = cost === 1 ? one : stepOf(policy, cost)
+    const taken = breaker.call(() => store.take([{ policy: name, key, step }]), deadline)
+    return taken.then(([first]) => decide(name, quota, cost, step, first as Taken))
+  }
+}
+
+const stepOf = ({ quota }: Policy, cost: number): Step => stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
 
 function straightOne({ name, straight }: Policy): ((key: string) => Decision) | undefined {
   if (straight === undefined) return undefined

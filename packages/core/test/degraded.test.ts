@@ -243,6 +243,20 @@ describe('the circuit breaker', () => {
     expect(await outcome(well)).toBe('well')
   })
 
+  test('counts a store that throws where it should reject, and probes it anew each time', async () => {
+    const { outcome, pass } = setUp()
+    const broken = () => {
+      throw new Error('connection lost')
+    }
+    for (let i = 0; i < 5; i++) expect(await outcome(broken)).toBe('error')
+    for (const rest of [500, 1_000]) {
+      pass(rest)
+      expect(await outcome(broken)).toBe('error')
+    }
+    pass(2_000)
+    expect(await outcome(well)).toBe('well')
+  })
+
   test('takes no mistake of the program for a failure of the store', async () => {
     const { outcome } = setUp()
     const mistaken = () => Promise.reject(new QuotaError('ERR_SPILLWAY_KEY', 'keys live apart'))

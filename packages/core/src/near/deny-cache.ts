@@ -25,6 +25,9 @@ interface Refusal extends Seen {
   readonly heardMs: number
 }
 
+const isAllowed = ({ allowed }: Taken): boolean => allowed
+const givesBack = ({ step }: Take): boolean => step.increment < 0
+
 /** The most characters of a name that are remembered: nobody fills the memory by being refused under long keys. */
 const LONGEST_NAME = 512
 
@@ -93,15 +96,17 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
 
   return {
     ...partsOfStore(store),
-    async take(ops, at) {
+    take(ops, at) {
       const recalled = recall(ops, at)
-      if (recalled) return recalled
+      if (recalled) return Promise.resolve(recalled)
       const call = ++calls
-      const taken = await store.take(ops, at)
-      if (taken.every(({ allowed }) => allowed)) forget(ops)
-      else if (call > lastGiven) remember(ops, taken)
-      if (ops.some(({ step }) => step.increment < 0)) lastGiven = calls
-      return taken
+      return store.take(ops, at).then((taken) => {
+        if (!taken.every(isAllowed)) {
+          if (call > lastGiven) remember(ops, taken)
+        } else if (refusals.size > 0) forget(ops)
+        if (ops.some(givesBack)) lastGiven = calls
+        return taken
+      })
     },
     async delete(keys) {
       await store.delete(keys)
