@@ -38,7 +38,9 @@ export function coalescing(send: Send, slotOf: (call: Call) => number): Coalesce
   const travel = async ({ seats }: Coach): Promise<void> => {
     try {
       const answers = await send(seats.map(({ call }) => call))
-      for (const [i, { resolve }] of seats.entries()) resolve(answers[i] as readonly Taken[])
+      seats.forEach(({ resolve }, i) => {
+        resolve(answers[i] as readonly Taken[])
+      })
     } catch (error) {
       for (const { reject } of seats) reject(error)
     }

@@ -85,11 +85,11 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
 
   return {
     ...(redis.clustered && { partOf: (key) => slotOf(nameOf(prefix, key)) }),
-    async take(ops, at) {
-      if (ops.length === 0) return []
+    take(ops, at) {
+      if (ops.length === 0) return Promise.resolve([])
       const names = ops.map((op) => nameOf(prefix, op))
-      if (redis.clustered && names.length > 1) checkSlots(ops, names)
-      return put({ ops, names, at })
+      const mistake = redis.clustered && names.length > 1 ? errorOfSlots(ops, names) : undefined
+      return mistake ? Promise.reject(mistake) : put({ ops, names, at })
     },
     async delete(keys) {
       // What was asked before is done before.
@@ -103,13 +103,13 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
   }
 }
 
-/** Refuses what no cluster can do: a script sees the keys of one slot. */
-function checkSlots(ops: readonly Take[], names: readonly string[]): void {
+/** What no cluster can do: a script sees the keys of one slot. */
+function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaError | undefined {
   const slots = names.map(slotOf)
   const other = slots.findIndex((slot) => slot !== slots[0])
-  if (other < 0) return
+  if (other < 0) return undefined
   const [first, second] = [ops[0], ops[other]].map((op) => shown(op?.key))
-  throw new QuotaError(
+  return new QuotaError(
     'ERR_SPILLWAY_KEY',
     `keys ${first} and ${second} are in different slots of the Redis cluster, which takes from one slot at a time: a batch is of one part, as partOf tells them.`,
   )

@@ -19,18 +19,18 @@ export interface Request {
 export function encode(calls: readonly Call[]): Request {
   const keys = new Map<string, number>()
   const steps = new Map<Step, number>()
-  let batches = ''
+  const batches: number[] = []
   for (const { ops, names } of calls) {
-    batches += `,${ops.length}`
-    for (const [i, { step }] of ops.entries()) {
-      batches += `,${placeIn(keys, names[i] as string)},${placeIn(steps, step)}`
+    batches.push(ops.length)
+    for (let i = 0; i < ops.length; i++) {
+      batches.push(placeIn(keys, names[i] as string), placeIn(steps, (ops[i] as Take).step))
     }
   }
   const at = calls[0]?.at
   return {
     script: scriptFor(steps.keys()),
     keys: [...keys.keys()],
-    arguments: [at === undefined ? '' : `${at}`, `[${[...steps.keys()].map(textOf)}]`, `[${batches.slice(1)}]`],
+    arguments: [at === undefined ? '' : `${at}`, `[${[...steps.keys()].map(textOf)}]`, `[${batches}]`],
   }
 }
 
@@ -71,11 +71,13 @@ export function decode(calls: readonly Call[], reply: readonly unknown[]): reado
 function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
   const allowed = next() === 1
   switch (kernel) {
-    case 'bucket':
-      return { allowed, now, base: next(), tat: next() }
+    case 'bucket': {
+      const base = now + next()
+      return { allowed, now, base, tat: base + next() }
+    }
     case 'sliding-window':
-      return { allowed, now, start: next(), current: next(), previous: next() }
+      return { allowed, now, start: now + next(), current: next(), previous: next() }
     case 'sliding-log':
-      return { allowed, now, used: next(), fitsAt: next(), freesAt: next(), emptyAt: next() }
+      return { allowed, now, used: next(), fitsAt: now + next(), freesAt: now + next(), emptyAt: now + next() }
   }
 }

@@ -87,9 +87,9 @@ kernels['sliding-log'] = {
     local log = written and next or base
     local used = unitsOf(log)
     reply[place] = used
-    reply[place + 1] = fitsAt(base, now, step, step.check)
-    reply[place + 2] = fitsAt(log, now, step, max(step.limit - used, 0) + 1)
-    reply[place + 3] = #log == 0 and now or log[#log - 1] + step.window
+    reply[place + 1] = fitsAt(base, now, step, step.check) - now
+    reply[place + 2] = fitsAt(log, now, step, max(step.limit - used, 0) + 1) - now
+    reply[place + 3] = #log == 0 and 0 or log[#log - 1] + step.window - now
     return place + 4
   end,
   encode = function(state) return 'l' .. cmsgpack.pack(state) end,

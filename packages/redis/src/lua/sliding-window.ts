@@ -37,7 +37,7 @@ kernels['sliding-window'] = {
   step = slidingWindow,
   tell = function(reply, place, now, step, base, next, written)
     local state = written and next or base
-    reply[place], reply[place + 1], reply[place + 2] = state.start, state.current, state.previous
+    reply[place], reply[place + 1], reply[place + 2] = state.start - now, state.current, state.previous
     return place + 3
   end,
   encode = function(state) return format('w:%.0f:%.0f:%.0f', state.start, state.current, state.previous) end,
