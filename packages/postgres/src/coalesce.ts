@@ -1,5 +1,6 @@
 import type { Taken } from '@spillway/core'
 import { within } from './clients.ts'
+import { failure } from './retry.ts'
 import type { Call } from './wire.ts'
 
 /** Puts calls to the database in one statement and answers each. */
@@ -42,7 +43,9 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
     for (const name of names) underway.add(name)
     try {
       const answers = await send(calls)
-      for (const [i, { resolve }] of going.entries()) resolve(answers[i] as readonly Taken[])
+      going.forEach(({ resolve }, i) => {
+        resolve(answers[i] as readonly Taken[])
+      })
     } catch (error) {
       for (const { reject } of going) reject(error)
     }
@@ -50,18 +53,18 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
     schedule()
   }
 
-  return async (call) => {
+  return (call) => {
     let each: Waiting | undefined
     const answer = new Promise<readonly Taken[]>((resolve, reject) => {
       each = { call, resolve, reject }
       waiting.add(each)
       schedule()
     })
-    try {
-      return await within(patience, answer)
-    } finally {
+    return within(patience, answer).catch((error: unknown) => {
+      // Whoever has given up need not be sent any more.
       waiting.delete(each as Waiting)
-    }
+      throw failure(error, patience)
+    })
   }
 }
 

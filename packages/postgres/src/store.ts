@@ -55,7 +55,8 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   /** Runs what needs the table, until it succeeds or time is up. */
   const attempt: Attempt = async (work) => {
     try {
-      await within(patience, prepared.ready())
+      const unready = prepared.ready()
+      if (unready) await within(patience, unready)
       return await retrying(patience, work)
     } catch (error) {
       prepared.doubt(error)
@@ -75,7 +76,8 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const at = calls[0]?.at ?? null
     // The server gives up a little sooner than we do: what we have given up is then not taken later.
     const lock = `${Math.max(Math.floor(left * 0.9), 1)}`
-    const values = [...(alike ?? encode(calls)), at, lock, durability === 'async']
+    const values: unknown[] = alike ?? encode(calls)
+    values.push(at, lock, durability === 'async')
     const [row] = await run({ ...(alike ? same : many), values }, left)
     return (alike ? decodeSame : decode)(calls, (row as { taken: string }).taken)
   }
@@ -87,14 +89,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     await attempt((left) => run({ text: forgetSql(names), values }, left))
   }
   const store: Store = {
-    take: async (ops, at) => {
-      if (ops.length === 0) return []
-      try {
-        return await put(callOf(ops, at))
-      } catch (error) {
-        throw failure(error, patience)
-      }
-    },
+    take: (ops, at) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at))),
     delete: forget,
   }
   return {
@@ -112,19 +107,32 @@ WITH forgotten AS (
 ) DELETE FROM ${table} t USING forgotten f WHERE t.name = f.name`
 
 /** Does a thing once before others go on, and again if it failed or turns out undone. */
-function preparing(prepare: () => Promise<void>): { ready(): Promise<void>; doubt(error: unknown): void } {
-  let done: Promise<void> | undefined
+function preparing(prepare: () => Promise<void>): Preparation {
+  let done = false
+  let underway: Promise<void> | undefined
+  const prepareOnce = async (): Promise<void> => {
+    try {
+      await prepare()
+      done = true
+    } finally {
+      underway = undefined
+    }
+  }
   return {
     ready() {
-      done ??= prepare().catch((error: unknown) => {
-        done = undefined
-        throw error
-      })
-      return done
+      if (done) return undefined
+      underway ??= prepareOnce()
+      return underway
     },
     // undefined_table and undefined_function: somebody has dropped them.
     doubt(error) {
-      if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = undefined
+      if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = false
     },
   }
+}
+
+interface Preparation {
+  /** Settles when others may go on; undefined if they may already. */
+  ready(): Promise<void> | undefined
+  doubt(error: unknown): void
 }

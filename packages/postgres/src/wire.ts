@@ -83,8 +83,9 @@ export function decode(calls: readonly Call[], answer: string): readonly (readon
 
 /** Reads the answer of the SQL function `take_same`. */
 export function decodeSame(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
-  const [now, all, first, ...rest] = answer.split(' ').map(Number) as [number, number, number]
-  if (rest.length > 0) return decode(calls, answer)
+  const numbers = answer.split(' ')
+  if (numbers.length > 3) return decode(calls, answer)
+  const [now, all, first] = numbers.map(Number) as [number, number, number]
   return calls.map(({ ops }, i) => {
     const increment = all * (ops[0]?.step.increment as number)
     const base = first + i * increment

@@ -87,7 +87,7 @@ test('a call that was given up before it went does not go', async () => {
   await ticks()
   const late = put(call('a')).catch((error: Error) => error.name)
   vi.advanceTimersByTime(100)
-  expect([await first, await late]).toEqual(['Late', 'Late'])
+  expect([await first, await late]).toEqual(['StoreError', 'StoreError'])
   statements[0]?.answer()
   await ticks()
   expect(sent()).toEqual(['a'])

@@ -12,35 +12,39 @@ import type { Names } from './names.ts'
  * is asked for more than it ever holds, room for some callers and not for all, and units that come and go between the
  * update and the look, time and again.
  *
+ * The first update stands before the loop, which few takes enter: each expression more is dear.
+ *
  * The answer is three numbers: now, whether all are allowed or none, and the first one's `base`. Or that of `take`.
  */
 export const takeSameSql = ({ table, fn }: Names): string => {
   const base = 'greatest(abs(t.tat), now)'
+  const clock = 'coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)'
   const expiry = (tat: string): string => `(${tat} + 60000000) / 600000000 * 600000000 + 600000000`
+  const update = `UPDATE ${table} t SET
+      tat = (${base} + total) * CASE WHEN ${base} + total - now > ceiling THEN -1 ELSE 1 END,
+      expires = ${expiry(`${base} + total`)}
+    WHERE t.name = named AND (t.tat < 0 OR t.tat - now <= ceiling)
+      AND ${base} + total - increment + needed - (now + patience) <= tolerance
+    RETURNING abs(t.tat) INTO next;
+    IF FOUND THEN RETURN concat_ws(' ', now, 1, next - total); END IF;`
   return `
 CREATE OR REPLACE FUNCTION ${fn('take_same')}
   (named text, times int, increment int8, needed int8, tolerance int8, ceiling int8, patience int8,
    at int8, lock_patience text, lazy bool) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-  waits CONSTANT text := set_config('lock_timeout', lock_patience, true);
+  settings CONSTANT text := concat(set_config('lock_timeout', lock_patience, true),
+    CASE WHEN lazy THEN set_config('synchronous_commit', 'off', true) END);
   total CONSTANT int8 := times * increment;
-  now int8; base int8; next int8; state int8;
+  now int8 := ${clock};
+  base int8; next int8; state int8;
 BEGIN
-  IF lazy THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
-  FOR attempt IN 1..3 LOOP
-    now := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8);
-    UPDATE ${table} t SET
-      tat = (${base} + total) * CASE WHEN ${base} + total - now > ceiling THEN -1 ELSE 1 END,
-      expires = ${expiry(`${base} + total`)}
-    WHERE t.name = named AND (t.tat < 0 OR t.tat - now <= ceiling)
-      AND ${base} + total - increment + needed - (now + patience) <= tolerance
-    RETURNING abs(t.tat) INTO next;
-    IF FOUND THEN RETURN concat_ws(' ', now, 1, next - total); END IF;
+    ${update}
 
+  FOR attempt IN 1..3 LOOP
     SELECT t.tat INTO state FROM ${table} t WHERE t.name = named;
     IF FOUND THEN
-      now := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8);
+      now := ${clock};
       base := greatest(abs(state), now);
       EXIT WHEN coalesce(state - now > ceiling, true);
       IF base + needed - (now + patience) > tolerance THEN RETURN concat_ws(' ', now, 0, base); END IF;
@@ -52,6 +56,8 @@ BEGIN
       VALUES (named, next * CASE WHEN total > ceiling THEN -1 ELSE 1 END, ${expiry('next')}) ON CONFLICT DO NOTHING;
       IF FOUND THEN RETURN concat_ws(' ', now, 1, now); END IF;
     END IF;
+    now := ${clock};
+    ${update}
   END LOOP;
   RETURN ${fn('take')}(named, concat_ws(' ', 1, 0, increment, needed, tolerance, ceiling, patience,
     9007199254740991, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
