@@ -56,7 +56,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   const attempt: Attempt = async (work) => {
     try {
       const unready = prepared.ready()
-      if (unready) await within(patience, unready)
+      if (unready !== undefined) await within(patience, unready)
       return await retrying(patience, work)
     } catch (error) {
       prepared.doubt(error)
