@@ -57,19 +57,23 @@ const reader: RequestReader<Request> = {
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Request, Response, Name>({ store: memoryStore(), ...options }, reader)
   const middleware: RequestHandler = (req, res, next) => {
-    const follow = ({ decision, headers, refusal, after }: Verdict<Response>): void => {
-      const before = req.rateLimit && res
-      if (decision) req.rateLimit = decision
-      for (const header of headers) res.setHeader(header[0], joined(before?.getHeader(header[0]), header))
-      if (after) whenClosed(res, () => void after(res.statusCode, res))
-      if (refusal) refuse(res, refusal)
-      else next()
-    }
     const verdict = guard(req)
-    if (verdict instanceof Promise) verdict.then(follow, next)
-    else follow(verdict)
+    if (verdict instanceof Promise) verdict.then((known) => follow(known, req, res, next), next)
+    else follow(verdict, req, res, next)
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
+}
+
+/** Does what a verdict says. */
+function follow(verdict: Verdict<Response>, req: Request, res: Response, next: () => void): void {
+  const { decision, headers, refusal, after } = verdict
+  // Asked of the request alone: Express puts a prototype of its own behind each, where to find nothing takes long.
+  const before = Object.hasOwn(req, 'rateLimit') ? res : undefined
+  if (decision) req.rateLimit = decision
+  for (const header of headers) res.setHeader(header[0], joined(before?.getHeader(header[0]), header))
+  if (after) whenClosed(res, () => void after(res.statusCode, res))
+  if (refusal) refuse(res, refusal)
+  else next()
 }
 
 function refuse(res: Response, { status, contentType, headers, body }: Refusal): void {
