@@ -15,7 +15,7 @@ import { rateLimiter as honoRateLimiter } from 'hono-rate-limiter'
 import Koa, { type Middleware } from 'koa'
 import koaRateLimit from 'koa-ratelimit'
 import { RateLimit as Koa2RateLimit } from 'koa2-ratelimit'
-import { mapOfBuckets } from './floors.ts'
+import { bucketsOfTenFields } from './floors.ts'
 
 /** Starts a server on a free port and tells which. */
 export type App = () => Promise<number>
@@ -55,29 +55,46 @@ interface ByHand {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** What refused requests are answered. */
   readonly refusal: string | undefined
+  readonly decision: Told
 }
 
-function byHand(burst: number, prefix: 'RateLimit' | 'X-RateLimit'): (address: string | undefined) => ByHand {
-  const decide = mapOfBuckets({ limit: 0.001, burst })
+type Told = ReturnType<ReturnType<typeof bucketsOfTenFields>>
+
+/** The header fields that tell of a decision. */
+type Fields = (decision: Told) => [name: string, value: string][]
+
+const threeFields = (prefix: string, { limit, remaining, resetAfterMs }: Told): [string, string][] => [
+  [`${prefix}-Limit`, String(limit)],
+  [`${prefix}-Remaining`, String(remaining)],
+  [`${prefix}-Reset`, String(Math.ceil(resetAfterMs / 1000))],
+]
+
+const fields = {
+  legacy: (told) => threeFields('X-RateLimit', told),
+  'draft-6': (told) => [...threeFields('RateLimit', told), ['RateLimit-Policy', `${told.limit};w=3600`]],
+  'draft-8': ({ limit, remaining, resetAfterMs }) => [
+    ['RateLimit-Policy', `"default";q=${limit};w=3600`],
+    ['RateLimit', `"default";r=${remaining};t=${Math.ceil(resetAfterMs / 1000)}`],
+  ],
+} satisfies Record<string, Fields>
+
+function byHand(burst: number, fieldsOf: Fields): (address: string | undefined) => ByHand {
+  const decide = bucketsOfTenFields({ limit: 0.001, burst })
   return (address = '') => {
-    const { allowed, remaining, retryAfterMs, resetAfterMs } = decide(address)
-    const headers: [string, string][] = [
-      [`${prefix}-Limit`, String(burst)],
-      [`${prefix}-Remaining`, String(remaining)],
-      [`${prefix}-Reset`, String(Math.ceil(resetAfterMs / 1000))],
-    ]
-    if (prefix === 'RateLimit') headers.push(['RateLimit-Policy', `${burst};w=3600`])
-    if (allowed) return { headers, refusal: undefined }
-    const wait = Math.ceil(retryAfterMs / 1000)
+    const decision = decide(address)
+    const headers = fieldsOf(decision)
+    if (decision.allowed) return { headers, refusal: undefined, decision }
+    const wait = Math.ceil(decision.retryAfterMs / 1000)
     headers.push(['Retry-After', String(wait)])
-    return { headers, refusal: `Too many requests. Come back in ${wait} seconds.` }
+    return { headers, refusal: `Too many requests. Come back in ${wait} seconds.`, decision }
   }
 }
 
-function byHandInExpress(burst: number): RequestHandler {
-  const judge = byHand(burst, 'RateLimit')
+function byHandInExpress(burst: number, fieldsOf: Fields, told: 'told' | 'untold' = 'untold'): RequestHandler {
+  const judge = byHand(burst, fieldsOf)
   return (req, res, next) => {
-    const { headers, refusal } = judge(req.ip)
+    const { headers, refusal, decision } = judge(req.ip)
+    if (told === 'told') (req as { rateLimit?: unknown }).rateLimit = decision
     for (const [name, value] of headers) res.setHeader(name, value)
     if (refusal === undefined) next()
     else res.status(429).end(refusal)
@@ -85,7 +102,7 @@ function byHandInExpress(burst: number): RequestHandler {
 }
 
 function byHandInKoa(burst: number): Middleware {
-  const judge = byHand(burst, 'X-RateLimit')
+  const judge = byHand(burst, fields.legacy)
   return (ctx, next) => {
     const { headers, refusal } = judge(ctx.ip)
     for (const [name, value] of headers) ctx.set(name, value)
@@ -97,7 +114,7 @@ function byHandInKoa(burst: number): Middleware {
 }
 
 function byHandInHono(burst: number): MiddlewareHandler {
-  const judge = byHand(burst, 'RateLimit')
+  const judge = byHand(burst, fields['draft-6'])
   return async (c, next) => {
     const { headers, refusal } = judge(getConnInfo(c).remote.address)
     for (const [name, value] of headers) c.header(name, value)
@@ -107,7 +124,7 @@ function byHandInHono(burst: number): MiddlewareHandler {
 }
 
 function byHandInFastify(burst: number): (app: FastifyInstance) => void {
-  const judge = byHand(burst, 'X-RateLimit')
+  const judge = byHand(burst, fields.legacy)
   return (app) => {
     app.addHook('onRequest', (request, reply, done) => {
       const { headers, refusal } = judge(request.ip)
@@ -151,12 +168,14 @@ async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<n
 export const apps = {
   express: {
     'no limiter': () => inExpress(),
-    'by hand, draft-6': () => inExpress(byHandInExpress(AMPLE)),
+    'by hand, draft-6': () => inExpress(byHandInExpress(AMPLE, fields['draft-6'])),
+    'by hand, draft-6, and handlers told': () => inExpress(byHandInExpress(AMPLE, fields['draft-6'], 'told')),
     'spillway, draft-6': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-6'))),
     'express-rate-limit, draft-6': () => inExpress(theirsInExpress(AMPLE, 'draft-6')),
+    'by hand, draft-8, and handlers told': () => inExpress(byHandInExpress(AMPLE, fields['draft-8'], 'told')),
     'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
     'express-rate-limit, draft-8': () => inExpress(theirsInExpress(AMPLE, 'draft-8')),
-    'by hand, refusing': () => inExpress(byHandInExpress(SCANT)),
+    'by hand, refusing': () => inExpress(byHandInExpress(SCANT, fields['draft-8'])),
     'spillway, refusing': () => inExpress(forExpress.rateLimit(ours(SCANT, 'draft-8'))),
     'express-rate-limit, refusing': () => inExpress(theirsInExpress(SCANT, 'draft-8')),
   },

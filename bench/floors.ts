@@ -47,6 +47,28 @@ export function mapOfBuckets({ limit, burst }: Rate): (key: string) => Answer {
   }
 }
 
+/** The same, with as many fields as an answer of ours has: what handlers and headers can be told. */
+export function bucketsOfTenFields(rate: Rate) {
+  const decide = mapOfBuckets(rate)
+  const none: readonly string[] = []
+  const { burst } = rate
+  return (key: string) => {
+    const { allowed, remaining, retryAfterMs, resetAfterMs } = decide(key)
+    return {
+      allowed,
+      policy: 'default',
+      limit: burst,
+      remaining,
+      cost: 1,
+      retryAfterMs,
+      resetAfterMs,
+      replenishAfterMs: resetAfterMs / burst,
+      delayMs: 0,
+      violated: none,
+    }
+  }
+}
+
 /** The same, in a cache that is bounded: the least recently used bucket goes first. */
 export function lruOfBuckets({ limit, burst }: Rate, max: number): (key: string) => Answer {
   const perMilli = limit / 1000

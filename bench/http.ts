@@ -123,8 +123,20 @@ async function pairsOf(bare: Server, server: Server): Promise<readonly Pair[]> {
   return found
 }
 
-const added = (ours: string, theirs: string, atMost: number): Aim => ({ ours, theirs, column: ADDED, atMost })
-const noDearer: Aim = { ours: 'spillway, refusing', theirs: 'no limiter', column: IN_ALL, atMost: 1 }
+const added = (ours: string, theirs: string, atMost: number, floor: string): Aim => ({
+  ours,
+  theirs,
+  column: ADDED,
+  atMost,
+  floor,
+})
+const noDearer: Aim = {
+  ours: 'spillway, refusing',
+  theirs: 'no limiter',
+  column: IN_ALL,
+  atMost: 1,
+  floor: 'by hand, refusing',
+}
 
 /** Servers are processes of their own, so that one process that asks them is enough. */
 export const processes = 1
@@ -134,14 +146,20 @@ export const cases: Readonly<Record<string, Case>> = {
     measure(
       'express',
       [
-        added('spillway, draft-6', 'express-rate-limit, draft-6', 0.3),
-        added('spillway, draft-8', 'express-rate-limit, draft-8', 0.3),
+        added('spillway, draft-6', 'express-rate-limit, draft-6', 0.3, 'by hand, draft-6, and handlers told'),
+        added('spillway, draft-8', 'express-rate-limit, draft-8', 0.3, 'by hand, draft-8, and handlers told'),
         noDearer,
       ],
       progress,
     ),
-  koa: (progress) => measure('koa', [added('spillway, legacy', 'koa-ratelimit', 0.35), noDearer], progress),
+  koa: (progress) =>
+    measure('koa', [added('spillway, legacy', 'koa-ratelimit', 0.35, 'by hand, legacy'), noDearer], progress),
   hono: (progress) =>
-    measure('hono', [added('spillway, draft-6', 'hono-rate-limiter, draft-6', 0.8), noDearer], progress),
-  fastify: (progress) => measure('fastify', [added('spillway, legacy', '@fastify/rate-limit', 1), noDearer], progress),
+    measure(
+      'hono',
+      [added('spillway, draft-6', 'hono-rate-limiter, draft-6', 0.8, 'by hand, draft-6'), noDearer],
+      progress,
+    ),
+  fastify: (progress) =>
+    measure('fastify', [added('spillway, legacy', '@fastify/rate-limit', 1, 'by hand, legacy'), noDearer], progress),
 }

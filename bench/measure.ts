@@ -24,6 +24,22 @@ export interface MeasureOptions {
   readonly chunk?: number
 }
 
+/** Measures each candidate beside a reference of its own: the garbage of others would be collected at their cost. */
+export async function measureInPairs(
+  reference: () => Candidate,
+  candidates: readonly (() => Candidate)[],
+  keys: readonly string[],
+  { progress, ...options }: MeasureOptions,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  for (const [i, make] of candidates.entries()) {
+    const told = (share: number): void => progress((i + share) / candidates.length)
+    const pair = await measure(reference(), [make()], keys, { ...options, progress: told })
+    results.push(...pair.slice(i === 0 ? 0 : 1))
+  }
+  return results
+}
+
 /**
  * Measures candidates against a reference in the same process, in turns of a chunk each, and takes medians of the ratios
  * of neighbours: whatever slows the machine for a while slows both. Each runs through all keys once before that, so

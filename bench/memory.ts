@@ -1,6 +1,6 @@
 // How much a decision in memory costs, as a multiple of what it costs by hand.
 
-import { measure, type Result } from './measure.ts'
+import { measureInPairs } from './measure.ts'
 import { AMPLE, candidate, type Rival, rivals } from './rivals.ts'
 import type { Aim, Case, Table } from './table.ts'
 import { type Workload, workloads } from './workloads.ts'
@@ -19,15 +19,9 @@ async function decisions(
 ): Promise<Table> {
   const terms = { ...(refused ? SCANT : AMPLE), maxKeys: Math.max(distinct, 100_000) }
   const others = (Object.keys(rivals) as Rival[]).filter((each) => each !== BY_HAND)
-  const results: Result[] = []
-  for (const each of others) {
-    // Two at a time: the garbage of a third would be collected at their cost, and millions of objects looked at for it.
-    const pair = await measure(candidate(BY_HAND, terms), [candidate(each, terms)], keys, {
-      seconds: Math.max(2, keys.length / 300_000),
-      progress: (share) => progress((others.indexOf(each) + share) / others.length),
-    })
-    results.push(...pair.slice(results.length === 0 ? 0 : 1))
-  }
+  const makers = others.map((each) => () => candidate(each, terms))
+  const seconds = Math.max(2, keys.length / 300_000)
+  const results = await measureInPairs(() => candidate(BY_HAND, terms), makers, keys, { seconds, progress })
   return {
     title: `A decision in memory: ${name}${refused ? ', refused' : ''}`,
     how: 'One process; each candidate and a Map of token buckets written by hand take turns of 10,000 decisions, and then the next candidate and another Map.',
@@ -42,6 +36,7 @@ const aim = (theirs: Rival, atMost: number, ours: Rival = 'spillway consumeSync'
   theirs,
   column: RATIO,
   atMost,
+  floor: ours === 'spillway consume' ? 'by hand, a promise' : 'by hand, ten fields',
 })
 const promised = aim('express-rate-limit, its store', 1, 'spillway consume')
 

@@ -17,6 +17,8 @@ const FLEXIBLE = 'rate-limiter-flexible'
 const PLAIN = 'spillway, a statement each'
 const ASYNC = 'spillway, a statement each, async'
 const COALESCED = 'spillway'
+const BY_HAND = 'a bucket by hand, prepared'
+const BY_HAND_ASYNC = 'a bucket by hand, prepared, async'
 const RATIO = 'times rate-limiter-flexible'
 const ERRORS = 'errors in 1,000'
 
@@ -34,6 +36,8 @@ interface Database {
   readonly pool: pg.Pool
   /** Its transactions are serializable, as the text asks that the function was published in. */
   readonly strict: pg.Pool
+  /** Its transactions do not wait for the disk. */
+  readonly hasty: pg.Pool
   /** The first of the server's processes, which has started all others. */
   readonly pid: number
   close(): Promise<void>
@@ -45,13 +49,15 @@ async function database(): Promise<Database> {
   const pool = new pg.Pool({ ...server.config, max: CONNECTIONS })
   const options = '-c default_transaction_isolation=serializable'
   const strict = new pg.Pool({ ...server.config, max: CONNECTIONS, options })
+  const hasty = new pg.Pool({ ...server.config, max: CONNECTIONS, options: '-c synchronous_commit=off' })
   await pool.query(publishedSql)
   return {
     pool,
     strict,
+    hasty,
     pid: Number.parseInt(readFileSync(join(server.folder, 'data/postmaster.pid'), 'utf8'), 10),
     async close() {
-      await Promise.all([pool.end(), strict.end()])
+      await Promise.all([pool.end(), strict.end(), hasty.end()])
       await server.stop()
     },
   }
@@ -82,6 +88,21 @@ const published =
   (key) =>
     pool.query('SELECT rate_limiting_token_bucket_request($1, $2, 2)', [key, limit])
 
+/**
+ * A bucket as one statement: refused where it finds no room. One quota, nothing that expires, and a clock that is read
+ * before the row is locked.
+ */
+async function byHand(pool: pg.Pool, { limit, burst }: Terms, table: string): Promise<Ask> {
+  await pool.query(`CREATE TABLE ${table} (name text PRIMARY KEY, full_at int8 NOT NULL) WITH (fillfactor = 50)`)
+  const now = '(extract(epoch FROM clock_timestamp()) * 1000000)::int8'
+  const unit = 1_000_000 / limit
+  const text = `
+    INSERT INTO ${table} AS t (name, full_at) VALUES ($1, ${now} + ${unit})
+    ON CONFLICT (name) DO UPDATE SET full_at = greatest(t.full_at, excluded.full_at - ${unit}) + ${unit}
+    WHERE t.full_at <= excluded.full_at - ${unit} + ${(burst - 1) * unit} RETURNING full_at`
+  return (key) => pool.query({ name: table, text, values: [key] })
+}
+
 async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<string, Ask>>> {
   return {
     [FLEXIBLE]: await flexible(db, terms, 'flexible'),
@@ -94,6 +115,8 @@ async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<strin
     [COALESCED]: ours(db, terms, 'coalesced', {}),
     'spillway, async': ours(db, terms, 'coalesced_async', { durability: 'async' }),
     'spillway, unlogged': ours(db, terms, 'coalesced_unlogged', { durability: 'unlogged' }),
+    [BY_HAND]: await byHand(db.pool, terms, 'hand'),
+    [BY_HAND_ASYNC]: await byHand(db.hasty, terms, 'hand_async'),
     'SELECT 1': () => db.pool.query('SELECT 1'),
   }
 }
@@ -181,26 +204,31 @@ async function shares(progress: (share: number) => void): Promise<Table> {
   return table
 }
 
-const aim = (ours: string, atMost: number): Aim => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
+const FLOORS: Readonly<Record<string, string>> = { [PLAIN]: BY_HAND, [ASYNC]: BY_HAND_ASYNC }
+const aim = (ours: string, atMost: number): Aim => {
+  const floor = FLOORS[ours]
+  return { ours, theirs: FLEXIBLE, column: RATIO, atMost, ...(floor && { floor }) }
+}
+const each = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5)]
 const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Aim => ({ ours, column: ERRORS, atMost: 0 }))
 
 export const processes = 2
 
 export const cases: Readonly<Record<string, Case>> = {
   hot: (progress) => {
-    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), aim(COALESCED, 1 / 4), ...flawless]
+    const aims = [...each, aim(COALESCED, 1 / 4), ...flawless]
     return decisions({ workload: 'hot', callers: 8, aims }, progress)
   },
   crowd: (progress) => {
-    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), aim(COALESCED, 1 / 20), ...flawless]
+    const aims = [...each, aim(COALESCED, 1 / 20), ...flawless]
     return decisions({ workload: 'hot', callers: 64, aims }, progress)
   },
   many: (progress) => {
-    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), ...flawless]
+    const aims = [...each, ...flawless]
     return decisions({ workload: 'many', callers: 8, aims }, progress)
   },
   'many-crowd': (progress) => {
-    const aims = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5), ...flawless]
+    const aims = [...each, ...flawless]
     return decisions({ workload: 'many', callers: 64, aims }, progress)
   },
   shares,

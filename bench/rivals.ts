@@ -7,7 +7,7 @@ import { MemoryStore as HonoStore } from 'hono-rate-limiter'
 import KoaLimiter from 'koa-ratelimit/limiter/memory.js'
 import { TokenBucket } from 'limiter'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import { lruOfBuckets, lruOfNumbers, mapOfBuckets, type Rate } from './floors.ts'
+import { bucketsOfTenFields, lruOfBuckets, lruOfNumbers, mapOfBuckets, type Rate } from './floors.ts'
 import type { Candidate } from './measure.ts'
 
 /** So much that nothing is ever refused, whatever the speed. */
@@ -34,6 +34,26 @@ export const rivals = {
     return (keys, from, to) => {
       let seen = 0
       for (let i = from; i < to; i++) seen += decide(keys[i] as string).remaining
+      sink.seen += seen
+    }
+  },
+  'by hand, ten fields': (terms) => {
+    const decide = bucketsOfTenFields(terms)
+    return (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) {
+        const { remaining, replenishAfterMs } = decide(keys[i] as string)
+        seen += remaining + replenishAfterMs
+      }
+      sink.seen += seen
+    }
+  },
+  'by hand, a promise': (terms) => {
+    const decide = mapOfBuckets(terms)
+    const consume = async (key: string) => decide(key)
+    return async (keys, from, to) => {
+      let seen = 0
+      for (let i = from; i < to; i++) seen += (await consume(keys[i] as string)).remaining
       sink.seen += seen
     }
   },

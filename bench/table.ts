@@ -17,6 +17,8 @@ export interface Aim {
   readonly theirs?: string
   readonly column: string
   readonly atMost: number
+  /** A row that does the least there is to do, by hand: what nobody who does as much can be below. */
+  readonly floor?: string
 }
 
 /** The outcome of a case. Lower is better in every column. */
@@ -78,6 +80,10 @@ export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): 
   }
   return theirs === undefined ? median(ours) : median(ours) / median(theirs)
 }
+
+/** What the least there is to do comes to, beside the same; undefined where nobody has done that by hand. */
+export const reachOfFloor = (table: Table, aim: Aim): number | undefined =>
+  aim.floor === undefined ? undefined : reach(table, { ...aim, ours: aim.floor })
 
 /** A number as people read it: no more digits than mean something. */
 export function told(value: number): string {
