@@ -122,7 +122,7 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
 
 /** Why an aim is missed, as far as it is known; undefined where nobody has found out. */
 const reasonFor = ({ title }: Table, { ours }: Aim): string | undefined =>
-  REASONS.find(([start, row]) => title.startsWith(start) && ours.startsWith(row))?.[2]
+  REASONS.find(([start, row]) => title.startsWith(start) && (ours === row || ours.startsWith(`${row},`)))?.[2]
 
 const inWords = (table: Table, aim: Aim): string => aimInWords(table, aim).replace(' — missed', '')
 
