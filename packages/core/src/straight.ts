@@ -13,11 +13,11 @@ export type Straight = (key: string, cost?: number) => Decision
 export function straight(store: SyncStore, policies: readonly Policy[]): Straight | undefined {
   const [policy] = policies
   if (policy === undefined || policies.length > 1 || !store.takeOneSync) return undefined
-  const { name, quota, one } = policy
+  const { name, quota } = policy
   const takeOne = store.takeOneSync
   const consume = (key: string, cost = 1): Decision => {
     checkKey(key)
-    const step = cost === 1 ? one : stepOf(policy, cost)
+    const step = stepOf(policy, cost)
     return decide(name, quota, cost, step, takeOne(name, key, step))
   }
   const consumeOne = straightOne(policy)
@@ -31,18 +31,19 @@ export function straightElsewhere(
 ): ((key: string, cost?: number) => Promise<Decision>) | undefined {
   const [policy] = policies
   if (policy === undefined || policies.length > 1) return undefined
-  const { name, quota, one } = policy
+  const { name, quota } = policy
   const { store, deadline } = policy.source
   const breaker = breakerOf(store)
   return (key, cost = 1) => {
     checkKey(key)
-    const step = cost === 1 ? one : stepOf(policy, cost)
+    const step = stepOf(policy, cost)
     const taken = breaker.call(() => store.take([{ policy: name, key, step }]), deadline)
     return taken.then(([first]) => decide(name, quota, cost, step, first as Taken))
   }
 }
 
-const stepOf = ({ quota }: Policy, cost: number): Step => stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
+const stepOf = ({ quota, one }: Policy, cost: number): Step =>
+  cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
 
 function straightOne({ name, straight }: Policy): ((key: string) => Decision) | undefined {
   if (straight === undefined) return undefined
