@@ -54,17 +54,15 @@ export function breaker({ now = () => performance.now(), log = warn }: BreakerOp
   }
 
   /** What hears of a call's end, made once: every request makes a call. */
-  const hearing = (probe: boolean) => ({
-    answer: <T>(result: T): T => {
+  const hearing = (probe: boolean): Hearing => ({
+    answered() {
       if (probe) probing = false
       succeeded()
-      return result
     },
-    failure: (error: unknown): never => {
+    failed(error) {
       if (probe) probing = false
       // What cannot be asked is the program's mistake, not the store's.
       if (error instanceof StoreError) failed(error, probe)
-      throw error
     },
   })
   const [ofCall, ofProbe] = [hearing(false), hearing(true)]
@@ -77,10 +75,15 @@ export function breaker({ now = () => performance.now(), log = warn }: BreakerOp
         return Promise.reject(new StoreError(message, lastError, { reason: 'open' }))
       }
       probing = resting
-      const hears = resting ? ofProbe : ofCall
-      return inTime(work, deadline).then(hears.answer, hears.failure)
+      return inTime(work, deadline, resting ? ofProbe : ofCall)
     },
   }
+}
+
+/** Hears how a call ended, once. */
+interface Hearing {
+  answered(): void
+  failed(error: StoreError | QuotaError): void
 }
 
 const breakers = new WeakMap<Store, Breaker>()
@@ -96,22 +99,31 @@ export function breakerOf(store: Store): Breaker {
 }
 
 /** The result of `work`, or why there is none: a {@link StoreError}, also when it has not answered by the deadline. */
-function inTime<T>(work: () => Soon<T>, deadline: Micros): Promise<T> {
+function inTime<T>(work: () => Soon<T>, deadline: Micros, hearing: Hearing): Promise<T> {
   return new Promise((resolve, reject) => {
+    let isLate = false
     const answer = promised(work)
+    const fail = (error: StoreError | QuotaError): void => {
+      hearing.failed(error)
+      reject(error)
+    }
     const late = (): void => {
+      isLate = true
       const message = `The store did not answer within ${deadline / 1000} ms.`
-      reject(new StoreError(message, undefined, { reason: 'timeout', late: answer.catch(() => undefined) }))
+      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.catch(() => undefined) }))
     }
     const stop = deadline < LONGEST ? later(deadline / 1000, late) : () => {}
     answer.then(
       (result) => {
+        if (isLate) return
         stop()
+        hearing.answered()
         resolve(result)
       },
       (cause: unknown) => {
+        if (isLate) return
         stop()
-        reject(asStoreError(cause))
+        fail(asStoreError(cause))
       },
     )
   })
