@@ -17,8 +17,8 @@ const FLEXIBLE = 'rate-limiter-flexible'
 const PLAIN = 'spillway, a statement each'
 const ASYNC = 'spillway, a statement each, async'
 const COALESCED = 'spillway'
-const BY_HAND = 'a bucket by hand, prepared'
-const BY_HAND_ASYNC = 'a bucket by hand, prepared, async'
+const BY_HAND = 'a bucket by hand'
+const BY_HAND_ASYNC = 'a bucket by hand, async'
 const RATIO = 'times rate-limiter-flexible'
 const ERRORS = 'errors in 1,000'
 
@@ -92,7 +92,7 @@ const published =
  * A bucket as one statement: refused where it finds no room. One quota, nothing that expires, and a clock that is read
  * before the row is locked.
  */
-async function byHand(pool: pg.Pool, { limit, burst }: Terms, table: string): Promise<Ask> {
+async function byHand(pool: pg.Pool, { limit, burst }: Terms, table: string, { prepare = false } = {}): Promise<Ask> {
   await pool.query(`CREATE TABLE ${table} (name text PRIMARY KEY, full_at int8 NOT NULL) WITH (fillfactor = 50)`)
   const now = '(extract(epoch FROM clock_timestamp()) * 1000000)::int8'
   const unit = 1_000_000 / limit
@@ -100,7 +100,8 @@ async function byHand(pool: pg.Pool, { limit, burst }: Terms, table: string): Pr
     INSERT INTO ${table} AS t (name, full_at) VALUES ($1, ${now} + ${unit})
     ON CONFLICT (name) DO UPDATE SET full_at = greatest(t.full_at, excluded.full_at - ${unit}) + ${unit}
     WHERE t.full_at <= excluded.full_at - ${unit} + ${(burst - 1) * unit} RETURNING full_at`
-  return (key) => pool.query({ name: table, text, values: [key] })
+  const query = prepare ? { name: table, text } : { text }
+  return (key) => pool.query({ ...query, values: [key] })
 }
 
 async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<string, Ask>>> {
@@ -116,6 +117,7 @@ async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<strin
     'spillway, async': ours(db, terms, 'coalesced_async', { durability: 'async' }),
     'spillway, unlogged': ours(db, terms, 'coalesced_unlogged', { durability: 'unlogged' }),
     [BY_HAND]: await byHand(db.pool, terms, 'hand'),
+    'a bucket by hand, prepared': await byHand(db.pool, terms, 'hand_prepared', { prepare: true }),
     [BY_HAND_ASYNC]: await byHand(db.hasty, terms, 'hand_async'),
     'SELECT 1': () => db.pool.query('SELECT 1'),
   }
