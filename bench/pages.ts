@@ -77,7 +77,6 @@ const TELLING =
   'By hand, with the same header fields and nothing else, is the row above ours: what is left to save is between the two.'
 const REFUSING =
   'A refusal tells more than the word that the route answers: four or five header fields, and a problem document of some 300 bytes. By hand it is no cheaper than the route, either.'
-const DECIDING = 'A decision in one atomic step, on the server’s own clock, is dearer than to count one up'
 
 /** Why aims are missed: how the title begins, and our row. */
 const REASONS: readonly (readonly [title: string, ours: string, why: string])[] = [
@@ -101,17 +100,17 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
   [
     'A decision in Redis',
     'spillway',
-    `${DECIDING}: the row of a call each. Decisions of one turn travel together, and then take less of the server’s time and of the caller’s than a counter does; not a third, as the table of whose time it is shows.`,
+    'Decisions of one turn travel together, by hand as by us, and take about the same of the server’s time. What ours take more of the caller’s is what by hand goes without: a deadline for each, a rest for a server that fails, refusals that are remembered, and an answer of ten fields. See the table of whose time it is.',
   ],
   [
     'Memory of Redis',
     'spillway',
-    'The state is 8 bytes of it, and all else the name: the store’s, its version, and braces that keep a key in one slot.',
+    'The state is 8 bytes of it, and what is more than a moment under the bare address takes is the name: the store’s, its version, and braces that keep a key in one slot.',
   ],
   [
     'A decision in PostgreSQL',
     'spillway, a statement each',
-    `${DECIDING}: the function locks the row before it reads the clock, keeps to microseconds, and forgets; the published one, which does less, is dearer than a counter, too. See the table of whose time it is. The default sends decisions of one turn together.`,
+    'The rival prepares its statement under a name, which a pooler that shares sessions does not stand; without one, a bucket by hand takes about as long as ours, which also limits how long it waits for a row’s lock, and sets a date from which the row may be swept away. With `prepare: true` the server plans once, too. The default sends decisions of one turn together.',
   ],
   [
     'A decision in PostgreSQL',
