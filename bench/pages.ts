@@ -105,7 +105,7 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
   [
     'Memory of Redis',
     'spillway',
-    'The state is 8 bytes of it, and what is more than a moment under the bare address takes is the name: the store’s, its version, and braces that keep a key in one slot.',
+    'What is more than a moment under the bare address takes is the name: the store’s, its version, and braces that keep a key in one slot. Redis takes memory in steps of 16 bytes here, so that the shortest name comes to nearly the same.',
   ],
   [
     'A decision in PostgreSQL',

@@ -157,8 +157,12 @@ interface Setting {
   readonly aims: readonly Aim[]
 }
 
-/** How many decisions a turn takes, and how many different ones there are: who writes to a disk is slow. */
-const TURN = 400
+/**
+ * How many decisions a turn takes: few, because who writes to a disk is slow, and of 8 or 64 callers as many each, so
+ * that no turn ends with callers who go alone.
+ */
+const TURN = 640
+/** How many keys there are. */
 const KEYS = { hot: TURN, many: 10_000 }
 
 async function decisions(
