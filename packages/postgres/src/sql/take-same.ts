@@ -23,7 +23,7 @@ export const takeSameSql = ({ table, fn }: Names): string => {
   const update = `UPDATE ${table} t SET
       tat = (${base} + total) * CASE WHEN ${base} + total - now > ceiling THEN -1 ELSE 1 END,
       expires = ${expiry(`${base} + total`)}
-    WHERE t.name = named AND (t.tat < 0 OR t.tat - now <= ceiling)
+    WHERE t.name = named AND t.tat - now <= ceiling
       AND ${base} + total - increment + needed - (now + patience) <= tolerance
     RETURNING abs(t.tat) INTO next;
     IF FOUND THEN RETURN concat_ws(' ', now, 1, next - total); END IF;`
