@@ -8,6 +8,7 @@ import {
   slidingWindow,
   stepFor,
   type Take,
+  type Taken,
   tokenBucket,
   type Verb,
 } from '@spillway/core'
@@ -79,22 +80,37 @@ const verbs: fc.Arbitrary<Verb> = fc.constantFrom(
 )
 
 // A history is over within a minute: stores may forget a state a minute after it has become the same as none.
-const spans: fc.Arbitrary<Micros> = fc.oneof(
-  fc.constant(0),
-  fc.integer({ min: 0, max: 3_000 }),
-  fc.integer({ min: 0, max: 2_300_000 }),
-  fc.integer({ min: 0, max: 2_300_000 }),
-  fc.integer({ min: -30_000_000, max: -1 }),
-)
+const LONGEST_SPAN = 2_300_000
 
-// Something taken around the start of the history, which a refund may give back.
-const taken = fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => {
-  const moment = START + after
-  return { allowed: true, now: moment, base: moment, tat: moment }
-})
+/** Spans after which a window of these quotas turns, or a unit is back: to the microsecond, hardly ever met by chance. */
+function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
+  const turns = quotas.flatMap((quota) => {
+    if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
+    return [quota.unit, quota.limit * quota.unit, quota.grain?.every ?? 0]
+  })
+  return fc.constantFrom(...turns.filter((span) => span <= LONGEST_SPAN).flatMap((span) => [span, span - 1]), 1)
+}
+
+const spansOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Micros> =>
+  fc.oneof(
+    fc.constant(0),
+    fc.integer({ min: 0, max: 3_000 }),
+    fc.integer({ min: 0, max: LONGEST_SPAN }),
+    fc.integer({ min: 0, max: LONGEST_SPAN }),
+    fc.integer({ min: -30_000_000, max: -1 }),
+    { weight: 3, arbitrary: turns },
+  )
+
+/** Something taken around the start of the history, or right then, or a turn later, which a refund may give back. */
+const takenOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Taken> =>
+  fc.oneof(fc.integer({ min: -5_000_000, max: 60_000_000 }), fc.constant(0), turns).map((after) => {
+    const moment = START + after
+    return { allowed: true, now: moment, base: moment, tat: moment }
+  })
 
 /** Random histories over a few states, to each of which any of these quotas may be applied. */
 export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Call[]> {
+  const turns = turnsOf(quotas)
   const take: fc.Arbitrary<Take> = fc
     .record({
       name: names,
@@ -102,14 +118,14 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
       verb: verbs,
       cost: fc.integer({ min: 1, max: 14 }),
       patience: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
-      of: fc.option(taken, { nil: undefined }),
+      of: fc.option(takenOf(turns), { nil: undefined }),
     })
     .map(({ name, quota, verb, cost, patience, of }) => ({
       ...name,
       step: stepFor(quota, verb, cost, verb === 'refund' ? (of ? { of } : {}) : verb === 'consume' ? { patience } : {}),
     }))
   const ops = fc.uniqueArray(take, { minLength: 1, maxLength: 3, selector: ({ policy, key }) => `${policy} ${key}` })
-  return fc.array(fc.record({ after: spans, ops }), { minLength: 1, maxLength: 25 })
+  return fc.array(fc.record({ after: spansOf(turns), ops }), { minLength: 1, maxLength: 25 })
 }
 
 /** Random histories over a few states and two quotas. */
