@@ -4,11 +4,11 @@ import {
   type Micros,
   type Quota,
   type StateKey,
+  type Step,
   slidingLog,
   slidingWindow,
   stepFor,
   type Take,
-  type Taken,
   tokenBucket,
   type Verb,
 } from '@spillway/core'
@@ -101,38 +101,62 @@ const spansOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Micros> =>
     { weight: 3, arbitrary: turns },
   )
 
-/** Something taken around the start of the history, or right then, or a turn later, which a refund may give back. */
-const takenOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Taken> =>
-  fc.oneof(fc.integer({ min: -5_000_000, max: 60_000_000 }), fc.constant(0), turns).map((after) => {
-    const moment = START + after
-    return { allowed: true, now: moment, base: moment, tat: moment }
-  })
+/** When the take was that a refund gives back: nobody says, one of the calls, or around the start of the history. */
+const givenBack: fc.Arbitrary<(moments: readonly Micros[]) => Micros | undefined> = fc.oneof(
+  fc.constant(() => undefined),
+  fc.nat(24).map((call) => (moments: readonly Micros[]) => moments[call]),
+  fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => () => START + after),
+)
+
+interface Op {
+  readonly quota: Quota
+  readonly verb: Verb
+  readonly cost: number
+  readonly patience: Micros
+  readonly of: (moments: readonly Micros[]) => Micros | undefined
+}
+
+function stepOf({ quota, verb, cost, patience, of }: Op, moments: readonly Micros[]): Step {
+  if (verb === 'consume') return stepFor(quota, verb, cost, { patience })
+  const moment = verb === 'refund' ? of(moments) : undefined
+  if (moment === undefined) return stepFor(quota, verb, cost)
+  return stepFor(quota, verb, cost, { of: { allowed: true, now: moment, base: moment, tat: moment } })
+}
 
 /** Random histories over a few states, to each of which any of these quotas may be applied. */
 export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Call[]> {
-  const turns = turnsOf(quotas)
-  const take: fc.Arbitrary<Take> = fc
-    .record({
-      name: names,
-      quota: fc.constantFrom(...quotas),
-      verb: verbs,
-      cost: fc.integer({ min: 1, max: 14 }),
-      patience: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
-      of: fc.option(takenOf(turns), { nil: undefined }),
-    })
-    .map(({ name, quota, verb, cost, patience, of }) => ({
-      ...name,
-      step: stepFor(quota, verb, cost, verb === 'refund' ? (of ? { of } : {}) : verb === 'consume' ? { patience } : {}),
+  const op = fc.record({
+    name: names,
+    quota: fc.constantFrom(...quotas),
+    verb: verbs,
+    // Now and then as much as there can be, so that nothing is left and nothing is missing.
+    cost: fc.oneof(
+      { weight: 3, arbitrary: fc.integer({ min: 1, max: 14 }) },
+      fc.constantFrom(...quotas.map(({ limit }) => limit)),
+    ),
+    patience: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
+    of: givenBack,
+  })
+  const ops = fc.uniqueArray(op, {
+    minLength: 1,
+    maxLength: 3,
+    selector: ({ name: { policy, key } }) => `${policy} ${key}`,
+  })
+  const calls = fc.array(fc.record({ after: spansOf(turnsOf(quotas)), ops }), { minLength: 1, maxLength: 25 })
+  return calls.map((drawn) => {
+    const moments = momentsOf(drawn)
+    return drawn.map(({ after, ops }) => ({
+      after,
+      ops: ops.map((op) => ({ ...op.name, step: stepOf(op, moments) })),
     }))
-  const ops = fc.uniqueArray(take, { minLength: 1, maxLength: 3, selector: ({ policy, key }) => `${policy} ${key}` })
-  return fc.array(fc.record({ after: spansOf(turns), ops }), { minLength: 1, maxLength: 25 })
+  })
 }
 
 /** Random histories over a few states and two quotas. */
 export const histories: fc.Arbitrary<readonly Call[]> = fc.tuple(quotas, quotas).chain(historiesOf)
 
 /** The moments of a history's calls, which begin at {@link START}. */
-export function momentsOf(history: readonly Call[]): readonly Micros[] {
+export function momentsOf(history: readonly Pick<Call, 'after'>[]): readonly Micros[] {
   let now = START
   return history.map(({ after }) => {
     now += after
