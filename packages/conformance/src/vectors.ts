@@ -162,6 +162,16 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
+    name: 'a sliding window is charged no more than can be reckoned with',
+    quota: slidingWindow({ limit: 10, window: '1m' }),
+    rows: [
+      [0, 'charge', 2 ** 50, true, 0, 0, 120_000],
+      [0, 'charge', 2 ** 50, true, 0, 0, 120_000],
+      // Counted are 2^53 / 60,000,000 ticks, some 150 million, which leave room three microseconds before they are gone.
+      [0, 'consume', 1, false, 0, 119_999.997, 120_000],
+    ],
+  },
+  {
     name: 'a sliding log counts exactly what is in the window',
     quota: slidingLog({ limit: 3, window: '10s' }),
     rows: [
