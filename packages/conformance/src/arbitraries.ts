@@ -101,10 +101,10 @@ const spansOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Micros> =>
     { weight: 3, arbitrary: turns },
   )
 
-/** When the take was that a refund gives back: nobody says, one of the calls, or around the start of the history. */
-const givenBack: fc.Arbitrary<(moments: readonly Micros[]) => Micros | undefined> = fc.oneof(
+/** When the take was that a refund gives back: nobody says, a few calls before, or around the start of the history. */
+const givenBack: fc.Arbitrary<(before: readonly Micros[]) => Micros | undefined> = fc.oneof(
   fc.constant(() => undefined),
-  fc.nat(24).map((call) => (moments: readonly Micros[]) => moments[call]),
+  fc.integer({ min: -4, max: -1 }).map((call) => (before: readonly Micros[]) => before.at(call)),
   fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => () => START + after),
 )
 
@@ -113,12 +113,12 @@ interface Op {
   readonly verb: Verb
   readonly cost: number
   readonly patience: Micros
-  readonly of: (moments: readonly Micros[]) => Micros | undefined
+  readonly of: (before: readonly Micros[]) => Micros | undefined
 }
 
-function stepOf({ quota, verb, cost, patience, of }: Op, moments: readonly Micros[]): Step {
+function stepOf({ quota, verb, cost, patience, of }: Op, before: readonly Micros[]): Step {
   if (verb === 'consume') return stepFor(quota, verb, cost, { patience })
-  const moment = verb === 'refund' ? of(moments) : undefined
+  const moment = verb === 'refund' ? of(before) : undefined
   if (moment === undefined) return stepFor(quota, verb, cost)
   return stepFor(quota, verb, cost, { of: { allowed: true, now: moment, base: moment, tat: moment } })
 }
@@ -145,9 +145,9 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
   const calls = fc.array(fc.record({ after: spansOf(turnsOf(quotas)), ops }), { minLength: 1, maxLength: 25 })
   return calls.map((drawn) => {
     const moments = momentsOf(drawn)
-    return drawn.map(({ after, ops }) => ({
+    return drawn.map(({ after, ops }, i) => ({
       after,
-      ops: ops.map((op) => ({ ...op.name, step: stepOf(op, moments) })),
+      ops: ops.map((op) => ({ ...op.name, step: stepOf(op, moments.slice(0, i)) })),
     }))
   })
 }

@@ -172,6 +172,16 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
+    name: 'a sliding log that is full owes what it is charged, and all of the last take with it, from then on',
+    quota: slidingLog({ limit: 3, window: '10s' }),
+    rows: [
+      [0, 'consume', 3, true, 0, 0, 10_000],
+      [4_000, 'charge', 1, true, 0, 0, 10_000],
+      [10_000, 'consume', 1, false, 0, 4_000, 4_000],
+      [14_000, 'consume', 3, true, 0, 0, 10_000],
+    ],
+  },
+  {
     name: 'a sliding log counts exactly what is in the window',
     quota: slidingLog({ limit: 3, window: '10s' }),
     rows: [
