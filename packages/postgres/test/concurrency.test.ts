@@ -1,5 +1,14 @@
 import { START } from '@spillway/conformance'
-import { perDay, type Store, stepFor, type Take, type Taken } from '@spillway/core'
+import {
+  perDay,
+  type Quota,
+  type Store,
+  slidingLog,
+  slidingWindow,
+  stepFor,
+  type Take,
+  type Taken,
+} from '@spillway/core'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
@@ -7,7 +16,7 @@ import { migrate, type PostgresStoreOptions } from '../src/index.ts'
 import { unhurried } from './unhurried.ts'
 
 const SESSIONS = 8
-const consume = (key: string, cost = 1, quota = perDay(400)): Take => ({
+const consume = (key: string, cost = 1, quota: Quota = perDay(400)): Take => ({
   policy: 'p',
   key,
   step: stepFor(quota, 'consume', cost),
@@ -75,8 +84,11 @@ describe.each(['read committed', 'repeatable read', 'serializable'])('eight sess
     expect(admitted((await Promise.all(asks)).flat())).toBe(400)
   })
 
-  test('make one bucket of a new key they all ask for first', async () => {
-    const quota = perDay(3)
+  test.each([
+    ['bucket', perDay(3)],
+    ['window', slidingWindow({ limit: 3, window: '1d' })],
+    ['log', slidingLog({ limit: 3, window: '1d' })],
+  ])('make one %s of a new key they all ask for first', async (_, quota) => {
     const answers = await inLoops(stores(isolation, { coalesce: false }), 30, (i) => [consume(`cold-${i}`, 1, quota)])
     expect(admitted(answers)).toBe(30 * 3)
   })

@@ -7,8 +7,10 @@ import {
   type Duration,
   perDay,
   perMinute,
+  type Quota,
   type Store,
   StoreError,
+  slidingWindow,
   stepFor,
   type Taken,
 } from '@spillway/core'
@@ -40,7 +42,7 @@ function newPool(max: number, config: pg.PoolConfig = server.config): pg.Pool {
 }
 
 const MANY = perDay(10_000)
-const take = (store: Store, key: string, at?: number, quota = MANY): Promise<readonly Taken[]> =>
+const take = (store: Store, key: string, at?: number, quota: Quota = MANY): Promise<readonly Taken[]> =>
   store.take([{ policy: 'p', key, step: stepFor(quota, 'consume', 1) }], at)
 
 /** How many units were taken of a key that was only asked for at START. */
@@ -188,6 +190,16 @@ describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o
       /Others were first for 500 ms|did not answer in 500 ms/,
     )
   })
+})
+
+test('what the server does in general gives up the lock on a row before its caller does, too', async () => {
+  const windowed = slidingWindow({ limit: 10, window: '1m' })
+  await take(unhurried(pool), 'a', START, windowed)
+  const holder = await holding('a')
+  // As above: a real second for a slow machine.
+  const hurried = postgresStore(pool, { deadline: '10s' })
+  await expect(take(hurried, 'a', START, windowed)).rejects.toThrow('Another transaction holds')
+  await holder.release()
 })
 
 /** Lets the next so many writes fail, as engines do that abort transactions instead of letting them wait. */

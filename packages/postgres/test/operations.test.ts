@@ -1,5 +1,14 @@
 import { START } from '@spillway/conformance'
-import { perMinute, QuotaError, type Store, StoreError, stepFor, type Taken } from '@spillway/core'
+import {
+  perMinute,
+  QuotaError,
+  type Store,
+  StoreError,
+  slidingLog,
+  slidingWindow,
+  stepFor,
+  type Taken,
+} from '@spillway/core'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
@@ -120,11 +129,15 @@ describe('sweep', () => {
     expect((await take(store, 'new'))[0]?.allowed).toBe(false)
   })
 
-  test('keeps a state for a minute longer than it means anything', async () => {
-    const store = unhurried(pool, { table: 'kept' })
-    const [taken] = (await take(store, 'a', 10)) as unknown as [{ tat: number }]
-    const { rows } = await pool.query('SELECT expires FROM kept')
-    const grace = Number(rows[0].expires) - taken.tat
+  test.each([
+    ['bucket', perMinute(10), 60],
+    ['window', slidingWindow({ limit: 10, window: '1m' }), 120],
+    ['log', slidingLog({ limit: 10, window: '1m' }), 60],
+  ])('keeps a %s for a minute longer than it means anything', async (kind, quota, seconds) => {
+    const store = unhurried(pool, { table: `kept_${kind}` })
+    await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, 'consume', 10) }], START)
+    const { rows } = await pool.query(`SELECT expires FROM kept_${kind}`)
+    const grace = Number(rows[0].expires) - (START + seconds * 1e6)
     expect([grace >= 60e6, grace <= 660e6]).toEqual([true, true])
   })
 
@@ -164,20 +177,23 @@ describe('sweep', () => {
   })
 })
 
-describe('durability', () => {
+describe.each([
+  ['bucket', perMinute(10)],
+  ['window', slidingWindow({ limit: 10, window: '1m' })],
+])('durability of a %s', (kind, quota) => {
   test.each([
     ['logged', 'p', 'on'],
     ['async', 'p', 'off'],
     ['unlogged', 'u', 'on'],
   ] as const)('%s is what it says, for its own transactions only', async (durability, persistence, commit) => {
-    const table = `kind_${durability}`
+    const table = `${kind}_${durability}`
     const client = await pool.connect()
     const seen: unknown[] = []
     const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
     const store = unhurried({ connect: async () => ({ ...lent, release: () => {} }) }, { table, durability })
     await store.delete([])
     await client.query('BEGIN')
-    await take(store, 'a')
+    await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, 'consume', 1) }])
     seen.push((await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit)
     await client.query('COMMIT')
     seen.push((await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit)
