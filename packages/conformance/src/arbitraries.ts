@@ -9,6 +9,7 @@ import {
   slidingWindow,
   stepFor,
   type Take,
+  type Taken,
   tokenBucket,
   type Verb,
 } from '@spillway/core'
@@ -120,8 +121,11 @@ function stepOf({ quota, verb, cost, patience, of }: Op, before: readonly Micros
   if (verb === 'consume') return stepFor(quota, verb, cost, { patience })
   const moment = verb === 'refund' ? of(before) : undefined
   if (moment === undefined) return stepFor(quota, verb, cost)
-  return stepFor(quota, verb, cost, { of: { allowed: true, now: moment, base: moment, tat: moment } })
+  return stepFor(quota, verb, cost, { of: takenAt(moment) })
 }
+
+/** What a store saw of a take, as far as a refund of it needs to know. */
+export const takenAt = (moment: Micros): Taken => ({ allowed: true, now: moment, base: moment, tat: moment })
 
 /** Random histories over a few states, to each of which any of these quotas may be applied. */
 export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Call[]> {

@@ -19,6 +19,8 @@ export type Row = readonly [
   remaining: number,
   retryAfterMs: number,
   resetAfterMs: number,
+  /** When the take was that a refund gives back, where it says so. */
+  ofMs?: number,
 ]
 
 /** A story on one key under one quota, worked out by hand. */
@@ -159,6 +161,19 @@ export const vectors: readonly Vector[] = [
       [60_000, 'consume', 1, false, 0, 0.001, 90_000],
       [60_000.001, 'consume', 1, true, 0, 0, 89_999.999],
       [200_000, 'peek', 10, true, 10, 0, 0],
+    ],
+  },
+  {
+    name: 'a refund of a take in a sliding window is of the window that counts it, from its first microsecond',
+    quota: slidingWindow({ limit: 10, window: '10s' }),
+    rows: [
+      [0, 'consume', 4, true, 6, 0, 20_000],
+      [2_000, 'refund', 1, true, 7, 0, 18_000, 0],
+      [10_000, 'consume', 2, true, 5, 0, 20_000],
+      [12_000, 'refund', 1, true, 7, 0, 18_000, 0],
+      [12_000, 'refund', 1, true, 8, 0, 18_000, 10_000],
+      // Two windows ago: nothing is owed for it any more.
+      [12_000, 'refund', 1, true, 8, 0, 18_000, -0.001],
     ],
   },
   {

@@ -1,5 +1,6 @@
 import { START } from '@spillway/conformance'
 import {
+  perHour,
   perMinute,
   QuotaError,
   type Store,
@@ -130,9 +131,9 @@ describe('sweep', () => {
   })
 
   test.each([
-    ['bucket', perMinute(10), 60],
-    ['window', slidingWindow({ limit: 10, window: '1m' }), 120],
-    ['log', slidingLog({ limit: 10, window: '1m' }), 60],
+    ['bucket', perHour(10), 3_600],
+    ['window', slidingWindow({ limit: 10, window: '1h' }), 7_200],
+    ['log', slidingLog({ limit: 10, window: '1h' }), 3_600],
   ])('keeps a %s for a minute longer than it means anything', async (kind, quota, seconds) => {
     const store = unhurried(pool, { table: `kept_${kind}` })
     await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, 'consume', 10) }], START)
