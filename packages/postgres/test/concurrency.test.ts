@@ -103,37 +103,67 @@ describe.each(['read committed', 'repeatable read', 'serializable'])('eight sess
   })
 })
 
-test('a take that loses the race for a new row lets go of the others, which it would hold out of order', async () => {
-  const [first, loser] = stores('read committed') as [Store, Store]
-  const [, losing, other, gate, watch] = sessions as [pg.Pool, pg.Pool, pg.Pool, pg.Pool, pg.Pool]
-  const waits = async (...on: readonly string[]): Promise<void> => {
-    const events = `SELECT wait_event FROM pg_stat_activity WHERE wait_event_type = 'Lock' ORDER BY 1`
-    while ((await watch.query(events)).rows.map((row) => row.wait_event).join() !== on.join());
-  }
-  const both = [consume('a'), consume('b')]
-  await first.take([consume('b')])
+/** Lets one session wait before it inserts a row of this name, or of any, until the gate is opened. */
+async function halting(losing: pg.Pool, gate: pg.Pool, name = '%'): Promise<() => Promise<void>> {
   await admin.query(`
     CREATE FUNCTION halt() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      IF current_setting('application_name') = 'loser' THEN PERFORM pg_advisory_xact_lock(1); END IF;
+      IF current_setting('application_name') = 'loser' AND NEW.name LIKE '${name}' THEN
+        PERFORM pg_advisory_xact_lock(1);
+      END IF;
       RETURN NEW;
     END $$;
     CREATE TRIGGER halt BEFORE INSERT ON spillway FOR EACH ROW EXECUTE FUNCTION halt()`)
   await losing.query(`SET application_name = 'loser'`)
   await gate.query('SELECT pg_advisory_lock(1)')
+  return async () => {
+    await gate.query('SELECT pg_advisory_unlock(1)')
+  }
+}
+
+/** Resolves when there are sessions that wait for these and for nothing else. */
+async function waiting(watch: pg.Pool, ...on: readonly string[]): Promise<void> {
+  const events = `SELECT wait_event FROM pg_stat_activity WHERE wait_event_type = 'Lock' ORDER BY 1`
+  while ((await watch.query(events)).rows.map((row) => row.wait_event).join() !== on.join());
+}
+
+test('a batch that loses the race for its second new row begins anew, and counts the first once', async () => {
+  const [winner, loser] = stores('read committed') as [Store, Store]
+  const [, losing, gate, watch] = sessions as [pg.Pool, pg.Pool, pg.Pool, pg.Pool]
+  const open = await halting(losing, gate, 'p/b')
+  const lost = loser.take([consume('a'), consume('b')], START)
+  await waiting(watch, 'advisory')
+  await winner.take([consume('b')], START)
+  await open()
+  expect(admitted([await lost])).toBe(1)
+  const { rows } = await admin.query('SELECT name, tat FROM spillway ORDER BY name')
+  const units = rows.map(({ name, tat }) => [name, (Number(tat) - START) / perDay(400).unit])
+  expect(units).toEqual([
+    ['p/a', 1],
+    ['p/b', 2],
+  ])
+  await admin.query('DROP FUNCTION halt CASCADE')
+})
+
+test('a take that loses the race for a new row lets go of the others, which it would hold out of order', async () => {
+  const [first, loser] = stores('read committed') as [Store, Store]
+  const [, losing, other, gate, watch] = sessions as [pg.Pool, pg.Pool, pg.Pool, pg.Pool, pg.Pool]
+  const both = [consume('a'), consume('b')]
+  await first.take([consume('b')])
+  const open = await halting(losing, gate)
 
   const client = await admin.connect()
   await client.query('BEGIN')
   await within(client).take(both)
   // It waits for `b`, having seen no `a`, and then before it inserts one.
   const lost = loser.take(both)
-  await waits('transactionid')
+  await waiting(watch, 'transactionid')
   await client.query('COMMIT')
-  await waits('advisory')
+  await waiting(watch, 'advisory')
   // Somebody else locks both in order, as a take does: has `a`, and waits for `b`.
   const locked = other.query(`SELECT FROM spillway WHERE name IN ('p/a', 'p/b') ORDER BY name FOR UPDATE`)
-  await waits('advisory', 'transactionid')
-  await gate.query('SELECT pg_advisory_unlock(1)')
+  await waiting(watch, 'advisory', 'transactionid')
+  await open()
   await locked
   expect(admitted([await lost])).toBe(1)
   await client.query('DROP FUNCTION halt CASCADE')
