@@ -123,19 +123,19 @@ async function pairsOf(bare: Server, server: Server): Promise<readonly Pair[]> {
   return found
 }
 
-const added = (ours: string, theirs: string, atMost: number, floor: string): Aim => ({
+const added = (ours: string, theirs: string, atMost: number, byHand: string): Aim => ({
   ours,
   theirs,
   column: ADDED,
   atMost,
-  floor,
+  byHand,
 })
 const noDearer: Aim = {
   ours: 'spillway, refusing',
   theirs: 'no limiter',
   column: IN_ALL,
   atMost: 1,
-  floor: 'by hand, refusing',
+  byHand: 'by hand, refusing',
 }
 
 /** Servers are processes of their own, so that one process that asks them is enough. */

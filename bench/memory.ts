@@ -36,7 +36,7 @@ const aim = (theirs: Rival, atMost: number, ours: Rival = 'spillway consumeSync'
   theirs,
   column: RATIO,
   atMost,
-  floor: ours === 'spillway consume' ? 'by hand, a promise' : 'by hand, ten fields',
+  byHand: ours === 'spillway consume' ? 'by hand, a promise' : 'by hand, ten fields',
 })
 const promised = aim('express-rate-limit, its store', 1, 'spillway consume')
 

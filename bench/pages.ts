@@ -10,7 +10,7 @@ import {
   markdownTable,
   type Row,
   reach,
-  reachOfFloor,
+  reachByHand,
   type Table,
   told,
 } from './table.ts'
@@ -38,12 +38,12 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'http',
     heading: 'A request',
-    text: 'What a limiter adds to a request is hardly the decision. A middleware more, the client’s address, and header fields that Node checks, keeps and writes: the row “by hand” does these and nothing else, and nobody who tells as much can be below it. What is left is the guard: the policies that a request is for, what it takes, what handlers are told, and that it is counted once.',
+    text: 'What a limiter adds to a request is hardly the decision. A middleware more, the client’s address, and header fields that Node checks, keeps and writes: the row “by hand” does these and nothing else. What is left is the guard: the policies that a request is for, what it takes, what handlers are told, and that it is counted once.',
   },
   {
     part: 'profile',
     heading: 'Where the time goes',
-    text: 'First a decision in memory, by hand and with more and less of it. Then profiles of the servers of the section before. What a limiter adds is its own code, and header fields: those are checked and put into text by Node, and by the framework before it. The rows by hand show what these cost at least.',
+    text: 'First a decision in memory, by hand and with more and less of it. Then profiles of the servers of the section before. What a limiter adds is its own code, and header fields: those are checked and put into text by Node, and by the framework before it. The rows by hand show what these cost alone.',
   },
   {
     part: 'redis',
@@ -71,7 +71,7 @@ const CACHES: Readonly<Record<string, string>> = {
 }
 
 const missed = (table: Table, aim: Aim): boolean => reach(table, aim) > aim.atMost
-const missedByHand = (table: Table, aim: Aim): boolean => (reachOfFloor(table, aim) ?? 0) > aim.atMost
+const missedByHand = (table: Table, aim: Aim): boolean => (reachByHand(table, aim) ?? 0) > aim.atMost
 
 const TELLING =
   'By hand, with the same header fields and nothing else, is the row above ours: what is left to save is between the two.'
@@ -88,7 +88,7 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
   [
     'A decision in memory',
     'spillway consumeSync',
-    'Most of it is the look at the clock, and the rest is within what an answer of ten fields takes by hand: see what a decision is made of.',
+    'By hand, a look at the clock and an answer of ten fields take about as long, or longer: see what a decision is made of.',
   ],
   [
     'A decision in memory',
@@ -125,17 +125,17 @@ const reasonFor = ({ title }: Table, { ours }: Aim): string | undefined =>
 
 const inWords = (table: Table, aim: Aim): string => aimInWords(table, aim).replace(' — missed', '')
 
-function floorInWords(table: Table, aim: Aim): string {
-  const value = reachOfFloor(table, aim)
+function byHandInWords(table: Table, aim: Aim): string {
+  const value = reachByHand(table, aim)
   if (value === undefined) return ''
-  return ` The least there is to do, “${aim.floor}”, comes to ${told(value)}${missedByHand(table, aim) ? ', and misses it, too' : ''}.`
+  return ` Written down in a few lines, “${aim.byHand}”, it comes to ${told(value)}${missedByHand(table, aim) ? ', and misses it, too' : ''}.`
 }
 
 function aimsOf(table: Table): string[] {
   if (table.aims.length === 0) return []
   const lines = table.aims.map((aim) =>
     missed(table, aim)
-      ? `- missed: ${inWords(table, aim)}.${floorInWords(table, aim)} ${reasonFor(table, aim) ?? ''}`
+      ? `- missed: ${inWords(table, aim)}.${byHandInWords(table, aim)} ${reasonFor(table, aim) ?? ''}`
       : `- reached: ${inWords(table, aim)}`,
   )
   return ['', ...lines]
@@ -207,7 +207,7 @@ export function performancePage(results: Results): string {
     '',
     'What decisions cost, beside the limiters that people use today, measured by `npm run bench`: what a ratio compares was measured in one run, but the parts on their own. Read the ratios: nanoseconds are another machine’s. Figures are medians, with the middle half of what was measured in brackets; lower is better throughout. The machine is a virtual one whose processors others use as well, which turns and medians even out only in part: differences of less than a quarter mean little.',
     '',
-    `There are ${aims.length} aims, of which ${aims.length - failed.length} are reached.${failed.length > 0 ? ` These are missed, ${beyond.length} of them also by a few lines written by hand that do the least there is to do; where their tables are, it says why:` : ''}`,
+    `There are ${aims.length} aims, of which ${aims.length - failed.length} are reached.${failed.length > 0 ? ` These are missed, ${beyond.length} of them also by a few lines written by hand that do what is asked and no more; where their tables are, it says why:` : ''}`,
     '',
     ...failed.map(({ table, aim }) => `- ${table.title}: ${inWords(table, aim)}`),
     ...SECTIONS.flatMap((each) => section(each, results)),

@@ -210,12 +210,11 @@ async function shares(progress: (share: number) => void): Promise<Table> {
   return table
 }
 
-const FLOORS: Readonly<Record<string, string>> = { [PLAIN]: BY_HAND, [ASYNC]: BY_HAND_ASYNC }
-const aim = (ours: string, atMost: number): Aim => {
-  const floor = FLOORS[ours]
-  return { ours, theirs: FLEXIBLE, column: RATIO, atMost, ...(floor && { floor }) }
-}
-const each = [aim(PLAIN, 1), aim(ASYNC, 1 / 2.5)]
+const aim = (ours: string, atMost: number): Aim => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
+const each: readonly Aim[] = [
+  { ...aim(PLAIN, 1), byHand: BY_HAND },
+  { ...aim(ASYNC, 1 / 2.5), byHand: BY_HAND_ASYNC },
+]
 const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Aim => ({ ours, column: ERRORS, atMost: 0 }))
 
 export const processes = 2

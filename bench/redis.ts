@@ -138,7 +138,7 @@ async function decisions(
   }
 }
 
-const aim = (atMost: number): Aim => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost, floor: BY_HAND })
+const aim = (atMost: number): Aim => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost, byHand: BY_HAND })
 
 /** The commands that the server has carried out since the last look, except those of looking. */
 async function commands(admin: Ioredis): Promise<number> {

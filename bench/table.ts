@@ -17,8 +17,8 @@ export interface Aim {
   readonly theirs?: string
   readonly column: string
   readonly atMost: number
-  /** A row that does the least there is to do, by hand: what nobody who does as much can be below. */
-  readonly floor?: string
+  /** A row that does by hand what is asked, and no more: what it comes to tells how far off the aim is. */
+  readonly byHand?: string
 }
 
 /** The outcome of a case. Lower is better in every column. */
@@ -81,9 +81,9 @@ export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): 
   return theirs === undefined ? median(ours) : median(ours) / median(theirs)
 }
 
-/** What the least there is to do comes to, beside the same; undefined where nobody has done that by hand. */
-export const reachOfFloor = (table: Table, aim: Aim): number | undefined =>
-  aim.floor === undefined ? undefined : reach(table, { ...aim, ours: aim.floor })
+/** What the same comes to by hand; undefined where nobody has written it down. */
+export const reachByHand = (table: Table, aim: Aim): number | undefined =>
+  aim.byHand === undefined ? undefined : reach(table, { ...aim, ours: aim.byHand })
 
 /** A number as people read it: no more digits than mean something. */
 export function told(value: number): string {
