@@ -2,6 +2,7 @@ import { START } from '@spillway/conformance'
 import {
   perHour,
   perMinute,
+  type Quota,
   QuotaError,
   type Store,
   StoreError,
@@ -27,8 +28,13 @@ afterAll(async () => {
   await server.stop()
 })
 
-const take = (store: Store, key: string, cost = 1, at?: number): Promise<readonly Taken[]> =>
-  store.take([{ policy: 'p', key, step: stepFor(perMinute(10), 'consume', cost) }], at)
+const take = (
+  store: Store,
+  key: string,
+  cost = 1,
+  at?: number,
+  quota: Quota = perMinute(10),
+): Promise<readonly Taken[]> => store.take([{ policy: 'p', key, step: stepFor(quota, 'consume', cost) }], at)
 
 const functionsOf = async (table: string): Promise<readonly string[]> => {
   const like = `${table}\\_%`
@@ -136,7 +142,7 @@ describe('sweep', () => {
     ['log', slidingLog({ limit: 10, window: '1h' }), 3_600],
   ])('keeps a %s for a minute longer than it means anything', async (kind, quota, seconds) => {
     const store = unhurried(pool, { table: `kept_${kind}` })
-    await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, 'consume', 10) }], START)
+    await take(store, 'a', 10, START, quota)
     const { rows } = await pool.query(`SELECT expires FROM kept_${kind}`)
     const grace = Number(rows[0].expires) - (START + seconds * 1e6)
     expect([grace >= 60e6, grace <= 660e6]).toEqual([true, true])
@@ -194,7 +200,7 @@ describe.each([
     const store = unhurried({ connect: async () => ({ ...lent, release: () => {} }) }, { table, durability })
     await store.delete([])
     await client.query('BEGIN')
-    await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, 'consume', 1) }])
+    await take(store, 'a', 1, undefined, quota)
     seen.push((await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit)
     await client.query('COMMIT')
     seen.push((await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit)
