@@ -3,7 +3,7 @@ import { decide, decideOne, takenOne } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
-import type { Ask } from './policy.ts'
+import { type Ask, stepToConsume } from './policy.ts'
 import { andThen, type Soon } from './soon.ts'
 import { isSync, type Take } from './store.ts'
 import { LONGEST, type Micros } from './time.ts'
@@ -40,7 +40,7 @@ const takeFor = (ask: Ask, verb: Verb, terms?: Terms): Take => ({
 })
 
 const stepOf = ({ policy, cost }: Ask, verb: Verb, terms?: Terms): Step =>
-  verb === 'consume' && cost === 1 && terms === undefined ? policy.one : stepFor(policy.quota, verb, cost, terms)
+  verb === 'consume' && terms === undefined ? stepToConsume(policy, cost) : stepFor(policy.quota, verb, cost, terms)
 
 /**
  * What a store in this process has answered to one ask, and a booking of it: nearly every request has just that. The lists
@@ -98,9 +98,8 @@ export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?:
   }
   const taken = takenFrom(asks, takes)
   if (!(taken instanceof Promise)) return read(taken)
-  if (standIn === undefined) return taken.then(read)
   return taken.then(read, async (error: unknown) => {
-    if (error instanceof StoreError) return { asks, ...(await standIn(error, asks)) }
+    if (standIn && error instanceof StoreError) return { asks, ...(await standIn(error, asks)) }
     throw error
   })
 }

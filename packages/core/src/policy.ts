@@ -64,6 +64,10 @@ function straightWay(store: Store, name: string, quota: Quota, step: Step): Stra
   return { take: store.prepareSync(name, step), quota, step }
 }
 
+/** The step that consumes `cost` units: the one that is ready, where it is that one. */
+export const stepToConsume = ({ quota, one }: Policy, cost: number): Step =>
+  cost === 1 ? one : stepFor(quota, 'consume', cost)
+
 /** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */
 export const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 'bucket' && quota.prompt < quota.limit
 

@@ -1,10 +1,10 @@
 import { breakerOf } from './breaker.ts'
 import { decide, decideOne } from './decide.ts'
 import type { Decision } from './decision.ts'
-import type { Step, Taken } from './kernels/kernel.ts'
-import type { Policy } from './policy.ts'
+import type { Taken } from './kernels/kernel.ts'
+import { type Policy, stepToConsume } from './policy.ts'
 import type { SyncStore } from './store.ts'
-import { checkCost, checkKey, stepFor } from './verbs.ts'
+import { checkCost, checkKey } from './verbs.ts'
 
 /** Consumes units of one policy for a key. */
 export type Straight = (key: string, cost?: number) => Decision
@@ -17,7 +17,7 @@ export function straight(store: SyncStore, policies: readonly Policy[]): Straigh
   const takeOne = store.takeOneSync
   const consume = (key: string, cost = 1): Decision => {
     checkKey(key)
-    const step = stepOf(policy, cost)
+    const step = stepToConsume(policy, checkCost(cost, quota, 'consume'))
     return decide(name, quota, cost, step, takeOne(name, key, step))
   }
   const consumeOne = straightOne(policy)
@@ -36,14 +36,11 @@ export function straightElsewhere(
   const breaker = breakerOf(store)
   return (key, cost = 1) => {
     checkKey(key)
-    const step = stepOf(policy, cost)
+    const step = stepToConsume(policy, checkCost(cost, quota, 'consume'))
     const taken = breaker.call(() => store.take([{ policy: name, key, step }]), deadline)
     return taken.then(([first]) => decide(name, quota, cost, step, first as Taken))
   }
 }
-
-const stepOf = ({ quota, one }: Policy, cost: number): Step =>
-  cost === 1 ? one : stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
 
 function straightOne({ name, straight }: Policy): ((key: string) => Decision) | undefined {
   if (straight === undefined) return undefined
