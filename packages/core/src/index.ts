@@ -29,9 +29,6 @@ export {
   rateLimiter,
   type SyncRateLimiter,
 } from './limiter.ts'
-export { type DenyCacheOptions, withDenyCache } from './near/deny-cache.ts'
-export { checkSecret, withHashedKeys } from './near/hashed-keys.ts'
-export { type LeaseOptions, type LeasingStore, withLeases } from './near/leases.ts'
 export { checkOptions } from './options.ts'
 export {
   type BucketQuota,
@@ -61,3 +58,6 @@ export { isSync, type PreparedTake, type StateKey, type Store, type SyncStore, t
 export { type Duration, type Micros, micros } from './time.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'
+export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'
+export { checkSecret, withHashedKeys } from './wrappers/hashed-keys.ts'
+export { type LeaseOptions, type LeasingStore, withLeases } from './wrappers/leases.ts'

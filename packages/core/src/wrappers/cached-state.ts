@@ -6,7 +6,7 @@ import type { StateKey } from '../store.ts'
 import type { Micros } from '../time.ts'
 
 /** The state that a refusal shows, for as long as nothing is taken or given back; undefined where it does not tell. */
-export function seenState(step: Step, taken: Taken): State | undefined {
+export function cachedStateOf(step: Step, taken: Taken): State | undefined {
   switch (step.kernel) {
     case 'bucket':
       return bucketState(taken as BucketTaken, step)
@@ -15,36 +15,42 @@ export function seenState(step: Step, taken: Taken): State | undefined {
       return current + previous === 0 ? undefined : { start, current, previous }
     }
     case 'sliding-log':
-      return seenLog(taken as SlidingLogTaken, step)
+      return cachedLogOf(taken as SlidingLogTaken, step)
   }
 }
 
 /** A full log that frees its first unit and its last when the real one does, which is all that is told of it. */
-function seenLog({ used, freesAt, emptyAt }: SlidingLogTaken, { limit, window }: SlidingLogStep): State | undefined {
+function cachedLogOf(
+  { used, freesAt, emptyAt }: SlidingLogTaken,
+  { limit, window }: SlidingLogStep,
+): State | undefined {
   if (used !== limit) return undefined
   return used === 1 ? [emptyAt - window, 1] : [freesAt - window, 1, emptyAt - window, used - 1]
 }
 
 /** What a step has shown of a state. */
-export interface Seen {
+export interface CachedState {
   readonly step: Step
   readonly state: State
 }
 
 /** Reports whether what one step has shown means the same to another, now. */
-export function readsAlike({ step: seen, state }: Seen, step: Step, now: Micros): boolean {
+export function isCompatible({ step: cached, state }: CachedState, step: Step, now: Micros): boolean {
   switch (step.kernel) {
     case 'bucket':
-      return seen.kernel === 'bucket' && sameGrain(seen, step)
+      return cached.kernel === 'bucket' && sameGrain(cached, step)
     case 'sliding-window': {
       const window = step.ticks * step.tick
-      if (seen.kernel !== 'sliding-window' || seen.ticks * seen.tick !== window) return false
+      if (cached.kernel !== 'sliding-window' || cached.ticks * cached.tick !== window) return false
       // Which window starts next, only the state as it is kept can tell.
       return now - (state as SlidingWindowState).start < window
     }
     case 'sliding-log':
       return (
-        seen.kernel === 'sliding-log' && seen.limit === step.limit && seen.window === step.window && step.check === 1
+        cached.kernel === 'sliding-log' &&
+        cached.limit === step.limit &&
+        cached.window === step.window &&
+        step.check === 1
       )
   }
 }

@@ -5,7 +5,7 @@ import { checkOptions } from '../options.ts'
 import { later } from '../sleep.ts'
 import { partsOfStore, type Store, type Take } from '../store.ts'
 import { type Duration, LONGEST, type Micros, micros } from '../time.ts'
-import { nameOf, readsAlike } from './seen.ts'
+import { isCompatible, nameOf } from './cached-state.ts'
 
 /** What `withLeases` takes besides the store. */
 export interface LeaseOptions {
@@ -125,7 +125,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
     const name = nameOf(take)
     const lease = leases.get(name)
     // A quota that was changed may count otherwise.
-    if (lease && !readsAlike({ step: lease.take.step, state: lease.tat }, take.step, lease.now))
+    if (lease && !isCompatible({ step: lease.take.step, state: lease.tat }, take.step, lease.now))
       await giveBack(name, at)
     for (;;) {
       const spent = spend(name, take.step, at)

@@ -3,7 +3,7 @@ import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.
 import { checkOptions } from '../options.ts'
 import { partsOfStore, type StateKey, type Store, type Take } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
-import { nameOf, readsAlike, type Seen, seenState } from './seen.ts'
+import { type CachedState, cachedStateOf, isCompatible, nameOf } from './cached-state.ts'
 
 /** What `withDenyCache` takes besides the store. */
 export interface DenyCacheOptions {
@@ -19,7 +19,7 @@ export interface DenyCacheOptions {
 }
 
 /** What is known of a key that was refused. */
-interface Refusal extends Seen {
+interface Refusal extends CachedState {
   /** When the store refused it, by the store's clock, and when that was heard, by ours. */
   readonly now: Micros
   readonly heardMs: number
@@ -69,7 +69,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     if (found === undefined) return undefined
     const since = ({ now, heardMs }: Refusal): Micros => now + Math.floor((stopwatch() - heardMs) * 1000)
     const now = at ?? Math.max(...found.map(since))
-    if (!found.every((refusal, i) => readsAlike(refusal, (ops[i] as Take).step, now))) return undefined
+    if (!found.every((refusal, i) => isCompatible(refusal, (ops[i] as Take).step, now))) return undefined
     const outcomes = found.map(({ state }, i) => runKernel(state, now, (ops[i] as Take).step))
     const writes = outcomes.every(({ allowed }) => allowed) || outcomes.some(({ kept }, i) => kept !== found[i]?.state)
     return writes ? undefined : ops.map(({ step }, i) => takenOf(outcomes[i] as Outcome, now, step, false))
@@ -80,7 +80,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       // Only looking does not mend what a clock has done that stepped back: what is shown then is not what is kept.
       if (op.step.peek) continue
       const name = nameOf(op)
-      const state = seenState(op.step, taken[i] as Taken)
+      const state = cachedStateOf(op.step, taken[i] as Taken)
       refusals.delete(name)
       if (state !== undefined && name.length <= LONGEST_NAME)
         refusals.set(name, { step: op.step, state, now: (taken[i] as Taken).now, heardMs })
