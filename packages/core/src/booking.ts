@@ -1,6 +1,7 @@
 import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
+import { all, andThen, type MaybePromise } from './maybe-promise.ts'
 import {
   answerAlone,
   answerTo,
@@ -13,7 +14,6 @@ import {
   unlessFailing,
 } from './part.ts'
 import { type Ask, partsOf } from './policy.ts'
-import { all, andThen, type Soon } from './soon.ts'
 import type { Terms, Verb } from './verbs.ts'
 
 /** Asks that were put to their stores, and what came of it: enough to give back exactly what was taken. */
@@ -29,21 +29,21 @@ export interface Booking {
  * itself. Several are asked in turn, and when one refuses or fails, those before it are given back what they took; so
  * for a moment others may find less there than there is.
  */
-export function put(verb: Verb, asks: readonly Ask[], terms?: Terms, standIn?: StandIn): Soon<Booking> {
+export function put(verb: Verb, asks: readonly Ask[], terms?: Terms, standIn?: StandIn): MaybePromise<Booking> {
   const alone = answerAlone(asks, verb, terms)
   if (alone !== undefined) return alone
   const parts = partsOf(asks)
   if (parts.length === 1) {
     return andThen(answerTo(asks, takesFor(asks, verb, terms), standIn), (part) => bookingOf(asks, [part]))
   }
-  const answer = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, verb, terms), standIn)
-  const peek = (part: readonly Ask[]): Soon<Part> => answerTo(part, takesFor(part, 'peek', terms))
+  const answer = (part: readonly Ask[]): MaybePromise<Part> => answerTo(part, takesFor(part, verb, terms), standIn)
+  const peek = (part: readonly Ask[]): MaybePromise<Part> => answerTo(part, takesFor(part, 'peek', terms))
   const answers = verb === 'consume' ? inTurn(parts, answer, peek) : all(parts.map(answer))
   return andThen(answers, (answered) => bookingOf(asks, answered))
 }
 
 /** The answer alone. */
-export const ask = (verb: Verb, asks: readonly Ask[]): Soon<Decision> =>
+export const ask = (verb: Verb, asks: readonly Ask[]): MaybePromise<Decision> =>
   andThen(put(verb, asks), ({ decision }) => decision)
 
 /** Corrects a booking to what it really cost: what is left over goes back, what is missing is charged. */
@@ -56,14 +56,14 @@ export async function giveBack({ decision, parts }: Booking): Promise<void> {
   if (decision.allowed) await all(parts.map(giveBackPart))
 }
 
-type Answer = (part: readonly Ask[]) => Soon<Part>
+type Answer = (part: readonly Ask[]) => MaybePromise<Part>
 
 /** Asks part after part, until one refuses: those before it are given back, and those after it say what they would. */
-function inTurn(parts: readonly (readonly Ask[])[], answer: Answer, peek: Answer): Soon<readonly Part[]> {
-  const from = (at: number, taken: readonly Part[]): Soon<readonly Part[]> => {
+function inTurn(parts: readonly (readonly Ask[])[], answer: Answer, peek: Answer): MaybePromise<readonly Part[]> {
+  const from = (at: number, taken: readonly Part[]): MaybePromise<readonly Part[]> => {
     const asks = parts[at]
     if (asks === undefined) return taken
-    const goOn = (part: Part): Soon<readonly Part[]> => {
+    const goOn = (part: Part): MaybePromise<readonly Part[]> => {
       if (part.decisions.every(({ allowed }) => allowed)) return from(at + 1, [...taken, part])
       const others = [...taken.map(giveBackPart), ...parts.slice(at + 1).map((later) => unlessFailing(peek(later)))]
       return andThen(all(others), (told) => [part, ...told.filter((each) => each !== undefined)])

@@ -1,6 +1,6 @@
 import { QuotaError, StoreError, shown } from './errors.ts'
+import { type MaybePromise, promised } from './maybe-promise.ts'
 import { later } from './sleep.ts'
-import { promised, type Soon } from './soon.ts'
 import type { Store } from './store.ts'
 import { LONGEST, type Micros } from './time.ts'
 import { warn } from './warn.ts'
@@ -18,7 +18,7 @@ const LONGEST_PAUSE_MS = 15_000
  */
 export interface Breaker {
   /** Makes a call, or fails with a {@link StoreError} when the deadline passes, the store fails, or has to rest. */
-  call<T>(work: () => Soon<T>, deadline: Micros): Promise<T>
+  call<T>(work: () => MaybePromise<T>, deadline: Micros): Promise<T>
 }
 
 // Every runtime has it, though no ECMAScript library declares it.
@@ -99,7 +99,7 @@ export function breakerOf(store: Store): Breaker {
 }
 
 /** The result of `work`, or why there is none: a {@link StoreError}, also when it has not answered by the deadline. */
-function inTime<T>(work: () => Soon<T>, deadline: Micros, hearing: Hearing): Promise<T> {
+function inTime<T>(work: () => MaybePromise<T>, deadline: Micros, hearing: Hearing): Promise<T> {
   return new Promise((resolve, reject) => {
     let isLate = false
     const answer = promised(work)

@@ -2,11 +2,11 @@ import { ask } from './booking.ts'
 import { breakerOf } from './breaker.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
+import { type MaybePromise, promised } from './maybe-promise.ts'
 import { checkOptions } from './options.ts'
 import { type Ask, type Policy, policyOf, type Source } from './policy.ts'
 import type { Quota } from './quota.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
-import { promised, type Soon } from './soon.ts'
 import { isSync, type Store, type SyncStore } from './store.ts'
 import { type Straight, straight, straightElsewhere } from './straight.ts'
 import { DEADLINE, type Duration, micros } from './time.ts'
@@ -69,9 +69,9 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     checkKey(key)
     return policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
   }
-  const run = (verb: Verb, key: string, cost: number): Soon<Decision> => ask(verb, asksOf(verb, key, cost))
+  const run = (verb: Verb, key: string, cost: number): MaybePromise<Decision> => ask(verb, asksOf(verb, key, cost))
 
-  const general = (key: string, cost = 1): Soon<Decision> => run('consume', key, cost)
+  const general = (key: string, cost = 1): MaybePromise<Decision> => run('consume', key, cost)
   const consume = (isSync(store) ? undefined : straightElsewhere(policies)) ?? general
 
   const limiter: RateLimiter = {

@@ -3,8 +3,8 @@ import { decide, decideOne, takenOne } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
 import { type Ask, stepToConsume } from './policy.ts'
-import { andThen, type Soon } from './soon.ts'
 import { isSync, type Take } from './store.ts'
 import { LONGEST, type Micros } from './time.ts'
 import { mostCharged, stepFor, type Terms, type Verb } from './verbs.ts'
@@ -23,7 +23,7 @@ export interface StoodIn {
   readonly decisions: readonly Decision[]
   readonly taken?: never
   /** Undoes what was done instead, for a request that is refused after all. */
-  readonly giveBack: () => Soon<void>
+  readonly giveBack: () => MaybePromise<void>
 }
 
 /** Decides when a store does not answer; rejects where the caller is to know of it. */
@@ -89,7 +89,7 @@ export function answerAlone(asks: readonly Ask[], verb: Verb, terms?: Terms): Al
 }
 
 /** Asks the store of a part, and reads its answers. */
-export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?: StandIn): Soon<Part> {
+export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?: StandIn): MaybePromise<Part> {
   const read = (taken: readonly Taken[]): Part => {
     const decisions = asks.map(({ policy, cost }, i) =>
       decide(policy.name, policy.quota, cost, (takes[i] as Take).step, taken[i] as Taken),
@@ -105,7 +105,7 @@ export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?:
 }
 
 /** Asks the store of a part, by the earliest deadline if it is elsewhere. */
-function takenFrom(asks: readonly Ask[], takes: readonly Take[]): Soon<readonly Taken[]> {
+function takenFrom(asks: readonly Ask[], takes: readonly Take[]): MaybePromise<readonly Taken[]> {
   const { store } = (asks[0] as Ask).policy.source
   if (isSync(store)) return store.takeSync(takes)
   let deadline: Micros = LONGEST
@@ -114,7 +114,7 @@ function takenFrom(asks: readonly Ask[], takes: readonly Take[]): Soon<readonly 
 }
 
 /** Gives a part back, and tells what is left then; undefined if its store fails, and the units come back with time. */
-export function giveBackPart(part: Part): Soon<Part | undefined> {
+export function giveBackPart(part: Part): MaybePromise<Part | undefined> {
   if (part.taken === undefined) return andThen(part.giveBack(), () => part)
   const { asks, taken } = part
   const refund = (ask: Ask, i: number): Take => takeFor(ask, 'refund', { of: taken[i] as Taken })
@@ -144,5 +144,5 @@ export async function settlePart({ asks, taken }: Part, actualOf: (ask: Ask) => 
 }
 
 /** An answer that nothing depends on: undefined where there is none. */
-export const unlessFailing = <T>(answer: Soon<T>): Soon<T | undefined> =>
+export const unlessFailing = <T>(answer: MaybePromise<T>): MaybePromise<T | undefined> =>
   answer instanceof Promise ? answer.catch(() => undefined) : answer

@@ -1,6 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import type { Ask } from '../policy.ts'
-import type { Soon } from '../soon.ts'
 import type { Rule } from './rule.ts'
 
 /** What a request asks of the policies that are for it. */
@@ -14,7 +14,7 @@ export interface Asks {
 const NONE: readonly Ask[] = Object.freeze([])
 
 /** Reads from a request what it asks: at once, unless a cost is known later only. */
-export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R): Soon<Asks> {
+export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R): MaybePromise<Asks> {
   const enforced: Ask[] = []
   // Most requests need neither of them.
   let shadowed: Ask[] | undefined

@@ -1,6 +1,6 @@
 import { checkStore, warnOfSharedName } from '../limiter.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import { checkFunctions } from '../options.ts'
-import type { Soon } from '../soon.ts'
 import type { Store } from '../store.ts'
 import { DEADLINE, micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
@@ -18,7 +18,7 @@ import { tellerOf } from './teller.ts'
 
 /** Judges a request: at once when the store is in this process. */
 export interface Guard<R, S = unknown, Name extends string = string> {
-  (request: R): Soon<Verdict<S>>
+  (request: R): MaybePromise<Verdict<S>>
   /** What it has decided about a request; undefined where it has not counted it. */
   decisionOf(request: R): RequestDecision<Name> | undefined
   /** Puts other policies in force from the next request on. What has been counted stays counted, name by name. */
@@ -46,7 +46,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
     report: reporter(options.onDecision),
     tell: tellerOf(options),
   }
-  const judging = (policies: readonly PolicyOptions<R, S>[]): ((request: R) => Soon<Verdict<S>>) =>
+  const judging = (policies: readonly PolicyOptions<R, S>[]): ((request: R) => MaybePromise<Verdict<S>>) =>
     judgeBy(rulesOf(policies, sources, source), procedure)
   const own = ownOptions()
   const flat = Object.fromEntries(Object.entries(options).filter(([name]) => own.includes(name)))
@@ -55,7 +55,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   if (policies.some(({ name }) => name === undefined)) warnOfSharedName(source.store)
 
   const notes = notesOnRequests<RequestDecision>()
-  const guard = (request: R): Soon<Verdict<S>> => {
+  const guard = (request: R): MaybePromise<Verdict<S>> => {
     if (skips?.(request)) return PASS
     const note = notes.begin(reader.identity(request))
     if (note === undefined) return twice()

@@ -1,8 +1,8 @@
 import { type Booking, put } from '../booking.ts'
 import type { Decision } from '../decision.ts'
+import { andThen, type MaybePromise } from '../maybe-promise.ts'
 import type { StandIn } from '../part.ts'
 import { type Ask, queues } from '../policy.ts'
-import { andThen, type Soon } from '../soon.ts'
 import type { Micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
 import { type Asks, asksOf } from './asks.ts'
@@ -52,7 +52,10 @@ const GONE: Verdict = Object.freeze({
 })
 
 /** Judges requests by the rules given, from first to last: a request under way keeps its rules when others come. */
-export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure<R>): (request: R) => Soon<Verdict<S>> {
+export function judgeBy<R, S>(
+  rules: readonly Rule<R, S>[],
+  procedure: Procedure<R>,
+): (request: R) => MaybePromise<Verdict<S>> {
   const { reader, patience, onStoreError, onDenied, refundIf, report, tell } = procedure
   const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
   const settleOf = ({ policy }: Ask): Rule<R, S>['settle'] => ruleNamed(policy.name)?.settle
@@ -65,7 +68,7 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
       ? hold(asks, patience, standIn, reader, request)
       : put('consume', asks, undefined, standIn)
 
-  const watch = (request: R, ask: Ask): Soon<Booking | undefined> => {
+  const watch = (request: R, ask: Ask): MaybePromise<Booking | undefined> => {
     const booking = andThen(put('consume', [ask]), (booking) => {
       report(booking.decision, request, 'shadow')
       return booking
@@ -79,7 +82,7 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
     const standard = refuse(decision)
     return answer ? { ...standard, ...answer(request, decision) } : standard
   }
-  const verdict = (request: R, booking: Booking, shadows: readonly Soon<Booking | undefined>[]): Verdict<S> => {
+  const verdict = (request: R, booking: Booking, shadows: readonly MaybePromise<Booking | undefined>[]): Verdict<S> => {
     const { decision } = booking
     report(decision, request, 'enforce')
     // Few requests are corrected: what would do that is made when it is asked for.
@@ -97,7 +100,7 @@ export function judgeBy<R, S>(rules: readonly Rule<R, S>[], procedure: Procedure
   }
 
   // Nothing is left to be done later where it can be done now: what a request carries along is made for each.
-  const judge = (request: R, { enforced, shadowed }: Asks): Soon<Verdict<S>> => {
+  const judge = (request: R, { enforced, shadowed }: Asks): MaybePromise<Verdict<S>> => {
     const shadows = shadowed.length > 0 ? shadowed.map((ask) => watch(request, ask)) : NONE
     if (enforced.length > 0) {
       const booking = enforce(request, enforced)

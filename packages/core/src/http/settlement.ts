@@ -1,9 +1,9 @@
 import { type Booking, settleAt } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import type { Ask } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
-import type { Soon } from '../soon.ts'
 import { warnOnce } from '../warn.ts'
 import { type Rule, shadowOf } from './rule.ts'
 
@@ -54,7 +54,7 @@ export interface SettleOptions {
 /** Settles what was booked of the policies in force, if any, and what those have that only watch. */
 export function settlementOf<R, S>(
   enforced: Booking | undefined,
-  shadows: readonly Soon<Booking | undefined>[],
+  shadows: readonly MaybePromise<Booking | undefined>[],
   settleOf: (ask: Ask) => Rule<R, S>['settle'],
   refundIf: SettleOptions['refundIf'],
 ): Settlement<S> {
