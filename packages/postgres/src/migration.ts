@@ -9,7 +9,7 @@ import { takeSql } from './sql/take.ts'
 import { takeSameSql } from './sql/take-same.ts'
 
 /** What `migrationSql` makes, counted up whenever it changes. */
-export const VERSION = 1
+export const VERSION = 2
 
 function schemaSql(names: Names, unlogged: boolean): string {
   const { table, schema, bare, fn } = names

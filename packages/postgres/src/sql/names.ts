@@ -19,3 +19,12 @@ export function namesOf(schema: string, table: string): Names {
     fn: (name) => quoted(schema, `${table}_${name}`),
   }
 }
+
+/**
+ * When a row may be swept: a minute after its state is the same as none, at the least. The moment that stands in the row is
+ * kept as long as it is late enough, and a new one is set ahead by four times what the state still lasts, ten minutes to a
+ * day: so that most updates leave the index on `expires` alone (HOT), whatever the rate.
+ */
+export const expirySql = (spentAt: string, keep = 'NULL'): string =>
+  `CASE WHEN ${keep} >= ${spentAt} + 60000000 THEN ${keep}
+        ELSE ${spentAt} + 60000000 + least(greatest(4 * (${spentAt} - now), 600000000), 86400000000) END`

@@ -1,4 +1,4 @@
-import type { Names } from './names.ts'
+import { expirySql, type Names } from './names.ts'
 
 /**
  * The statement for what is asked most: a take of a bucket that refills continuously, by one caller or by many who ask
@@ -19,10 +19,9 @@ import type { Names } from './names.ts'
 export const takeSameSql = ({ table, fn }: Names): string => {
   const base = 'greatest(abs(t.tat), now)'
   const clock = 'coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)'
-  const expiry = (tat: string): string => `(${tat} + 60000000) / 600000000 * 600000000 + 600000000`
   const update = `UPDATE ${table} t SET
       tat = (${base} + total) * CASE WHEN ${base} + total - now > ceiling THEN -1 ELSE 1 END,
-      expires = ${expiry(`${base} + total`)}
+      expires = ${expirySql(`(${base} + total)`, 't.expires')}
     WHERE t.name = named AND t.tat - now <= ceiling
       AND ${base} + total - increment + needed - (now + patience) <= tolerance
     RETURNING abs(t.tat) INTO next;
@@ -53,7 +52,7 @@ BEGIN
       EXIT WHEN total - increment + needed - patience > tolerance;
       next := now + total;
       INSERT INTO ${table} (name, tat, expires)
-      VALUES (named, next * CASE WHEN total > ceiling THEN -1 ELSE 1 END, ${expiry('next')}) ON CONFLICT DO NOTHING;
+      VALUES (named, next * CASE WHEN total > ceiling THEN -1 ELSE 1 END, ${expirySql('next')}) ON CONFLICT DO NOTHING;
       IF FOUND THEN RETURN concat_ws(' ', now, 1, now); END IF;
     END IF;
     now := ${clock};

@@ -1,4 +1,4 @@
-import type { Names } from './names.ts'
+import { expirySql, type Names } from './names.ts'
 
 /**
  * What goes around the kernels in SQL, as `kernels/kernel.ts` of core does: which of them a step is for, what it leaves
@@ -58,7 +58,7 @@ const readSql = (rows: string): string => `
  * - `patience`: how long to wait for a lock. `lazy`: answer before what was written is safe on the disk.
  * - The answer: now, then for each op what it saw.
  *
- * A state outlives its use by a minute, rounded up to ten: most updates then leave the index on `expires` alone.
+ * A state outlives its use by a minute or more, as `expirySql` says.
  */
 export const takeSql = (names: Names): string => {
   const { table, fn } = names
@@ -128,11 +128,11 @@ BEGIN
     unwritten := true;
     FOR w IN coalesce(array_lower(spent, 1), 1)..coalesce(array_upper(spent, 1), 0) LOOP
       CONTINUE WHEN spent[w] IS NULL;
-      spent[w] := (spent[w] + 60000000) / 600000000 * 600000000 + 600000000;
       IF there[w] THEN
-        UPDATE ${table} t SET tat = tats[w], counts = counted[w]::int8[], expires = spent[w] WHERE t.name = named[w];
+        UPDATE ${table} t SET tat = tats[w], counts = counted[w]::int8[],
+          expires = ${expirySql('spent[w]', 't.expires')} WHERE t.name = named[w];
       ELSE
-        INSERT INTO ${table} (name, tat, counts, expires) VALUES (named[w], tats[w], counted[w]::int8[], spent[w])
+        INSERT INTO ${table} (name, tat, counts, expires) VALUES (named[w], tats[w], counted[w]::int8[], ${expirySql('spent[w]')})
         ON CONFLICT DO NOTHING;
         IF NOT FOUND THEN
           CONTINUE attempts WHEN unwritten AND true <> ALL (there);
