@@ -2,6 +2,7 @@ import {
   checkOptions,
   type Micros,
   QuotaError,
+  REMOTE_LOG_LIMIT,
   type StateKey,
   type Store,
   shown,
@@ -56,6 +57,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
   // Made anew for each call: a request cannot use what another has made.
   const stub = (part: string): Stub => namespace.get(namespace.idFromName(part) as never) as unknown as Stub
   return {
+    maxLogLimit: REMOTE_LOG_LIMIT,
     partOf,
     take: async (ops, at) => (ops.length === 0 ? [] : stub(onlyPart(ops, partOf)).take(ops, at)),
     delete: async (keys) => {

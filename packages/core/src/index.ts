@@ -54,7 +54,15 @@ export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
 export { type ShareOptions, shareOf } from './share.ts'
 export type { Signal } from './sleep.ts'
-export { isSync, type PreparedTake, type StateKey, type Store, type SyncStore, type Take } from './store.ts'
+export {
+  isSync,
+  type PreparedTake,
+  REMOTE_LOG_LIMIT,
+  type StateKey,
+  type Store,
+  type SyncStore,
+  type Take,
+} from './store.ts'
 export { type Duration, type Micros, micros } from './time.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'

@@ -53,6 +53,13 @@ export function policyOf(name: string, quota: Quota, source: Source, stateName: 
       `quota must be built by perMinute(100) or one of its siblings; got ${shown(quota)}.`,
     )
   }
+  const { maxLogLimit = Infinity } = source.store
+  if (quota.kernel === 'sliding-log' && quota.limit > maxLogLimit) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `policy ${shown(name)}: this store keeps sliding logs of up to ${maxLogLimit} entries, since a take reads and writes the whole log; got a limit of ${quota.limit}. Use slidingWindow or tokenBucket, or memoryStore().`,
+    )
+  }
   const one = stepFor(quota, 'consume', 1)
   return { name: stateName, quota, source, one, straight: straightWay(source.store, stateName, quota, one) }
 }

@@ -1,4 +1,12 @@
-import { checkSecret, type Duration, type StateKey, type Store, type Taken, withHashedKeys } from '@spillway/core'
+import {
+  checkSecret,
+  type Duration,
+  REMOTE_LOG_LIMIT,
+  type StateKey,
+  type Store,
+  type Taken,
+  withHashedKeys,
+} from '@spillway/core'
 import { type Database, runOn, within } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { keyed, nameOf } from './key.ts'
@@ -89,6 +97,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     await attempt((left) => run({ text: forgetSql(names), values }, left))
   }
   const store: Store = {
+    maxLogLimit: REMOTE_LOG_LIMIT,
     take: (ops, at) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at))),
     delete: forget,
   }

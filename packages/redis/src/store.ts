@@ -4,6 +4,7 @@ import {
   type Duration,
   type LeasingStore,
   QuotaError,
+  REMOTE_LOG_LIMIT,
   type Store,
   StoreError,
   shown,
@@ -84,6 +85,7 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       : coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
 
   return {
+    maxLogLimit: REMOTE_LOG_LIMIT,
     ...(redis.clustered && { partOf: (key) => slotOf(nameOf(prefix, key)) }),
     take(ops, at) {
       if (ops.length === 0) return Promise.resolve([])
