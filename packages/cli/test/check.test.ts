@@ -126,6 +126,8 @@ describe('spillway check', () => {
     'trap.json': `\ufeff${JSON.stringify([bucket('trap', { limit: 10, window: '1m' }, { algorithm: 'fixed_window' })])}`,
     'shadow.json': JSON.stringify([bucket('next', { rps: 10, burst: 20 }, { mode: 'shadow' })]),
     'bad.json': JSON.stringify([bucket('bad', { rps: 10, bursts: 20 })]),
+    'never.json': JSON.stringify([bucket('never', { rps: 10, burst: 20 }, { match: { path: '/files/{*rest}' } })]),
+    'psot.json': JSON.stringify([bucket('psot', { rps: 10, burst: 20 }, { match: { method: 'PSOT' } })]),
     'torn.json': '[{',
   })
   afterAll(() => folder.remove())
@@ -149,6 +151,9 @@ describe('spillway check', () => {
     [['trap.json'], 0],
     [['trap.json', '--strict'], 1],
     [['shadow.json', '--strict'], 0],
+    // These were said to be right, and never limited anybody.
+    [['never.json'], 1],
+    [['psot.json'], 1],
     [['good.json', 'bad.json'], 1],
     [['none.json'], 2],
     [[], 2],

@@ -16,14 +16,15 @@ export function checkOptions(
   const given = Object.keys(options)
   for (const name of given) {
     if (known.includes(name)) continue
-    const hint = hintFor?.(name, given) ?? guess(name, known)
+    const hint = hintFor?.(name, given) ?? guess(name, known) ?? `It knows ${known.join(', ')}.`
     throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} has no option ${shown(name)}. ${hint}`)
   }
 }
 
-function guess(name: string, known: readonly string[]): string {
+/** The question whether the nearest of the known names was meant; undefined where none is near. */
+export function guess(name: string, known: readonly string[]): string | undefined {
   const meant = nearest(name, known)
-  return meant ? `Did you mean ${shown(meant)}?` : `It knows ${known.join(', ')}.`
+  return meant && `Did you mean ${shown(meant)}?`
 }
 
 /** Refuses what is to be called and cannot be. */

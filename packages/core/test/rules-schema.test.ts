@@ -78,9 +78,12 @@ describe('errors name the path and the fix', () => {
     [[rule({ match: { methd: 'GET' } })], 'rules[0].match has no option "methd". Did you mean "method"?'],
     [
       [rule({ match: { method: ['GET', 'get'] } })],
-      'rules[0].match.method[1] must be a method in capitals such as "GET"; got "get".',
+      'rules[0].match.method[1] must be a method in capitals such as "GET"; got "get". Did you mean "GET"?',
     ],
-    [[rule({ match: { path: 'a' } })], 'rules[0].match.path must be a path such as "/login" or "/api/*"; got "a".'],
+    [
+      [rule({ match: { path: 'a' } })],
+      'rules[0].match.path must be a path such as "/login", "/users/:id" or "/users/*/posts", in which ":id" and "*" are one segment, or "/api/*", for all below; got "a".',
+    ],
     [[rule({ match: { 'header:x': 1 } })], 'rules[0].match["header:x"] must be text, or true for any; got 1.'],
     [[rule({ match: { 'jwt:a': 1, 'claim:a': 2 } })], 'rules[0].match: claim "a" is named twice: keep one.'],
     [[rule({ match: { 'header:A': 'x', 'header:a': 'y' } })], 'rules[0].match: header "a" is named twice: keep one.'],

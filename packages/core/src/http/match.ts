@@ -1,7 +1,9 @@
 import { QuotaError, shown } from '../errors.ts'
+import { checkMethod } from '../methods.ts'
 import { checkOptions } from '../options.ts'
+import { matchesPattern, parsePattern } from '../path-pattern.ts'
 import { within } from './networks.ts'
-import { segmentsOf } from './path.ts'
+import { literalSegment, readingsOf } from './path.ts'
 import type { Claims } from './reader.ts'
 import type { Sources } from './sources.ts'
 
@@ -9,9 +11,12 @@ import type { Sources } from './sources.ts'
 export interface Match {
   /** The client's addresses and networks, such as `10.0.0.0/8`: by the address that `'ip'` counts. */
   readonly ip?: string | readonly string[]
-  /** `GET` stands for `HEAD` too, which runs the same handler. */
+  /** Methods of HTTP. `GET` stands for `HEAD` too, which runs the same handler. */
   readonly method?: string | readonly string[]
-  /** Patterns such as `/login`, `/users/:id` (any one segment) and `/api/*` (everything below, and `/api` itself). */
+  /**
+   * Patterns such as `/login`, `/users/:id` (any one segment; as `*`, it needs no name) and `/api/*` (all below, and
+   * `/api` itself; `**` is the same).
+   */
   readonly path?: string | readonly string[]
   /** Values that headers must have; `true` for any. */
   readonly header?: Readonly<Record<string, string | true>>
@@ -42,15 +47,19 @@ export function matcher<R>(
     tests.push((request) => listed(address(request)))
   }
   if (option.method !== undefined) {
-    const methods = texts(`${what}.method`, option.method).map((method) => method.toUpperCase())
+    const name = `${what}.method`
+    const methods = texts(name, option.method).map((method) => checkMethod(name, method))
     if (methods.includes('GET')) methods.push('HEAD')
     tests.push((request) => methods.includes(reader.method(request)))
   }
   if (option.path !== undefined) {
-    const patterns = texts(`${what}.path`, option.path).map(segmentsOf)
+    const name = `${what}.path`
+    const patterns = texts(name, option.path).map((pattern) => parsePattern(name, pattern, literalSegment))
+    const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
+    // Where a path can be read in two ways, a limit is for either, and an exception from all limits for both.
     tests.push((request) => {
-      const path = segmentsOf(reader.path(request))
-      return patterns.some((pattern) => fits(pattern, path))
+      const readings = readingsOf(reader.path(request))
+      return what === 'skip' ? readings.every(matches) : readings.some(matches)
     })
   }
   for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {
@@ -79,13 +88,6 @@ export const needsClaims = (what: string): QuotaError =>
 export function claimOf<R>(claims: Claims<R> | undefined, request: R, name: string): unknown {
   const known = claims?.(request)
   return known !== undefined && known !== null && Object.hasOwn(known, name) ? known[name] : undefined
-}
-
-function fits(pattern: readonly string[], path: readonly string[]): boolean {
-  const open = pattern.at(-1) === '*'
-  const fixed = open ? pattern.slice(0, -1) : pattern
-  if (open ? path.length < fixed.length : path.length !== fixed.length) return false
-  return fixed.every((segment, i) => segment.startsWith(':') || segment === path[i])
 }
 
 function texts(what: string, value: unknown): readonly string[] {

@@ -1,3 +1,5 @@
+import { METHODS } from '../methods.ts'
+import { PATH_PATTERN } from '../path-pattern.ts'
 import { type Schema, when } from './json-schema.ts'
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z\\-]+"
@@ -71,12 +73,13 @@ const match: Schema = {
   description: 'an object that says which requests the rule is for',
   type: 'object',
   properties: {
-    method: someOf({
-      description: 'a method in capitals such as "GET"',
+    method: someOf({ description: 'a method in capitals such as "GET"', enum: METHODS }),
+    path: someOf({
+      description:
+        'a path such as "/login", "/users/:id" or "/users/*/posts", in which ":id" and "*" are one segment, or "/api/*", for all below',
       type: 'string',
-      pattern: '^[A-Z]+(-[A-Z]+)*$',
+      pattern: PATH_PATTERN,
     }),
-    path: someOf({ description: 'a path such as "/login" or "/api/*"', type: 'string', pattern: '^/' }),
   },
   patternProperties: {
     [`^header:${TOKEN}$`]: {

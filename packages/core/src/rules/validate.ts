@@ -1,5 +1,5 @@
 import { QuotaError, shown } from '../errors.ts'
-import { checkOptions } from '../options.ts'
+import { checkOptions, guess } from '../options.ts'
 import type { Schema } from './json-schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -14,9 +14,22 @@ export function check(value: unknown, schema: Schema, path: string): readonly st
     const branch = check(value, condition, path).length === 0 ? yes : no
     return branch ? check(value, branch, path) : []
   }
-  if (!isPlainlyRight(value, schema)) return [`${path} must be ${schema.description}; got ${shown(value)}.`]
+  if (!isPlainlyRight(value, schema)) {
+    return [`${path} must be ${schema.description}; got ${shown(value)}.${hintFor(value, schema)}`]
+  }
   if (Array.isArray(value)) return checkItems(value, schema, path)
   return isObject(value) ? checkObject(value, schema, path) : []
+}
+
+function hintFor(value: unknown, { enum: known = [] }: Schema): string {
+  const hint =
+    typeof value === 'string'
+      ? guess(
+          value,
+          known.filter((each) => typeof each === 'string'),
+        )
+      : undefined
+  return hint === undefined ? '' : ` ${hint}`
 }
 
 /** Whether type, range and pattern are right, whatever is inside. */

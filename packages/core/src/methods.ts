@@ -1,0 +1,18 @@
+import { QuotaError, shown } from './errors.ts'
+import { guess } from './options.ts'
+
+/** The methods that Node.js knows: it answers requests by others with 400. */
+export const METHODS: readonly string[] =
+  'ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE'.split(
+    ' ',
+  )
+
+/** Reports a method in capitals; `what` names the option in the error where it is none. */
+export function checkMethod(what: string, method: string): string {
+  const name = method.toUpperCase()
+  if (METHODS.includes(name)) return name
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} knows no ${shown(method)}. ${guess(name, METHODS) ?? ''} Write a method of HTTP such as "GET"; for one of your own, match by a function: (request) => request.method === 'MINE'.`,
+  )
+}
