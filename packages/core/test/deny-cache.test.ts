@@ -2,9 +2,11 @@ import { fakeClock, faultyStore, histories, modelStore, momentsOf, START, testSt
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  type DenyCacheOptions,
   perMinute,
   type Quota,
   QuotaError,
+  type RateLimiter,
   rateLimiter,
   slidingLog,
   slidingWindow,
@@ -109,7 +111,7 @@ describe('a key that is refused', () => {
       expect((await limiter.consume(key)).allowed).toBe(false)
       return behind.calls - before
     }
-    expect([await callsOf('a'.repeat(509)), await callsOf('a'.repeat(510))]).toEqual([0, 1])
+    expect([await callsOf('a'.repeat(511)), await callsOf('a'.repeat(512))]).toEqual([0, 1])
   })
 
   test('may still take what fits', async () => {
@@ -143,7 +145,11 @@ describe('a key that is refused', () => {
     expect(behind.calls).toBe(calls + 1)
   })
 
-  test('is not refused by an answer from before units were given back, that comes after', async () => {
+  // The answer of a call that the store has made before the refund or the reset comes after it.
+  test.each<[what: string, undo: (limiter: RateLimiter) => Promise<unknown>]>([
+    ['a refund', (limiter) => limiter.refund('a', 10)],
+    ['a reset', (limiter) => limiter.reset('a')],
+  ])('is allowed after %s, whatever an older answer says', async (_, undo) => {
     const model = modelStore(() => START)
     let arrive = (): void => {}
     const late = new Promise<void>((resolve) => {
@@ -161,10 +167,10 @@ describe('a key that is refused', () => {
       }),
     })
     await limiter.consume('a', 10)
-    const refused = limiter.consume('a')
-    await limiter.refund('a', 10)
+    const denied = limiter.consume('a')
+    await undo(limiter)
     arrive()
-    expect((await refused).allowed).toBe(false)
+    expect((await denied).allowed).toBe(false)
     expect((await limiter.consume('a')).allowed).toBe(true)
   })
 
@@ -176,6 +182,60 @@ describe('a key that is refused', () => {
     await limiter.consume('c')
     expect(behind.calls).toBe(calls)
     await limiter.consume('a')
+    expect(behind.calls).toBe(calls + 1)
+  })
+})
+
+describe('wrappers of one scope', () => {
+  const setUpTwo = (options: readonly [DenyCacheOptions, DenyCacheOptions]) => {
+    const clock = fakeClock()
+    const behind = faultyStore(modelStore(clock))
+    const [one, two] = options.map((each) =>
+      rateLimiter({
+        quota: perMinute(10),
+        name: 'p',
+        store: withDenyCache(behind, { ...each, for: each.for ?? '1h' }),
+      }),
+    ) as [RateLimiter, RateLimiter]
+    return { behind, one, two }
+  }
+
+  // Two stores of one process had caches of their own: a key that one had reset was denied by the other for a second.
+  test.each([{}, { for: false as const }])('allow at once what another has reset or refunded: %j', async (other) => {
+    const scope = {}
+    const { one, two } = setUpTwo([{ scope }, { scope, ...other }])
+    await one.consume('a', 10)
+    expect((await one.consume('a')).allowed).toBe(false)
+    await two.reset('a')
+    expect((await one.consume('a', 10)).allowed).toBe(true)
+    expect((await one.consume('a')).allowed).toBe(false)
+    await two.refund('a')
+    expect((await one.consume('a')).allowed).toBe(true)
+  })
+
+  test('deny what another was denied, without a call', async () => {
+    const scope = {}
+    const { behind, one, two } = setUpTwo([{ scope }, { scope }])
+    await one.consume('a', 10)
+    await one.consume('a')
+    const { calls } = behind
+    expect((await two.consume('a')).allowed).toBe(false)
+    expect(behind.calls).toBe(calls)
+  })
+
+  test('ask each time where the cache is off', async () => {
+    const { behind, one } = setUpTwo([{ for: false }, {}])
+    await one.consume('a', 10)
+    for (let i = 0; i < 3; i++) expect((await one.consume('a')).allowed).toBe(false)
+    expect(behind.calls).toBe(4)
+  })
+
+  test('of another scope know nothing of each other', async () => {
+    const { behind, one, two } = setUpTwo([{}, {}])
+    await one.consume('a', 10)
+    await one.consume('a')
+    const { calls } = behind
+    await two.consume('a')
     expect(behind.calls).toBe(calls + 1)
   })
 })

@@ -233,6 +233,20 @@ describe('what another try cures is tried again, out of sight', () => {
     await one.end()
   })
 
+  // A pooler or a server in another language ends a connection with a severity that is not "FATAL": class 57P is the
+  // same in all. Nothing saw to it that such a connection is not used again.
+  test.each([
+    ['57P01', false],
+    ['23514', true],
+  ])('after %s, the connection is used again: %s', async (code, again) => {
+    const one = newPool(1)
+    const pid = await pidOf(one)
+    await failing(1, code, 'terminating connection')
+    await expect(take(unhurried(one), 'a', START)).rejects.toThrow(code)
+    expect((await pidOf(one)) === pid).toBe(again)
+    await one.end()
+  })
+
   test('and nothing is left behind on the connection', async () => {
     const one = newPool(1)
     const listeners = async (): Promise<number> => {

@@ -31,7 +31,7 @@ export interface RedisStoreOptions {
   /**
    * How long a refusal is believed at most, before the server is asked again whether the key still has to wait; 1 s
    * unless given, and `false` asks each time. For so long a key may be refused that another process has just given units
-   * back to, or has reset.
+   * back to, or has reset. Stores of one process with the same client, `prefix` and `hashKeys` share what they remember.
    */
   readonly denyCache?: Duration | false
   /**
@@ -62,8 +62,20 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const named = askingStore(client, options)
   const asking =
     options.hashKeys === undefined ? named : withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys)))
-  const store = denyCache === false ? asking : withDenyCache(asking, { for: denyCache })
+  const store = withDenyCache(asking, { for: denyCache, scope: scopeOf(client, options) })
   return lease === undefined ? store : withLeases(store, { requests: lease })
+}
+
+const scopes = new WeakMap<object, Map<string, object>>()
+
+/** What the deny caches of one process share: stores with one client, prefix and secret keep the same states. */
+function scopeOf(client: RedisClient, { prefix = 'spillway', hashKeys }: RedisStoreOptions): object {
+  const ofClient = scopes.get(client) ?? new Map<string, object>()
+  scopes.set(client, ofClient)
+  const name = JSON.stringify([prefix, hashKeys])
+  const scope = ofClient.get(name) ?? {}
+  ofClient.set(name, scope)
+  return scope
 }
 
 /** The store that asks the server each time. */

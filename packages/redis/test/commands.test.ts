@@ -66,6 +66,35 @@ test('sends a hundred thousand callers of one limited key in a few script calls'
   expect(await commandsOf('evalsha')).toBeLessThanOrEqual(100)
 })
 
+// Each store had a deny cache of its own: a key that one had reset was denied by the other for a second.
+test.each([
+  ['the same', {}],
+  ['no deny cache', { denyCache: false as const }],
+])(
+  'stores of one client and prefix share a deny cache: a reset through a second one, with %s, is known to the first',
+  async (_, options) => {
+    const first = rateLimiter({ quota: perMinute(10), store: redisStore(client, { denyCache: '1h' }), deadline: '10s' })
+    const second = rateLimiter({ quota: perMinute(10), store: redisStore(client, options), deadline: '10s' })
+    await first.consume('a', 10)
+    expect((await first.consume('a')).allowed).toBe(false)
+    await second.reset('a')
+    expect((await first.consume('a', 10)).allowed).toBe(true)
+  },
+)
+
+test.each([{ prefix: 'other' }, { hashKeys: 'a secret of many characters' }])(
+  'a store with %j shares no deny cache with one without',
+  async (options) => {
+    const store = redisStore(client, options)
+    const [one, other] = [redisStore(client), store].map((each) =>
+      rateLimiter({ quota: perMinute(10), store: each, deadline: '10s' }),
+    )
+    await one?.consume('a', 10)
+    await one?.consume('a')
+    expect((await other?.consume('a'))?.allowed).toBe(true)
+  },
+)
+
 test('sends one script call for a hundred requests that are leased', async () => {
   const store = redisStore(client, { lease: 100 })
   const limiter = rateLimiter({ quota: perMinute(60_000), store, name: 'p', deadline: '10s' })

@@ -60,5 +60,13 @@ function sameGrain({ grain: a }: BucketStep, { grain: b }: BucketStep): boolean 
   return a.every === b.every && a.amount === b.amount && a.unit === b.unit && a.shift === b.shift
 }
 
-/** One text for each pair of policy and key. */
-export const nameOf = ({ policy, key }: StateKey): string => `${policy.length} ${policy}${key}`
+/** The most characters of a name that is remembered. */
+const LONGEST_NAME = 512
+
+/**
+ * One text for each pair of policy and key; none for a long one, so that long keys fill no memory. It is joined, not
+ * concatenated: a key is often a slice of a header, and in V8 a concatenation keeps the whole header alive.
+ */
+export function nameOf({ policy, key }: StateKey): string | undefined {
+  return policy.length + key.length > LONGEST_NAME ? undefined : [policy.length, policy, key].join(' ')
+}

@@ -9,11 +9,17 @@ import { type CachedState, cachedStateOf, isCompatible, nameOf } from './cached-
 export interface DenyCacheOptions {
   /**
    * How long a refusal is believed at most, 1 s unless given. For so long this process may refuse a key that another
-   * has just given units back to, or has reset.
+   * has just given units back to, or has reset. `false` answers no request from the cache: such a wrapper only removes
+   * what others of its scope must no longer answer.
    */
-  readonly for?: Duration
+  readonly for?: Duration | false
   /** How many refusals are remembered; 10,000 unless given. The oldest make room, and long keys are not among them. */
   readonly maxKeys?: number
+  /**
+   * Wrappers with the same scope share what they remember, so that a refund or reset through one is known to all. Give it
+   * to wrappers over the same states. Default: each wrapper has a scope of its own.
+   */
+  readonly scope?: object
   /** A stopwatch in milliseconds, for tests. */
   readonly stopwatch?: () => number
 }
@@ -28,8 +34,24 @@ interface Refusal extends CachedState {
 const isAllowed = ({ allowed }: Taken): boolean => allowed
 const givesBack = ({ step }: Take): boolean => step.increment < 0
 
-/** The most characters of a name that are remembered: nobody fills the memory by being refused under long keys. */
-const LONGEST_NAME = 512
+/** What all wrappers of a scope know. */
+interface Cache {
+  readonly refusals: Map<string, Refusal>
+  calls: number
+  /** An answer to this call or an earlier one may be older than a refund or reset: it is not remembered. */
+  lastGiven: number
+}
+
+const caches = new WeakMap<object, Cache>()
+
+function cacheOf(scope: object): Cache {
+  let cache = caches.get(scope)
+  if (cache === undefined) {
+    cache = { refusals: new Map(), calls: 0, lastGiven: 0 }
+    caches.set(scope, cache)
+  }
+  return cache
+}
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
@@ -43,22 +65,21 @@ declare const performance: { now(): number }
  * early. Whatever is not certain to be refused, or would write, goes to the store.
  */
 export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Store {
-  checkOptions('withDenyCache', options, ['for', 'maxKeys', 'stopwatch'])
-  const { maxKeys = 10_000, stopwatch = () => performance.now() } = options
-  const believedMs = micros(options.for ?? '1s', 'for') / 1000
+  checkOptions('withDenyCache', options, ['for', 'maxKeys', 'scope', 'stopwatch'])
+  const { maxKeys = 10_000, scope = {}, stopwatch = () => performance.now() } = options
+  const believedMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `maxKeys must be a whole number, 1 or more; got ${shown(maxKeys)}.`)
   }
-  const refusals = new Map<string, Refusal>()
-  let calls = 0
-  // A refusal from before may be on its way still: an answer to a call no later than this one is not remembered.
-  let lastGiven = 0
+  const cache = cacheOf(scope)
+  const { refusals } = cache
 
   /** What is known of all of these, if it is fresh. */
   const known = (ops: readonly Take[]): readonly Refusal[] | undefined => {
     const found: Refusal[] = []
     for (const op of ops) {
-      const refusal = refusals.get(nameOf(op))
+      const name = nameOf(op)
+      const refusal = name === undefined ? undefined : refusals.get(name)
       if (refusal === undefined || stopwatch() - refusal.heardMs > believedMs) return undefined
       found.push(refusal)
     }
@@ -80,18 +101,21 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       // Only looking does not mend what a clock has done that stepped back: what is shown then is not what is kept.
       if (op.step.peek) continue
       const name = nameOf(op)
+      if (name === undefined) continue
       const state = cachedStateOf(op.step, taken[i] as Taken)
       refusals.delete(name)
-      if (state !== undefined && name.length <= LONGEST_NAME)
-        refusals.set(name, { step: op.step, state, now: (taken[i] as Taken).now, heardMs })
+      if (state !== undefined) refusals.set(name, { step: op.step, state, now: (taken[i] as Taken).now, heardMs })
     }
+    evict()
+  }
+  const evict = (): void => {
     for (const name of refusals.keys()) {
       if (refusals.size <= maxKeys) break
       refusals.delete(name)
     }
   }
   const forget = (keys: readonly StateKey[]): void => {
-    for (const key of keys) refusals.delete(nameOf(key))
+    for (const key of keys) refusals.delete(nameOf(key) ?? '')
   }
 
   return {
@@ -99,19 +123,22 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     take(ops, at) {
       const recalled = recall(ops, at)
       if (recalled) return Promise.resolve(recalled)
-      const call = ++calls
+      const call = ++cache.calls
       return store.take(ops, at).then((taken) => {
         if (!taken.every(isAllowed)) {
-          if (call > lastGiven) remember(ops, taken)
+          if (call > cache.lastGiven) remember(ops, taken)
         } else if (refusals.size > 0) forget(ops)
-        if (ops.some(givesBack)) lastGiven = calls
+        if (ops.some(givesBack)) cache.lastGiven = cache.calls
         return taken
       })
     },
     async delete(keys) {
-      await store.delete(keys)
-      lastGiven = calls
-      forget(keys)
+      try {
+        await store.delete(keys)
+      } finally {
+        cache.lastGiven = cache.calls
+        forget(keys)
+      }
     },
   }
 }

@@ -123,6 +123,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   }
   const takeOne = async (take: Lease['take'], at: Micros | undefined): Promise<Taken> => {
     const name = nameOf(take)
+    if (name === undefined) return (await store.take([take], at))[0] as Taken
     const lease = leases.get(name)
     // A quota that was changed may count otherwise.
     if (lease && !isCompatible({ step: lease.take.step, state: lease.tat }, take.step, lease.now))
@@ -149,11 +150,11 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       const [op] = ops
       if (ops.length === 1 && isPlain(op as Take)) return [await takeOne(op as Lease['take'], at)]
       // Whatever else is asked of a key finds it as if nothing had been leased.
-      for (const each of ops) await giveBack(nameOf(each), at)
+      for (const each of ops) await giveBack(nameOf(each) ?? '', at)
       return store.take(ops, at)
     },
     async delete(keys) {
-      for (const key of keys) leases.delete(nameOf(key))
+      for (const key of keys) leases.delete(nameOf(key) ?? '')
       await store.delete(keys)
     },
     async release() {
