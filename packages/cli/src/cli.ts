@@ -1,12 +1,17 @@
+import { QuotaError } from '@spillway/core'
 import { Command, CommanderError, Option } from 'commander'
 import { check } from './commands/check.ts'
 import { inspect, reset } from './commands/live.ts'
-import { several, wholeOf } from './commands/options.ts'
+import { several, wholeFrom } from './commands/options.ts'
 import { replay } from './commands/replay.ts'
 import { suggest } from './commands/suggest.ts'
+import { EXIT } from './exit.ts'
 import { type Io, UserError } from './io.ts'
 
-/** Runs the program with the arguments after its name; reports its exit code: 0, 1 for a no, 2 for wrong use. */
+/**
+ * Runs the program with the arguments after its name, and returns its exit code: 0, 1 for a failure, 2 for wrong use, 3
+ * where there is nothing to judge, 99 for a threshold that is missed. Whatever fails is one sentence, and never thrown.
+ */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   let exitCode = 0
   const done = async (work: Promise<number>): Promise<void> => {
@@ -16,16 +21,21 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     await programOf(io, done).parseAsync(args as string[], { from: 'user' })
     return exitCode
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (!(error instanceof UserError)) throw error
-    io.stderr.write(`spillway: ${error.message}\n`)
-    return error.exitCode
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    io.stderr.write(`spillway: ${(error as Error).message}\n`)
+    if (error instanceof UserError) return error.exitCode
+    return error instanceof QuotaError ? EXIT.usage : EXIT.failure
   }
 }
 
+const ipv6Prefix = (): Option =>
+  new Option('--ipv6-prefix <bits>', 'how many leading bits of an IPv6 address make one client')
+    .argParser(wholeFrom(32, 128))
+    .default(56)
+
 const logOptions = (command: Command): Command =>
   command
-    .argument('[log...]', 'access logs, plain or gzip, in the order of their time; - or none is standard input')
+    .argument('[log...]', 'access logs, plain or gzip, in any order; - or none is standard input')
     .addOption(
       new Option('--format <format>', 'what the lines are')
         .choices(['auto', 'combined', 'common', 'json'])
@@ -37,7 +47,17 @@ const logOptions = (command: Command): Command =>
       several,
       [],
     )
-    .option('--trust-proxy <hops>', 'read the client from X-Forwarded-For, past this many proxies of yours', wholeOf)
+    .option(
+      '--trust-proxy <hops>',
+      'read the client from X-Forwarded-For, past this many proxies of yours',
+      wholeFrom(1, 64),
+    )
+    .addOption(ipv6Prefix())
+    .option(
+      '--unreadable-at-most <share>',
+      `exit with ${EXIT.noVerdict} if more lines than this cannot be read, or are out of order`,
+      '1%',
+    )
     .option('--json', 'print JSON')
 
 const liveOptions = (command: Command): Command =>
@@ -63,9 +83,9 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .requiredOption('--policy <file>', 'policies to try, as JSON; give several to compare them', several)
     .option('--html <file>', 'write a report with charts, as one file')
     .option('--refusals <file>', 'write every refusal, as lines of JSON')
-    .option('--refuse-at-most <share>', 'exit with 1 if more is refused than this, such as 0.1%')
+    .option('--refuse-at-most <share>', `exit with ${EXIT.threshold} if more is refused than this, such as 0.1%`)
     .option('--key <key>', 'a key to follow over time in the report; repeatable', several, [])
-    .option('--max-keys <count>', 'the most keys a policy keeps', wholeOf, 1_000_000)
+    .option('--max-keys <count>', 'the most keys a policy keeps', wholeFrom(1, 100_000_000), 1_000_000)
     .action((logs, options) => done(replay(logs, options, io)))
 
   logOptions(program.command('suggest'))

@@ -67,7 +67,7 @@ describe('a replay', () => {
           clock.advance(afterMs)
           const entry = parse(JSON.stringify({ time: clock() / 1000, method: 'GET', ...fields })) as Entry
           const { decision } = await guard(entry)
-          plan.judge(entry, entry.at, i)
+          plan.judge(entry, entry.at, i, 'log')
           const found = events.filter(({ line }) => line === i)
           expect(found.filter(({ policy }) => policy !== 'trial').map(({ policy }) => policy)).toEqual(
             decision?.violated,
@@ -120,6 +120,9 @@ afterAll(() => folder.remove())
 const args = (...policies: string[]): string[] => [
   'replay',
   folder.path('access.log'),
+  // One line of 28 is none.
+  '--unreadable-at-most',
+  '5%',
   ...policies.flatMap((name) => ['--policy', folder.path(`${name}.json`)]),
 ]
 
@@ -179,7 +182,7 @@ describe('spillway replay', () => {
     expect((await spillway([...args('loose'), '--refuse-at-most', '0%'])).exitCode).toBe(0)
     expect((await spillway([...args('tight'), '--refuse-at-most', '0.4'])).exitCode).toBe(0)
     const { exitCode, err } = await spillway([...args('tight'), '--refuse-at-most', '30%'])
-    expect([exitCode, err]).toEqual([1, '"tight" refuses more than 30% of what it counts.\n'])
+    expect([exitCode, err]).toEqual([99, '"tight" refuses more than 30% of what it counts.\n'])
   })
 
   test('writes every refusal, with its line', async () => {
@@ -195,6 +198,7 @@ describe('spillway replay', () => {
     ])
     expect(events[0]).toEqual({
       plan: 'tight',
+      file: folder.path('access.log'),
       line: 7,
       at: '2026-01-05T00:00:06.000Z',
       policy: 'tight',
@@ -257,7 +261,7 @@ describe('spillway replay', () => {
       'a number that is none',
       [...args('tight'), '--max-keys', '0'],
       2,
-      'it must be a whole number, 1 or more; got "0"',
+      'It must be a whole number from 1 to 100000000; got "0"',
     ],
   ])('refuses %s', async (_, args, exitCode, message) => {
     const ran = await spillway(args)

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander'
 import { UserError } from '../io.ts'
 import type { Fields } from '../log/json.ts'
 
@@ -27,12 +28,14 @@ export function shareOf(text: string): number {
   throw new UserError(`a share is a percentage such as 0.1%, or a number from 0 to 1; got ${JSON.stringify(text)}.`)
 }
 
-/** Reads a whole number, 1 or more. */
-export function wholeOf(text: string): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= 1) return number
-  throw new UserError(`it must be a whole number, 1 or more; got ${JSON.stringify(text)}.`)
-}
+/** Reads a whole number between two others. */
+export const wholeFrom =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const number = Number(text)
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}; got ${JSON.stringify(text)}.`)
+  }
 
 /** Reads an option that may be given several times. */
 export const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]

@@ -1,27 +1,26 @@
-import { writeFile } from 'node:fs/promises'
 import { keyReader } from '@spillway/core/http'
 import { policiesFrom, type RuleKey } from '@spillway/core/rules'
+import { EXIT } from '../exit.ts'
 import { columns, count, moment, percent } from '../format.ts'
-import { type Io, painter, progressBar, UserError } from '../io.ts'
+import { type Io, painter, UserError } from '../io.ts'
+import { doubtsIn } from '../log/doubts.ts'
 import type { Entry } from '../log/entry.ts'
-import { type Format, type Reading, readLogs } from '../log/read.ts'
+import type { Reading } from '../log/read.ts'
 import { sourcesFor } from '../replay/plan.ts'
 import { iso } from '../replay/result.ts'
 import { Spool } from '../suggest/spool.ts'
 import { PERIODS, type Period, type Suggestion, tightest } from '../suggest/tightest.ts'
-import { fieldsOf, shareOf } from './options.ts'
-import { addressOf, openAll, sumOf, totalOf } from './replay.ts'
+import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './logs.ts'
+import { shareOf } from './options.ts'
+import { written } from './replay.ts'
 
 /** What `spillway suggest` is told. */
-export interface SuggestOptions {
+export interface SuggestOptions extends LogOptions {
   readonly refuseAtMost: string
   readonly key: readonly string[]
   readonly per: readonly string[]
   readonly output?: string
   readonly json?: boolean
-  readonly format: Format
-  readonly field: readonly string[]
-  readonly trustProxy?: number
 }
 
 /** What would have been the tightest quotas for one selector. */
@@ -36,9 +35,10 @@ interface Suggested {
 /** Finds the tightest quotas that would have refused no more of a log than is wanted, for each key selector. */
 export async function suggest(paths: readonly string[], options: SuggestOptions, io: Io): Promise<number> {
   const share = shareOf(options.refuseAtMost)
+  const unreadable = shareOf(options.unreadableAtMost)
   const periods = periodsOf(options.per)
   const selectors = options.key.length === 0 ? ['ip'] : options.key
-  const lanes = selectors.map((key) => laneOf(key, options.trustProxy))
+  const lanes = selectors.map((key) => laneOf(key, options))
   try {
     const reading = await spooled(paths, lanes, options, io)
     const most = Math.floor(share * reading.entries)
@@ -51,12 +51,15 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
       }),
     )
     const rules = found.flatMap(rulesOf)
-    if (options.output !== undefined) await writeFile(options.output, `${JSON.stringify({ rules }, null, 2)}\n`)
     const told = { requests: reading.entries, bad: reading.bad, refuseAtMost: most, selectors: found, rules }
     io.stdout.write(
       options.json ? `${JSON.stringify(told, null, 2)}\n` : textOf(reading, most, found, painter(io.stdout, io.env)),
     )
-    return 0
+    const doubts = doubtsIn(reading, { most: unreadable, byAddress: selectors.includes('ip') })
+    // What is no answer is not written as one.
+    if (reportDoubts(doubts, io)) return EXIT.noVerdict
+    if (options.output !== undefined) await written(options.output, `${JSON.stringify({ rules }, null, 2)}\n`)
+    return EXIT.ok
   } finally {
     for (const { spool } of lanes) spool.close()
   }
@@ -76,7 +79,7 @@ interface Lane {
   readonly keyOf: (entry: Entry) => string | undefined
 }
 
-function laneOf(key: string, trustProxy: number | undefined): Lane {
+function laneOf(key: string, { trustProxy, ipv6Prefix }: LogOptions): Lane {
   const rule = { name: 'x', limit_keys: [key], algorithm: 'token_bucket', algorithm_config: { rps: 1, burst: 1 } }
   let policies: ReturnType<typeof policiesFrom>
   try {
@@ -86,7 +89,7 @@ function laneOf(key: string, trustProxy: number | undefined): Lane {
     throw new UserError(`--key is a selector such as ip, header:x-api-key or claim:user; got ${JSON.stringify(key)}.`)
   }
   const address = addressOf(trustProxy)
-  const sources = sourcesFor(policies, address ? { address } : {})
+  const sources = sourcesFor(policies, { ipv6Prefix, ...(address && { address }) })
   const selector = policies[0]?.key as RuleKey
   return { key, spool: new Spool(), counts: { keyless: 0 }, keyOf: keyReader(selector, sources) }
 }
@@ -98,24 +101,18 @@ async function spooled(
   io: Io,
 ): Promise<Reading> {
   const sources = await openAll(paths, io)
-  const bar = progressBar(io.stderr, totalOf(sources))
-  const add = (entry: Entry, at: number): void => {
-    for (const { keyOf, spool, counts } of lanes) {
-      const key = keyOf(entry) ?? ''
-      if (key === '') counts.keyless++
-      spool.add(key, at)
-    }
-  }
-  const onProgress = (lines: number): void =>
-    bar.update(
-      sumOf(sources, ({ done }) => done()),
-      lines,
-    )
-  try {
-    return await readLogs(sources, add, { format: options.format, fields: fieldsOf(options.field), onProgress })
-  } finally {
-    bar.clear()
-  }
+  return readAll(
+    sources,
+    (entry, at) => {
+      for (const { keyOf, spool, counts } of lanes) {
+        const key = keyOf(entry) ?? ''
+        if (key === '') counts.keyless++
+        spool.add(key, at)
+      }
+    },
+    options,
+    io,
+  )
 }
 
 /** The suggestions as policies, ready to be replayed and checked. */

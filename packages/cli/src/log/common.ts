@@ -1,4 +1,5 @@
 import type { Micros } from '@spillway/core'
+import { clientIn } from './client.ts'
 import type { Entry, Parse } from './entry.ts'
 import { commonLogTimes } from './time.ts'
 
@@ -14,6 +15,7 @@ class CommonEntry implements Entry {
   readonly #line: string
   /** Where the quoted fields after the request may begin. */
   readonly #rest: number
+  readonly #user: string
 
   constructor(
     at: Micros,
@@ -23,6 +25,7 @@ class CommonEntry implements Entry {
     status: number | undefined,
     line: string,
     rest: number,
+    user: string,
   ) {
     this.at = at
     this.address = address
@@ -31,6 +34,7 @@ class CommonEntry implements Entry {
     this.status = status
     this.#line = line
     this.#rest = rest
+    this.#user = user
   }
 
   /** Combined logs have two headers; a third quoted field is X-Forwarded-For, as many have added it. */
@@ -53,40 +57,43 @@ class CommonEntry implements Entry {
   cookie(): undefined {}
 
   claim(name: string): string | undefined {
-    if (name !== 'user') return undefined
-    const [, user] = /^\S+ \S+ (.+?) \[/.exec(this.#line) ?? []
-    return user === '-' ? undefined : user
+    return name === 'user' && this.#user !== '-' && this.#user !== '' ? this.#user : undefined
   }
 }
 
 /**
- * Reads lines of the common and combined formats of Apache and nginx. What comes after their last field is passed over;
- * the authenticated user is claim `user`.
+ * Reads lines of the common and combined formats of Apache and nginx, with or without a virtual host in front. What
+ * follows their last field is skipped; the authenticated user is claim `user`.
  */
 export function commonParser(): Parse {
   const momentOf = commonLogTimes()
   return (line) => {
-    const addressEnd = line.indexOf(' ')
-    const open = line.indexOf(' [', addressEnd)
+    const quote = line.indexOf('"')
+    // The last bracket before the request: the client may be in brackets, and the user may contain one.
+    const open = line.lastIndexOf(' [', quote < 0 ? line.length : quote)
     const close = line.indexOf(']', open)
-    if (addressEnd <= 0 || open < 0 || close < 0) return 'it has no time in brackets'
+    if (open <= 0 || close < 0) return 'it has no time in brackets'
     const at = momentOf(line.slice(open + 2, close))
     if (at === undefined) return 'its time is none'
-    const quote = line.indexOf('"', close)
     const end = quote < 0 ? -1 : closing(line, quote)
     if (end < 0) return 'it has no request in quotes'
-    const address = line.slice(0, addressEnd)
+    const head = line.slice(0, open)
+    const client = clientIn(head)
+    if (typeof client === 'string') return client
     const { method, target } = requestIn(line, quote + 1, end)
-    return new CommonEntry(
-      at,
-      address === '-' ? undefined : address,
-      method,
-      target,
-      statusAt(line, end + 2),
-      line,
-      end + 1,
-    )
+    const user = userIn(head, client.fieldsBeforeUser)
+    return new CommonEntry(at, client.address, method, target, statusAt(line, end + 2), line, end + 1, user)
   }
+}
+
+function userIn(head: string, fieldsBefore: number): string {
+  let start = 0
+  for (let i = 0; i < fieldsBefore; i++) {
+    const space = head.indexOf(' ', start)
+    if (space < 0) return ''
+    start = space + 1
+  }
+  return head.slice(start)
 }
 
 /** The parts of `GET /path HTTP/1.1`; of what is no request, nothing. */

@@ -1,4 +1,5 @@
 import type { Micros } from '@spillway/core'
+import { withoutPort } from './client.ts'
 import type { Entry, Parse } from './entry.ts'
 import { anyTimes } from './time.ts'
 
@@ -87,7 +88,7 @@ export function jsonParser(fields: Fields = {}): Parse {
     // nginx has the request line whole.
     const whole = text(request(json))?.split(' ') ?? []
     const found = {
-      address: text(ip(json)),
+      address: addressIn(text(ip(json))),
       method: (text(method(json)) ?? whole[0] ?? '').toUpperCase(),
       target: text(path(json)) ?? whole[1] ?? '',
       status: Number(status(json)) || undefined,
@@ -95,6 +96,9 @@ export function jsonParser(fields: Fields = {}): Parse {
     return new JsonEntry(at, json, found, named)
   }
 }
+
+const addressIn = (text: string | undefined): string | undefined =>
+  text === undefined || text === '' || text === '-' ? undefined : withoutPort(text)
 
 function parsed(line: string): Json | undefined {
   try {

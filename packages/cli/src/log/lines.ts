@@ -5,11 +5,17 @@ const LONGEST_LINE = 1 << 20
 /** How much of an overlong line is given. */
 const SHOWN = 200
 
-/** Hears a line without its end, and its number in the file, from 1. An overlong line comes cut off, as `tooLong`. */
+/** Receives a line without its end, and its number in the file, from 1. An overlong line comes cut off, as `tooLong`. */
 export type OnLine = (line: string, number: number, tooLong: boolean) => void
 
-/** Splits bytes into lines as they come. Empty lines are counted and passed over. */
-export async function eachLine(chunks: AsyncIterable<Buffer>, onLine: OnLine): Promise<void> {
+/** Takes bytes as they come, and `end` once there are no more. */
+export interface LineSplitter {
+  write(chunk: Buffer): void
+  end(): void
+}
+
+/** Splits bytes into lines. Empty lines are numbered and skipped. */
+export function lineSplitter(onLine: OnLine): LineSplitter {
   const decoder = new StringDecoder('utf8')
   let number = 0
   let rest = ''
@@ -20,19 +26,24 @@ export async function eachLine(chunks: AsyncIterable<Buffer>, onLine: OnLine): P
     else if (line.length > LONGEST_LINE) onLine(line.slice(0, SHOWN), number, true)
     else if (line !== '') onLine(number === 1 && line.startsWith('\ufeff') ? line.slice(1) : line, number, false)
   }
-  for await (const chunk of chunks) {
-    const text = rest + decoder.write(chunk)
-    let start = 0
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-      give(text.slice(start, text.charCodeAt(end - 1) === 13 ? Math.max(end - 1, start) : end))
-      start = end + 1
-    }
-    rest = text.slice(start)
-    if (rest.length <= LONGEST_LINE) continue
-    if (!skipping) onLine(rest.slice(0, SHOWN), number + 1, true)
-    skipping = true
-    rest = ''
+  return {
+    write(chunk) {
+      const text = rest + decoder.write(chunk)
+      let start = 0
+      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+        give(text.slice(start, text.charCodeAt(end - 1) === 13 ? Math.max(end - 1, start) : end))
+        start = end + 1
+      }
+      rest = text.slice(start)
+      if (rest.length <= LONGEST_LINE) return
+      if (!skipping) onLine(rest.slice(0, SHOWN), number + 1, true)
+      skipping = true
+      rest = ''
+    },
+    end() {
+      const last = rest + decoder.end()
+      rest = ''
+      if (last !== '') give(last)
+    },
   }
-  const last = rest + decoder.end()
-  if (last !== '') give(last)
 }

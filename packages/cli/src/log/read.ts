@@ -1,100 +1,182 @@
 import type { Micros } from '@spillway/core'
-import { commonParser } from './common.ts'
-import type { Entry, Parse } from './entry.ts'
-import { type Fields, jsonParser } from './json.ts'
-import { eachLine } from './lines.ts'
+import { UserError } from '../io.ts'
+import { type BadLine, type Cursor, cursorOn, type Format, isEntry } from './cursor.ts'
+import type { Entry } from './entry.ts'
+import type { Fields } from './json.ts'
 import type { Source } from './source.ts'
-
-export type Format = 'auto' | 'combined' | 'common' | 'json'
 
 export interface ReadOptions {
   readonly format?: Format
   readonly fields?: Fields
-  /** Is told now and then how far reading has come. */
+  /** Is called now and then with how far reading has come. */
   readonly onProgress?: (lines: number) => void
 }
 
-/** A line that is no entry. */
-export interface BadLine {
-  readonly file: string
-  readonly line: number
-  readonly reason: string
-  /** Its beginning. */
-  readonly text: string
-}
+/** Receives an entry, the moment it counts at, and where it stands. */
+export type OnEntry = (entry: Entry, at: Micros, line: number, file: string) => void
 
 /** What there was to read, and what could not be. */
 export interface Reading {
   readonly lines: number
   readonly entries: number
   readonly bad: { readonly count: number; readonly first: readonly BadLine[] }
-  /** Entries dated before one that came earlier, and by how much at most. Each was taken to have come just then. */
-  readonly late: { readonly count: number; readonly most: Micros }
+  /**
+   * Entries dated before one that came earlier, and by how much at most. Each was taken to have come just then; `over`
+   * counts those for which that is too far from the truth.
+   */
+  readonly late: { readonly count: number; readonly most: Micros; readonly over: number }
   readonly from: Micros | undefined
   readonly to: Micros | undefined
   /** Whether every time was one of whole seconds. */
   readonly wholeSeconds: boolean
   readonly broken: readonly string[]
+  /** Logs of which not a line could be read, though there are some. */
+  readonly unreadable: readonly string[]
+  /** Entries without a client's address. */
+  readonly withoutAddress: number
 }
 
 /** How many bad lines are shown. */
 const SHOWN = 5
-const SHOWN_LENGTH = 120
+/** Apache logs a request when it ends, with the time when it began: by so much a line may be late. */
+export const TOLERATED_LATENESS: Micros = 60e6
 
-/** Reads logs one after another, and gives each entry with the moment it counts at, which never goes back. */
+/**
+ * Reads logs as one, in the order of time, and gives each entry with the moment it counts at, which never goes back.
+ * Logs may be given in any order and may overlap, as those of several servers do.
+ */
 export async function readLogs(
   sources: readonly Source[],
-  onEntry: (entry: Entry, at: Micros, line: number) => void,
+  onEntry: OnEntry,
   { format = 'auto', fields = {}, onProgress }: ReadOptions = {},
 ): Promise<Reading> {
   const found = new Found()
-  for (const source of sources) {
-    let parse = format === 'auto' ? undefined : parserOf(format, fields)
-    await eachLine(source.chunks(), (line, number, tooLong) => {
-      found.lines++
-      if (found.lines % 10_000 === 0) onProgress?.(found.lines)
-      parse ??= parserOf(line.startsWith('{') ? 'json' : 'combined', fields)
-      const entry = tooLong ? 'it is longer than a megabyte' : parse(line)
-      if (typeof entry === 'string') found.addBad(source.name, number, entry, line)
-      else onEntry(entry, found.momentFor(entry.at), number)
-    })
-    const problem = source.broken()
-    if (problem !== undefined) found.broken.push(`${source.name} ends too early: ${problem}`)
+  const open = (source: Source): Promise<Cursor> => cursorOn(source, format, fields)
+  const waiting = await inOrder(sources, open)
+  const active: Cursor[] = []
+  for (;;) {
+    let cursor = active.reduce<Cursor | undefined>(
+      (least, each) => (least && least.at <= each.at ? least : each),
+      undefined,
+    )
+    const [soonest] = waiting
+    if (soonest && (cursor === undefined || soonest.at <= cursor.at)) {
+      waiting.shift()
+      cursor = await soonest.open()
+      active.push(cursor)
+      continue
+    }
+    if (cursor === undefined) break
+    const others = active.filter((each) => each !== cursor).map(({ at }) => at)
+    const more = await drain(cursor, Math.min(soonest?.at ?? Infinity, ...others), found, onEntry, onProgress)
+    if (!more) active.splice(active.indexOf(cursor), 1)
   }
   onProgress?.(found.lines)
   return found
+}
+
+/** Reads a log on for as long as it is not ahead of the others; false at its end. */
+async function drain(
+  cursor: Cursor,
+  until: Micros,
+  found: Found,
+  onEntry: OnEntry,
+  onProgress: ReadOptions['onProgress'],
+): Promise<boolean> {
+  const { name } = cursor.source
+  while (cursor.at <= until) {
+    const { item, line } = cursor
+    if (item === undefined) {
+      found.end(cursor)
+      return false
+    }
+    found.lines++
+    if (found.lines % 10_000 === 0) onProgress?.(found.lines)
+    if (isEntry(item)) onEntry(item, found.momentFor(item), line, name)
+    else found.addBad(item)
+    if (!cursor.next()) await cursor.more()
+  }
+  return true
+}
+
+/** A log that is to be read from a moment on. */
+interface Waiting {
+  readonly at: Micros
+  open(): Promise<Cursor>
+}
+
+/** Logs in the order of their first entries. A log that can be read anew is closed meanwhile. */
+async function inOrder(sources: readonly Source[], open: (source: Source) => Promise<Cursor>): Promise<Waiting[]> {
+  const [only] = sources
+  if (sources.length === 1 && only) return [{ at: -Infinity, open: () => open(only) }]
+  const waiting: Waiting[] = []
+  const seen: Cursor[] = []
+  for (const source of sources) {
+    const cursor = await open(source)
+    refuseTwins(seen, cursor)
+    seen.push(cursor)
+    const rewinds = source.size !== undefined
+    const at = rewinds ? await firstTime(cursor) : cursor.at
+    if (rewinds) await cursor.close()
+    waiting.push({ at, open: () => (rewinds ? open(source) : Promise.resolve(cursor)) })
+  }
+  return waiting.sort((a, b) => (a.at === b.at ? 0 : a.at - b.at))
+}
+
+async function firstTime(cursor: Cursor): Promise<Micros> {
+  while (cursor.at === -Infinity && cursor.item !== undefined) if (!cursor.next()) await cursor.more()
+  return cursor.at
+}
+
+/** A log beside its packed copy would count each request twice. */
+function refuseTwins(seen: readonly Cursor[], { source, beginning }: Cursor): void {
+  const twin = seen.find((other) => {
+    const length = Math.min(other.beginning.length, beginning.length)
+    const same = other.beginning.subarray(0, length).equals(beginning.subarray(0, length))
+    return other.source.id === source.id || (length > 0 && same)
+  })
+  if (twin) {
+    throw new UserError(`${twin.source.name} and ${source.name} begin with the same lines: give each log once.`)
+  }
 }
 
 /** A reading as it grows. */
 class Found implements Reading {
   lines = 0
   entries = 0
+  withoutAddress = 0
   readonly bad = { count: 0, first: [] as BadLine[] }
-  readonly late = { count: 0, most: 0 }
+  readonly late = { count: 0, most: 0, over: 0 }
   readonly broken: string[] = []
+  readonly unreadable: string[] = []
   from: Micros | undefined
   to: Micros | undefined
   wholeSeconds = true
 
-  addBad(file: string, line: number, reason: string, text: string): void {
+  addBad(bad: BadLine): void {
     this.bad.count++
-    if (this.bad.first.length < SHOWN) this.bad.first.push({ file, line, reason, text: text.slice(0, SHOWN_LENGTH) })
+    if (this.bad.first.length < SHOWN) this.bad.first.push(bad)
   }
 
   /** Counts an entry, and gives the moment it counts at: that of the latest one so far. */
-  momentFor(at: Micros): Micros {
+  momentFor({ at, address }: Entry): Micros {
     this.entries++
+    if (address === undefined) this.withoutAddress++
     this.from ??= at
     if (this.wholeSeconds && at % 1e6 !== 0) this.wholeSeconds = false
     const { to = at } = this
     if (at < to) {
       this.late.count++
       this.late.most = Math.max(this.late.most, to - at)
+      if (to - at > TOLERATED_LATENESS) this.late.over++
     }
     this.to = Math.max(at, to)
     return this.to
   }
-}
 
-const parserOf = (format: Exclude<Format, 'auto'>, fields: Fields): Parse =>
-  format === 'json' ? jsonParser(fields) : commonParser()
+  end({ source, lines, entries }: Cursor): void {
+    const problem = source.broken()
+    if (problem !== undefined) this.broken.push(`${source.name} ends too early: ${problem}`)
+    if (lines > 0 && entries === 0) this.unreadable.push(source.name)
+  }
+}

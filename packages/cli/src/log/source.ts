@@ -1,14 +1,18 @@
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { constants, createReadStream, type Stats } from 'node:fs'
+import { access, open, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { UserError } from '../io.ts'
 
 /** A log's bytes, unpacked where they were packed, and how far they have been read. */
 export interface Source {
   readonly name: string
+  /** The same for a file that is given under two names. */
+  readonly id: string
   /** Bytes on disk; undefined where that is not known, as of standard input. */
   readonly size: number | undefined
-  chunks(): AsyncIterable<Buffer>
+  /** From the beginning each time, where `size` is known; else only once. */
+  chunks(): AsyncGenerator<Buffer>
   /** Bytes read from disk so far. */
   readonly done: () => number
   /** What ended the log too early, if anything did. */
@@ -17,26 +21,71 @@ export interface Source {
 
 const CHUNK = 1 << 18
 
-/** Opens a file, or standard input for `-`. Throws where there is none. */
+/** Opens a file, or standard input for `-`. Throws a UserError for what cannot be read. */
 export async function openSource(path: string, stdin: AsyncIterable<Buffer>): Promise<Source> {
-  const size = path === '-' ? undefined : (await stat(path)).size
+  if (path === '-') return sourceOf('standard input', '-', undefined, () => stdin)
+  const stats = await readable(path)
+  if (stats.isDirectory()) throw new UserError(`${path} is a directory: name the logs in it, such as ${path}/*.log.`)
+  const id = idOf(stats)
+  return stats.isFile()
+    ? sourceOf(path, id, stats.size, () => readTo(path, stats.size, id))
+    : sourceOf(path, id, undefined, () => createReadStream(path, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>)
+}
+
+async function readable(path: string): Promise<Stats> {
+  try {
+    await access(path, constants.R_OK)
+    return await stat(path)
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`
+
+const unreadable = (name: string, error: unknown): UserError =>
+  new UserError(`${name} cannot be read: ${(error as Error).message}`)
+
+/** What a log held when it was opened: it may grow meanwhile, but neither shrink nor be replaced. */
+async function* readTo(path: string, size: number, id: string): AsyncGenerator<Buffer> {
+  if (size === 0) return
+  const handle = await open(path)
+  if (idOf(await handle.stat()) !== id) {
+    await handle.close()
+    throw new EndsEarly('it was replaced while it was read')
+  }
+  let read = 0
+  for await (const chunk of handle.createReadStream({ highWaterMark: CHUNK, end: size - 1 })) {
+    read += (chunk as Buffer).length
+    yield chunk as Buffer
+  }
+  if (read < size) throw new EndsEarly('it was truncated while it was read')
+}
+
+class EndsEarly extends Error {}
+
+function sourceOf(name: string, id: string, size: number | undefined, bytes: () => AsyncIterable<Buffer>): Source {
   let done = 0
   let broken: string | undefined
   async function* counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of path === '-' ? stdin : createReadStream(path, { highWaterMark: CHUNK })) {
+    done = 0
+    for await (const chunk of bytes()) {
       done += chunk.length
-      yield chunk as Buffer
+      yield chunk
     }
   }
   return {
-    name: path === '-' ? 'standard input' : path,
+    name,
+    id,
     size,
     async *chunks() {
       try {
-        yield* unpacked(counted())
+        yield* unpacked(name, counted())
       } catch (error) {
+        if (error instanceof UserError) throw error
         // A packed log that was cut off is good up to there.
-        if (!/^Z_/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+        const cut = error instanceof EndsEarly || /^Z_/.test((error as NodeJS.ErrnoException).code ?? '')
+        if (!cut) throw unreadable(name, error)
         broken = (error as Error).message
       }
     },
@@ -45,19 +94,32 @@ export async function openSource(path: string, stdin: AsyncIterable<Buffer>): Pr
   }
 }
 
+/** What other programs pack logs with, by the first bytes, in hexadecimal, and what unpacks them. */
+const PACKED: Readonly<Record<string, string>> = {
+  '28b52ffd': 'zstdcat',
+  fd377a58: 'xzcat',
+  '425a68': 'bzcat',
+  '504b0304': 'unzip -p',
+}
+
 /** Tells gzip by its first two bytes, whatever the name. */
-async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let first: Buffer = Buffer.alloc(0)
-  while (first.length < 2) {
+  while (first.length < 4) {
     const { value, done } = await chunks.next()
     if (done) break
     first = Buffer.concat([first, value])
+  }
+  const magic = first.subarray(0, 4).toString('hex')
+  const packed = Object.keys(PACKED).find((each) => magic.startsWith(each))
+  if (packed !== undefined) {
+    throw new UserError(`${name} is packed, and not by gzip: ${PACKED[packed]} ${name} | spillway … - reads it.`)
   }
   async function* all(): AsyncGenerator<Buffer> {
     if (first.length > 0) yield first
     yield* chunks
   }
-  if (first[0] !== 0x1f || first[1] !== 0x8b) {
+  if (!magic.startsWith('1f8b')) {
     yield* all()
     return
   }

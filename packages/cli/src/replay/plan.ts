@@ -23,12 +23,13 @@ export interface Plan {
   readonly refused: { readonly values: Float64Array }
   /** Requests that some policy counted, those that were refused, and those that no policy was for. */
   readonly counts: { counted: number; refused: number; uncounted: number }
-  judge(entry: Entry, at: Micros, line: number): void
+  judge(entry: Entry, at: Micros, line: number, file: string): void
 }
 
 /** A request that would have been refused. */
 export interface RefusalEvent {
   readonly plan: string
+  readonly file: string
   readonly line: number
   readonly at: Micros
   readonly policy: string
@@ -40,6 +41,8 @@ export interface RefusalEvent {
 export interface PlanOptions {
   /** The most keys a policy keeps. */
   readonly maxKeys?: number
+  /** How many leading bits of an IPv6 address make one client; 56 by default. */
+  readonly ipv6Prefix?: number
   /** Keys whose remaining units are followed from the start. */
   readonly follow?: readonly string[]
   /** The client's address; what the log has first unless given. */
@@ -74,7 +77,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   const sources = sourcesFor(policies, options)
   const lanes = policies.map((policy) => compile(policy, sources, new Tally(follow)))
 
-  const note = ({ lane, of, cost, step }: Ask, taken: Taken, at: Micros, line: number): void => {
+  const note = ({ lane, of, cost, step }: Ask, taken: Taken, at: Micros, line: number, file: string): void => {
     const { counts, tally, policy } = lane
     const decision = decide(policy.name, lane.quota, cost, step, taken)
     counts.asked++
@@ -87,17 +90,26 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     if (decision.allowed) return
     counts.refused++
     noteRefusal(of, at, decision)
-    onRefusal?.({ plan: name, line, at, policy: policy.name, key: of.key, cost, retryAfterMs: decision.retryAfterMs })
+    onRefusal?.({
+      plan: name,
+      file,
+      line,
+      at,
+      policy: policy.name,
+      key: of.key,
+      cost,
+      retryAfterMs: decision.retryAfterMs,
+    })
   }
-  const takeAlone = (ask: Ask, at: Micros, line: number): boolean => {
+  const takeAlone = (ask: Ask, at: Micros, line: number, file: string): boolean => {
     const taken = takeOne(ask.lane.policy.name, ask.of.key, ask.step, at)
-    note(ask, taken, at, line)
+    note(ask, taken, at, line, file)
     return taken.allowed
   }
-  const takeAll = (asks: readonly Ask[], at: Micros, line: number): boolean => {
+  const takeAll = (asks: readonly Ask[], at: Micros, line: number, file: string): boolean => {
     const ops = asks.map(({ lane, of, step }) => ({ policy: lane.policy.name, key: of.key, step }))
     const taken = store.takeSync(ops, at)
-    for (const [i, ask] of asks.entries()) note(ask, taken[i] as Taken, at, line)
+    for (const [i, ask] of asks.entries()) note(ask, taken[i] as Taken, at, line, file)
     return taken.every(({ allowed }) => allowed)
   }
 
@@ -109,21 +121,21 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     admitted,
     refused,
     counts,
-    judge(entry, at, line) {
+    judge(entry, at, line, file) {
       const part = timeline.at(at)
       const asks: Ask[] = []
       for (const lane of lanes) {
         const ask = askOf(lane, entry)
         if (ask === undefined) continue
         // A shadow refuses nothing, and takes whether or not the others do.
-        if (lane.shadow) takeAlone(ask, at, line)
+        if (lane.shadow) takeAlone(ask, at, line, file)
         else asks.push(ask)
       }
       if (asks.length === 0) {
         counts.uncounted++
         return
       }
-      const passes = asks.length === 1 ? takeAlone(asks[0] as Ask, at, line) : takeAll(asks, at, line)
+      const passes = asks.length === 1 ? takeAlone(asks[0] as Ask, at, line, file) : takeAll(asks, at, line, file)
       const { values } = passes ? admitted : refused
       values[part] = (values[part] as number) + 1
       counts.counted++
@@ -166,12 +178,12 @@ function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Com
 /** What the policies read from: of the claims that they name, those that the log has kept. */
 export function sourcesFor(
   policies: readonly RulePolicy[],
-  { address = (entry) => entry.address }: PlanOptions,
+  { address = (entry) => entry.address, ipv6Prefix = 56 }: PlanOptions,
 ): Sources<Entry> {
   const names = policies.flatMap(({ key, match }) => [
     ...[key].flat().flatMap((each) => (each.startsWith('claim:') ? [each.slice('claim:'.length)] : [])),
     ...Object.keys(match?.claim ?? {}),
   ])
   const claims = (entry: Entry) => Object.fromEntries(names.map((name) => [name, entry.claim(name)]))
-  return { reader: entryReader, address, claims, ipv6Prefix: 56 }
+  return { reader: entryReader, address, claims, ipv6Prefix }
 }

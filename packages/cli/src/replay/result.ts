@@ -15,6 +15,8 @@ export interface Result {
   readonly bad: Reading['bad']
   readonly late: { readonly count: number; readonly mostMs: number }
   readonly notes: readonly string[]
+  /** Why the numbers are no answer; none where they are one. */
+  readonly doubts: readonly string[]
   readonly plans: readonly PlanResult[]
 }
 
@@ -85,7 +87,12 @@ const KEYS = 20
 /** How many keys are drawn over time. */
 const DRAWN = 24
 
-export function resultOf(files: readonly string[], reading: Reading, plans: readonly Plan[]): Result {
+export function resultOf(
+  files: readonly string[],
+  reading: Reading,
+  plans: readonly Plan[],
+  doubts: readonly string[],
+): Result {
   return {
     files,
     lines: reading.lines,
@@ -95,6 +102,7 @@ export function resultOf(files: readonly string[], reading: Reading, plans: read
     bad: reading.bad,
     late: { count: reading.late.count, mostMs: reading.late.most / 1000 },
     notes: notesOf(reading, plans),
+    doubts,
     plans: plans.map(planResult),
   }
 }
@@ -182,7 +190,7 @@ function keyResult(tally: KeyTally): KeyResult {
 
 /** What one should know before believing the numbers. */
 function notesOf(reading: Reading, plans: readonly Plan[]): readonly string[] {
-  const notes: string[] = [...reading.broken]
+  const notes: string[] = []
   const lanes = plans.flatMap(({ lanes }) => lanes)
   if (reading.wholeSeconds && lanes.some(({ policy }) => policy.quota.window < 60e6)) {
     notes.push(
@@ -193,13 +201,6 @@ function notesOf(reading: Reading, plans: readonly Plan[]): readonly string[] {
     if (counts.keyless > 0) {
       notes.push(
         `Policy "${policy.name}": ${count(counts.keyless)} of ${count(counts.asked)} requests lack what the key is made of; they count as one client.`,
-      )
-    }
-  }
-  for (const { name, store } of plans) {
-    if (store.forgotten > 0) {
-      notes.push(
-        `"${name}": ${count(store.forgotten)} keys were forgotten before they were full again, for want of room: give --max-keys more.`,
       )
     }
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { count, each, moment, percent, plain, span } from '../format.ts'
-import type { BadLine } from '../log/read.ts'
+import type { BadLine } from '../log/cursor.ts'
 import type { KeyResult, PlanResult, PolicyResult, Result } from '../replay/result.ts'
 import { keysText } from '../replay/text.ts'
 import { chart } from './chart.ts'
@@ -31,8 +31,9 @@ ${notes(result)}${plans.length > 1 && comparison(plans)}${plans.map((plan, i) =>
   }`
 }
 
-function notes({ bad, late, notes }: Result): Html | false {
+function notes({ bad, late, notes, doubts }: Result): Html | false {
   const items = [
+    ...doubts.map((doubt) => html`<li><b>No verdict:</b> ${doubt}.</li>`),
     ...notes.map((note) => html`<li>${note}</li>`),
     ...(late.count > 0
       ? [

@@ -1,0 +1,66 @@
+import { clientAddress } from '@spillway/core/http'
+import { type Io, progressBar, UserError } from '../io.ts'
+import type { Format } from '../log/cursor.ts'
+import { type Entry, entryReader } from '../log/entry.ts'
+import { type OnEntry, type Reading, readLogs } from '../log/read.ts'
+import { openSource, type Source } from '../log/source.ts'
+import { fieldsOf } from './options.ts'
+
+/** How logs are read, for every command that reads them. */
+export interface LogOptions {
+  readonly format: Format
+  readonly field: readonly string[]
+  readonly trustProxy?: number
+  readonly ipv6Prefix: number
+  readonly unreadableAtMost: string
+}
+
+/** Opens logs; standard input where none is named. Throws a UserError for one that cannot be read. */
+export async function openAll(paths: readonly string[], { stdin }: Io): Promise<readonly Source[]> {
+  if (paths.length === 0 && stdin.isTTY) {
+    throw new UserError('no log is given: name one, or pipe one into standard input.')
+  }
+  const sources: Source[] = []
+  for (const path of paths.length === 0 ? ['-'] : paths) {
+    const source = await openSource(path, stdin)
+    const twin = sources.find(({ id }) => id === source.id)
+    if (twin) throw new UserError(`${twin.name} and ${source.name} are one log: give each log once.`)
+    sources.push(source)
+  }
+  return sources
+}
+
+/** Reads logs, with a bar on a terminal. */
+export async function readAll(
+  sources: readonly Source[],
+  onEntry: OnEntry,
+  { format, field }: LogOptions,
+  io: Io,
+): Promise<Reading> {
+  const known = sources.every(({ size }) => size !== undefined)
+  const bar = progressBar(io.stderr, known ? sumOf(sources, ({ size }) => size as number) : undefined)
+  const onProgress = (lines: number): void =>
+    bar.update(
+      sumOf(sources, ({ done }) => done()),
+      lines,
+    )
+  try {
+    return await readLogs(sources, onEntry, { format, fields: fieldsOf(field), onProgress })
+  } finally {
+    bar.clear()
+  }
+}
+
+const sumOf = <T>(list: readonly T[], of: (each: T) => number): number => list.reduce((all, each) => all + of(each), 0)
+
+export function addressOf(hops: number | undefined): ((entry: Entry) => string | undefined) | undefined {
+  return hops === undefined
+    ? undefined
+    : clientAddress(hops, { peer: ({ address }) => address, header: (entry, name) => entryReader.header(entry, name) })
+}
+
+/** Prints why there is no answer; whether there is none. */
+export function reportDoubts(doubts: readonly string[], { stderr }: Io): boolean {
+  for (const doubt of doubts) stderr.write(`spillway: no verdict: ${doubt}.\n`)
+  return doubts.length > 0
+}

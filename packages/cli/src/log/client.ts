@@ -1,0 +1,51 @@
+import { isIP } from 'node:net'
+
+/** The client that a line begins with, and how many fields precede the authenticated user. */
+export interface Client {
+  /** Undefined where the log has none. */
+  readonly address: string | undefined
+  readonly fieldsBeforeUser: number
+}
+
+/** An address as a log has it: without brackets and port, which differ where the client does not. */
+export const withoutPort = (text: string): string => {
+  const [, bracketed, plain] = /^(?:\[([^\][]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/.exec(text) ?? []
+  return bracketed ?? plain ?? text
+}
+
+const isAddress = (text: string): boolean => isIP(withoutPort(text)) !== 0
+const hasPort = (text: string): boolean => /^(\[.*\]|[^:]*):\d+$/.test(text)
+const isHostname = (text: string): boolean => /^[\w.-]+$/.test(text) && text !== '-'
+
+const AMBIGUOUS = 'it begins with two fields that may be the client'
+
+/**
+ * Finds the client in what precedes the time of a common log: `client ident user`, or with a virtual host in front, as
+ * Apache's `vhost_combined` has it: `host:port client ident user`. Says what is wrong where it cannot be told.
+ */
+export function clientIn(head: string): Client | string {
+  const firstEnd = head.indexOf(' ')
+  const first = firstEnd < 0 ? head : head.slice(0, firstEnd)
+  // The usual line: an address and no ident.
+  if (head.startsWith(' - ', firstEnd) && isIP(first) !== 0) return { address: first, fieldsBeforeUser: 2 }
+  const [, second = '', ...others] = head.split(' ')
+  if (isAddress(second)) return isHost(first) ? vhost(second) : AMBIGUOUS
+  if (others.length < 2) return clientAlone(first)
+  // Four fields: a host and its client, or a client whose user has spaces.
+  if (hasPort(first) && !isAddress(first)) return vhost(second)
+  const spaced = second === '-' && head !== `${first} - - -`
+  return spaced || !isHost(first) ? clientAlone(first) : AMBIGUOUS
+}
+
+const isHost = (text: string): boolean => hasPort(text) || (isHostname(text) && !isAddress(text))
+
+const vhost = (client: string): Client => ({
+  address: client === '-' ? undefined : withoutPort(client),
+  fieldsBeforeUser: 3,
+})
+
+function clientAlone(first: string): Client | string {
+  if (first === '-' || first === 'unix:') return { address: undefined, fieldsBeforeUser: 2 }
+  if (isAddress(first) || isHostname(first)) return { address: withoutPort(first), fieldsBeforeUser: 2 }
+  return 'it begins with neither an address nor a hostname'
+}

@@ -1,0 +1,127 @@
+import type { Micros } from '@spillway/core'
+import { commonParser } from './common.ts'
+import type { Entry, Parse } from './entry.ts'
+import { type Fields, jsonParser } from './json.ts'
+import { lineSplitter } from './lines.ts'
+import type { Source } from './source.ts'
+
+export type Format = 'auto' | 'combined' | 'common' | 'json'
+
+/** A line that is no entry. */
+export interface BadLine {
+  readonly file: string
+  readonly line: number
+  readonly reason: string
+  /** Its beginning. */
+  readonly text: string
+}
+
+/** The lines of a log, read as they are asked for. */
+export interface Cursor {
+  readonly source: Source
+  /** The line at hand; undefined at the end. */
+  readonly item: Entry | BadLine | undefined
+  /** Its number. */
+  readonly line: number
+  /** The latest time up to there: what the item at hand is sorted by among other logs. */
+  readonly at: Micros
+  /** The first bytes of the log, unpacked. */
+  readonly beginning: Buffer
+  /** How many lines have been read, and how many of them are entries. */
+  readonly lines: number
+  readonly entries: number
+  /** Goes on to the next line, if it has been read already. */
+  next(): boolean
+  /** Reads on; false at the end. */
+  more(): Promise<boolean>
+  close(): Promise<void>
+}
+
+const SHOWN_LENGTH = 120
+const BEGINNING = 4096
+
+export const isEntry = (item: Entry | BadLine): item is Entry => 'at' in item
+
+/** A cursor on the first line of a log. */
+export async function cursorOn(source: Source, format: Format, fields: Fields): Promise<Cursor> {
+  const chunks = source.chunks()
+  const parse = parserOf(format, fields)
+  let items: (Entry | BadLine)[] = []
+  let numbers: number[] = []
+  let index = 0
+  let at = -Infinity
+  let ended = false
+  let lines = 0
+  let entries = 0
+  let beginning: Buffer = Buffer.alloc(0)
+  const splitter = lineSplitter((text, line, tooLong) => {
+    const parsed = tooLong ? 'it is longer than a megabyte' : parse(text)
+    lines++
+    numbers.push(line)
+    if (typeof parsed === 'string') {
+      items.push({ file: source.name, line, reason: parsed, text: text.slice(0, SHOWN_LENGTH) })
+    } else {
+      items.push(parsed)
+      entries++
+    }
+  })
+  const arrive = (): boolean => {
+    const item = items[index]
+    if (item !== undefined && isEntry(item) && item.at > at) at = item.at
+    return item !== undefined
+  }
+  const cursor: Cursor = {
+    source,
+    get item() {
+      return items[index]
+    },
+    get line() {
+      return numbers[index] as number
+    },
+    get at() {
+      return at
+    },
+    get lines() {
+      return lines
+    },
+    get entries() {
+      return entries
+    },
+    get beginning() {
+      return beginning
+    },
+    next() {
+      index++
+      return arrive()
+    },
+    async more() {
+      items = []
+      numbers = []
+      index = 0
+      while (items.length === 0 && !ended) {
+        const { value, done } = await chunks.next()
+        if (done) {
+          ended = true
+          splitter.end()
+        } else {
+          if (beginning.length < BEGINNING) beginning = Buffer.concat([beginning, value]).subarray(0, BEGINNING)
+          splitter.write(value)
+        }
+      }
+      return arrive()
+    },
+    async close() {
+      await chunks.return(undefined)
+    },
+  }
+  await cursor.more()
+  return cursor
+}
+
+/** Each line by its own format, unless one is given. */
+function parserOf(format: Format, fields: Fields): Parse {
+  if (format === 'json') return jsonParser(fields)
+  if (format !== 'auto') return commonParser()
+  const [json, common] = [jsonParser(fields), commonParser()]
+  return (line) => (line.startsWith('{') ? json(line) : common(line))
+}
