@@ -53,7 +53,8 @@ export function shopOf(members: ReadonlySet<string>, store = memoryStore()): Exp
           quota: perDay(500),
           key: (req) => req.ip,
           match: { path: '/search' },
-          cost: (req) => 1 + Math.floor(Number(req.query.page ?? 1) / 10),
+          // What a client writes may be no number, or a negative one.
+          cost: (req) => 1 + Math.floor(Math.max(0, Number(req.query.page) || 0) / 10),
           maxCost: 100,
         },
       ],

@@ -1,6 +1,28 @@
 /** A value, or a promise of it: an in-memory store answers in the same tick, and so does everything that waits for it. */
 export type MaybePromise<T> = T | Promise<T>
 
+/** What a function given as an option may return: a value, or a promise or any other thenable of it. */
+export type Awaitable<T> = T | PromiseLike<T>
+
+/** Normalises what such a function returned: a thenable of another library, or a promise of another realm, is one of ours. */
+export function settled<T>(value: Awaitable<T>): MaybePromise<T> {
+  if (value instanceof Promise || !isThenable(value)) return value as MaybePromise<T>
+  return Promise.resolve(value)
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
+  return typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** Makes a function of one whose results are awaited if they are thenables, and checked. */
+export function checked<A, T>(
+  call: (about: A) => unknown,
+  check: (returned: unknown) => T,
+): (about: A) => MaybePromise<T> {
+  return (about) => andThen(settled(call(about)), check)
+}
+
 /** Continues with a value: in the same tick if it is no promise. */
 export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value)

@@ -47,7 +47,7 @@ export function policyOf(name: string, quota: Quota, source: Source, stateName: 
       `a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"; got ${shown(name)}.`,
     )
   }
-  if (typeof quota !== 'object' || quota === null || !KERNELS.includes(quota.kernel)) {
+  if (!isQuota(quota)) {
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',
       `quota must be built by perMinute(100) or one of its siblings; got ${shown(quota)}.`,
@@ -63,6 +63,10 @@ export function policyOf(name: string, quota: Quota, source: Source, stateName: 
   const one = stepFor(quota, 'consume', 1)
   return { name: stateName, quota, source, one, straight: straightWay(source.store, stateName, quota, one) }
 }
+
+/** Reports whether a value is a quota, as far as that can be seen. */
+export const isQuota = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && KERNELS.includes((value as Quota).kernel)
 
 /** One unit, of a bucket in which all that fits goes ahead at once and comes back continuously: nearly every request. */
 function straightWay(store: Store, name: string, quota: Quota, step: Step): StraightWay | undefined {

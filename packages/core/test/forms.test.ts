@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { headerItem } from '../src/http/fields.ts'
+import { headerItem, partitionReader } from '../src/http/fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from '../src/http/forms.ts'
 import { joined } from '../src/http/headers.ts'
 import { leakyBucket, perMinute, QuotaError, slidingWindow, tokenBucket } from '../src/index.ts'
@@ -12,10 +12,10 @@ const nowMs = (): number => NOW
 const item = headerItem({ name: 'per minute', quota: perMinute(100) })
 const burst = headerItem({ name: 'burst', quota: tokenBucket({ limit: 4, per: '3s', burst: 10 }) })
 const TOLD = [
-  { item, key: 'ann', decision: decisionOf({ remaining: 50, resetAfterMs: 29_401, replenishAfterMs: 1 }) },
+  { item, pk: '', decision: decisionOf({ remaining: 50, resetAfterMs: 29_401, replenishAfterMs: 1 }) },
   {
     item: burst,
-    key: 'ann',
+    pk: '',
     decision: decisionOf({ limit: 10, remaining: 3, resetAfterMs: 5_250, replenishAfterMs: 0 }),
   },
 ]
@@ -133,8 +133,8 @@ describe('the option', () => {
 })
 
 describe('one policy', () => {
-  const write = (form: HeaderForm, parts: Parameters<typeof decisionOf>[0], told = item) =>
-    headerWriter([form])([{ item: told, key: 'ann', decision: decisionOf(parts) }], nowMs).map(([, value]) => value)
+  const write = (form: HeaderForm, parts: Parameters<typeof decisionOf>[0], told = item, pk = '') =>
+    headerWriter([form])([{ item: told, pk, decision: decisionOf(parts) }], nowMs).map(([, value]) => value)
 
   test('tells when there is more, or, refused, when the request fits', () => {
     const waits = { remaining: 2, retryAfterMs: 7_001, replenishAfterMs: 601 }
@@ -144,13 +144,13 @@ describe('one policy', () => {
   })
 
   test('tells its unit, and its partition in both fields', () => {
-    const bytes = (key: string) => new TextEncoder().encode(`${key}!`)
-    const told = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes', partition: bytes })
-    expect(write('draft-11', {}, told)).toEqual([
+    const told = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes' })
+    const pk = partitionReader((key) => new TextEncoder().encode(`${key}!`))('ann') as string
+    expect(write('draft-11', {}, told, pk)).toEqual([
       '"disk";q=100;w=60;qu="content-bytes";pk=:YW5uIQ==:',
       '"disk";r=99;t=1;pk=:YW5uIQ==:',
     ])
-    expect(write('draft-7', {}, told)).toEqual(['100;w=60', 'limit=100, remaining=99, reset=1'])
+    expect(write('draft-7', {}, told, pk)).toEqual(['100;w=60', 'limit=100, remaining=99, reset=1'])
   })
 
   // The drafts forbid that a partition tells who it is.
@@ -160,8 +160,7 @@ describe('one policy', () => {
     ['is missing', () => undefined],
   ])('tells no partition that %s, and says so', (_, partition) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const told = headerItem({ name: 'disk', quota: perMinute(100), partition: partition as () => Uint8Array })
-    expect(write('draft-11', {}, told)).toEqual(['"disk";q=100;w=60', '"disk";r=99;t=1'])
+    expect(partitionReader(partition as () => Uint8Array)('ann')).toBe('')
     expect(warn.mock.calls.flat().every((message) => message.includes('partition must return bytes'))).toBe(true)
   })
 
@@ -176,7 +175,7 @@ describe('one policy', () => {
 
 test('drafts 6 and 7 tell the first of several policies with one limit', () => {
   const hourly = headerItem({ name: 'hourly', quota: slidingWindow({ limit: 100, window: '1h' }) })
-  const told = [item, hourly, burst].map((each) => ({ item: each, key: '', decision: decisionOf() }))
+  const told = [item, hourly, burst].map((each) => ({ item: each, pk: '', decision: decisionOf() }))
   expect(headerWriter(['draft-6'])(told, nowMs).at(-1)).toEqual(POLICY)
 })
 

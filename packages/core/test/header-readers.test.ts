@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { type BareItem, parseDictionary, parseList } from 'structured-headers'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { headerItem } from '../src/http/fields.ts'
+import { headerItem, partitionReader } from '../src/http/fields.ts'
 import { type HeaderForm, headerWriter } from '../src/http/forms.ts'
 import type { Decision, Quota } from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
@@ -31,13 +31,12 @@ const anyTold = (most: number, longestMs: number) =>
       pk: fc.option(fc.uint8Array({ maxLength: 12 }), { nil: undefined }),
     })
     .map(({ name, limit, window, pk, ...parts }) => ({
-      key: 'ann',
       decision: decisionOf({ policy: name, limit, ...parts }),
       item: headerItem({
         name,
         quota: { kernel: 'sliding-log', limit, window } as Quota,
-        ...(pk && { partition: () => pk }),
       }),
+      pk: pk ? (partitionReader(() => pk)('ann') as string) : '',
       expected: { name, q: Math.min(limit, MOST), w: Math.ceil(window / 1e6), pk },
     }))
 

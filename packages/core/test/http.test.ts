@@ -169,11 +169,11 @@ describe('the guard', () => {
     expect(() => judge(guardOf({ quota: perMinute(1), key: () => 42 }))).toThrow('Write String(…)')
   })
 
-  test('bounds what a cost function says, and falls back where it says nothing sensible', () => {
-    const costs = [3, 99, 1e300, Infinity, 0, -1, Number.NaN, 1.5, '7', undefined]
+  test('bounds what a cost function returns, and rounds it up: an estimate of tokens is seldom whole', () => {
+    const costs = [3, 0.1, 8.5, 99, 1e300, Infinity]
     let i = 0
-    const guard = guardOf({ quota: perMinute(1_000), cost: () => costs[i++], defaultCost: 2, maxCost: 10 })
-    expect(costs.map(() => judge(guard).decision?.cost)).toEqual([3, 10, 10, 10, 2, 2, 2, 2, 2, 2])
+    const guard = guardOf({ quota: perMinute(1_000), cost: () => costs[i++], maxCost: 10 })
+    expect(costs.map(() => judge(guard).decision?.cost)).toEqual([3, 1, 9, 10, 10, 10])
   })
 
   test('counts a path once, however it is spelt', () => {

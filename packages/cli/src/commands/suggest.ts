@@ -91,7 +91,7 @@ function laneOf(key: string, { trustProxy, ipv6Prefix }: LogOptions): Lane {
   const address = addressOf(trustProxy)
   const sources = sourcesFor(policies, { ipv6Prefix, ...(address && { address }) })
   const selector = policies[0]?.key as RuleKey
-  return { key, spool: new Spool(), counts: { keyless: 0 }, keyOf: keyReader(selector, sources) }
+  return { key, spool: new Spool(), counts: { keyless: 0 }, keyOf: keyReader(selector, sources) as Lane['keyOf'] }
 }
 
 async function spooled(

@@ -167,10 +167,10 @@ function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Com
     counts: { asked: 0, refused: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
     quota: policy.quota,
     shadow: policy.mode === 'shadow',
-    applies: matcher('match', policy.match, sources),
-    keyOf: keyReader(policy.key, sources),
-    // Only a function can take its time, and rules have none.
-    costOf: costReader(policy, entryReader) as (entry: Entry) => number,
+    // Only a function can return a promise, and rules have none.
+    applies: matcher('match', policy.match, sources) as Compiled['applies'],
+    keyOf: keyReader(policy.key, sources) as Compiled['keyOf'],
+    costOf: costReader(policy, entryReader) as Compiled['costOf'],
     one: stepFor(policy.quota, 'consume', 1),
   }
 }

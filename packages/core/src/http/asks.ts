@@ -1,55 +1,83 @@
-import { QuotaError, shown } from '../errors.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
-import type { Ask } from '../policy.ts'
+import { all, andThen, type MaybePromise } from '../maybe-promise.ts'
 import type { Rule } from './rule.ts'
+import type { ClaimsOf } from './sources.ts'
+import type { ToldAsk, ToldPolicy } from './teller.ts'
 
 /** What a request asks of the policies that are for it. */
 export interface Asks {
   /** Of those in force. */
-  readonly enforced: readonly Ask[]
+  readonly enforced: readonly ToldAsk[]
   /** Of those that only watch. */
-  readonly shadowed: readonly Ask[]
+  readonly shadowed: readonly ToldAsk[]
 }
 
-const NONE: readonly Ask[] = Object.freeze([])
+const NONE: readonly ToldAsk[] = Object.freeze([])
 
-/** Reads from a request what it asks: at once, unless a cost is known later only. */
-export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R): MaybePromise<Asks> {
-  const enforced: Ask[] = []
-  // Most requests need neither of them.
-  let shadowed: Ask[] | undefined
-  let pending: Promise<unknown>[] | undefined
+/**
+ * Reads from a request what it asks: in the same tick, unless a function of the options returns a promise. Policies do
+ * not wait for each other.
+ */
+export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R, claims: ClaimsOf): MaybePromise<Asks> {
+  const asks: MaybePromise<ToldAsk | undefined>[] = []
   for (const rule of rules) {
-    if (rule.applies && !rule.applies(request)) continue
-    const key = rule.keyOf(request)
-    if (key === undefined) continue
-    const found: { -readonly [K in keyof Ask]: Ask[K] } = {
-      policy: rule.policyFor(request),
-      key: textKey(key),
-      cost: 1,
-    }
-    const cost = rule.costOf(request)
-    if (typeof cost === 'number') found.cost = cost
-    else {
-      const known = cost.then((said) => {
-        found.cost = said
-      })
-      // Should a later policy throw, nobody waits for this one any more.
-      known.catch(() => {})
-      pending ??= []
-      pending.push(known)
-    }
-    if (rule.shadow) {
-      shadowed ??= []
-      shadowed.push(found)
-    } else enforced.push(found)
+    const ask = askOf(rule, request, claims)
+    // If another one fails first, this one has nobody who waits for it.
+    if (ask instanceof Promise) ask.catch(() => {})
+    asks.push(ask)
   }
-  const asks = { enforced, shadowed: shadowed ?? NONE }
-  return pending === undefined ? asks : Promise.all(pending).then(() => asks)
+  return andThen(all(asks), (known) => sorted(rules, known))
 }
 
-/** A key may be empty here, unlike in a program's own calls: what a request lacks is all such requests' key. */
-function textKey(key: unknown): string {
-  if (typeof key === 'string') return key
-  throw new QuotaError('ERR_SPILLWAY_KEY', `key must return a string or undefined; got ${shown(key)}. Write String(…).`)
+function sorted<R, S>(rules: readonly Rule<R, S>[], asks: readonly (ToldAsk | undefined)[]): Asks {
+  const enforced: ToldAsk[] = []
+  // Most requests need none.
+  let shadowed: ToldAsk[] | undefined
+  for (let i = 0; i < asks.length; i++) {
+    const ask = asks[i]
+    if (ask === undefined) continue
+    if (rules[i]?.shadow) {
+      shadowed ??= []
+      shadowed.push(ask)
+    } else enforced.push(ask)
+  }
+  return { enforced, shadowed: shadowed ?? NONE }
+}
+
+// One step after the other, in the order that the docs promise. Closures are made for promises alone.
+
+function askOf<R, S>(rule: Rule<R, S>, request: R, claims: ClaimsOf): MaybePromise<ToldAsk | undefined> {
+  const applies = rule.applies?.(request, claims)
+  if (!(applies instanceof Promise)) return applies === false ? undefined : withKey(rule, request, claims)
+  return applies.then((known) => (known ? withKey(rule, request, claims) : undefined))
+}
+
+function withKey<R, S>(rule: Rule<R, S>, request: R, claims: ClaimsOf): MaybePromise<ToldAsk | undefined> {
+  const key = rule.keyOf(request, claims)
+  return key instanceof Promise ? key.then((known) => withPolicy(rule, request, known)) : withPolicy(rule, request, key)
+}
+
+function withPolicy<R, S>(rule: Rule<R, S>, request: R, key: string | undefined): MaybePromise<ToldAsk | undefined> {
+  if (key === undefined) return undefined
+  const policy = rule.policyFor(request)
+  return policy instanceof Promise
+    ? policy.then((known) => withPartition(rule, request, key, known))
+    : withPartition(rule, request, key, policy)
+}
+
+function withPartition<R, S>(rule: Rule<R, S>, request: R, key: string, policy: ToldPolicy): MaybePromise<ToldAsk> {
+  const pk = rule.partitionOf?.(key) ?? ''
+  return pk instanceof Promise
+    ? pk.then((known) => withCost(rule, request, key, policy, known))
+    : withCost(rule, request, key, policy, pk)
+}
+
+function withCost<R, S>(
+  rule: Rule<R, S>,
+  request: R,
+  key: string,
+  policy: ToldPolicy,
+  pk: string,
+): MaybePromise<ToldAsk> {
+  const cost = rule.costOf(request)
+  return cost instanceof Promise ? cost.then((known) => ({ policy, key, cost: known, pk })) : { policy, key, cost, pk }
 }

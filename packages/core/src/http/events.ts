@@ -1,5 +1,6 @@
 import type { Decision } from '../decision.ts'
 import { shown } from '../errors.ts'
+import { settled } from '../maybe-promise.ts'
 import { warnOnce } from '../warn.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
@@ -37,7 +38,7 @@ export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | u
     const event = { decision, request, mode }
     if (channel?.hasSubscribers) channel.publish(event)
     try {
-      const heard = listener?.(event)
+      const heard = settled(listener?.(event))
       if (heard instanceof Promise) heard.catch(warnOfListener)
     } catch (error) {
       warnOfListener(error)

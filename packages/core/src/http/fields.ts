@@ -1,5 +1,6 @@
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
+import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
 import type { Quota } from '../quota.ts'
 import { warnOnce } from '../warn.ts'
 import { seconds } from './headers.ts'
@@ -16,11 +17,11 @@ export interface ToldOptions {
    * A few bytes (`pk`) by which a client tells which of its shares is meant, made from the key that is counted. Clients
    * read them: they must not say who that is, so not the key itself, but an HMAC of it, cut short. None unless given.
    */
-  readonly partition?: (key: string) => Uint8Array
+  readonly partition?: (key: string) => Awaitable<Uint8Array>
 }
 
 /** A quota under the name that headers tell, which is printable ASCII. */
-export interface NamedQuota extends ToldOptions {
+export interface NamedQuota extends Pick<ToldOptions, 'unit'> {
   readonly name: string
   readonly quota: Quota
 }
@@ -34,14 +35,14 @@ export interface HeaderItem {
   /** `100;w=60`: what drafts 6 and 7 list in `RateLimit-Policy`. */
   readonly numbers: string
   readonly limit: number
-  readonly partition: ToldOptions['partition']
 }
 
 /** One policy's answer to a request. */
 export interface Told {
   readonly decision: Decision
-  readonly key: string
   readonly item: HeaderItem
+  /** The partition of its key as a parameter, `;pk=:AQ==:`, or nothing. */
+  readonly pk: string
 }
 
 const UNITS: readonly unknown[] = ['requests', 'content-bytes', 'concurrent-requests', undefined]
@@ -59,7 +60,7 @@ export function checkUnit(unit: unknown): void {
  * Writes what headers say of a policy whatever the request. The window is rounded up to whole seconds, which is never
  * more than the quota really allows.
  */
-export function headerItem({ name, quota, unit, partition }: NamedQuota): HeaderItem {
+export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
   const limit = integer(quota.limit)
   const window = integer(Math.ceil(quota.window / 1e6))
   const qu = unit === undefined ? '' : `;qu=${quoted(unit)}`
@@ -68,7 +69,6 @@ export function headerItem({ name, quota, unit, partition }: NamedQuota): Header
     rest: `${quoted(name)};r=`,
     numbers: `${limit};w=${window}`,
     limit,
-    partition,
   }
 }
 
@@ -81,7 +81,7 @@ export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy
 /** The fields by form, newest first. Drafts 8 to 11 are one: they name fields and parameters alike. */
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
-    'RateLimit-Policy': (told) => listed(told, ({ item, key }) => item.policy + pk(item, key)),
+    'RateLimit-Policy': (told) => listed(told, ({ item, pk }) => item.policy + pk),
     RateLimit: (told) => listed(told, limitItem),
   },
   'draft-7': {
@@ -112,17 +112,24 @@ function counts(prefix: string): Record<string, Field> {
 }
 
 /** `"name";r=50;t=30`; `t` is left out where nothing is missing, and where no time will ever bring more. */
-function limitItem({ decision, key, item }: Told): string {
+function limitItem({ decision, item, pk }: Told): string {
   const { allowed, remaining, retryAfterMs, replenishAfterMs } = decision
   const wait = seconds(allowed ? replenishAfterMs : retryAfterMs)
   const more = wait > 0 && wait < Infinity ? `;t=${integer(wait)}` : ''
-  return item.rest + integer(remaining) + more + pk(item, key)
+  return item.rest + integer(remaining) + more + pk
 }
 
-/** The partition; left out where it is no bytes, or the very key, which is nobody else's business. */
-function pk({ partition }: HeaderItem, key: string): string {
-  if (partition === undefined) return ''
-  const bytes: unknown = partition(key)
+/** Reads the partition of a key as a parameter. */
+export type PartitionReader = (key: string) => MaybePromise<string>
+
+/** Compiles a `partition` option. */
+export const partitionReader =
+  (partition: NonNullable<ToldOptions['partition']>): PartitionReader =>
+  (key) =>
+    andThen<unknown, string>(settled(partition(key)), (bytes) => parameter(bytes, key))
+
+/** The parameter; nothing if the partition is no bytes, or the very key, which is nobody else's business. */
+function parameter(bytes: unknown, key: string): string {
   if (bytes instanceof Uint8Array && !spells(bytes, key)) return `;pk=${byteSequence(bytes)}`
   warnOnce('partition must return bytes that do not tell the key, such as an HMAC, cut short; it was left out.')
   return ''

@@ -1,20 +1,22 @@
 import { checkStore, warnOfSharedName } from '../limiter.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
+import { checked, type MaybePromise } from '../maybe-promise.ts'
 import { checkFunctions } from '../options.ts'
 import type { Store } from '../store.ts'
 import { DEADLINE, micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
 import { checkStoreError } from './degraded.ts'
 import { reporter } from './events.ts'
-import { judgeBy, PASS, type Verdict } from './judge.ts'
+import { GONE, judgeBy, PASS, type Verdict } from './judge.ts'
 import { matcher } from './match.ts'
 import { notesOnRequests } from './notes.ts'
 import { checkRateLimitOptions, ownOptions, type RateLimitOptions } from './options.ts'
 import type { RequestReader } from './reader.ts'
+import { checkFlag } from './returned.ts'
 import { type PolicyOptions, rulesOf } from './rule.ts'
 import type { RequestDecision } from './settlement.ts'
-import { sourcesOf } from './sources.ts'
+import { type ClaimsOf, claimsOnce, sourcesOf } from './sources.ts'
 import { tellerOf } from './teller.ts'
+import { whileConnected } from './while-connected.ts'
 
 /** Judges a request: at once when the store is in this process. */
 export interface Guard<R, S = unknown, Name extends string = string> {
@@ -42,12 +44,11 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
     patience: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
     onStoreError: checkStoreError(options.onStoreError ?? 'allow'),
     onDenied: options.onDenied,
-    ...(options.refundIf && { refundIf: options.refundIf }),
+    refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
     report: reporter(options.onDecision),
     tell: tellerOf(options),
   }
-  const judging = (policies: readonly PolicyOptions<R, S>[]): ((request: R) => MaybePromise<Verdict<S>>) =>
-    judgeBy(rulesOf(policies, sources, source), procedure)
+  const judging = (policies: readonly PolicyOptions<R, S>[]) => judgeBy(rulesOf(policies, sources, source), procedure)
   const own = ownOptions()
   const flat = Object.fromEntries(Object.entries(options).filter(([name]) => own.includes(name)))
   const policies = options.policies ?? [flat as unknown as PolicyOptions<R, S>]
@@ -55,11 +56,10 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   if (policies.some(({ name }) => name === undefined)) warnOfSharedName(source.store)
 
   const notes = notesOnRequests<RequestDecision>()
-  const guard = (request: R): MaybePromise<Verdict<S>> => {
-    if (skips?.(request)) return PASS
+  const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {
     const note = notes.begin(reader.identity(request))
     if (note === undefined) return twice()
-    const verdict = judge(request)
+    const verdict = judge(request, claims)
     if (verdict instanceof Promise) {
       return verdict.then((known) => {
         note.text = known.decision
@@ -68,6 +68,15 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
     }
     note.text = verdict.decision
     return verdict
+  }
+  const guard = (request: R): MaybePromise<Verdict<S>> => {
+    const claims = claimsOnce(sources, request)
+    const skipped = skips?.(request, claims)
+    if (!(skipped instanceof Promise)) return skipped ? PASS : count(request, claims)
+    return whileConnected(reader, request, skipped).then((known) => {
+      if (known === undefined) return GONE
+      return known ? PASS : count(request, claims)
+    })
   }
   return Object.assign(guard, {
     decisionOf: (request: R) => notes.read(reader.identity(request)) as RequestDecision<Name> | undefined,

@@ -13,8 +13,10 @@ import { hold } from './hold.ts'
 import type { DeniedOption, Refusal } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import type { Rule } from './rule.ts'
-import { type RequestDecision, type Settlement, type SettleOptions, settlementOf, toldOf } from './settlement.ts'
+import { type RequestDecision, type Settlement, settlementOf, toldOf } from './settlement.ts'
+import type { ClaimsOf } from './sources.ts'
 import type { Teller } from './teller.ts'
+import { whileConnected } from './while-connected.ts'
 
 /** What an adapter is to do with a request. */
 export interface Verdict<S = unknown> {
@@ -29,11 +31,12 @@ export interface Verdict<S = unknown> {
 }
 
 /** What concerns all requests, whichever rules are in force. */
-export interface Procedure<R> extends SettleOptions {
+export interface Procedure<R> {
   readonly reader: RequestReader<R>
   readonly patience: Micros
   readonly onStoreError: StoreErrorOption
   readonly onDenied: DeniedOption<R> | undefined
+  readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
   readonly report: Reporter<R>
   readonly tell: Teller
 }
@@ -45,8 +48,8 @@ export const PASS: Verdict = Object.freeze({
   after: undefined,
 })
 
-// Nobody is there to read it: the client has gone away while its request was held back.
-const GONE: Verdict = Object.freeze({
+// Nobody is there to read it: the client has gone away meanwhile.
+export const GONE: Verdict = Object.freeze({
   ...PASS,
   refusal: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
 })
@@ -55,7 +58,7 @@ const GONE: Verdict = Object.freeze({
 export function judgeBy<R, S>(
   rules: readonly Rule<R, S>[],
   procedure: Procedure<R>,
-): (request: R) => MaybePromise<Verdict<S>> {
+): (request: R, claims: ClaimsOf) => MaybePromise<Verdict<S>> {
   const { reader, patience, onStoreError, onDenied, refundIf, report, tell } = procedure
   const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
   const settleOf = ({ policy }: Ask): Rule<R, S>['settle'] => ruleNamed(policy.name)?.settle
@@ -110,9 +113,10 @@ export function judgeBy<R, S>(
     if (shadows.length === 0 || !corrects) return PASS
     return { ...PASS, after: settlementOf(undefined, shadows, settleOf, refundIf).after }
   }
-  return (request) => {
-    const asks = asksOf(rules, request)
-    return asks instanceof Promise ? asks.then((known) => judge(request, known)) : judge(request, asks)
+  return (request, claims) => {
+    const asks = asksOf(rules, request, claims)
+    if (!(asks instanceof Promise)) return judge(request, asks)
+    return whileConnected(reader, request, asks).then((known) => (known ? judge(request, known) : GONE))
   }
 }
 

@@ -1,11 +1,12 @@
 import { QuotaError, shown } from '../errors.ts'
+import { type Awaitable, andThen, checked } from '../maybe-promise.ts'
 import { checkMethod } from '../methods.ts'
 import { checkOptions } from '../options.ts'
 import { matchesPattern, parsePattern } from '../path-pattern.ts'
 import { within } from './networks.ts'
 import { literalSegment, readingsOf } from './path.ts'
-import type { Claims } from './reader.ts'
-import type { Sources } from './sources.ts'
+import { checkFlag, checkMatched } from './returned.ts'
+import { claimsOnce, type Read, type Sources } from './sources.ts'
 
 /** Which requests are meant. All that is given must hold; of a list, one. */
 export interface Match {
@@ -25,15 +26,17 @@ export interface Match {
 }
 
 /** Which requests: by their parts, or by a function. */
-export type MatchOption<R> = Match | ((request: R) => boolean)
+export type MatchOption<R> = Match | ((request: R) => Awaitable<boolean>)
 
 /** Compiles a match, once, into the test that a request must pass; `what` names the option in errors. */
 export function matcher<R>(
   what: 'match' | 'skip',
   option: MatchOption<R> | undefined,
-  { reader, address, claims }: Sources<R>,
-): ((request: R) => boolean) | undefined {
-  if (option === undefined || typeof option === 'function') return option
+  sources: Sources<R>,
+): Read<R, boolean> | undefined {
+  const { reader, address } = sources
+  if (option === undefined) return undefined
+  if (typeof option === 'function') return checked(option, what === 'skip' ? checkFlag('skip') : checkMatched)
   if (typeof option !== 'object') {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
@@ -69,11 +72,14 @@ export function matcher<R>(
       return wanted === true ? Boolean(value) : value === wanted
     })
   }
-  for (const [name, wanted] of entries(`${what}.claim`, option.claim, isClaimValue)) {
-    if (!claims) throw needsClaims(`${what}.claim`)
-    tests.push((request) => claimOf(claims, request, name) === wanted)
+  const passes = (request: R): boolean => tests.every((test) => test(request))
+  const wanted = entries(`${what}.claim`, option.claim, isClaimValue)
+  if (wanted.length > 0) {
+    if (!sources.claims) throw needsClaims(`${what}.claim`)
+    return (request, claims = claimsOnce(sources, request)) =>
+      passes(request) && andThen(claims(), (known) => wanted.every(([name, value]) => claimIn(known, name) === value))
   }
-  if (tests.length > 0) return (request) => tests.every((test) => test(request))
+  if (tests.length > 0) return passes
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is empty: say which requests, or leave it out.`)
 }
 
@@ -84,11 +90,9 @@ export const needsClaims = (what: string): QuotaError =>
     `${what} needs claims that the app has verified: claims: (request) => request.user.`,
   )
 
-/** A claim that the app has verified; undefined where there is none. */
-export function claimOf<R>(claims: Claims<R> | undefined, request: R, name: string): unknown {
-  const known = claims?.(request)
-  return known !== undefined && known !== null && Object.hasOwn(known, name) ? known[name] : undefined
-}
+/** A claim that the app has verified; undefined if there is none. */
+export const claimIn = (claims: Readonly<Record<string, unknown>> | undefined, name: string): unknown =>
+  claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
 
 function texts(what: string, value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]

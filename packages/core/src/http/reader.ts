@@ -1,5 +1,7 @@
+import type { Awaitable } from '../maybe-promise.ts'
+
 /** Claims about a request's user that the app has verified, such as the payload of a checked token. */
-export type Claims<R> = (request: R) => Readonly<Record<string, unknown>> | undefined | null
+export type Claims<R> = (request: R) => Awaitable<Readonly<Record<string, unknown>> | undefined | null>
 
 /**
  * What an adapter can read from its framework's request `R`: all that the guard needs to know of HTTP.

@@ -1,18 +1,20 @@
 import { QuotaError, shown } from '../errors.ts'
 import { checkStore } from '../limiter.ts'
+import { type Awaitable, andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
 import { checkFunctions, checkOptions } from '../options.ts'
-import { policyOf, type Source } from '../policy.ts'
+import { isQuota, policyOf, type Source } from '../policy.ts'
 import type { Quota } from '../quota.ts'
 import type { Store } from '../store.ts'
 import { type Duration, micros } from '../time.ts'
 import { mostOf } from '../verbs.ts'
 import { warnOnce } from '../warn.ts'
 import { checkStoreError, type StoreErrorOption } from './degraded.ts'
-import { checkUnit, headerItem, type ToldOptions } from './fields.ts'
+import { checkUnit, headerItem, type PartitionReader, partitionReader, type ToldOptions } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
 import { checkProblem, type RefusalOptions, type Refuser, refuserOf } from './problem.ts'
+import { checkReturnedActual } from './returned.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
-import type { Sources } from './sources.ts'
+import type { Read, Sources } from './sources.ts'
 import type { ToldPolicy } from './teller.ts'
 
 /** A named quota with whom it counts, which requests, and how much each takes. */
@@ -23,7 +25,7 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string>
   /** The name in headers and problem documents; `'default'` unless given. */
   readonly name?: Name
   /** The quota, or a function that picks one for the request: a tier. */
-  readonly quota: Quota | ((request: R) => Quota)
+  readonly quota: Quota | ((request: R) => Awaitable<Quota>)
   /** Whom to count; `'ip'` unless given. */
   readonly key?: KeyOption<R>
   /** Which requests to count; all unless given. */
@@ -40,7 +42,7 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string>
   /** What to do when the store does not answer; as the limiter says, unless given. */
   readonly onStoreError?: StoreErrorOption
   /** What the request really cost, told by its response: the units taken are corrected to it. */
-  readonly settle?: (response: S) => number | Promise<number>
+  readonly settle?: (response: S) => Awaitable<number>
 }
 
 export const POLICY_OPTIONS: readonly string[] = [
@@ -67,11 +69,13 @@ export interface Rule<R, S> {
   /** What its states are kept under, a shadow's under `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
-  readonly policyFor: (request: R) => ToldPolicy
-  readonly applies: ((request: R) => boolean) | undefined
-  readonly keyOf: (request: R) => string | undefined
-  readonly costOf: (request: R) => number | Promise<number>
-  readonly settle: ((response: S) => number | Promise<number>) | undefined
+  readonly policyFor: (request: R) => MaybePromise<ToldPolicy>
+  readonly applies: Read<R, boolean> | undefined
+  readonly keyOf: Read<R, string | undefined>
+  readonly costOf: Read<R, number>
+  /** Undefined if there is none, and of a shadow, which headers do not tell of. */
+  readonly partitionOf: PartitionReader | undefined
+  readonly settle: ((response: S) => MaybePromise<number>) | undefined
   readonly refuse: Refuser
   readonly onDenied: RefusalOptions<R>['onDenied']
   readonly onStoreError: StoreErrorOption | undefined
@@ -111,9 +115,9 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   }
   const policyFor = (quota: Quota): ToldPolicy => ({
     ...policyOf(name, quota, at, stateName),
-    item: headerItem({ name: stateName, quota, ...(unit && { unit }), ...(partition && { partition }) }),
+    item: headerItem({ name: stateName, quota, ...(unit && { unit }) }),
   })
-  const pick = picker(quota, policyFor)
+  const pick = picker(name, quota, policyFor)
   if (typeof quota !== 'function') warnOfCost(name, quota, options)
   return {
     name: stateName,
@@ -122,7 +126,8 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     applies: matcher('match', options.match, sources),
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
-    settle,
+    partitionOf: partition && !shadow ? partitionReader(partition) : undefined,
+    settle: settle && checked(settle, checkReturnedActual),
     refuse: refuserOf(stateName, options.problem),
     onDenied: options.onDenied,
     onStoreError: options.onStoreError === undefined ? undefined : checkStoreError(options.onStoreError),
@@ -144,20 +149,27 @@ function warnOfCost<R>(name: string, quota: Quota, { cost, defaultCost, maxCost 
 export const shadowOf = (name: string): string => `${name} (shadow)`
 
 function picker<R>(
+  name: string,
   quota: PolicyOptions<R>['quota'],
   policyFor: (quota: Quota) => ToldPolicy,
-): (request: R) => ToldPolicy {
+): (request: R) => MaybePromise<ToldPolicy> {
   if (typeof quota !== 'function') {
     const policy = policyFor(quota)
     return () => policy
   }
   const tiers = new WeakMap<Quota, ToldPolicy>()
-  return (request) => {
-    const tier = quota(request)
+  const policyOfTier = (tier: Quota): ToldPolicy => {
     const known = tiers.get(tier)
     if (known) return known
+    if (!isQuota(tier)) {
+      throw new QuotaError(
+        'ERR_SPILLWAY_QUOTA',
+        `the quota function of policy ${shown(name)} must return a quota such as perMinute(100); got ${shown(tier)}.`,
+      )
+    }
     const policy = policyFor(tier)
     tiers.set(tier, policy)
     return policy
   }
+  return (request) => andThen(settled(quota(request)), policyOfTier)
 }

@@ -1,9 +1,11 @@
 import { QuotaError, shown } from '../errors.ts'
+import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
 import { addressKey } from './address.ts'
-import { claimOf, needsClaims } from './match.ts'
+import { claimIn, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
-import type { Sources } from './sources.ts'
+import { checkReturnedCost, checkReturnedKey } from './returned.ts'
+import { claimsOnce, type Read, type Sources } from './sources.ts'
 
 /** Names a part of the request that tells clients apart. */
 export type KeySelector =
@@ -19,17 +21,14 @@ export type KeySelector =
  * Whom a policy counts: one selector, several taken together, or a function. A function that returns undefined leaves
  * the request uncounted; a selector that finds nothing counts all such requests as one client.
  */
-export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) => string | undefined)
+export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) => Awaitable<string | undefined>)
 
 /** How many units a request takes: a number, a header or query parameter that says so, or a function. */
-export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => number | Promise<number>)
-
-/** Reads something of a request. */
-type Read<R, T> = (request: R) => T
+export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => Awaitable<number>)
 
 /** Compiles a key option, once, into the function that reads a request's key. */
 export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R, string | undefined> {
-  if (typeof option === 'function') return option
+  if (typeof option === 'function') return checked(option, checkReturnedKey)
   if (typeof option === 'string') return selectorReader(option, sources)
   if (!Array.isArray(option) || option.length === 0) {
     throw new QuotaError(
@@ -39,15 +38,12 @@ export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R,
   }
   const parts = option.map((selector: KeySelector) => selectorReader(selector, sources))
   // Each part carries its length, so that no two lists of parts come out as one key.
-  return (request) =>
-    parts
-      .map((part) => part(request))
-      .map((part) => `${part.length}:${part}`)
-      .join('')
+  const joined = (texts: readonly string[]): string => texts.map((text) => `${text.length}:${text}`).join('')
+  return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joined)
 }
 
 function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, string> {
-  const { reader, address, claims, ipv6Prefix } = sources
+  const { reader, address, ipv6Prefix } = sources
   const [kind, name] = splitSelector(selector)
   switch (kind) {
     case 'ip':
@@ -63,7 +59,10 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
     case 'cookie':
       return (request) => cookie(reader.header(request, 'cookie'), name) ?? ''
     case 'claim':
-      if (claims) return (request) => String(claimOf(claims, request, name) ?? '')
+      if (sources.claims) {
+        return (request, claims = claimsOnce(sources, request)) =>
+          andThen(claims(), (known) => String(claimIn(known, name) ?? ''))
+      }
       throw needsClaims(`key ${shown(selector)}`)
     default:
       throw new QuotaError(
@@ -84,19 +83,15 @@ export interface CostOptions<R> {
 }
 
 /** Compiles a cost option into the function that reads a request's cost: always a whole number, 1 to `maxCost`. */
-export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>): Read<R, number | Promise<number>> {
+export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>): Read<R, number> {
   const { cost = 1, maxCost = Number.MAX_SAFE_INTEGER } = options
   const fallback = wholeCost('defaultCost', options.defaultCost ?? 1)
   wholeCost('maxCost', maxCost)
   // What is too much to be counted is as much as can be, not as little as the default.
   const bounded = (value: number): number =>
     value > Number.MAX_SAFE_INTEGER ? maxCost : Math.min(isCost(value) ? value : fallback, maxCost)
-  if (typeof cost === 'function') {
-    return (request) => {
-      const said = cost(request)
-      return said instanceof Promise ? said.then(bounded) : bounded(said)
-    }
-  }
+  // A function is the app's own word: what it says is a cost, or a mistake.
+  if (typeof cost === 'function') return checked(cost, (returned) => Math.min(checkReturnedCost(returned), maxCost))
   if (typeof cost === 'number') {
     const fixed = Math.min(wholeCost('cost', cost), maxCost)
     return () => fixed

@@ -1,7 +1,7 @@
 import { type Booking, settleAt } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
+import type { Awaitable, MaybePromise } from '../maybe-promise.ts'
 import type { Ask } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
 import { warnOnce } from '../warn.ts'
@@ -48,7 +48,7 @@ export interface Settlement<S> {
 /** What a request's response may say about its cost. */
 export interface SettleOptions {
   /** Statuses whose requests are given back in full: `(status) => status >= 500`. */
-  readonly refundIf?: (status: number) => boolean
+  readonly refundIf?: (status: number) => Awaitable<boolean>
 }
 
 /** Settles what was booked of the policies in force, if any, and what those have that only watch. */
@@ -56,7 +56,7 @@ export function settlementOf<R, S>(
   enforced: Booking | undefined,
   shadows: readonly MaybePromise<Booking | undefined>[],
   settleOf: (ask: Ask) => Rule<R, S>['settle'],
-  refundIf: SettleOptions['refundIf'],
+  refundIf: ((status: number) => MaybePromise<boolean>) | undefined,
 ): Settlement<S> {
   const corrected: Ask[] = []
   const booked = async (): Promise<readonly Booking[]> =>
@@ -75,7 +75,7 @@ export function settlementOf<R, S>(
     after: async (status, response) => {
       try {
         const bookings = await booked()
-        const refunded = refundIf?.(status) ?? false
+        const refunded = await refundIf?.(status)
         const actual = new Map<Ask, number>()
         for (const ask of bookings.flatMap(({ asks }) => asks)) {
           if (!corrected.includes(ask)) actual.set(ask, refunded ? 0 : await actualCost(ask, settleOf(ask), response))
@@ -91,7 +91,7 @@ export function settlementOf<R, S>(
 /** What a response says that a policy's units should have been; as many as were taken if it says nothing sensible. */
 async function actualCost<S>({ cost }: Ask, settle: Rule<unknown, S>['settle'], response: S): Promise<number> {
   try {
-    return settle === undefined ? cost : checkActual(await settle(response))
+    return settle === undefined ? cost : await settle(response)
   } catch (error) {
     warnOfFailure(error)
     return cost

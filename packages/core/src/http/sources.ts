@@ -1,7 +1,9 @@
 import { QuotaError, shown } from '../errors.ts'
+import { checked, type MaybePromise } from '../maybe-promise.ts'
 import { warnOnce } from '../warn.ts'
 import { addressIn, clientAddress } from './client.ts'
 import type { Claims, RequestReader } from './reader.ts'
+import { checkReturnedClaims } from './returned.ts'
 import type { TrustProxy } from './trust.ts'
 
 /** How to find out who a request is from. */
@@ -13,9 +15,15 @@ export interface SourceOptions<R> {
   readonly trustProxy?: TrustProxy
   /** How many leading bits of an IPv6 address make one client: 32 to 128; 56 unless given. */
   readonly ipv6Prefix?: number
-  /** What the app knows of the user, for `claim:` selectors and matches. */
+  /** What the app knows of the user, for `claim:` selectors and matches. It is called once for a request, if at all. */
   readonly claims?: Claims<R>
 }
+
+/** What the app knows of the user of one request. */
+export type ClaimsOf = () => MaybePromise<Readonly<Record<string, unknown>> | undefined>
+
+/** Reads something of a request. What `claims` returns for it is looked up once, however many selectors read it. */
+export type Read<R, T> = (request: R, claims?: ClaimsOf) => MaybePromise<T>
 
 /** What selectors read from besides the request. */
 export interface Sources<R> {
@@ -38,6 +46,19 @@ export function sourcesOf<R>(
   const address = trustProxy === undefined ? frameworksAddress(reader) : clientAddress(trustProxy, reader)
   return { reader, claims, ipv6Prefix, address }
 }
+
+/** Looks up the claims of a request when they are first asked for. */
+export function claimsOnce<R>({ claims }: Pick<Sources<R>, 'claims'>, request: R): ClaimsOf {
+  if (claims === undefined) return noClaims
+  const lookUp = checked(claims, checkReturnedClaims)
+  let known: { readonly claims: ReturnType<ClaimsOf> } | undefined
+  return () => {
+    known ??= { claims: lookUp(request) }
+    return known.claims
+  }
+}
+
+const noClaims = (): undefined => undefined
 
 /** The client's address by the framework's own rules; a proxy that those do not know of is warned about. */
 function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {

@@ -22,16 +22,21 @@ export interface ToldPolicy extends Policy {
   readonly item: HeaderItem
 }
 
+/** A policy asked about one key, with the partition of that key as headers have it. */
+export interface ToldAsk extends Ask {
+  readonly policy: ToldPolicy
+  readonly pk: string
+}
+
 /** Builds a teller. */
 export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(share)
   return ({ asks, decision }) => {
     const decisions = decision.policies ?? [decision]
-    const told = asks.map(({ policy, key }, i) => {
-      // Rules name no others.
-      const { item } = policy as ToldPolicy
-      return { decision: decisions[i] as Decision, key, item }
+    // Rules make no others.
+    const told = (asks as readonly ToldAsk[]).map(({ policy: { item }, pk }, i) => {
+      return { decision: decisions[i] as Decision, item, pk }
     })
     // Without the store there are no numbers to tell.
     const known = decision.degraded ? told.filter((each) => !each.decision.degraded) : told

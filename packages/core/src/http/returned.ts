@@ -1,0 +1,48 @@
+import { type ErrorCode, QuotaError, shown } from '../errors.ts'
+
+// What functions given as options may return. What is neither one thing nor the other is an error: taken by its
+// truthiness, a forgotten `return` would turn a limit off.
+
+/** Of `match`: nothing else than true or false. */
+export const checkMatched = (returned: unknown): boolean => boolean('match', returned)
+
+/** Of `skip` and `refundIf`: nothing is false, because the limit then holds. */
+export const checkFlag =
+  (option: 'skip' | 'refundIf') =>
+  (returned: unknown): boolean =>
+    boolean(option, returned ?? false)
+
+function boolean(option: string, returned: unknown): boolean {
+  if (typeof returned === 'boolean') return returned
+  throw wrong('ERR_SPILLWAY_OPTION', `${option} must return true or false`, returned, 'Write Boolean(…).')
+}
+
+/** Of `key`. A key may be empty here, unlike in a program's own calls: what a request lacks is all such requests' key. */
+export function checkReturnedKey(returned: unknown): string | undefined {
+  if (typeof returned === 'string' || returned === undefined) return returned
+  throw wrong('ERR_SPILLWAY_KEY', 'key must return a string or undefined', returned, 'Write String(…).')
+}
+
+/** Of `cost`: estimates are seldom whole, and are rounded up. */
+export function checkReturnedCost(returned: unknown): number {
+  if (typeof returned === 'number' && returned > 0) return Math.ceil(returned)
+  const hint = 'What is free is left out by match.'
+  throw wrong('ERR_SPILLWAY_COST', 'cost must return a number of units, more than 0', returned, hint)
+}
+
+/** Of `settle`. */
+export function checkReturnedActual(returned: unknown): number {
+  const units = typeof returned === 'number' ? Math.ceil(returned) : returned
+  if (Number.isSafeInteger(units) && (units as number) >= 0) return units as number
+  throw wrong('ERR_SPILLWAY_COST', 'settle must return a number of units, 0 or more', returned)
+}
+
+/** Of `claims`. */
+export function checkReturnedClaims(returned: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (returned === undefined || returned === null) return undefined
+  if (typeof returned === 'object') return returned as Readonly<Record<string, unknown>>
+  throw wrong('ERR_SPILLWAY_OPTION', 'claims must return an object, or undefined', returned)
+}
+
+const wrong = (code: ErrorCode, rule: string, returned: unknown, hint?: string): QuotaError =>
+  new QuotaError(code, `${rule}; got ${shown(returned)}.${hint === undefined ? '' : ` ${hint}`}`)

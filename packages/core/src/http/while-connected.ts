@@ -1,0 +1,13 @@
+import type { RequestReader } from './reader.ts'
+
+/** Waits for a promise while the client does: undefined if the client goes away first. */
+export function whileConnected<R, T>(
+  reader: RequestReader<R>,
+  request: R,
+  promise: Promise<T>,
+): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const forget = reader.onGone(request, () => resolve(undefined))
+    promise.then(resolve, reject).finally(() => forget())
+  })
+}
