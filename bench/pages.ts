@@ -33,7 +33,7 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'memory-bytes',
     heading: 'A million keys',
-    text: 'A slot takes 48 bytes: 8 are the state, which is a moment, 36 the characters of a key, and 4 a hash of it and its length; to find the slot takes 8 more in a hash table that is half full. All of it is outside of the heap, so that there is no text for the engine to look at when it collects garbage: the row of the keys alone shows what a million of those cost. What a window or a log has counted is an object on the heap, and does cost that. There are no timers: each new key clears away two states at most that time has emptied. Tables grow one by one, and what forgets keys in a flood looks at eight.',
+    text: 'A slot takes 48 bytes: 8 are the state, which is a moment, 36 the characters of a key, and 4 a hash of it and its length; to find the slot takes 8 more in a hash table that is half full. All of it is outside of the heap, so that there is no text for the engine to look at when it collects garbage: the row of the keys alone shows what a million of those cost. What a window or a log has counted is an object on the heap, and does cost that. There are no timers: each new key clears away two states at most that time has emptied. Tables grow one by one, and what evicts keys in a flood looks at 8, or at 64 where limited keys are many.',
   },
   {
     part: 'http',

@@ -35,7 +35,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/core/http': 17_000,
   '@spillway/core/rules': 6_000,
   '@spillway/express': 24_500,
-  '@spillway/express/compat': 12_000,
+  '@spillway/express/compat': 12_500,
   '@spillway/fastify': 24_500,
   '@spillway/fetch': 24_500,
   '@spillway/hono': 24_500,

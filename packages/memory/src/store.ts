@@ -2,7 +2,6 @@ import {
   type BucketStep,
   type BucketTaken,
   checkOptions,
-  emptyAt,
   type Micros,
   type PreparedTake,
   QuotaError,
@@ -21,7 +20,7 @@ import { Shelf } from './shelf.ts'
 
 /** What `memoryStore` takes. */
 export interface MemoryStoreOptions {
-  /** The most keys a policy keeps; 100,000 unless given. Beyond it, the keys closest to being full again are forgotten. */
+  /** The most keys a policy keeps; 100,000 unless given. Beyond it, the keys that have used the least are evicted. */
   readonly maxKeys?: number
   /** Tells the time, in whole microseconds since 1970; for tests. */
   readonly clock?: () => Micros
@@ -56,8 +55,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
   const write = (shelf: Shelf, slot: number, key: string, state: State | undefined, step: Step, now: Micros): void => {
     if (state === undefined || step.peek) return
-    if (slot >= 0) shelf.write(slot, state, emptyAt(state, step))
-    else shelf.add(key, state, emptyAt(state, step), now)
+    if (slot >= 0) shelf.write(slot, state, step)
+    else shelf.add(key, state, step, now)
   }
 
   const takeOneSync = (policy: string, key: string, step: Step, at: Micros = clock()): Taken => {

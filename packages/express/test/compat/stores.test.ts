@@ -1,3 +1,4 @@
+import { fakeClock } from '@spillway/conformance'
 import { redisStore } from '@spillway/redis'
 import type express from 'express'
 import { MemoryStore, type Store as TheirStore, rateLimit as theirs } from 'express-rate-limit'
@@ -86,6 +87,27 @@ describe('over a stopped clock', () => {
     expect(await answer(app, {})).toMatchObject({ status: 200 })
   })
 })
+
+// A limited key's window was evicted before those of fresh keys: 5 of 5 requests were allowed again after a flood.
+test.each([1.03, 3, 10])(
+  'a limited key outlives a flood of %d times as many fresh keys as there is room for',
+  async (times) => {
+    const [maxKeys, limit] = [1_000, 5]
+    const clock = fakeClock()
+    const store = toExpressRateLimitStore(memoryStore({ maxKeys, clock }), { windowMs })
+    const resetTime = new Date(clock() / 1000 + windowMs)
+    for (let hits = 1; hits <= limit; hits++)
+      expect(await store.increment('silent')).toEqual({ totalHits: hits, resetTime })
+    let knocks = 0
+    const fresh = times * maxKeys
+    for (let i = 0; i < fresh; i++) {
+      clock.advance((0.9 * windowMs) / fresh)
+      expect(await store.increment(`fresh-${i}`)).toMatchObject({ totalHits: 1 })
+      if (i % 100 === 0) expect(await store.increment('knocking')).toMatchObject({ totalHits: ++knocks })
+    }
+    expect(await store.increment('silent')).toEqual({ totalHits: limit + 1, resetTime })
+  },
+)
 
 test('a store that calls back serves too', async () => {
   let hits = 0

@@ -1,0 +1,47 @@
+import type { Micros, SlidingLogState, SlidingWindowState, State, Step } from '@spillway/core'
+
+/** How many entries of a log are summed up: of those before them, each counts as one unit. */
+const SUMMED = 16
+
+/** How long a bucket of the same quota takes to refill one unit of a state that is no moment; 1 for a bucket. */
+export const unitTime = (step: Step): Micros => {
+  switch (step.kernel) {
+    case 'bucket':
+      return 1
+    case 'sliding-window':
+      return (step.ticks * step.tick) / step.limit
+    case 'sliding-log':
+      return step.window / step.limit
+  }
+}
+
+/**
+ * How long a bucket would take to refill what a state has used: the order in which keys are evicted, from the shortest.
+ * A denial does not change it, nor does it depend on when the key was last allowed, as `emptyAt` does.
+ */
+export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
+  if (typeof state === 'number') return emptyAt - now
+  return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, emptyAt, now))
+}
+
+function unitsInWindow({ start, current, previous }: SlidingWindowState, emptyAt: Micros, now: Micros): number {
+  const windows = (2 * (now - start)) / (emptyAt - start)
+  if (windows >= 1) return current * Math.max(2 - windows, 0)
+  return current + previous * Math.min(1 - windows, 1)
+}
+
+/** At least these units: a log is too long to be read whole where many are compared. */
+function unitsInLog(log: SlidingLogState, emptyAt: Micros, now: Micros): number {
+  const from = log.length === 0 ? 0 : now - (emptyAt - (log[log.length - 2] as number))
+  // The first entry that has not left the window, by halving.
+  let [first, end] = [0, log.length / 2]
+  while (first < end) {
+    const middle = (first + end) >> 1
+    if ((log[2 * middle] as number) > from) end = middle
+    else first = middle + 1
+  }
+  const summed = Math.max(first, log.length / 2 - SUMMED)
+  let units = summed - first
+  for (let i = summed; i < log.length / 2; i++) units += log[2 * i + 1] as number
+  return units
+}
