@@ -17,7 +17,7 @@ const adapter = (name: string): string =>
 const uses: readonly [use: string, most: number, code: string][] = [
   ['a quota', 2_000, "export { perMinute } from '@spillway/core'"],
   ['a limiter', 7_000, "export { rateLimiter } from '@spillway/core'"],
-  ['a limiter in memory', 11_500, "export { perMinute, rateLimiter } from '@spillway/memory'"],
+  ['a limiter in memory', 12_000, "export { perMinute, rateLimiter } from '@spillway/memory'"],
   ['rateLimit for Hono', 22_000, adapter('hono')],
   ['rateLimit for fetch', 22_000, adapter('fetch')],
   ['rateLimit for Express', 22_000, adapter('express')],
@@ -27,7 +27,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 
 /** The most bytes that each entry may take with everything in it, and in the packages of ours that it needs. */
 const entries: Readonly<Record<string, number>> = {
-  '@spillway/cli': 57_000,
+  '@spillway/cli': 61_000,
   '@spillway/cloudflare': 1_500,
   '@spillway/cloudflare/object': 2_500,
   '@spillway/conformance': 13_000,

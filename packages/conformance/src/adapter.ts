@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Decision, perMinute, perSecond } from '@spillway/core'
+import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import { testPoliciesApart } from './adapter-stores.ts'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
@@ -35,6 +35,12 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
     })
     clock.advance(19_500)
     assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
+  })
+
+  // What people write is `store: production ? redisStore(redis) : undefined`.
+  test('keeps counts in memory where the store is undefined', async () => {
+    const send = await mount({ quota: perMinute(1), store: undefined as unknown as Store })
+    assert.deepEqual([(await send()).status, (await send()).status], [200, 429])
   })
 
   test('hands the decision to the handler', async () => {

@@ -1,6 +1,6 @@
 import { faultyStore, modelStore, START, testStore } from '@spillway/conformance'
 import { expect, test } from 'vitest'
-import { type StateKey, type Store, withHashedKeys } from '../src/index.ts'
+import { checkSecret, type StateKey, type Store, withHashedKeys } from '../src/index.ts'
 
 const hash = (key: string): string => `#${[...key].reverse().join('')} ${key.length}`
 
@@ -38,4 +38,10 @@ test('a store that is an object of a class still tells its parts', () => {
     }
   }
   expect(withHashedKeys(new Sharded(), (key) => `${key}#`).partOf?.({ policy: 'p', key: 'alice' })).toBe(6)
+})
+
+test('a secret that is unset is none: keys would stay readable', () => {
+  expect(() => checkSecret('redisStore', undefined)).toThrow(
+    'redisStore hashKeys is undefined: is its environment variable set? Leave the option out to keep keys readable.',
+  )
 })

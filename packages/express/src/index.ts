@@ -55,7 +55,7 @@ const reader: RequestReader<Request> = {
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<Request, Response, Name>({ store: memoryStore(), ...options }, reader)
+  const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
   const middleware: RequestHandler = (req, res, next) => {
     const verdict = guard(req)
     if (verdict instanceof Promise) verdict.then((known) => follow(known, req, res, next), next)

@@ -56,7 +56,7 @@ const pathOf = (target: string): string => target.replace(/^https?:\/\/[^/?]*/i,
  * app.addHook('onRequest', rateLimit({ quota: perMinute(100) }))
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<FastifyRequest, FastifyReply, Name>({ store: memoryStore(), ...options }, reader)
+  const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
   const hook: onRequestHookHandler = (request, reply, done) => {
     const follow = ({ decision, headers, refusal, after }: Verdict<FastifyReply>): void => {
       const before = request.rateLimit && reply

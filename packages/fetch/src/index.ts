@@ -71,7 +71,7 @@ const reader: RequestReader<Request> = {
  * export default { fetch: limit(() => new Response('ok')) }
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<Request, Response, Name>({ store: memoryStore(), ...options }, reader)
+  const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
   const limit =
     <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
       handler: Handler<R, Rest, A>,

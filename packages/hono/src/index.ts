@@ -58,7 +58,7 @@ const reader: RequestReader<Context> = {
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<Context, Context, Name>({ store: memoryStore(), ...options }, reader)
+  const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
   const middleware: MiddlewareHandler<Counted<Name>> = async (c, next) => {
     const verdict = guard(c)
     // Not awaited where it is there already: a promise costs more than the decision.

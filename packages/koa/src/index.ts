@@ -58,7 +58,7 @@ const reader: RequestReader<Context> = {
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<Context, Context, Name>({ store: memoryStore(), ...options }, reader)
+  const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
   const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
     const { decision, headers, refusal, after } = verdict
     const before = ctx.state.rateLimit && ctx.res

@@ -12,9 +12,10 @@ import { memoryStore } from './store.ts'
 type Storeless = RateLimiterOptions extends infer Each ? (Each extends unknown ? Omit<Each, 'store'> : never) : never
 
 /** Builds a limiter, over a memory store of its own unless given another. */
-export function rateLimiter(options: Storeless & { readonly store?: SyncStore }): SyncRateLimiter
+export function rateLimiter(options: Storeless & { readonly store?: SyncStore | undefined }): SyncRateLimiter
 /** Builds a limiter over a store that is elsewhere, or may be. */
-export function rateLimiter(options: Storeless & { readonly store: Store }): RateLimiter
-export function rateLimiter(options: Storeless & { readonly store?: Store }): RateLimiter {
-  return overStore({ store: memoryStore(), ...options } as RateLimiterOptions)
+export function rateLimiter(options: Storeless & { readonly store: Store | undefined }): RateLimiter
+export function rateLimiter(options: Storeless & { readonly store?: Store | undefined }): RateLimiter {
+  const store = options?.store === undefined ? memoryStore() : options.store
+  return overStore({ ...options, store } as RateLimiterOptions)
 }

@@ -102,9 +102,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     delete: forget,
   }
   return {
-    ...(options.hashKeys === undefined
-      ? store
-      : withHashedKeys(store, keyed(checkSecret('postgresStore', options.hashKeys)))),
+    ...('hashKeys' in options ? withHashedKeys(store, keyed(checkSecret('postgresStore', options.hashKeys))) : store),
     close: sweepingEvery(options.sweepEvery, () => sweepAll(run, names)),
   }
 }

@@ -250,4 +250,6 @@ test('the database is told no key as it is, when there is a secret', async () =>
   await store.delete([{ policy: 'p', key: 'alice' }])
   expect((await take(store, 'alice'))[0]?.allowed).toBe(true)
   expect(() => postgresStore(pool, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
+  // An environment variable that is not set left keys readable.
+  expect(() => postgresStore(pool, { hashKeys: undefined } as object)).toThrow('postgresStore hashKeys is undefined')
 })

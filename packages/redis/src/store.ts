@@ -61,7 +61,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const { denyCache = '1s', lease } = options
   const named = askingStore(client, options)
   const asking =
-    options.hashKeys === undefined ? named : withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys)))
+    'hashKeys' in options ? withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys))) : named
   const store = withDenyCache(asking, { for: denyCache, scope: scopeOf(client, options) })
   return lease === undefined ? store : withLeases(store, { requests: lease })
 }

@@ -173,6 +173,8 @@ test('tells Redis no key as it is, when it is given a secret', async () => {
   })
   expect((await other.peek('bob')).remaining).toBe(3)
   expect(() => redisStore(client, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
+  // An environment variable that is not set left keys readable.
+  expect(() => redisStore(client, { hashKeys: undefined } as object)).toThrow('redisStore hashKeys is undefined')
 })
 
 test.each([

@@ -27,16 +27,18 @@ export interface Guard<R, S = unknown, Name extends string = string> {
   replace(policies: readonly PolicyOptions<R, S>[]): void
 }
 
-/** Builds the one pipeline from request to verdict that every adapter calls. */
+/** Builds the one pipeline from request to verdict that every adapter calls, on a default store where none is given. */
 export function httpGuard<R, S = unknown, Name extends string = string>(
-  named: RateLimitOptions<R, S, Name> & { readonly store: Store },
+  named: RateLimitOptions<R, S, Name>,
   reader: RequestReader<R>,
+  defaultStore?: () => Store,
 ): Guard<R, S, Name> {
   // Names are the caller's compiler's business: here they are text.
-  const options = named as unknown as RateLimitOptions<R, S> & { readonly store: Store }
+  const options = named as unknown as RateLimitOptions<R, S>
   checkRateLimitOptions(options)
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
-  const source = { store: checkStore(options.store), deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
+  const store = checkStore(options.store === undefined ? defaultStore?.() : options.store)
+  const source = { store, deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
   const sources = sourcesOf(options, reader)
   const skips = matcher('skip', options.skip, sources)
   const procedure = {

@@ -6,6 +6,7 @@ import { matchesPattern, parsePattern } from '../path-pattern.ts'
 import { within } from './networks.ts'
 import { literalSegment, readingsOf } from './path.ts'
 import { checkFlag, checkMatched } from './returned.ts'
+import { checkName } from './selector.ts'
 import { claimsOnce, type Read, type Sources } from './sources.ts'
 
 /** Which requests are meant. All that is given must hold; of a list, one. */
@@ -44,6 +45,7 @@ export function matcher<R>(
     )
   }
   checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])
+  checkSet(what, option)
   const tests: ((request: R) => boolean)[] = []
   if (option.ip !== undefined) {
     const listed = within(`${what}.ip`, texts(`${what}.ip`, option.ip))
@@ -66,7 +68,7 @@ export function matcher<R>(
     })
   }
   for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {
-    const header = name.toLowerCase()
+    const header = checkName('header', name)
     tests.push((request) => {
       const value = reader.header(request, header)
       return wanted === true ? Boolean(value) : value === wanted
@@ -81,6 +83,16 @@ export function matcher<R>(
   }
   if (tests.length > 0) return passes
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is empty: say which requests, or leave it out.`)
+}
+
+/** Refuses a part that is undefined, such as one of an environment variable that is not set. */
+function checkSet(what: string, option: Match): void {
+  const [unset] = Object.entries(option).find(([, value]) => value === undefined) ?? []
+  if (unset === undefined) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what}.${unset} is undefined, so ${what} would be for more requests than it says. Leave it out if it should.`,
+  )
 }
 
 /** What to say of a claim that is asked for where none are told. */

@@ -13,7 +13,7 @@ import type { TellOptions } from './teller.ts'
 /** What concerns all policies of a limiter. */
 interface CommonOptions<R, Name extends string> extends SourceOptions<R>, SettleOptions, TellOptions {
   /** Where the counts live; each adapter brings a memory store of its own. */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /**
    * Requests that are let through uncounted, whatever the policies are: an allow list such as
    * `{ ip: ['10.0.0.0/8', '2001:db8::7'] }`, or a function.
@@ -70,13 +70,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 }
 
 /** Refuses options that `rateLimit` does not know. */
-export function checkRateLimitOptions(options: object): void {
-  const known = [...('policies' in options ? ['policies'] : ownOptions()), ...COMMON_OPTIONS]
+export function checkRateLimitOptions(options: unknown): void {
+  const several = (options as { policies?: unknown } | null | undefined)?.policies !== undefined
+  const known = ['policies', ...(several ? [] : ownOptions()), ...COMMON_OPTIONS]
   checkOptions('rateLimit', options, known, (name, given) => {
     const [here] = Object.entries(ELSEWHERE).find(([, theirs]) => theirs.split(' ').includes(name)) ?? []
     if (here) return `Here that is ${here}; @spillway/express/compat takes the options of express-rate-limit.`
-    // Adapters add a store. Nothing else that is known: this is a request. What has a kernel is a quota.
-    if (name !== 'kernel' && given.some((each) => each !== 'store' && known.includes(each))) return undefined
+    // Nothing that is known: this is a request. What has a kernel is a quota.
+    if (name !== 'kernel' && given.some((each) => known.includes(each))) return undefined
     return 'It is called once, when the app is built, with options: app.use(rateLimit({ quota: perMinute(100) })).'
   })
 }

@@ -5,6 +5,7 @@ import { claimIn, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
 import { checkReturnedCost, checkReturnedKey } from './returned.ts'
+import { splitSelector } from './selector.ts'
 import { claimsOnce, type Read, type Sources } from './sources.ts'
 
 /** Names a part of the request that tells clients apart. */
@@ -113,17 +114,6 @@ const parseCost = (text: string | undefined): number => (text !== undefined && /
 function wholeCost(what: string, value: number): number {
   if (isCost(value)) return value
   throw new QuotaError('ERR_SPILLWAY_COST', `${what} must be a whole number of units, 1 or more; got ${shown(value)}.`)
-}
-
-function splitSelector(selector: unknown): readonly [kind: string, name: string] {
-  const text = String(selector)
-  const colon = text.indexOf(':')
-  if (colon < 0) return [text, '']
-  const kind = text.slice(0, colon)
-  const name = text.slice(colon + 1)
-  if (name === '')
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${shown(selector)} names nothing: write '${kind}:NAME'.`)
-  return [kind, kind === 'header' ? name.toLowerCase() : name]
 }
 
 function cookie(header: string | undefined, name: string): string | undefined {

@@ -20,6 +20,12 @@ export function withHashedKeys(store: Store, hash: (key: string) => string): Sto
 /** Checks a secret that keys are hashed with; `what` names the store in the error. */
 export function checkSecret(what: string, secret: unknown): string {
   if (typeof secret === 'string' && secret.length >= 16) return secret
+  if (secret === undefined) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `${what} hashKeys is undefined: is its environment variable set? Leave the option out to keep keys readable.`,
+    )
+  }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `${what} hashKeys must be a secret of 16 characters or more, the same in all processes, such as one made by \`openssl rand -base64 32\`.`,

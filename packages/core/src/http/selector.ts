@@ -1,0 +1,35 @@
+import { QuotaError, shown } from '../errors.ts'
+
+/** The selectors that take a name, and which names can be there at all. */
+const NAMES: ReadonlyMap<string, RegExp> = new Map([
+  // A token (RFC 9110, section 5.6.2).
+  ['header', /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/],
+  ['cookie', /^[^\s;=]+$/],
+  ['query', /^\S(.*\S)?$/s],
+  ['claim', /^\S(.*\S)?$/s],
+])
+
+const NAMELESS: readonly string[] = ['ip', 'method', 'path']
+
+/** Splits a selector into its kind and its name; throws a QuotaError for a name that is missing or never found. */
+export function splitSelector(selector: unknown): readonly [kind: string, name: string] {
+  const [kind = '', ...rest] = String(selector).split(':')
+  const name = rest.join(':')
+  if (NAMES.has(kind)) return [kind, checkName(kind, name)]
+  if (NAMELESS.includes(kind) && rest.length > 0) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${shown(selector)} has no name: write '${kind}'.`)
+  }
+  return [kind, name]
+}
+
+/** Checks that there can be a header, cookie, parameter or claim of a name. Those of headers come in lower case. */
+export function checkName(kind: string, name: string): string {
+  if (NAMES.get(kind)?.test(name)) return kind === 'header' ? name.toLowerCase() : name
+  const proposed = name
+    .trim()
+    .toLowerCase()
+    .replace(/[\s;=:,]+/g, '-')
+  const problem = proposed === '' ? 'names nothing' : 'is never found'
+  const example = NAMES.get(kind)?.test(proposed) ? `, such as '${kind}:${proposed}'` : ''
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${shown(`${kind}:${name}`)} ${problem}: write '${kind}:NAME'${example}.`)
+}

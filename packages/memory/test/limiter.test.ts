@@ -1,0 +1,18 @@
+import type { Store } from '@spillway/core'
+import { expect, test } from 'vitest'
+import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
+
+// What people write is `store: production ? redisStore(redis) : undefined`.
+test('an undefined store is the default', async () => {
+  const limiter = rateLimiter({ quota: perMinute(1), store: undefined })
+  expect([limiter.consumeSync('ann').allowed, limiter.consumeSync('ann').allowed]).toEqual([true, false])
+  const elsewhere: Store | undefined = undefined
+  expect((await rateLimiter({ quota: perMinute(1), store: elsewhere }).consume('ann')).allowed).toBe(true)
+})
+
+test('a store that is given is used, and null is none', () => {
+  const store = memoryStore()
+  rateLimiter({ quota: perMinute(1), store }).consumeSync('ann')
+  expect(store.size).toBe(1)
+  expect(() => rateLimiter({ quota: perMinute(1), store: null as never })).toThrow('store must be a store')
+})
