@@ -22,11 +22,14 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    io.stderr.write(`spillway: ${(error as Error).message}\n`)
+    io.stderr.write(`spillway: ${withoutPasswords((error as Error).message)}\n`)
     if (error instanceof UserError) return error.exitCode
     return error instanceof QuotaError ? EXIT.usage : EXIT.failure
   }
 }
+
+/** Messages show what was given, also where a URL stands in the wrong place. */
+const withoutPasswords = (text: string): string => text.replace(/(\w:\/\/)[^\s@]*@/g, '$1…@')
 
 const ipv6Prefix = (): Option =>
   new Option('--ipv6-prefix <bits>', 'how many leading bits of an IPv6 address make one client')
@@ -68,13 +71,17 @@ const liveOptions = (command: Command): Command =>
     .option('--prefix <prefix>', 'what keys begin with in Redis')
     .option('--table <table>', 'the table in PostgreSQL')
     .option('--schema <schema>', 'its schema')
+    .addOption(ipv6Prefix())
     .option('--hash-keys-from <variable>', 'the environment variable with the secret by which keys are hashed')
     .option('--json', 'print JSON')
 
 function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Command {
   const program = new Command('spillway')
     .description('What a rate limit would have done, and what it will do.')
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(withoutPasswords(text)),
+    })
     .exitOverride()
     .showHelpAfterError('(spillway COMMAND --help says more)')
 

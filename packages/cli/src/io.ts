@@ -46,6 +46,13 @@ export class UserError extends Error {
   }
 }
 
+/** A file that is to be read, and cannot be. */
+export function unreadable(path: string, error: unknown): UserError {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (path === '') return new UserError('a file is named by an empty text: is a variable of your shell not set?')
+  return new UserError(`${path} cannot be read: ${code === 'EISDIR' ? 'it is a directory' : message}`)
+}
+
 /** A bar on a terminal's line, drawn at most ten times a second, and gone when it is done. */
 export interface Progress {
   update(done: number, lines: number): void

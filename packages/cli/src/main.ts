@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 import { run } from './cli.ts'
+import { EXIT } from './exit.ts'
 
-// Whoever reads our output may have read enough: `spillway … | head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+const fail = (error: Error): never => {
+  process.stderr.write(`spillway: ${error.message}\n`)
+  process.exit(EXIT.failure)
+}
+process.on('uncaughtException', fail)
+// Whoever reads our output may have read enough, as in `spillway … | head`; the exit code is still to come.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') fail(error)
+})
 process.exitCode = await run(process.argv.slice(2), process)

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { policiesFrom, type RulePolicy } from '@spillway/core/rules'
-import { UserError } from './io.ts'
+import { EXIT } from './exit.ts'
+import { UserError, unreadable } from './io.ts'
 
 /** The policies of a file, under the name that tells it apart from others. */
 export interface PolicyFile {
@@ -25,15 +26,21 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new UserError(`${path} cannot be read: ${(error as Error).message}`)
+    throw unreadable(path, error)
   }
 }
 
 function policiesIn(path: string, text: string): readonly RulePolicy[] {
+  let document: unknown
   try {
-    return policiesFrom(JSON.parse(text.replace(/^\ufeff/, '')))
+    document = JSON.parse(text.replace(/^\ufeff/, ''))
+  } catch (error) {
+    throw new UserError(`${path} is no JSON: ${(error as Error).message}`, EXIT.failure)
+  }
+  try {
+    return policiesFrom(document)
   } catch (error) {
     // Its first line names the function that was called; here the file says more.
-    throw new UserError(`${path}: ${(error as Error).message.replace(/^policiesFrom: /, '')}`, 1)
+    throw new UserError(`${path}: ${(error as Error).message.replace(/^policiesFrom: /, '')}`, EXIT.failure)
   }
 }

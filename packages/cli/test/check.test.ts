@@ -143,7 +143,7 @@ describe('spillway check', () => {
     )
     expect(shown).toContain('    ! window-edge: up to 20 pass around the edge')
     expect(shown).toContain('✗ bad.json: rules[0].algorithm_config must have "burst".')
-    expect(shown).toContain('✗ torn.json: ')
+    expect(shown).toContain('✗ torn.json is no JSON: ')
   })
 
   test.each<[string[], number]>([

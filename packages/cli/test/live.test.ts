@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { rateLimiter, type Store } from '@spillway/core'
-import { addressKey } from '@spillway/core/http'
+import { addressKey, httpGuard } from '@spillway/core/http'
 import { policiesFrom } from '@spillway/core/rules'
 import { migrate, postgresStore } from '@spillway/postgres'
 import { redisStore } from '@spillway/redis'
@@ -9,7 +10,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '../../../test/services/postgres.ts'
 import { freePort, startRedis } from '../../../test/services/redis.ts'
-import { bucket, folderOf, spillway } from './terminal.ts'
+import { type Entry, entryReader } from '../src/log/entry.ts'
+import { jsonParser } from '../src/log/json.ts'
+import { bucket, folderOf, type Ran, spillway } from './terminal.ts'
 
 const rules = [
   bucket('minute', { limit: 1, per: '1h', burst: 5 }),
@@ -28,6 +31,64 @@ async function use(store: Store): Promise<void> {
   await consume('day (shadow)', day, '192.0.2.1', 40)
   await consume('pair', pair, '9:192.0.2.11:k', 3)
   await consume('minute', minute, addressKey('2001:db8::1', 56), 2)
+}
+
+/** Policies by every selector, alone and together, and what the middleware counts by them. */
+const selectors = ['ip', 'header:X-Key', 'cookie:sid', 'query:q', 'path', 'method', 'claim:user']
+const byParts = folderOf({
+  'policies.json': JSON.stringify([
+    ...selectors.map((selector) =>
+      bucket(selector.replace(':', '-'), { limit: 1, per: '1h', burst: 5 }, { limit_keys: [selector] }),
+    ),
+    bucket('all', { limit: 1, per: '1h', burst: 5 }, { limit_keys: selectors }),
+  ]),
+})
+afterAll(() => byParts.remove())
+
+async function countByParts(store: Store, ipv6Prefix: number): Promise<void> {
+  const policies = policiesFrom(JSON.parse(readFileSync(byParts.path('policies.json'), 'utf8')))
+  const guard = httpGuard(
+    { policies, store, ipv6Prefix, claims: (entry: Entry) => ({ user: entry.claim('user') }), deadline: '5s' },
+    entryReader,
+  )
+  const headers = { 'x-key': 'K 1', cookie: 'a=b; sid=c:d' }
+  const line = { time: 1767323045000, ip: '2001:db8:0:1::1', method: 'POST', path: '/A//b%20c?q=7', headers, user: 'u' }
+  await guard(jsonParser()(JSON.stringify(line)) as Entry)
+}
+
+/** The middleware's keys are found by the parts that an operator types, and reset. */
+async function findsByParts(url: string, ...options: string[]): Promise<void> {
+  const run = async (verb: string, key: readonly string[]): Promise<Ran> =>
+    spillway([verb, url, ...key, '--policy', byParts.path('policies.json'), '--json', ...options])
+  const left = async (...key: string[]) => {
+    const { out } = await run('inspect', key)
+    return JSON.parse(out).flatMap(({ policy, remaining }: Record<string, unknown>) =>
+      remaining === 5 ? [] : [policy],
+    )
+  }
+  for (const address of ['2001:db8:0:1::ff', '[2001:DB8:0:1::1]:443', '2001:db8:0:1::/64', '2001:db8:0:1::1%eth0']) {
+    expect(await left(address)).toEqual(['ip'])
+  }
+  expect(await left('2001:db8:0:2::1')).toEqual([])
+  const others = [
+    ['K 1', 'header-X-Key'],
+    ['c:d', 'cookie-sid'],
+    ['7', 'query-q'],
+    ['/a/b c/', 'path'],
+    ['post', 'method'],
+    ['u', 'claim-user'],
+  ] as const
+  for (const [part, policy] of others) expect([part, await left(part)]).toEqual([part, [policy]])
+  const all = ['2001:db8:0:1::9', 'K 1', 'c:d', '7', '/a/b c', 'POST', 'u']
+  expect(await left(...all)).toEqual(['all'])
+  expect(
+    (await spillway(['reset', url, ...all, '--policy', byParts.path('policies.json'), '--yes', ...options])).exitCode,
+  ).toBe(0)
+  expect(await left(...all)).toEqual([])
+  expect(await run('inspect', ['2001:db8::/48'])).toMatchObject({
+    exitCode: 2,
+    err: 'spillway: clients are counted by /64, not by 2001:db8::/48: --ipv6-prefix 48 if that is the ipv6Prefix of your middleware.\n',
+  })
 }
 
 const SECRET = 'a secret of more than sixteen characters'
@@ -95,6 +156,11 @@ describe('over Redis', () => {
     expect([exitCode, err]).toEqual([2, expect.stringContaining('"SPILLWAY_NONE" is not set')])
   })
 
+  test('keys are found by the parts that the middleware has made them of', async () => {
+    await countByParts(redisStore(redis, { prefix: 'parts' }), 64)
+    await findsByParts(url, '--prefix', 'parts', '--ipv6-prefix', '64')
+  })
+
   test('what it asks about is not changed', async () => {
     await spillway(withPolicies('inspect', url, 'nobody'))
     expect(await redis.keys('*nobody*')).toEqual([])
@@ -106,8 +172,11 @@ test('over PostgreSQL a key is inspected and forgotten too', async () => {
   const pool = new pg.Pool(server.config)
   await migrate(pool)
   await use(postgresStore(pool, { deadline: '5s' }))
+  await countByParts(postgresStore(pool, { deadline: '5s' }), 64)
   await pool.end()
-  await tells(`postgres:///${server.config.database}?host=${server.folder}&user=${server.config.user}`)
+  const url = `postgres:///${server.config.database}?host=${server.folder}&user=${server.config.user}`
+  await tells(url)
+  await findsByParts(url, '--ipv6-prefix', '64')
   await server.stop()
 })
 

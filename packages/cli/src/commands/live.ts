@@ -1,15 +1,16 @@
 import { createInterface } from 'node:readline/promises'
 import { type Decision, rateLimiter, type Store } from '@spillway/core'
-import { addressKey, plainPath } from '@spillway/core/http'
 import type { RulePolicy } from '@spillway/core/rules'
 import { columns, count, plain, span } from '../format.ts'
 import { type Io, painter, UserError } from '../io.ts'
-import { connect, type LiveOptions } from '../live/connect.ts'
+import { connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
+import { keyFrom } from '../live/key.ts'
 import { readPolicies } from '../policies.ts'
 
 /** What `inspect` and `reset` are told. */
 export interface KeyOptions extends LiveOptions {
   readonly policy: readonly string[]
+  readonly ipv6Prefix: number
   readonly json?: boolean
   readonly yes?: boolean
 }
@@ -59,11 +60,11 @@ export async function reset(url: string, parts: readonly string[], options: KeyO
   return agreed ? 0 : 1
 }
 
-async function askedFor(parts: readonly string[], { policy }: KeyOptions): Promise<readonly Asked[]> {
+async function askedFor(parts: readonly string[], { policy, ipv6Prefix }: KeyOptions): Promise<readonly Asked[]> {
   const policies = (await readPolicies(policy)).flatMap(({ policies }) => policies)
   const asked = policies
     .filter(({ key }) => [key].flat().length === parts.length)
-    .map((each) => ({ name: stateName(each), policy: each, key: keyOf(each, parts) }))
+    .map((each) => ({ name: stateName(each), policy: each, key: keyFrom(each.key, parts, ipv6Prefix) }))
   if (asked.length > 0) return asked
   const wanted = policies.map(({ name, key }) => `"${name}" has ${[key].flat().join(' and ')}`).join(', ')
   throw new UserError(`no policy has a key of ${parts.length} parts: ${wanted}.`)
@@ -71,19 +72,6 @@ async function askedFor(parts: readonly string[], { policy }: KeyOptions): Promi
 
 /** Under which name the middleware keeps a policy's states. */
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
-
-/** A key as the middleware makes it: addresses by their networks, paths plain; several parts carry their lengths. */
-function keyOf({ key }: RulePolicy, parts: readonly string[]): string {
-  const asked = parts.map((part, i) => READ_AS[[key].flat()[i] as string]?.(part) ?? part)
-  return Array.isArray(key) ? asked.map((part) => `${part.length}:${part}`).join('') : (asked[0] as string)
-}
-
-/** The selectors that do not take a part as it stands. */
-const READ_AS: Readonly<Record<string, (part: string) => string>> = {
-  ip: (part) => addressKey(part, 56),
-  path: plainPath,
-  method: (part) => part.toUpperCase(),
-}
 
 const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) =>
   rateLimiter({ name, quota, store, deadline: '5s' })
@@ -94,17 +82,10 @@ async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (st
     return await work(store)
   } catch (error) {
     // What the client says is what helps; the limiter's own words lead to it.
-    const cause = (error as Error).cause ?? error
-    throw new UserError(`${hostOf(url)}: ${(cause as Error).message || (cause as NodeJS.ErrnoException).code}`, 1)
+    throw unreachable(urlOf(url), (error as Error).cause ?? error)
   } finally {
     await close()
   }
-}
-
-/** A URL's place alone: its password is nobody's to see. */
-function hostOf(url: string): string {
-  const { protocol, host } = new URL(url)
-  return `${protocol}//${host}`
 }
 
 async function agrees(question: string, io: Io): Promise<boolean> {

@@ -37,6 +37,9 @@ export async function readAll(
   { format, field }: LogOptions,
   io: Io,
 ): Promise<Reading> {
+  if (field.length > 0 && format !== 'auto' && format !== 'json') {
+    throw new UserError(`--field says where lines of JSON keep things; --format ${format} has none.`)
+  }
   const known = sources.every(({ size }) => size !== undefined)
   const bar = progressBar(io.stderr, known ? sumOf(sources, ({ size }) => size as number) : undefined)
   const onProgress = (lines: number): void =>

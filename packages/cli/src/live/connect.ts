@@ -1,4 +1,6 @@
 import type { Store } from '@spillway/core'
+import type { Redis } from 'ioredis'
+import { EXIT } from '../exit.ts'
 import { type Io, UserError } from '../io.ts'
 
 /** How the states are kept that a live store is asked for. */
@@ -21,39 +23,91 @@ export interface Live {
 type Secret = { readonly hashKeys?: string }
 
 /** Connects to the store that a URL names. Clients are loaded only when they are needed. */
-export async function connect(url: string, options: LiveOptions, env: Io['env']): Promise<Live> {
+export async function connect(text: string, options: LiveOptions, env: Io['env']): Promise<Live> {
   const secret = secretOf(options.hashKeysFrom, env)
-  const protocol = URL.canParse(url) ? new URL(url).protocol : ''
-  if (/^rediss?:$/.test(protocol)) return connectRedis(url, options, secret)
-  if (/^postgres(ql)?:$/.test(protocol)) return connectPostgres(url, options, secret)
-  throw new UserError(`a store is redis://…, rediss://… or postgres://…; got ${JSON.stringify(protocol || url)}.`)
+  const url = urlOf(text)
+  if (/^postgres(ql)?:$/.test(url.protocol)) return connectPostgres(text, options, secret)
+  const { redisStore } = await import('@spillway/redis')
+  const { redis, close, ready } = await redisAt(url)
+  const prefix = options.prefix === undefined ? {} : { prefix: options.prefix }
+  const store = redisStore(redis, { denyCache: false, ...prefix, ...secret })
+  await ready()
+  return { store, close }
 }
 
-async function connectRedis(url: string, { prefix }: LiveOptions, secret: Secret): Promise<Live> {
-  const [{ Redis }, { redisStore }] = await Promise.all([import('ioredis'), import('@spillway/redis')])
-  const redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null })
-  // Heard here, or Node would end the program; whoever asks is told by the promise.
-  redis.on('error', () => {})
-  try {
-    await redis.connect()
-  } catch (error) {
-    redis.disconnect()
-    throw new UserError(`${new URL(url).host} cannot be reached: ${(error as Error).message}`, 1)
+/** The URL of a store. What is wrong is said without the URL itself, which may have a password. */
+export function urlOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const scheme = /^[a-z]*:\/\//i.exec(text)?.[0] ?? ''
+  if (url === undefined && /^(rediss?|postgres(ql)?):/.test(scheme)) {
+    throw new UserError(`the URL that begins with ${scheme} is none: is its port 1 to 65535, its password encoded?`)
   }
-  const store = redisStore(redis, {
-    denyCache: false,
-    ...(prefix !== undefined && { prefix }),
-    ...secret,
+  if (url === undefined || !/^(rediss?|postgres(ql)?):$/.test(url.protocol)) {
+    const got = url?.protocol ?? (scheme || 'no scheme')
+    throw new UserError(`a store is redis://…, rediss://… or postgres://…; got ${JSON.stringify(got)}.`)
+  }
+  try {
+    decodeURIComponent(`${url.username}${url.password}${url.pathname}`)
+  } catch {
+    throw new UserError(`the URL of ${placeOf(url)} has a % that encodes nothing: write %25 for a % in a password.`)
+  }
+  if (/^redis/.test(url.protocol) && !/^\/?\d*$/.test(url.pathname)) {
+    throw new UserError(`the path of ${placeOf(url)} is the number of a database, such as /0; got ${url.pathname}.`)
+  }
+  return url
+}
+
+/** A URL's place alone: its password is nobody's to see. */
+export const placeOf = ({ protocol, host }: URL): string => `${protocol}//${host}`
+
+/** How long a server may take, to connect and to answer. */
+const TIMEOUT_MS = 5000
+
+/** A client of a Redis server, which connects with `ready`. */
+export async function redisAt(url: URL): Promise<{
+  readonly redis: Redis
+  ready(): Promise<void>
+  close(): Promise<void>
+}> {
+  const { Redis } = await import('ioredis')
+  const redis = new Redis(url.href, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: TIMEOUT_MS,
+    commandTimeout: TIMEOUT_MS,
   })
-  return { store, close: async () => redis.disconnect() }
+  let failure: Error | undefined
+  // Says what is wrong, where the promise says only that there is no connection.
+  redis.on('error', (error) => {
+    failure ??= error
+  })
+  return {
+    redis,
+    close: async () => redis.disconnect(),
+    async ready() {
+      try {
+        await redis.connect()
+      } catch (error) {
+        redis.disconnect()
+        throw unreachable(url, failure ?? error)
+      }
+    },
+  }
+}
+
+export const unreachable = (url: URL, error: unknown): UserError => {
+  const { message, code } = error as NodeJS.ErrnoException
+  return new UserError(`${placeOf(url)} fails: ${message || code}`, EXIT.failure)
 }
 
 async function connectPostgres(url: string, { table, schema }: LiveOptions, secret: Secret): Promise<Live> {
   const [{ default: pg }, { postgresStore }] = await Promise.all([import('pg'), import('@spillway/postgres')])
-  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5000 })
+  const timeouts = { connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS }
+  const pool = new pg.Pool({ connectionString: url, max: 1, ...timeouts })
   pool.on('error', () => {})
   const names = { ...(table !== undefined && { table }), ...(schema !== undefined && { schema }) }
-  const store = postgresStore(pool, { deadline: '5s', ...names, ...secret })
+  const store = postgresStore(pool, { deadline: TIMEOUT_MS, ...names, ...secret })
   return { store, close: () => pool.end() }
 }
 

@@ -2,7 +2,7 @@ import { constants, createReadStream, type Stats } from 'node:fs'
 import { access, open, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { UserError } from '../io.ts'
+import { UserError, unreadable } from '../io.ts'
 
 /** A log's bytes, unpacked where they were packed, and how far they have been read. */
 export interface Source {
@@ -42,9 +42,6 @@ async function readable(path: string): Promise<Stats> {
 }
 
 const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`
-
-const unreadable = (name: string, error: unknown): UserError =>
-  new UserError(`${name} cannot be read: ${(error as Error).message}`)
 
 /** What a log held when it was opened: it may grow meanwhile, but neither shrink nor be replaced. */
 async function* readTo(path: string, size: number, id: string): AsyncGenerator<Buffer> {

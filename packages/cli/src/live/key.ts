@@ -1,0 +1,53 @@
+import { isIPv6 } from 'node:net'
+import { type KeySelector, keyReader, type RequestReader, type Sources } from '@spillway/core/http'
+import type { RulePolicy } from '@spillway/core/rules'
+import { UserError } from '../io.ts'
+import { withoutPort } from '../log/client.ts'
+
+/** What a request has for each selector: whatever it is asked for is what the user has typed. */
+type Parts = ReadonlyMap<string, string>
+
+/** The key as the middleware makes it of a request with these parts. */
+export function keyFrom(key: RulePolicy['key'], parts: readonly string[], ipv6Prefix: number): string {
+  const selectors = [key].flat()
+  const typed = new Map<string, string>()
+  for (const [i, selector] of selectors.entries()) {
+    const part = parts[i] as string
+    const name = selector.startsWith('header:') ? selector.toLowerCase() : selector
+    typed.set(name, selector === 'ip' ? addressOf(part, ipv6Prefix) : part)
+  }
+  return keyReader(key, sourcesFor(selectors, ipv6Prefix))(typed) as string
+}
+
+/** An address as people write or paste it: with brackets, port, zone, or as the network that reports show. */
+function addressOf(text: string, ipv6Prefix: number): string {
+  const [, network = '', bits] = /^(.*)\/(\d+)$/.exec(text) ?? []
+  if (bits === undefined || !isIPv6(network)) return withoutPort(text)
+  if (Number(bits) === ipv6Prefix) return network
+  throw new UserError(
+    `clients are counted by /${ipv6Prefix}, not by ${text}: --ipv6-prefix ${bits} if that is the ipv6Prefix of your middleware.`,
+  )
+}
+
+const cookieOf = (typed: Parts): string =>
+  [...typed]
+    .filter(([selector]) => selector.startsWith('cookie:'))
+    .map(([selector, part]) => `${selector.slice('cookie:'.length)}=${part}`)
+    .join('; ')
+
+const reader: RequestReader<Parts> = {
+  address: (typed) => typed.get('ip'),
+  peer: (typed) => typed.get('ip'),
+  method: (typed) => (typed.get('method') ?? '').toUpperCase(),
+  path: (typed) => typed.get('path') ?? '',
+  header: (typed, name) => (name === 'cookie' ? cookieOf(typed) : typed.get(`header:${name}`)),
+  query: (typed, name) => typed.get(`query:${name}`),
+  identity: (typed) => typed,
+  onGone: () => () => {},
+}
+
+function sourcesFor(selectors: readonly KeySelector[], ipv6Prefix: number): Sources<Parts> {
+  const names = selectors.filter((each) => each.startsWith('claim:')).map((each) => each.slice('claim:'.length))
+  const claims = (typed: Parts) => Object.fromEntries(names.map((name) => [name, typed.get(`claim:${name}`)]))
+  return { reader, address: reader.address, claims, ipv6Prefix }
+}

@@ -1,0 +1,207 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, closeSync, openSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort, startRedis } from '../../../test/services/redis.ts'
+import { bucket, folderOf, type Ran, spillway } from './terminal.ts'
+
+// Whatever the program is given, it answers with an exit code and, where that is not 0, with a sentence: never with a
+// stack trace, and never with a password. Files that could not be written and URLs that could not be decoded had one.
+
+const folder = folderOf({
+  'a.log': '192.0.2.1 - - [05/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1\n',
+  'busy.log': '192.0.2.1 - - [05/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1\n'.repeat(3),
+  'p.json': JSON.stringify([bucket('p', { limit: 1, per: '1m', burst: 1 })]),
+  'empty.json': '',
+  'null.json': 'null',
+  'list.json': '[]',
+  'odd.json': '[{"name":1e999}]',
+  'deep.json': '['.repeat(100_000),
+  'bytes.json': Buffer.from([0xff, 0xfe, 0]),
+})
+afterAll(() => folder.remove())
+const path = folder.path
+const policy = ['--policy', path('p.json')]
+const log = path('a.log')
+
+/** A server that takes connections, and answers nothing. */
+let mute: Server
+let closed: number
+beforeAll(async () => {
+  mute = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  closed = await freePort()
+})
+afterAll(() => {
+  mute.close()
+})
+
+/** What all failures have in common. */
+function failsWell({ exitCode, out, err }: Ran): void {
+  expect([0, 1, 2, 3, 99]).toContain(exitCode)
+  const said = `${out}${err}`
+  expect(said).not.toMatch(/\n\s+at |Error:|undefined|\[object/)
+  expect(said).not.toContain('pa55word')
+  if (exitCode !== 0) expect(said).toMatch(/\S/)
+}
+
+describe('one sentence for', () => {
+  test.each<[string, () => readonly string[], number, string]>([
+    ['an unknown command', () => ['chek'], 2, 'Did you mean check?'],
+    ['an unknown option', () => ['check', path('p.json'), '--json=1'], 2, 'unknown option'],
+    ['a value that is missing', () => ['replay', log, '--policy'], 2, 'argument missing'],
+    ['a file without a name', () => ['replay', '', ...policy], 2, 'a file is named by an empty text'],
+    ['policies without a name', () => ['check', ''], 2, 'a file is named by an empty text'],
+    ['a directory of policies', () => ['check', path('')], 2, 'it is a directory'],
+    ['policies that are empty', () => ['check', path('empty.json')], 1, 'is no JSON'],
+    ['policies of bytes', () => ['check', path('bytes.json')], 1, 'is no JSON'],
+    ['policies without end', () => ['replay', log, '--policy', path('deep.json')], 1, 'is no JSON'],
+    ['no policies', () => ['check', path('list.json')], 1, 'rules must not be empty'],
+    ['a report that has no folder', () => ['replay', log, ...policy, '--html', path('no/x')], 1, 'cannot be written'],
+    ['a report on a full disk', () => ['replay', log, ...policy, '--html', '/dev/full'], 1, 'no space left'],
+    [
+      'refusals that have no folder',
+      () => ['replay', log, ...policy, '--refusals', path('no/x')],
+      1,
+      'cannot be written',
+    ],
+    ['suggestions that have no folder', () => ['suggest', log, '--output', path('no/x')], 1, 'cannot be written'],
+    ['too many proxies', () => ['replay', log, ...policy, '--trust-proxy', '65'], 2, '--trust-proxy'],
+    ['a prefix of too few bits', () => ['replay', log, ...policy, '--ipv6-prefix', '8'], 2, 'from 32 to 128'],
+    ['half a key', () => ['replay', log, ...policy, '--max-keys', '0.5'], 2, '--max-keys'],
+    ['a share below none', () => ['replay', log, ...policy, '--refuse-at-most', '-1%'], 2, 'a share is a percentage'],
+    ['fields of no JSON', () => ['replay', log, ...policy, '--format', 'common', '--field', 'ip=x'], 2, 'has none'],
+    [
+      'a port out of range',
+      () => ['inspect', 'redis://u:pa55word@h:99999', 'a', ...policy],
+      2,
+      'is its port 1 to 65535',
+    ],
+    ['a stray %', () => ['inspect', 'redis://u:pa55word%zz@h', 'a', ...policy], 2, 'write %25'],
+    ['one for PostgreSQL', () => ['inspect', 'postgres://u:pa55word%zz@h/x', 'a', ...policy], 2, 'write %25'],
+    [
+      'a database that is none',
+      () => ['inspect', 'redis://u:pa55word@h/x', 'a', ...policy],
+      2,
+      'the number of a database',
+    ],
+    ['no store at all', () => ['inspect', 'u:pa55word@h', 'a', ...policy], 2, 'a store is redis://'],
+    ['a table that is none', () => ['inspect', 'postgres://h/x', 'a', ...policy, '--table', 'a"b'], 2, 'table must be'],
+    ['a prefix that is none', () => ['inspect', 'redis://h', 'a', ...policy, '--prefix', ''], 2, 'prefix'],
+    ['a server that refuses', () => ['inspect', `redis://127.0.0.1:${closed}`, 'a', ...policy], 1, 'ECONNREFUSED'],
+    [
+      'a database that refuses',
+      () => ['inspect', `postgres://127.0.0.1:${closed}/x`, 'a', ...policy],
+      1,
+      'ECONNREFUSED',
+    ],
+    ['a key that is cut off', () => ['reset', 'redis://h', ...policy, '--yes'], 2, "missing required argument 'key'"],
+  ])('%s', async (_, args, exitCode, message) => {
+    const ran = await spillway(args())
+    failsWell(ran)
+    expect([ran.exitCode, `${ran.out}${ran.err}`]).toEqual([exitCode, expect.stringContaining(message)])
+  })
+
+  // The program itself waits for five seconds.
+  test.each(['redis', 'postgres'])('a %s server that never answers', async (protocol) => {
+    const { port } = mute.address() as { port: number }
+    const ran = await spillway(['inspect', `${protocol}://127.0.0.1:${port}/0`, 'a', ...policy])
+    failsWell(ran)
+    expect([ran.exitCode, ran.err]).toEqual([1, expect.stringContaining(`127.0.0.1:${port}`)])
+  })
+
+  test('a server that wants a password', async () => {
+    const server = await startRedis({ settings: { requirepass: 'other' } })
+    const at = (user: string) => spillway(['inspect', `redis://${user}127.0.0.1:${server.port}`, 'a', ...policy])
+    const [none, wrong] = [await at(''), await at(':pa55word@')]
+    await server.stop()
+    failsWell(wrong)
+    expect([none.exitCode, none.err]).toEqual([1, expect.stringContaining('NOAUTH')])
+    expect([wrong.exitCode, wrong.err]).toEqual([1, expect.stringContaining('WRONGPASS')])
+  })
+
+  test.skipIf(process.getuid?.() === 0)('policies that may not be read', async () => {
+    chmodSync(path('p.json'), 0)
+    const ran = await spillway(['check', path('p.json')])
+    chmodSync(path('p.json'), 0o600)
+    expect([ran.exitCode, ran.err]).toEqual([2, expect.stringContaining('cannot be read')])
+  })
+})
+
+test('arguments in any order and number end in an exit code', async () => {
+  const words = fc.constantFrom(
+    ...['replay', 'suggest', 'check', 'inspect', 'reset', 'help'],
+    ...[
+      '--policy',
+      '--html',
+      '--json',
+      '--refusals',
+      '--refuse-at-most',
+      '--unreadable-at-most',
+      '--key',
+      '--max-keys',
+    ],
+    ...['--format', '--field', '--trust-proxy', '--ipv6-prefix', '--per', '--strict', '--yes', '--table', '--schema'],
+    ...['--prefix', '--hash-keys-from', '--help', '--nope', '-x', '--', '-', ''],
+    ...['0', '-1', '1e999', '9007199254740993', '1%', 'ip', 'ip=a..b', 'time=__proto__', 'header:', 'claim:__proto__'],
+    ...['a.log', 'p.json', 'list.json', 'odd.json', 'null.json', 'deep.json', 'none.json'].map(path),
+    ...[
+      'json',
+      'second',
+      'constructor',
+      'redis://u:pa55word@h:99999',
+      'postgres://u:pa55word%@h',
+      'redis://h/x',
+      'a\0b',
+    ],
+  )
+  const starts = fc.constantFrom<readonly string[]>(
+    [],
+    ['replay', log, ...policy],
+    ['suggest', log],
+    ['check', path('p.json')],
+    ['inspect', 'redis://u:pa55word%@h', 'a', ...policy],
+    ['reset', 'postgres://u:pa55word@h:99999', 'a', ...policy],
+  )
+  await fc.assert(
+    fc.asyncProperty(starts, fc.array(words, { maxLength: 5 }), async (start, more) => {
+      // A report may be named by any word: it is to be written nowhere.
+      const named = [...start, ...more].some((word) => ['--html', '--refusals', '--output'].includes(word))
+      if (!named) failsWell(await spillway([...start, ...more]))
+    }),
+    { numRuns: 400 },
+  )
+})
+
+describe('the program itself', () => {
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const program = ['--import', join(root, 'bench/built.mjs'), join(root, 'packages/cli/dist/main.js')]
+  beforeAll(() => {
+    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-b', join(root, 'packages/cli')])
+  })
+
+  test('has a threshold decide even where nobody reads on', async () => {
+    // `spillway replay … | head` used to exit with 0.
+    const args = ['replay', path('busy.log'), ...policy, '--refuse-at-most', '0%']
+    const child = spawn(process.execPath, [...program, ...args], { stdio: ['ignore', 'pipe', 'ignore'] })
+    child.stdout.destroy()
+    expect(await once(child, 'close')).toEqual([99, null])
+  })
+
+  test('says that its output cannot be written', async () => {
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, [...program, 'check', path('p.json')], { stdio: ['ignore', full, 'pipe'] })
+    const said: Buffer[] = []
+    child.stderr?.on('data', (chunk: Buffer) => said.push(chunk))
+    const [code] = await once(child, 'close')
+    closeSync(full)
+    expect([code, Buffer.concat(said).toString()]).toEqual([
+      1,
+      expect.stringMatching(/^spillway: .*no space left.*\n$/),
+    ])
+  })
+})
