@@ -2,12 +2,14 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type FakeClock, fakeClock } from '@spillway/conformance'
 import { memoryStore } from '@spillway/express'
+import type { Express } from 'express'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Account, apiOf } from './main.ts'
 
 let server: Server
 let clock: FakeClock
 let url: string
+let app: Express
 let accounts: Map<string, Account>
 
 beforeEach(async () => {
@@ -16,7 +18,7 @@ beforeEach(async () => {
     ['a', { id: 'ann', plan: 'free' }],
     ['b', { id: 'bob', plan: 'pro' }],
   ])
-  const app = apiOf(accounts, memoryStore({ clock }))
+  app = apiOf(accounts, memoryStore({ clock }))
   server = await new Promise((resolve) => {
     const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
   })
@@ -36,6 +38,17 @@ test('each plan has its own numbers, and guests have theirs by address', async (
   expect(await get('/items')).toEqual({ status: 200, left: { guests: 9 } })
   expect(await get('/items', 'a')).toEqual({ status: 200, left: { rate: 4, volume: 999 } })
   expect(await get('/items', 'b')).toEqual({ status: 200, left: { rate: 49, volume: 99_999 } })
+})
+
+// A guest with an IPv6 network of addresses was let through as often as there are addresses.
+test('guests of one IPv6 network are one guest', async () => {
+  app.set('trust proxy', 1)
+  const statuses: number[] = []
+  for (let i = 0; i < 20; i++) {
+    const address = `2001:db8:0:1::${i.toString(16)}`
+    statuses.push((await fetch(`${url}/items`, { headers: { 'x-forwarded-for': address } })).status)
+  }
+  expect(statuses.filter((status) => status === 200)).toHaveLength(10)
 })
 
 test('what the rate refuses is not taken from the volume', async () => {

@@ -1,7 +1,7 @@
 // A public API that is sold in plans: each account has a rate and a monthly volume, guests have a little by address.
 
 import { pathToFileURL } from 'node:url'
-import { memoryStore, perMinute, perSecond, rateLimit, tokenBucket } from '@spillway/express'
+import { ipKey, memoryStore, perMinute, perSecond, rateLimit, tokenBucket } from '@spillway/express'
 import express, { type Express, type Request, type Response } from 'express'
 
 /** What an API key stands for, once it has been checked. */
@@ -36,8 +36,9 @@ export function apiOf(accounts: ReadonlyMap<string, Account>, store = memoryStor
     rateLimit({
       store,
       policies: [
-        // A function that returns undefined leaves the request to the other policies.
-        { name: 'guests', quota: perMinute(10), key: (req) => (account(req) ? undefined : req.ip) },
+        // A function that returns undefined leaves the request to the other policies. An IPv6 client has a network of
+        // addresses, of which ipKey makes one key.
+        { name: 'guests', quota: perMinute(10), key: (req) => (account(req) ? undefined : ipKey(req.ip)) },
         { name: 'rate', quota: (req) => planOf(req).rate, key: (req) => account(req)?.id },
         {
           name: 'volume',

@@ -47,6 +47,11 @@ test('a hundred addresses of one network get what a network gets', async () => {
   expect(await passed(1, () => '198.51.100.1')).toBe(1)
 })
 
+// Whoever rents an IPv6 address rents a network of them.
+test('two hundred IPv6 addresses of one network are one visitor', async () => {
+  expect(await passed(200, (i) => `2001:db8:7:1::${i.toString(16)}`)).toBe(60)
+})
+
 test('who follows the link that no person sees is out for a day', async () => {
   expect((await get('/catalogue/all', '192.0.2.1')).status).toBe(404)
   const refused = await get('/product/1', '192.0.2.1')
@@ -77,7 +82,7 @@ test('who scrapes is not told how fast he may', async () => {
 test.each([
   ['192.0.2.77', '192.0.2'],
   ['::ffff:192.0.2.77', '192.0.2'],
-  ['2001:db8:7:1::1', '2001:db8:7'],
+  ['2001:db8:7:1::1', '2001:db8:7:0:0:0:0:0/48'],
 ])('%s is of the network %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

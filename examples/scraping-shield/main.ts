@@ -1,14 +1,13 @@
 // A shield against scraping: people notice nothing of it, and a scraper is slow whatever address it comes from.
 
 import { pathToFileURL } from 'node:url'
-import { memoryStore, perDay, perHour, perMinute, rateLimit, rateLimiter } from '@spillway/express'
+import { ipKey, memoryStore, perDay, perHour, perMinute, rateLimit, rateLimiter } from '@spillway/express'
 import express, { type Express, type Request } from 'express'
 
 /** The network of an address: whoever rents a hundred neighbouring addresses is one visitor here. */
-export function networkOf(address = ''): string {
-  const ipv4 = address.replace(/^::ffff:/, '')
-  if (!ipv4.includes(':')) return ipv4.split('.').slice(0, 3).join('.')
-  return address.split(':').slice(0, 3).join(':')
+export function networkOf(address: string | undefined): string {
+  const key = ipKey(address, { ipv6Prefix: 48 })
+  return key.includes(':') ? key : key.split('.').slice(0, 3).join('.')
 }
 
 /** Who has signed in is known by the session that we have checked, and browses as he likes. */
@@ -28,7 +27,7 @@ export function shopOf(members: ReadonlySet<string>, store = memoryStore()): Exp
   const pages = perMinute(30, { burst: 60 })
   const visitors = rateLimiter({ name: 'visitors', quota: pages, store })
   app.get('/catalogue/all', async (req, res) => {
-    await visitors.charge(req.ip ?? '', 24 * 60 * 30)
+    await visitors.charge(ipKey(req.ip), 24 * 60 * 30)
     res.status(404).end()
   })
 
@@ -38,8 +37,8 @@ export function shopOf(members: ReadonlySet<string>, store = memoryStore()): Exp
       skip: isMember,
       policies: [
         // People read a page in two seconds at the fastest, and not for hours.
-        { name: 'visitors', quota: pages, key: (req) => req.ip, problem: 'abnormal-usage-detected' },
-        { name: 'hours', quota: perHour(600), key: (req) => req.ip },
+        { name: 'visitors', quota: pages, problem: 'abnormal-usage-detected' },
+        { name: 'hours', quota: perHour(600) },
         // Rented addresses are rented by the network.
         {
           name: 'networks',
@@ -51,7 +50,6 @@ export function shopOf(members: ReadonlySet<string>, store = memoryStore()): Exp
         {
           name: 'searches',
           quota: perDay(500),
-          key: (req) => req.ip,
           match: { path: '/search' },
           // What a client writes may be no number, or a negative one.
           cost: (req) => 1 + Math.floor(Math.max(0, Number(req.query.page) || 0) / 10),

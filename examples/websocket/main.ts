@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { perMinute, perSecond } from '@spillway/core'
-import { addressKey } from '@spillway/core/http'
+import { ipKey } from '@spillway/core/http'
 import { rateLimiter } from '@spillway/memory'
 import { WebSocketServer } from 'ws'
 
@@ -18,7 +18,7 @@ export const server = createServer((_, response) => response.writeHead(426, { Up
 
 server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
   // An IPv6 client has a whole network of addresses, of which it is counted by the first 56 bits.
-  const client = addressKey(request.socket.remoteAddress ?? 'nowhere', 56)
+  const client = ipKey(request.socket.remoteAddress ?? 'nowhere')
   const { allowed, retryAfterMs } = upgrades.consumeSync(client)
   if (allowed) {
     sockets.handleUpgrade(request, socket, head, (connection) => sockets.emit('connection', connection))

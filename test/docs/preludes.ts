@@ -2,7 +2,7 @@ const QUOTAS =
   'fixedWindow, leakyBucket, perDay, perHour, perMinute, perSecond, shareOf, slidingLog, slidingWindow, tokenBucket'
 
 const adapter = (name: string): string =>
-  `import { ${QUOTAS}, memoryStore, rateLimit, rateLimiter } from '@spillway/${name}'`
+  `import { ${QUOTAS}, ipKey, memoryStore, rateLimit, rateLimiter } from '@spillway/${name}'`
 
 const limiter = `import { ${QUOTAS} } from '@spillway/core'; import { memoryStore, rateLimiter } from '@spillway/memory'`
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { rateLimiter, type Store } from '@spillway/core'
-import { addressKey, httpGuard } from '@spillway/core/http'
+import { httpGuard, ipKey } from '@spillway/core/http'
 import { policiesFrom } from '@spillway/core/rules'
 import { migrate, postgresStore } from '@spillway/postgres'
 import { redisStore } from '@spillway/redis'
@@ -30,7 +30,7 @@ async function use(store: Store): Promise<void> {
   await consume('minute', minute, '192.0.2.1', 5)
   await consume('day (shadow)', day, '192.0.2.1', 40)
   await consume('pair', pair, '9:192.0.2.11:k', 3)
-  await consume('minute', minute, addressKey('2001:db8::1', 56), 2)
+  await consume('minute', minute, ipKey('2001:db8::1'), 2)
 }
 
 /** Policies by every selector, alone and together, and what the middleware counts by them. */

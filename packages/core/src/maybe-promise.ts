@@ -15,7 +15,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** Makes a function of one whose results are awaited if they are thenables, and checked. */
+/** Makes a function of one whose results are awaited if they can be, and checked. */
 export function checked<A, T>(
   call: (about: A) => unknown,
   check: (returned: unknown) => T,

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { httpGuard, type RateLimitOptions, type RequestReader, type Verdict } from '../src/http/index.ts'
+import { httpGuard, ipKey, type RateLimitOptions, type RequestReader, type Verdict } from '../src/http/index.ts'
 import { perMinute, QuotaError, rateLimiter, type Store } from '../src/index.ts'
 
 // Every function option may return a promise or any other thenable, and what it returns is checked.
@@ -250,6 +250,26 @@ describe('a function that has not answered when its client goes away', () => {
       }
     },
   )
+})
+
+// A key function that returned req.ip let a client with a network of 2^64 addresses through as often as it liked.
+describe('a key function that returns an address', () => {
+  const addresses = Array.from({ length: 200 }, (_, i) => `2001:db8:0:1::${i.toString(16)}`)
+
+  test('counts a network as one client by ipKey, and warns of addresses as they are, once', async () => {
+    const { send } = setUp({ quota: perMinute(5), key: ({ path }) => ipKey(path) })
+    const answers = await Promise.all(addresses.map((path) => send({ path })))
+    expect(answers.filter(({ refusal }) => refusal === undefined)).toHaveLength(5)
+    for (const path of ['198.51.100.7', '::ffff:198.51.100.7', 'user:5', 'a:b', '']) await send({ path })
+    expect(warn).not.toHaveBeenCalled()
+    const bare = setUp({ quota: perMinute(5), key: ({ path }) => path })
+    for (const path of ['198.51.100.7', '::ffff:198.51.100.7', 'user:5', 'fe:ed', '', ipKey('2001:db8::1')]) {
+      await bare.send({ path })
+    }
+    expect(warn).not.toHaveBeenCalled()
+    for (const path of addresses) await bare.send({ path })
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('Write ipKey(address)')]])
+  })
 })
 
 describe('what a function returns is checked', () => {

@@ -106,4 +106,5 @@ export {
   slidingWindow,
   tokenBucket,
 } from '@spillway/core'
+export { ipKey } from '@spillway/core/http'
 export { memoryStore, rateLimiter } from '@spillway/memory'

@@ -1,5 +1,5 @@
 import { open, writeFile } from 'node:fs/promises'
-import { addressKey } from '@spillway/core/http'
+import { ipKey } from '@spillway/core/http'
 import { EXIT } from '../exit.ts'
 import { type Io, painter, UserError } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
@@ -35,7 +35,7 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
     planOf(name, policies, {
       maxKeys,
       ipv6Prefix,
-      follow: options.key.flatMap((key) => [key, addressKey(key, ipv6Prefix)]),
+      follow: options.key.flatMap((key) => [key, ipKey(key, { ipv6Prefix })]),
       ...(address && { address }),
       ...(refusals && { onRefusal: (event) => refusals.write(lineOf(event)) }),
     }),

@@ -1,10 +1,14 @@
+import { QuotaError, shown } from '../errors.ts'
+
 /**
- * The key for a client's address. IPv4 stands for itself, also where it comes mapped into IPv6. IPv6 addresses are
- * grouped by their first `prefix` bits, because a single household or server is given a whole block of them.
- * What is no address stands for itself.
+ * The key for a client's address, as the selector `'ip'` has it: for `key` functions, and for `peek` and `reset`. IPv4
+ * is its own key, also if it is mapped into IPv6. IPv6 addresses are grouped by their first `ipv6Prefix` bits (default:
+ * 56), because a single household or server is given a whole block of them. Any other text is its own key, and no
+ * address at all is the empty key.
  */
-export function addressKey(address: string, prefix: number): string {
-  if (!address.includes(':')) return address
+export function ipKey(address: string | undefined, { ipv6Prefix = 56 }: { readonly ipv6Prefix?: number } = {}): string {
+  checkPrefix(ipv6Prefix, 1)
+  if (!address?.includes(':')) return address ?? ''
   const groups = parseIPv6(address)
   if (groups === undefined) return address
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
@@ -13,8 +17,14 @@ export function addressKey(address: string, prefix: number): string {
       .slice(6)
       .flatMap((group) => [group >> 8, group & 0xff])
       .join('.')
-  const network = groups.map((group, i) => group & mask(prefix - 16 * i))
-  return `${network.map((group) => group.toString(16)).join(':')}/${prefix}`
+  const network = groups.map((group, i) => group & mask(ipv6Prefix - 16 * i))
+  return `${network.map((group) => group.toString(16)).join(':')}/${ipv6Prefix}`
+}
+
+/** Checks how many leading bits of an IPv6 address make one client. */
+export function checkPrefix(ipv6Prefix: number, least: number): void {
+  if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= least && ipv6Prefix <= 128) return
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be ${least} to 128 bits; got ${shown(ipv6Prefix)}.`)
 }
 
 /** The upper `bits` of a 16-bit group. */

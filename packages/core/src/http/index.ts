@@ -1,4 +1,4 @@
-export { addressKey } from './address.ts'
+export { ipKey } from './address.ts'
 export { type ClientReader, clientAddress } from './client.ts'
 export { type Closable, whenAborted, whenClosed } from './closed.ts'
 export type { StoreErrorOption } from './degraded.ts'

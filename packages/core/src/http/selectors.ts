@@ -1,6 +1,7 @@
 import { QuotaError, shown } from '../errors.ts'
 import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
-import { addressKey } from './address.ts'
+import { warnOnce } from '../warn.ts'
+import { ipKey } from './address.ts'
 import { claimIn, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
@@ -29,7 +30,7 @@ export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((
 
 /** Compiles a key option, once, into the function that reads a request's key. */
 export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R, string | undefined> {
-  if (typeof option === 'function') return checked(option, checkReturnedKey)
+  if (typeof option === 'function') return checked(option, (returned) => watchAddress(checkReturnedKey(returned)))
   if (typeof option === 'string') return selectorReader(option, sources)
   if (!Array.isArray(option) || option.length === 0) {
     throw new QuotaError(
@@ -43,12 +44,24 @@ export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R,
   return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joined)
 }
 
+/** Warns of a function that returns IPv6 addresses as they are: whoever has one has at least 2^64 of them. */
+function watchAddress(key: string | undefined): string | undefined {
+  // Nearly every key is told apart here, for little.
+  if (key?.includes(':') && /^[\da-f:.]{2,45}(%|$)/i.test(key) && ipKey(key).includes('/')) {
+    warnOnce(
+      'a key function returns a whole IPv6 address: each client has a network of them, and a limit of its own for each. Write ipKey(address), which is exported beside rateLimit.',
+    )
+  }
+  return key
+}
+
 function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, string> {
   const { reader, address, ipv6Prefix } = sources
+  const prefix = { ipv6Prefix }
   const [kind, name] = splitSelector(selector)
   switch (kind) {
     case 'ip':
-      return (request) => addressKey(address(request) ?? '', ipv6Prefix)
+      return (request) => ipKey(address(request), prefix)
     case 'method':
       return (request) => reader.method(request)
     case 'path':

@@ -1,6 +1,6 @@
-import { QuotaError, shown } from '../errors.ts'
 import { checked, type MaybePromise } from '../maybe-promise.ts'
 import { warnOnce } from '../warn.ts'
+import { checkPrefix } from './address.ts'
 import { addressIn, clientAddress } from './client.ts'
 import type { Claims, RequestReader } from './reader.ts'
 import { checkReturnedClaims } from './returned.ts'
@@ -40,9 +40,7 @@ export function sourcesOf<R>(
   { claims, ipv6Prefix = 56, trustProxy }: SourceOptions<R>,
   reader: RequestReader<R>,
 ): Sources<R> {
-  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be 32 to 128 bits; got ${shown(ipv6Prefix)}.`)
-  }
+  checkPrefix(ipv6Prefix, 32)
   const address = trustProxy === undefined ? frameworksAddress(reader) : clientAddress(trustProxy, reader)
   return { reader, claims, ipv6Prefix, address }
 }

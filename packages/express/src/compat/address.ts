@@ -1,4 +1,4 @@
-import { addressKey } from '@spillway/core/http'
+import { ipKey } from '@spillway/core/http'
 
 /**
  * The key for a client's address, as text that express-rate-limit writes too: IPv4 as it is, also where it comes inside
@@ -6,7 +6,7 @@ import { addressKey } from '@spillway/core/http'
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
   const [, compatible] = /^::(\d+\.\d+\.\d+\.\d+)$/.exec(ip) ?? []
-  const key = compatible ?? addressKey(ip, ipv6Subnet === false ? 128 : ipv6Subnet)
+  const key = compatible ?? ipKey(ip, { ipv6Prefix: ipv6Subnet === false ? 128 : ipv6Subnet })
   const slash = key.indexOf('/')
   if (slash < 0) return key
   return ipv6Subnet === false ? ip : `${compressed(key.slice(0, slash))}${key.slice(slash)}`
