@@ -79,7 +79,7 @@ async function flexible({ pool }: Database, { burst }: Terms, table: string, unl
 function ours({ pool }: Database, terms: Terms, table: string, options: PostgresStoreOptions): Ask {
   const quota = perSecond(terms.limit, { burst: terms.burst })
   const store = postgresStore(pool, { table, deadline: '30s', ...options })
-  const limiter = rateLimiter({ quota, store, deadline: '30s' })
+  const limiter = rateLimiter({ quota, store, deadline: '30s', onStoreError: 'throw' })
   return (key) => limiter.consume(key)
 }
 

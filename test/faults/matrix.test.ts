@@ -107,7 +107,13 @@ describe.each(Object.keys(subjects))('%s', (name) => {
   let apps: readonly Served[]
   let limited: readonly Served[]
   const answers = (): Promise<void> => {
-    const limiter = rateLimiter({ quota: perHour(LIMIT), store: subject.store, name: 'probe', deadline: '2s' })
+    const limiter = rateLimiter({
+      quota: perHour(LIMIT),
+      store: subject.store,
+      name: 'probe',
+      deadline: '2s',
+      onStoreError: 'throw',
+    })
     return until(() =>
       limiter.consume('anybody').then(
         () => true,

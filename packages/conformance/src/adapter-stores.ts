@@ -38,6 +38,7 @@ export function testPoliciesApart(test: TestFunction, mount: Mount): void {
   })
 
   for (const [onStoreError, status, limit] of [
+    ['local', 200, '"far";r=2;t=20, "near";r=4;t=10'],
     ['allow', 200, '"near";r=4;t=10'],
     ['deny', 503, '"near";r=5;t=10'],
   ] as const) {

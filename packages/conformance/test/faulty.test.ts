@@ -5,7 +5,7 @@ import { fakeClock, faultyStore, modelStore } from '../src/index.ts'
 const setUp = () => {
   const clock = fakeClock()
   const store = faultyStore(modelStore(clock))
-  return { clock, store, limiter: rateLimiter({ quota: perMinute(10), store }) }
+  return { clock, store, limiter: rateLimiter({ quota: perMinute(10), store, onStoreError: 'throw' }) }
 }
 
 describe('a faulty store', () => {

@@ -1,90 +1,153 @@
+import { type CallDeadline, whenExpired } from './deadline.ts'
 import { QuotaError, StoreError, shown } from './errors.ts'
+import { failureLog } from './failure-log.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
-import { later } from './sleep.ts'
-import type { Store } from './store.ts'
-import { LONGEST, type Micros } from './time.ts'
-import { warn } from './warn.ts'
+import type { StateKey, Store, Take } from './store.ts'
+import type { Logger } from './warn.ts'
 
-/** Failures in a row after which a store is left alone for a while. */
-const TOLERATED = 5
-/** How long it is left alone at first, and at most; each failed probe doubles the time. */
-const FIRST_PAUSE_MS = 500
-const LONGEST_PAUSE_MS = 15_000
+/** Failures in a row that open a circuit. */
+const FAILURE_THRESHOLD = 5
+/** How long a circuit stays open at first, and at most; each failed probe doubles the time. */
+const FIRST_OPEN_MS = 500
+const LONGEST_OPEN_MS = 15_000
+/** The most shards whose failures are counted, and the most refunds that are kept for a store. */
+const MAX_CIRCUITS = 1_000
+const MAX_REFUNDS = 1_000
+
+/** What is known of a store by its answers. */
+export interface StoreHealth {
+  /** The state of the circuit breaker; of a store with several shards, the worst. */
+  readonly circuit: 'closed' | 'half-open' | 'open'
+  /** Refunds that are kept until the store answers again. */
+  readonly refundsQueued: number
+  /** Refunds that could neither be sent nor kept: these units return with time only. */
+  readonly refundsDropped: number
+}
 
 /**
- * A circuit breaker: it gives each call a deadline, and a store that keeps failing a rest. While the circuit is open,
- * calls fail at once; when the rest is over, one call at a time probes the store, and its success closes the circuit
- * for all. So a store that comes back is not met by everybody at once.
+ * A circuit breaker for each shard of a store. A call fails when its deadline passes. While a circuit is open, calls fail
+ * at once; then it is half-open: one call at a time probes the shard, and its success closes the circuit.
  */
 export interface Breaker {
-  /** Makes a call, or fails with a {@link StoreError} when the deadline passes, the store fails, or has to rest. */
-  call<T>(work: () => MaybePromise<T>, deadline: Micros): Promise<T>
+  /** Makes a call for a key, or fails with a {@link StoreError}. */
+  call<T>(key: StateKey, work: () => MaybePromise<T>, deadline: CallDeadline, logger: Logger): Promise<T>
+  /**
+   * Refunds what no caller waits for: at once if the shard's circuit is closed or the shard is known to answer, else as
+   * soon as it answers again. A refund is sent once only: one that failed may have been made.
+   */
+  owe(refunds: readonly Take[], answers?: boolean): void
+  /** Counts a refund that was sent and failed. */
+  dropped(): void
+  readonly health: StoreHealth
 }
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
 
-/** What a breaker is told and asks besides, for tests. */
+/** What a breaker takes besides the store, for tests. */
 export interface BreakerOptions {
   /** The time in milliseconds. */
   readonly now?: () => number
-  /** Hears when the store begins to fail and when it is well again. */
-  readonly log?: (message: string) => void
 }
 
-export function breaker({ now = () => performance.now(), log = warn }: BreakerOptions = {}): Breaker {
-  let failures = 0
-  let pause = FIRST_PAUSE_MS
-  let restsUntil = 0
-  let probing = false
-  let lastError: StoreError | undefined
+type Shard = string | number | undefined
 
-  const failed = (error: StoreError, probe: boolean): void => {
-    failures++
-    lastError = error
-    if (failures === TOLERATED) log(`the store fails, and is asked again in ${pause} ms: ${error.message}`)
-    if (probe) pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
-    // Of calls that were under way together, the first that fails begins the rest.
-    if (probe || failures === TOLERATED) restsUntil = now() + pause
+/** A shard that has failed. One that answers has no circuit: it is closed. */
+interface Circuit {
+  readonly shard: Shard
+  failures: number
+  openMs: number
+  openUntilMs: number
+  probing: boolean
+  error: StoreError | undefined
+  readonly refunds: (readonly Take[])[]
+}
+
+export function breaker(store: Store, { now = () => performance.now() }: BreakerOptions = {}): Breaker {
+  const circuits = new Map<Shard, Circuit>()
+  const log = failureLog(now)
+  let refundsQueued = 0
+  let refundsDropped = 0
+
+  const shardOf = (key: StateKey): Shard => store.shardOf?.(key) ?? store.partOf?.(key)
+  // While no shard fails, none has to be told from another.
+  const circuitOf = (key: StateKey): Circuit | undefined =>
+    circuits.size === 0 ? undefined : circuits.get(shardOf(key))
+  const dropped = (refunds = 1): void => {
+    refundsDropped += refunds
+    for (let i = 0; i < refunds; i++) log.dropped()
   }
-  const succeeded = (): void => {
-    if (failures >= TOLERATED) log('the store answers again')
-    failures = 0
-    pause = FIRST_PAUSE_MS
+  const addCircuit = (shard: Shard): Circuit => {
+    const [oldest] = circuits.size < MAX_CIRCUITS ? [] : circuits.values()
+    if (oldest !== undefined) {
+      circuits.delete(oldest.shard)
+      refundsQueued -= oldest.refunds.length
+      dropped(oldest.refunds.length)
+    }
+    const circuit = { shard, failures: 0, openMs: FIRST_OPEN_MS, openUntilMs: 0, probing: false, error: undefined }
+    const added: Circuit = { ...circuit, refunds: [] }
+    circuits.set(shard, added)
+    return added
+  }
+  const send = (refunds: readonly Take[]): void => {
+    promised(() => store.take(refunds)).catch(() => dropped())
   }
 
-  /** What hears of a call's end, made once: every request makes a call. */
-  const hearing = (probe: boolean): Hearing => ({
-    answered() {
-      if (probe) probing = false
-      succeeded()
-    },
-    failed(error) {
-      if (probe) probing = false
-      // What cannot be asked is the program's mistake, not the store's.
-      if (error instanceof StoreError) failed(error, probe)
-    },
-  })
-  const [ofCall, ofProbe] = [hearing(false), hearing(true)]
+  const answered = (circuit: Circuit | undefined): void => {
+    if (circuit === undefined || !circuits.delete(circuit.shard)) return
+    refundsQueued -= circuit.refunds.length
+    for (const each of circuit.refunds) send(each)
+    if (isOpen(circuit)) log.recovered()
+  }
+  const failed = (circuit: Circuit, error: StoreError, isProbe: boolean): void => {
+    circuit.failures++
+    circuit.error = error
+    if (isProbe) circuit.openMs = Math.min(circuit.openMs * 2, LONGEST_OPEN_MS)
+    // Of calls that were under way together, the first that fails opens the circuit.
+    if (isProbe || circuit.failures === FAILURE_THRESHOLD) circuit.openUntilMs = now() + circuit.openMs
+  }
 
   return {
-    call(work, deadline) {
-      const resting = failures >= TOLERATED
-      if (resting && (probing || now() < restsUntil)) {
-        const message = `The store has failed ${failures} times in a row and is left alone for now.`
-        return Promise.reject(new StoreError(message, lastError, { reason: 'open' }))
+    call(key, work, deadline, logger) {
+      const circuit = circuitOf(key)
+      const isProbe = isOpen(circuit)
+      if (isProbe && (circuit.probing || now() < circuit.openUntilMs)) {
+        log.skipped()
+        const message = `The circuit is open: the store has failed ${circuit.failures} times in a row, and is asked again later.`
+        return Promise.reject(new StoreError(message, circuit.error, { reason: 'open' }))
       }
-      probing = resting
-      return inTime(work, deadline, resting ? ofProbe : ofCall)
+      if (isProbe) circuit.probing = true
+      const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
+      return inTime(work, deadline, (error) => {
+        if (isProbe) circuit.probing = false
+        if (error === undefined) return answered(current())
+        // What cannot be asked is the program's mistake, not the store's.
+        if (error instanceof QuotaError) return
+        log.failed(error, logger)
+        if (error.healthy) answered(current())
+        else failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
+      })
+    },
+    owe(refunds, answers = false) {
+      const [first] = refunds
+      const circuit = first && circuitOf(first)
+      if (answers || !isOpen(circuit)) return send(refunds)
+      if (refundsQueued === MAX_REFUNDS) return dropped()
+      circuit.refunds.push(refunds)
+      refundsQueued++
+    },
+    dropped: () => dropped(),
+    get health() {
+      const open = [...circuits.values()].filter(isOpen)
+      const isResting = open.some(({ openUntilMs }) => now() < openUntilMs)
+      const circuit: StoreHealth['circuit'] = isResting ? 'open' : open.length > 0 ? 'half-open' : 'closed'
+      return { circuit, refundsQueued, refundsDropped }
     },
   }
 }
 
-/** Hears how a call ended, once. */
-interface Hearing {
-  answered(): void
-  failed(error: StoreError | QuotaError): void
-}
+const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
+  circuit !== undefined && circuit.failures >= FAILURE_THRESHOLD
 
 const breakers = new WeakMap<Store, Breaker>()
 
@@ -92,32 +155,38 @@ const breakers = new WeakMap<Store, Breaker>()
 export function breakerOf(store: Store): Breaker {
   let known = breakers.get(store)
   if (known === undefined) {
-    known = breaker()
+    known = breaker(store)
     breakers.set(store, known)
   }
   return known
 }
 
-/** The result of `work`, or why there is none: a {@link StoreError}, also when it has not answered by the deadline. */
-function inTime<T>(work: () => MaybePromise<T>, deadline: Micros, hearing: Hearing): Promise<T> {
+/** What is known of a store by its answers to this process, such as for a health check. */
+export const storeHealth = (store: Store): StoreHealth => breakerOf(store).health
+
+/** The result of `work`, or a {@link StoreError}, also if there is none by the deadline; `ended` is called once. */
+function inTime<T>(
+  work: () => MaybePromise<T>,
+  deadline: CallDeadline,
+  ended: (error?: StoreError | QuotaError) => void,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     let isLate = false
     const answer = promised(work)
     const fail = (error: StoreError | QuotaError): void => {
-      hearing.failed(error)
+      ended(error)
       reject(error)
     }
-    const late = (): void => {
+    const stop = whenExpired(deadline, () => {
       isLate = true
-      const message = `The store did not answer within ${deadline / 1000} ms.`
-      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.catch(() => undefined) }))
-    }
-    const stop = deadline < LONGEST ? later(deadline / 1000, late) : () => {}
+      const message = `The store did not answer within ${deadline.spanMs} ms.`
+      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.catch(lateIn) }))
+    })
     answer.then(
       (result) => {
         if (isLate) return
         stop()
-        hearing.answered()
+        ended()
         resolve(result)
       },
       (cause: unknown) => {
@@ -128,6 +197,9 @@ function inTime<T>(work: () => MaybePromise<T>, deadline: Micros, hearing: Heari
     )
   })
 }
+
+/** A store that has given up itself may still learn what was taken. */
+const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
 
 /** Gives whatever a store throws the one name that callers look for; a mistake of the program's stays one. */
 export function asStoreError(cause: unknown): StoreError | QuotaError {

@@ -141,7 +141,7 @@ function readLog({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, empty
 export function merge(decisions: readonly Decision[]): Decision {
   const refusals = decisions.filter((decision) => !decision.allowed)
   const degraded = gravest(decisions)
-  const sure = degraded ? decisions.filter((decision) => !decision.degraded) : decisions
+  const sure = degraded ? decisions.filter(isCounted) : decisions
   const speaking =
     refusals.length > 0 ? refusals.reduce(longerWait) : (sure.length > 0 ? sure : decisions).reduce(scarcer)
   // Written out: to spread a decision costs more than to make several.
@@ -162,6 +162,9 @@ export function merge(decisions: readonly Decision[]): Decision {
   return degraded ? { ...merged, degraded } : merged
 }
 
+/** Whether a decision has numbers of its policy's own quota: the store's, or this process's. */
+export const isCounted = ({ degraded }: Decision): boolean => degraded === undefined || degraded.action === 'local'
+
 function gravest(decisions: readonly Decision[]): Decision['degraded'] {
   let found: Decision['degraded']
   for (const { degraded } of decisions) if (degraded) found = graver(found, degraded)
@@ -171,6 +174,6 @@ function gravest(decisions: readonly Decision[]): Decision['degraded'] {
 const longerWait = (a: Decision, b: Decision): Decision => (b.retryAfterMs > a.retryAfterMs ? b : a)
 const scarcer = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)
 
-const GRAVITY = ['allow', 'fallback', 'deny'] as const
+const GRAVITY = ['local', 'allow', 'fallback', 'deny'] as const
 const graver = (a: Decision['degraded'], b: NonNullable<Decision['degraded']>): Decision['degraded'] =>
   a === undefined || GRAVITY.indexOf(b.action) > GRAVITY.indexOf(a.action) ? b : a

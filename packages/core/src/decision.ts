@@ -23,10 +23,11 @@ export interface Decision<Name extends string = string> {
   /** The policies that refuse. */
   readonly violated: readonly Name[]
   /**
-   * A store did not answer: what was done instead, the gravest where several did not. `remaining` and the waits are no
-   * account of anything then, unless another store's policy speaks.
+   * A store did not answer: what was done instead, the gravest where several did not. After `'local'`, `remaining` and
+   * the waits are what this process has counted by itself; else they are no account of anything, unless another store's
+   * policy speaks.
    */
-  readonly degraded?: { readonly reason: StoreFailure; readonly action: 'allow' | 'deny' | 'fallback' }
+  readonly degraded?: { readonly reason: StoreFailure; readonly action: 'local' | 'allow' | 'deny' | 'fallback' }
   /** Each policy's own answer, where there are several. */
   readonly policies?: readonly Decision<Name>[]
 }

@@ -40,15 +40,18 @@ export class StoreError extends Error {
   readonly reason: StoreFailure
   /** After a timeout: what the store answers in the end, undefined where it fails. It never rejects. */
   readonly late: Promise<unknown> | undefined
+  /** The store is well and has refused this call alone, so that the failure does not open its circuit. */
+  readonly healthy: boolean
 
   constructor(
     message: string,
     cause?: unknown,
-    { reason = 'error', late }: Pick<Partial<StoreError>, 'reason' | 'late'> = {},
+    { reason = 'error', late, healthy = false }: Pick<Partial<StoreError>, 'reason' | 'late' | 'healthy'> = {},
   ) {
     super(withAnchor(message, 'ERR_SPILLWAY_STORE'), { cause })
     this.reason = reason
     this.late = late
+    this.healthy = healthy
   }
 }
 

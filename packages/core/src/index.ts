@@ -1,6 +1,8 @@
+export { type StoreHealth, storeHealth } from './breaker.ts'
 export { decide } from './decide.ts'
 export type { Decision } from './decision.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure, shown } from './errors.ts'
+export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 export type {
   BucketOutcome,
   BucketState,
@@ -54,7 +56,9 @@ export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
 export { type ShareOptions, shareOf } from './share.ts'
 export type { Signal } from './sleep.ts'
+export type { StoreOptions } from './source.ts'
 export {
+  type Deadline,
   isSync,
   type PreparedTake,
   REMOTE_LOG_LIMIT,
@@ -66,6 +70,7 @@ export {
 export { type Duration, type Micros, micros } from './time.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'
+export type { Logger } from './warn.ts'
 export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'
 export { checkSecret, withHashedKeys } from './wrappers/hashed-keys.ts'
 export { type LeaseOptions, type LeasingStore, withLeases } from './wrappers/leases.ts'

@@ -1,22 +1,24 @@
 import { ask } from './booking.ts'
 import { breakerOf } from './breaker.ts'
+import { deadlineIn } from './deadline.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
+import { localStoreOf } from './local-store.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { checkOptions } from './options.ts'
-import { type Ask, type Policy, policyOf, type Source } from './policy.ts'
+import { type Ask, type Policy, policyOf } from './policy.ts'
 import type { Quota } from './quota.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
-import { isSync, type Store, type SyncStore } from './store.ts'
+import { type Source, STORE_OPTIONS, type StoreOptions, sourceOf } from './source.ts'
+import { isSync, type StateKey, type Store, type SyncStore } from './store.ts'
 import { type Straight, straight, straightElsewhere } from './straight.ts'
-import { DEADLINE, type Duration, micros } from './time.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 import { warnOnce } from './warn.ts'
 
 /** Counts keys against one quota, or several that are taken together: all or none. */
 export interface RateLimiter {
-  /** Takes `cost` units if they are there. A denial is an answer; only a failing store rejects, with a `StoreError`. */
+  /** Takes `cost` units if they are there. A denial is an answer; what a failing store does, `onStoreError` says. */
   consume(key: string, cost?: number): Promise<Decision>
   /** The answer `consume` would give now, taking nothing. `remaining` is what is left before the request. */
   peek(key: string, cost?: number): Promise<Decision>
@@ -28,7 +30,7 @@ export interface RateLimiter {
   reserve(key: string, options?: ReserveOptions): Promise<Reservation>
   /** Resolves when it is this caller's turn; first come, first served. Rejects at once if that is past `maxWait`. */
   wait(key: string, options?: WaitOptions): Promise<Decision>
-  /** Forgets a key: its next request finds everything there. */
+  /** Forgets a key: its next request finds everything there. Rejects with a `StoreError` if the store fails. */
   reset(key: string): Promise<void>
 }
 
@@ -39,13 +41,11 @@ export interface SyncRateLimiter extends RateLimiter {
 }
 
 /** What concerns all quotas of a limiter. */
-interface CommonOptions {
+interface CommonOptions extends StoreOptions {
   /** Where the counts live. */
   readonly store: Store
   /** Tells limiters on one store apart, and is the policy's name in headers. `'default'` unless given. */
   readonly name?: string
-  /** How long to wait for the store's answer, where it is not in this process; 50 ms unless given. */
-  readonly deadline?: Duration
 }
 
 /** One quota, or several under names of their own. */
@@ -60,9 +60,9 @@ export function rateLimiter(options: RateLimiterOptions & { readonly store: Sync
 /** Builds a limiter over a store that is elsewhere, or may be. */
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
-  checkOptions('rateLimiter', options, ['quota', 'quotas', 'store', 'name', 'deadline'])
-  const store = checkStore(options.store)
-  const source = { store, deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
+  checkOptions('rateLimiter', options, ['quota', 'quotas', 'name', ...STORE_OPTIONS])
+  const source = sourceOf(options)
+  const { store } = source
   const policies = policiesOf(options, source)
   if (options.name === undefined) warnOfSharedName(store)
   const asksOf = (verb: Verb, key: string, cost: number): readonly Ask[] => {
@@ -90,9 +90,11 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     reset: async (key) => {
       checkKey(key)
       const names = policies.map((policy) => ({ policy: policy.name, key }))
-      await (isSync(store)
-        ? store.deleteSync(names)
-        : breakerOf(store).call(() => store.delete(names), source.deadline))
+      if (isSync(store)) return store.deleteSync(names)
+      localStoreOf(store).deleteSync(names)
+      const [first] = names as [StateKey]
+      const deadline = deadlineIn(source.deadline)
+      await breakerOf(store).call(first, () => store.delete(names, deadline), deadline, source.logger)
     },
   }
   const built = isSync(store)
@@ -152,15 +154,6 @@ function policiesOf({ quota, quotas, name }: RateLimiterOptions, source: Source)
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
   }
   return named.map(([each, quota]) => policyOf(name === undefined ? each : `${name}.${each}`, quota, source))
-}
-
-/** Checks that a store is one. */
-export function checkStore(store: unknown): Store {
-  if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) return store as Store
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `store must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${shown(store)}.`,
-  )
 }
 
 const unnamed = new WeakSet<Store>()

@@ -1,4 +1,5 @@
 import { breakerOf } from './breaker.ts'
+import { type CallDeadline, deadlineIn, unlessExpired } from './deadline.ts'
 import { decide, decideOne, takenOne } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
@@ -6,28 +7,27 @@ import type { Step, Taken } from './kernels/kernel.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
 import { type Ask, stepToConsume } from './policy.ts'
 import { isSync, type Take } from './store.ts'
-import { LONGEST, type Micros } from './time.ts'
 import { mostCharged, stepFor, type Terms, type Verb } from './verbs.ts'
 
-/** What was answered to asks that one store takes together: by the store, or by whoever stood in for it. */
-export type Part = Answered | (StoodIn & { readonly asks: readonly Ask[] })
+/** What was answered to asks that one store takes together: by the store, or by what decided in its place. */
+export type Part = Answered | Fallback
 
-interface Answered {
+export interface Answered {
   readonly asks: readonly Ask[]
   readonly decisions: readonly Decision[]
   readonly taken: readonly Taken[]
 }
 
 /** Decisions that were made without the store. */
-export interface StoodIn {
+export interface Fallback {
+  readonly asks: readonly Ask[]
   readonly decisions: readonly Decision[]
   readonly taken?: never
-  /** Undoes what was done instead, for a request that is refused after all. */
-  readonly giveBack: () => MaybePromise<void>
+  /** Gives back what was taken instead, for a request that is denied after all. */
+  readonly giveBack: () => Promise<Pick<Part, 'asks' | 'decisions'>>
+  /** Corrects what was taken instead to what it really cost. */
+  readonly settle: (actualOf: (ask: Ask) => number) => Promise<void>
 }
-
-/** Decides when a store does not answer; rejects where the caller is to know of it. */
-export type StandIn = (error: StoreError, asks: readonly Ask[]) => Promise<StoodIn>
 
 /** The takes that a verb makes of asks. */
 export const takesFor = (asks: readonly Ask[], verb: Verb, terms?: Terms): readonly Take[] =>
@@ -88,61 +88,100 @@ export function answerAlone(asks: readonly Ask[], verb: Verb, terms?: Terms): Al
   return new Alone(asks, decide(name, quota, cost, step, taken), () => taken)
 }
 
-/** Asks the store of a part, and reads its answers. */
-export function answerTo(asks: readonly Ask[], takes: readonly Take[], standIn?: StandIn): MaybePromise<Part> {
-  const read = (taken: readonly Taken[]): Part => {
+/** Puts asks to their one store, and reads its answers. */
+export function answerTo(
+  asks: readonly Ask[],
+  takes: readonly Take[],
+  deadline?: CallDeadline,
+): MaybePromise<Answered> {
+  return andThen(takenFrom(asks, takes, deadline), (taken) => {
     const decisions = asks.map(({ policy, cost }, i) =>
       decide(policy.name, policy.quota, cost, (takes[i] as Take).step, taken[i] as Taken),
     )
     return { asks, decisions, taken }
-  }
-  const taken = takenFrom(asks, takes)
-  if (!(taken instanceof Promise)) return read(taken)
-  return taken.then(read, async (error: unknown) => {
-    if (standIn && error instanceof StoreError) return { asks, ...(await standIn(error, asks)) }
-    throw error
   })
 }
 
-/** Asks the store of a part, by the earliest deadline if it is elsewhere. */
-function takenFrom(asks: readonly Ask[], takes: readonly Take[]): MaybePromise<readonly Taken[]> {
-  const { store } = (asks[0] as Ask).policy.source
+/** When the earliest of the policies that one store takes together stops waiting for what began at `startMs`. */
+export const deadlineOf = (asks: readonly Ask[], startMs?: number): CallDeadline =>
+  deadlineIn(Math.min(...asks.map(({ policy }) => policy.source.deadline)), startMs)
+
+function takenFrom(
+  asks: readonly Ask[],
+  takes: readonly Take[],
+  deadline?: CallDeadline,
+): MaybePromise<readonly Taken[]> {
+  const { store, logger } = (asks[0] as Ask).policy.source
   if (isSync(store)) return store.takeSync(takes)
-  let deadline: Micros = LONGEST
-  for (const { policy } of asks) deadline = Math.min(deadline, policy.source.deadline)
-  return breakerOf(store).call(() => store.take(takes), deadline)
+  const until = deadline ?? deadlineOf(asks)
+  return breakerOf(store).call(takes[0] as Take, () => store.take(takes, undefined, until), until, logger)
 }
 
-/** Gives a part back, and tells what is left then; undefined if its store fails, and the units come back with time. */
-export function giveBackPart(part: Part): MaybePromise<Part | undefined> {
-  if (part.taken === undefined) return andThen(part.giveBack(), () => part)
-  const { asks, taken } = part
-  const refund = (ask: Ask, i: number): Take => takeFor(ask, 'refund', { of: taken[i] as Taken })
-  return unlessFailing(answerTo(asks, asks.map(refund)))
-}
-
-/** Gives back what a store that was not waited for has taken after all. */
-export function giveBackLate({ late }: StoreError, asks: readonly Ask[]): void {
-  const refund = async (answer: unknown): Promise<void> => {
-    const taken = answer as readonly Taken[] | undefined
-    if (taken?.every(({ allowed }) => allowed)) await giveBackPart({ asks, decisions: [], taken })
+/**
+ * Gives units back. Should the circuit be open, the refund is kept until the store answers again; one that was sent is
+ * never sent again, as it may have been made. Rejects if the refund has not been made yet.
+ */
+async function refundTo(asks: readonly Ask[], takes: readonly Take[]): Promise<Answered> {
+  try {
+    return await answerTo(asks, takes)
+  } catch (error) {
+    const breaker = breakerOf((asks[0] as Ask).policy.source.store)
+    if (error instanceof StoreError && error.reason === 'open') breaker.owe(takes)
+    if (error instanceof StoreError && error.reason === 'error') breaker.dropped()
+    throw error
   }
-  void late?.then(refund)
 }
 
-/** Corrects a part to what it really cost: what is left over goes back, what is missing is charged. */
-export async function settlePart({ asks, taken }: Part, actualOf: (ask: Ask) => number): Promise<void> {
-  if (taken === undefined) return
+const refundsOf = ({ asks, taken }: Answered): readonly Take[] =>
+  asks.map((ask, i) => takeFor(ask, 'refund', { of: taken[i] as Taken }))
+
+/** Gives a part back, and reports what is left then; undefined if that is not known by the deadline. */
+export function giveBackPart(part: Part, deadline?: CallDeadline): MaybePromise<Part | undefined> {
+  if (part.taken === undefined) return part.giveBack().then((undone) => ({ ...part, ...undone }))
+  const { asks } = part
+  if (isSync((asks[0] as Ask).policy.source.store)) return answerTo(asks, refundsOf(part))
+  const refunded = refundTo(asks, refundsOf(part))
+  return unlessExpired(refunded, deadline ?? deadlineOf(asks))
+}
+
+/**
+ * Gives back what a store takes after its caller was told that it failed. The refund does not pass the circuit, which
+ * this lateness may have opened: the store has just answered.
+ */
+export function giveBackLate({ late }: StoreError, asks: readonly Ask[]): void {
+  void late?.then((answer) => {
+    const taken = answer as readonly Taken[] | undefined
+    if (!taken?.every(({ allowed }) => allowed)) return
+    breakerOf((asks[0] as Ask).policy.source.store).owe(refundsOf({ asks, decisions: [], taken }), true)
+  })
+}
+
+/** Corrects a part to what it really cost: what is left over is refunded, what is missing is charged. */
+export async function settlePart(part: Part, actualOf: (ask: Ask) => number): Promise<void> {
+  if (part.taken === undefined) return part.settle(actualOf)
+  const { asks, taken } = part
   const differences = asks.map((ask, i) => ({ ask, over: ask.cost - actualOf(ask), of: taken[i] as Taken }))
-  const takesOf = (verb: Verb, sign: number): readonly Take[] =>
-    differences
+  const corrections = (verb: Verb, sign: number): { asks: readonly Ask[]; takes: readonly Take[] } => {
+    const due = differences
       .filter(({ over }) => over * sign > 0)
-      .map(({ ask, over, of }) =>
-        takeFor({ ...ask, cost: Math.min(Math.abs(over), mostCharged(ask.policy.quota)) }, verb, { of }),
-      )
-  for (const takes of [takesOf('refund', 1), takesOf('charge', -1)]) if (takes.length > 0) await takenFrom(asks, takes)
+      .map(({ ask, over, of }) => ({
+        ask: { ...ask, cost: Math.min(Math.abs(over), mostCharged(ask.policy.quota)) },
+        of,
+      }))
+    return { asks: due.map(({ ask }) => ask), takes: due.map(({ ask, of }) => takeFor(ask, verb, { of })) }
+  }
+  const refunds = corrections('refund', 1)
+  if (refunds.takes.length > 0) await refundTo(refunds.asks, refunds.takes)
+  const charges = corrections('charge', -1)
+  if (charges.takes.length > 0) await chargeTo(charges.asks, charges.takes)
 }
 
-/** An answer that nothing depends on: undefined where there is none. */
-export const unlessFailing = <T>(answer: MaybePromise<T>): MaybePromise<T | undefined> =>
-  answer instanceof Promise ? answer.catch(() => undefined) : answer
+/** Charges; a charge that is reported as failed is given back, should it be made later. */
+async function chargeTo(asks: readonly Ask[], takes: readonly Take[]): Promise<void> {
+  try {
+    await answerTo(asks, takes)
+  } catch (error) {
+    if (error instanceof StoreError) giveBackLate(error, asks)
+    throw error
+  }
+}

@@ -2,21 +2,18 @@ import { QuotaError, shown } from './errors.ts'
 import type { BucketStep } from './kernels/bucket.ts'
 import type { Step } from './kernels/kernel.ts'
 import type { BucketQuota, Quota } from './quota.ts'
+import { shareOf } from './share.ts'
+import type { Source } from './source.ts'
 import { isSync, type PreparedTake, type Store } from './store.ts'
-import type { Micros } from './time.ts'
 import { stepFor } from './verbs.ts'
-
-/** A store, and how long to wait for its answers. */
-export interface Source {
-  readonly store: Store
-  readonly deadline: Micros
-}
 
 /** A quota under the name its states have in a store and its numbers have in headers. */
 export interface Policy {
   readonly name: string
   readonly quota: Quota
   readonly source: Source
+  /** What this process enforces by itself while the store does not answer. */
+  readonly share: Quota
   /** The step of a plain request, made once. */
   readonly one: Step
   /** The straight way of a plain request; undefined where there is none. */
@@ -61,7 +58,9 @@ export function policyOf(name: string, quota: Quota, source: Source, stateName: 
     )
   }
   const one = stepFor(quota, 'consume', 1)
-  return { name: stateName, quota, source, one, straight: straightWay(source.store, stateName, quota, one) }
+  const { store, replicas } = source
+  const share = replicas === 1 ? quota : shareOf(quota, { replicas })
+  return { name: stateName, quota, source, share, one, straight: straightWay(store, stateName, quota, one) }
 }
 
 /** Reports whether a value is a quota, as far as that can be seen. */

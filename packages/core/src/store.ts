@@ -17,6 +17,18 @@ export interface Take extends StateKey {
 }
 
 /**
+ * When a caller stops waiting for an answer. A store may ignore it; it is there so that a store does not send what has
+ * expired, and does not wait for a connection, a lock or another try for longer than its caller does.
+ *
+ * What was sent in time is left alone: its answer is passed on however late it comes, because the caller gives back
+ * what was taken for a request that was reported as failed.
+ */
+export interface Deadline {
+  /** On the time line of `performance.now()`. Later reads may be larger: time in which this process stood still does not count. */
+  readonly atMs: number
+}
+
+/**
  * Where states live. A store runs kernels; it decides nothing else.
  *
  * - Every key expires by itself, no sooner than a minute after its state has become the same as none (`emptyAt`).
@@ -27,17 +39,22 @@ export interface Store {
   /**
    * Takes every op or none, atomically. Answers in the order of the ops. A batch names a state once at most.
    * A batch that is refused writes nothing, except that states dated after now are brought back to now.
-   * Rejects only when the store itself fails.
+   * Rejects only when the store itself fails. `deadline` is when the caller stops waiting, if it does.
    */
-  take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
+  take(ops: readonly Take[], at?: Micros, deadline?: Deadline): Promise<readonly Taken[]>
   /** Forgets states, of any parts: their next take finds them new. */
-  delete(keys: readonly StateKey[]): Promise<void>
+  delete(keys: readonly StateKey[], deadline?: Deadline): Promise<void>
   /**
    * Tells which states live together, for a store that is spread over places: a slot of a cluster, a shard. A batch is
    * then of one part only; what has several parts is taken from one after the other, and given back where a later one
    * refuses. The same state is always of the same part. A store without it is all one part.
    */
   partOf?(key: StateKey): string | number
+  /**
+   * Names what a state fails together with, such as a node of a cluster: each has a circuit breaker of its own. Default:
+   * what `partOf` returns.
+   */
+  shardOf?(key: StateKey): string | number
   /**
    * The largest `limit` of a `slidingLog` that the store takes: a take reads and writes the whole log. A limiter with a
    * larger one is refused when it is built. Without it, the quota's own maximum counts.
@@ -51,9 +68,13 @@ export const REMOTE_LOG_LIMIT = 1_000
 /** Takes a step for a key, and reports how far ahead of now the bucket was full before: `base − now`. */
 export type PreparedTake = (key: string, at?: Micros) => Micros
 
-/** What a wrapper passes on of the store behind it. */
-export const partsOfStore = (store: Store): Pick<Store, 'partOf' | 'maxLogLimit'> => ({
-  ...(store.partOf && { partOf: (key) => (store as Required<Store>).partOf(key) }),
+/** What a wrapper passes on of the store behind it, to which it may show another key. */
+export const partsOfStore = (
+  store: Store,
+  shown: (key: StateKey) => StateKey = (key) => key,
+): Pick<Store, 'partOf' | 'shardOf' | 'maxLogLimit'> => ({
+  ...(store.partOf && { partOf: (key) => (store as Required<Store>).partOf(shown(key)) }),
+  ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(shown(key)) }),
   ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
 })
 

@@ -1,6 +1,9 @@
 import { breakerOf } from './breaker.ts'
+import { deadlineIn } from './deadline.ts'
 import { decide, decideOne } from './decide.ts'
 import type { Decision } from './decision.ts'
+import { StoreError } from './errors.ts'
+import { fallBack } from './fallback.ts'
 import type { Taken } from './kernels/kernel.ts'
 import { type Policy, stepToConsume } from './policy.ts'
 import type { SyncStore } from './store.ts'
@@ -25,20 +28,29 @@ export function straight(store: SyncStore, policies: readonly Policy[]): Straigh
   return (key, cost = 1) => (cost === 1 && typeof key === 'string' && key !== '' ? consumeOne(key) : consume(key, cost))
 }
 
-/** The same to a store elsewhere, by a promise. */
+/** The same to a remote store, by a promise. */
 export function straightElsewhere(
   policies: readonly Policy[],
 ): ((key: string, cost?: number) => Promise<Decision>) | undefined {
   const [policy] = policies
   if (policy === undefined || policies.length > 1) return undefined
   const { name, quota } = policy
-  const { store, deadline } = policy.source
+  const { store, deadline, logger } = policy.source
   const breaker = breakerOf(store)
   return (key, cost = 1) => {
     checkKey(key)
     const step = stepToConsume(policy, checkCost(cost, quota, 'consume'))
-    const taken = breaker.call(() => store.take([{ policy: name, key, step }]), deadline)
-    return taken.then(([first]) => decide(name, quota, cost, step, first as Taken))
+    const take = { policy: name, key, step }
+    const until = deadlineIn(deadline)
+    const taken = breaker.call(take, () => store.take([take], undefined, until), until, logger)
+    return taken.then(
+      ([first]) => decide(name, quota, cost, step, first as Taken),
+      async (error: unknown) => {
+        if (!(error instanceof StoreError)) throw error
+        const { decisions } = await fallBack(error, [{ policy, key, cost }], 'consume')
+        return decisions[0] as Decision
+      },
+    )
   }
 }
 

@@ -50,8 +50,10 @@ async function turn(asks: readonly Ask[], patience: Micros, signal?: Signal): Pr
     }
   }
   const left = patience - decision.retryAfterMs * 1000
-  // A bucket would have booked the turn, had there been one: its queue is full, or too long.
-  if (!(left >= 0) || asks.every(isBucket)) throw refused(decision, asks)
+  // A bucket would have booked the turn, had there been one: its queue is full, or too long. And without the store no
+  // wait is known.
+  const isKnown = decision.degraded?.action !== 'deny'
+  if (!(left >= 0) || !isKnown || asks.every(isBucket)) throw refused(decision, asks)
   await sleep(decision.retryAfterMs, signal)
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
   return turn(asks, Math.max(left, 1_000), signal)

@@ -1,3 +1,10 @@
+import { QuotaError, shown } from './errors.ts'
+
+/** Where warnings go. */
+export interface Logger {
+  warn(message: string): void
+}
+
 // Every runtime has a console, though no ECMAScript library declares it.
 declare const console: { warn(message: string): void }
 
@@ -13,4 +20,13 @@ export function warnOnce(message: string): void {
   if (said.has(message)) return
   said.add(message)
   warn(message)
+}
+
+/** Checks a logger. Default: the console. */
+export function checkLogger(logger: unknown = console): Logger {
+  if (typeof (logger as Logger | null)?.warn === 'function') return logger as Logger
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `logger must have a method warn(message), as console has; got ${shown(logger)}.`,
+  )
 }

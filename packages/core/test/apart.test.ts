@@ -155,7 +155,8 @@ describe('when one of several stores fails', () => {
     const clock = fakeClock()
     const inner = [0, 1, 2].map(() => modelStore(clock))
     const stores = inner.map((each) => faultyStore(each))
-    const limiters = stores.map((store, i) => rateLimiter({ name: `${i}`, quota: perMinute(5), store, deadline: 20 }))
+    const common = { quota: perMinute(5), deadline: 20, onStoreError: 'throw' } as const
+    const limiters = stores.map((store, i) => rateLimiter({ name: `${i}`, store, ...common }))
     const all = () => consumeAll(limiters.map((limiter) => [limiter, 'alice'] as const))
     const left = () =>
       Promise.all(

@@ -1,9 +1,8 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
-import { breaker } from '../src/breaker.ts'
 import { httpGuard, type RateLimitOptions } from '../src/http/index.ts'
-import { perMinute, QuotaError, rateLimiter, StoreError } from '../src/index.ts'
+import { consumeAll, leakyBucket, perMinute, rateLimiter, StoreError } from '../src/index.ts'
 
 const logged: string[] = []
 
@@ -34,8 +33,8 @@ function setUp(options: Partial<RateLimitOptions<object>> = {}) {
 
 describe('a store that fails', () => {
   // Row 24 of the peers' bugs: a store that is down leaves 5 of 10, reset in 0 s.
-  test('lets requests pass unless told otherwise, and invents no numbers', async () => {
-    const { store, send } = setUp()
+  test("is no limit with 'allow', and invents no numbers", async () => {
+    const { store, send } = setUp({ onStoreError: 'allow' })
     store.break('failing')
     const { decision, headers, refusal } = await send()
     expect({ headers, refusal }).toEqual({ headers: [], refusal: undefined })
@@ -124,7 +123,7 @@ describe('a store that does not answer', () => {
     await vi.advanceTimersByTimeAsync(19)
     expect(verdict).toBeUndefined()
     await vi.advanceTimersByTimeAsync(1)
-    expect(verdict).toMatchObject({ decision: { allowed: true, degraded: { reason: 'timeout' } } })
+    expect(verdict).toMatchObject({ decision: { allowed: true, degraded: { reason: 'timeout', action: 'local' } } })
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -156,7 +155,8 @@ describe('a store that does not answer', () => {
   // Row 14 of the peers' bugs: a request that was answered without the store is counted all the same.
   test.each([
     ['keeps what it took for a request that passed', 'allow', 2],
-    ['gives back what it took for a request that was refused', 'deny', 3],
+    ['gives back what it took for a request that this process has counted', 'local', 3],
+    ['gives back what it took for a request that was denied', 'deny', 3],
     ['gives back what it took for a request that another limiter has counted', elsewhere(), 3],
   ] as const)('%s', async (_, onStoreError, remaining) => {
     const { store, send, left } = setUp({ onStoreError })
@@ -172,7 +172,7 @@ describe('a store that does not answer', () => {
 
   test('fails a limiter with a StoreError that says so', async () => {
     const store = faultyStore(modelStore(fakeClock()))
-    const limiter = rateLimiter({ quota: perMinute(3), store, deadline: 5 })
+    const limiter = rateLimiter({ quota: perMinute(3), store, deadline: 5, onStoreError: 'throw' })
     store.break('frozen')
     const failed = expect(limiter.consume('alice')).rejects.toMatchObject({
       reason: 'timeout',
@@ -186,92 +186,189 @@ describe('a store that does not answer', () => {
   })
 })
 
-describe('the circuit breaker', () => {
-  const lost = () => Promise.reject(new Error('connection lost'))
-  const well = () => Promise.resolve('well')
-  const setUp = () => {
-    let now = 0
-    const log: string[] = []
-    const circuit = breaker({ now: () => now, log: (message) => log.push(message) })
-    const outcome = (work: () => Promise<unknown>) =>
-      circuit.call(work, 1_000_000).then(String, ({ reason }: StoreError) => reason)
-    return {
-      log,
-      outcome,
-      pass: (millis: number) => {
-        now += millis
-      },
+// By default. A store that fails was no limit at all: a flood switched the limiter off.
+describe("a store that fails, with 'local'", () => {
+  const quota = perMinute(3)
+
+  test('is no reason for more than the quota in this process, whose numbers headers report', async () => {
+    const { store, send } = setUp()
+    store.break('failing')
+    const verdicts = [await send(), await send(), await send(), await send()]
+    expect(verdicts.map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, undefined, 429])
+    expect(verdicts[1]?.headers).toEqual([
+      ['RateLimit-Policy', '"default";q=3;w=60'],
+      ['RateLimit', '"default";r=1;t=20'],
+    ])
+    expect(verdicts[3]?.headers.at(-1)).toEqual(['Retry-After', '20'])
+    expect(verdicts[3]?.decision).toMatchObject({ remaining: 0, degraded: { reason: 'error', action: 'local' } })
+  })
+
+  test('is enforced at once, by a store that is asked and by an open circuit', async () => {
+    const { store, send } = setUp({ quota: perMinute(20) })
+    store.break('failing')
+    const reasons: unknown[] = []
+    for (let i = 0; i < 7; i++) reasons.push((await send()).decision?.degraded?.reason)
+    expect(reasons).toEqual(['error', 'error', 'error', 'error', 'error', 'open', 'open'])
+    expect((await send()).decision?.remaining).toBe(12)
+  })
+
+  // quota × processes; with replicas, the quota.
+  test('allows the quota in each process, and its share where it knows how many there are', async () => {
+    const admitted = async (replicas?: number): Promise<number> => {
+      const processes = Array.from({ length: 4 }, () => {
+        const store = faultyStore(modelStore(fakeClock()))
+        store.break('failing')
+        return rateLimiter({ quota: perMinute(40), store, ...(replicas && { replicas }) })
+      })
+      const decisions = await Promise.all(Array.from({ length: 400 }, (_, i) => processes[i % 4]?.consume('alice')))
+      return decisions.filter((decision) => decision?.allowed).length
     }
+    expect(await admitted()).toBe(4 * 40)
+    expect(await admitted(4)).toBe(40)
+  })
+
+  // A store that answers one call of five would otherwise begin anew after each answer.
+  test('keeps its counts when the store answers in between, so that a flapping store is no hole', async () => {
+    const { store, send } = setUp()
+    let allowed = 0
+    for (let i = 0; i < 100; i++) {
+      store.break(i % 5 === 0 ? 'none' : 'failing')
+      if ((await send()).refusal === undefined) allowed++
+    }
+    // What the store allows, and what this process does.
+    expect(allowed).toBe(3 + 3)
+  })
+
+  test('counts again in the store when it answers, where the local requests took nothing', async () => {
+    const { store, send, left } = setUp()
+    store.break('failing')
+    await send()
+    await send()
+    store.break('none')
+    expect((await send()).decision).toMatchObject({ remaining: 2 })
+    expect((await send()).decision?.degraded).toBeUndefined()
+    expect(await left()).toBe(1)
+  })
+
+  test('gives back what a request did not cost after all, where it was counted', async () => {
+    const { store, send, left } = setUp({ refundIf: (status) => status >= 500 })
+    store.break('failing')
+    const first = await send()
+    await first.after?.(503, undefined)
+    expect((await send()).decision?.remaining).toBe(2)
+    await (await send()).decision?.settle(0)
+    expect((await send()).decision?.remaining).toBe(1)
+    expect(await left()).toBe(3)
+  })
+
+  test('takes all policies of the store or none', async () => {
+    const { store, send } = setUp({
+      policies: [
+        { name: 'a', quota },
+        { name: 'b', quota: perMinute(1) },
+      ],
+    })
+    store.break('failing')
+    expect([(await send()).refusal?.status, (await send()).refusal?.status]).toEqual([undefined, 429])
+    const { decision } = await send()
+    expect(decision?.policies?.map(({ remaining }) => remaining)).toEqual([2, 0])
+    expect(decision?.violated).toEqual(['b'])
+  })
+
+  test('counts a shadow policy apart, which still denies nothing', async () => {
+    const modes: unknown[] = []
+    const { store, send } = setUp({
+      policies: [
+        { name: 'a', quota: perMinute(9) },
+        { name: 'b', quota: perMinute(1), mode: 'shadow' },
+      ],
+      onDecision: ({ decision, mode }) => modes.push([mode, decision.allowed, decision.degraded?.action]),
+    })
+    store.break('failing')
+    await send()
+    expect((await send()).refusal).toBeUndefined()
+    expect(modes.slice(-2)).toContainEqual(['shadow', false, 'local'])
+  })
+
+  test('keeps a queue of its own', async () => {
+    const store = faultyStore(modelStore(fakeClock()))
+    const limiter = rateLimiter({ quota: leakyBucket({ limit: 1, per: '1s', queue: 2 }), store })
+    store.break('failing')
+    const delays: unknown[] = []
+    for (let i = 0; i < 4; i++) {
+      const { allowed, delayMs } = await limiter.consume('alice')
+      delays.push(allowed && delayMs)
+    }
+    expect(delays).toEqual([0, 1_000, 2_000, false])
+  })
+
+  test('is forgotten for a key that is reset, which fails as the store does', async () => {
+    const store = faultyStore(modelStore(fakeClock()))
+    const limiter = rateLimiter({ quota, store })
+    store.break('failing')
+    await limiter.consume('alice', 3)
+    await expect(limiter.reset('alice')).rejects.toThrow(StoreError)
+    expect(await limiter.consume('alice')).toMatchObject({ allowed: true, remaining: 2 })
+  })
+
+  test('counts every verb of a limiter in one place', async () => {
+    const store = faultyStore(modelStore(fakeClock()))
+    const limiter = rateLimiter({ quota: perMinute(10), store })
+    store.break('failing')
+    await limiter.consume('alice', 4)
+    await limiter.refund('alice', 1)
+    await limiter.charge('alice', 2)
+    const reserved = await limiter.reserve('alice', { cost: 3 })
+    expect(await limiter.peek('alice')).toMatchObject({ remaining: 2, degraded: { action: 'local' } })
+    await reserved.cancel()
+    expect(await limiter.wait('alice')).toMatchObject({ remaining: 4 })
+    expect(await consumeAll([[limiter, 'alice', 4]])).toMatchObject({ allowed: true, remaining: 0 })
+  })
+})
+
+test('onStoreError, replicas and logger are checked when the limiter is made', () => {
+  expect(() => setUp({ onStoreError: 'open' as never })).toThrow(
+    `onStoreError must be 'local', 'allow', 'deny', 'throw'`,
+  )
+  expect(() => setUp({ replicas: 0 })).toThrow('replicas must be a whole number, 1 or more; got 0')
+  expect(() => setUp({ logger: {} as never })).toThrow('logger must have a method warn(message)')
+  const options = { quota: perMinute(3), store: modelStore(fakeClock()) }
+  expect(() => rateLimiter({ ...options, onStoreError: 'open' as never })).toThrow('onStoreError must be')
+  expect(() => rateLimiter({ ...options, logger: {} as never })).toThrow('logger must have')
+})
+
+test('a failing store is reported to the logger of the limiter that asked it', async () => {
+  const told: string[] = []
+  const { store, send } = setUp({ logger: { warn: (message) => told.push(message) } })
+  store.break('failing')
+  await send()
+  await send()
+  expect(told).toEqual([expect.stringContaining('spillway: the store failed: The store failed: connection lost.')])
+  expect(logged).toEqual([])
+})
+
+// What a caller was told has failed is given back when the late answer arrives, whatever the verb.
+describe('what a store takes after its caller was told that it failed', () => {
+  const verbs = {
+    consume: (limiter: ReturnType<typeof rateLimiter>) => limiter.consume('alice'),
+    charge: (limiter: ReturnType<typeof rateLimiter>) => limiter.charge('alice'),
+    reserve: (limiter: ReturnType<typeof rateLimiter>) => limiter.reserve('alice'),
+    wait: (limiter: ReturnType<typeof rateLimiter>) => limiter.wait('alice'),
+    consumeAll: (limiter: ReturnType<typeof rateLimiter>) => consumeAll([[limiter, 'alice']]),
   }
 
-  test('leaves a store alone after five failures in a row, and says so once', async () => {
-    const { log, outcome } = setUp()
-    const outcomes: string[] = []
-    for (let i = 0; i < 7; i++) outcomes.push(await outcome(lost))
-    expect(outcomes).toEqual(['error', 'error', 'error', 'error', 'error', 'open', 'open'])
-    expect(log).toEqual([expect.stringContaining('asked again in 500 ms: The store failed: connection lost.')])
-  })
-
-  test('forgives failures that are not in a row', async () => {
-    const { log, outcome } = setUp()
-    for (let i = 0; i < 20; i++) expect(await outcome(i % 5 === 4 ? well : lost)).not.toBe('open')
-    expect(log).toEqual([])
-  })
-
-  test('probes with one call at a time, and opens to all when it succeeds', async () => {
-    const { log, outcome, pass } = setUp()
-    for (let i = 0; i < 5; i++) await outcome(lost)
-    pass(500)
-    let answer: (value: string) => void = () => {}
-    const probe = outcome(
-      () =>
-        new Promise((resolve) => {
-          answer = resolve
-        }),
-    )
-    expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['open', 'open'])
-    answer('back')
-    expect(await probe).toBe('back')
-    expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['well', 'well'])
-    expect(log[1]).toBe('the store answers again')
-  })
-
-  test('rests no longer because many calls failed together', async () => {
-    const { outcome, pass } = setUp()
-    await Promise.all(Array.from({ length: 50 }, () => outcome(lost)))
-    pass(500)
-    expect(await outcome(well)).toBe('well')
-  })
-
-  test('counts a store that throws where it should reject, and probes it anew each time', async () => {
-    const { outcome, pass } = setUp()
-    const broken = () => {
-      throw new Error('connection lost')
-    }
-    for (let i = 0; i < 5; i++) expect(await outcome(broken)).toBe('error')
-    for (const rest of [500, 1_000]) {
-      pass(rest)
-      expect(await outcome(broken)).toBe('error')
-    }
-    pass(2_000)
-    expect(await outcome(well)).toBe('well')
-  })
-
-  test('takes no mistake of the program for a failure of the store', async () => {
-    const { outcome } = setUp()
-    const mistaken = () => Promise.reject(new QuotaError('ERR_SPILLWAY_KEY', 'keys live apart'))
-    for (let i = 0; i < 20; i++) expect(await outcome(mistaken)).toBeUndefined()
-    expect(await outcome(well)).toBe('well')
-  })
-
-  test('rests longer after each failed probe, up to fifteen seconds', async () => {
-    const { outcome, pass } = setUp()
-    for (let i = 0; i < 5; i++) await outcome(lost)
-    for (const rest of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
-      pass(rest - 1)
-      expect(await outcome(lost)).toBe('open')
-      pass(1)
-      expect(await outcome(lost)).toBe('error')
-    }
+  test.each(Object.entries(verbs))('is given back: %s, also with an open circuit', async (_, call) => {
+    const inner = modelStore(fakeClock())
+    const store = faultyStore(inner)
+    const limiter = rateLimiter({ quota: perMinute(20), store, onStoreError: 'throw' })
+    const left = async () => (await rateLimiter({ quota: perMinute(20), store: inner }).peek('alice')).remaining
+    store.break('slow')
+    const calls = Promise.allSettled(Array.from({ length: 20 }, () => call(limiter)))
+    await vi.advanceTimersByTimeAsync(60)
+    expect((await calls).every(({ status }) => status === 'rejected')).toBe(true)
+    store.break('none')
+    vi.useRealTimers()
+    await store.thaw()
+    expect(await left()).toBe(20)
   })
 })

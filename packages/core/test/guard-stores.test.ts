@@ -98,7 +98,8 @@ describe('when the first of two stores fails and the second refuses', () => {
     const { headers, refusal } = await send()
     expect(refusal?.status).toBe(429)
     expect(headers.slice(1)).toEqual([
-      ['RateLimit', '"b";r=0;t=6'],
+      // What this process has counted of the first.
+      ['RateLimit', '"a";r=10, "b";r=0;t=6'],
       ['Retry-After', '6'],
     ])
   })

@@ -217,7 +217,7 @@ describe('a shadow policy', () => {
   test('that fails harms nobody', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
-    const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store })
+    const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store, onStoreError: 'throw' })
     expect(judge().refusal).toBeUndefined()
     await vi.waitFor(() =>
       expect(warn).toHaveBeenCalledWith(expect.stringContaining('a shadow policy: The store failed: down.')),
@@ -478,7 +478,7 @@ describe('the guard', () => {
     [
       'what nobody knows',
       { quota: perMinute(1), colour: 1 },
-      'problem, unit, partition, deadline, onStoreError, store',
+      'problem, unit, partition, store, deadline, onStoreError',
     ],
     ['an unknown problem', { quota: perMinute(1), problem: 'abuse' }, '\'abnormal-usage-detected\'; got "abuse".'],
     ['a wait that is none', { quota: perMinute(1), maxWait: 'soon' }, 'maxWait must be a positive duration'],

@@ -32,7 +32,7 @@ function setUp(quota: Quota = perSecond(1_000), { processes = 1, requests = 100 
   const stores = Array.from({ length: processes }, () =>
     withLeases(shared, { requests, stopwatch: () => clock() / 1000 }),
   )
-  const limiters = stores.map((store) => rateLimiter({ quota, store, name: 'p' }))
+  const limiters = stores.map((store) => rateLimiter({ quota, store, name: 'p', onStoreError: 'throw' }))
   const [limiter, other = limiter] = limiters as [(typeof limiters)[0], (typeof limiters)[0]]
   const direct = rateLimiter({ quota, store: shared, name: 'p' })
   return { clock, shared, stores, limiters, limiter, other, direct }

@@ -213,17 +213,17 @@ describe('a store that fails', () => {
 
   test('is reported as a StoreError with its cause', async () => {
     const cause = new Error('connection lost')
-    const limiter = rateLimiter({ quota: perMinute(1), store: failing(cause) })
+    const limiter = rateLimiter({ quota: perMinute(1), store: failing(cause), onStoreError: 'throw' })
     await expect(limiter.consume('alice')).rejects.toMatchObject({
       name: 'StoreError',
       code: 'ERR_SPILLWAY_STORE',
       cause,
     })
     const own = new StoreError('no answer', cause)
-    await expect(rateLimiter({ quota: perMinute(1), store: failing(own) }).consume('alice')).rejects.toBe(own)
-    await expect(rateLimiter({ quota: perMinute(1), store: failing('gone') }).consume('alice')).rejects.toThrow(
-      '"gone"',
-    )
+    const throwing = (error: unknown) =>
+      rateLimiter({ quota: perMinute(1), store: failing(error), onStoreError: 'throw' }).consume('alice')
+    await expect(throwing(own)).rejects.toBe(own)
+    await expect(throwing('gone')).rejects.toThrow('"gone"')
   })
 
   test('gives no synchronous limiter', () => {

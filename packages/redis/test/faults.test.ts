@@ -45,6 +45,7 @@ const limiterOf = (client: RedisClient, options: { readonly deadline?: number } 
     store: redisStore(client, { denyCache: false }),
     name: 'p',
     deadline: 10_000,
+    onStoreError: 'throw',
     ...options,
   })
 

@@ -56,7 +56,12 @@ test('node-redis', async () => {
 test('without the password it is an error that says so', async () => {
   const client = new Ioredis({ port: server.port })
   client.on('error', () => {})
-  const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(client), deadline: '10s' })
+  const limiter = rateLimiter({
+    quota: perMinute(3),
+    store: redisStore(client),
+    deadline: '10s',
+    onStoreError: 'throw',
+  })
   await expect(limiter.consume('a')).rejects.toThrow('NOAUTH')
   client.disconnect()
 })

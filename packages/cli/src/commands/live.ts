@@ -74,7 +74,7 @@ async function askedFor(parts: readonly string[], { policy, ipv6Prefix }: KeyOpt
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
 
 const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) =>
-  rateLimiter({ name, quota, store, deadline: '5s' })
+  rateLimiter({ name, quota, store, deadline: '5s', onStoreError: 'throw' })
 
 async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (store: Store) => Promise<T>): Promise<T> {
   const { store, close } = await connect(url, options, env)

@@ -1,10 +1,10 @@
-import { checkStore, warnOfSharedName } from '../limiter.ts'
+import { warnOfSharedName } from '../limiter.ts'
 import { checked, type MaybePromise } from '../maybe-promise.ts'
 import { checkFunctions } from '../options.ts'
+import { sourceOf } from '../source.ts'
 import type { Store } from '../store.ts'
-import { DEADLINE, micros } from '../time.ts'
+import { micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
-import { checkStoreError } from './degraded.ts'
 import { reporter } from './events.ts'
 import { GONE, judgeBy, PASS, type Verdict } from './judge.ts'
 import { matcher } from './match.ts'
@@ -37,14 +37,12 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   const options = named as unknown as RateLimitOptions<R, S>
   checkRateLimitOptions(options)
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
-  const store = checkStore(options.store === undefined ? defaultStore?.() : options.store)
-  const source = { store, deadline: micros(options.deadline ?? DEADLINE, 'deadline') }
+  const source = sourceOf({ ...options, store: options.store === undefined ? defaultStore?.() : options.store })
   const sources = sourcesOf(options, reader)
   const skips = matcher('skip', options.skip, sources)
   const procedure = {
     reader,
     patience: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
-    onStoreError: checkStoreError(options.onStoreError ?? 'allow'),
     onDenied: options.onDenied,
     refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
     report: reporter(options.onDecision),

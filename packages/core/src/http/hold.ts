@@ -1,5 +1,4 @@
 import { type Booking, giveBack, put } from '../booking.ts'
-import type { StandIn } from '../part.ts'
 import type { Ask } from '../policy.ts'
 import { later } from '../sleep.ts'
 import type { Micros } from '../time.ts'
@@ -12,11 +11,10 @@ import type { RequestReader } from './reader.ts'
 export async function hold<R>(
   asks: readonly Ask[],
   patience: Micros,
-  standIn: StandIn,
   reader: RequestReader<R>,
   request: R,
 ): Promise<Booking | undefined> {
-  const booking = await put('consume', asks, patience > 0 ? { patience } : {}, standIn)
+  const booking = await put('consume', asks, patience > 0 ? { patience } : {})
   const { allowed, delayMs } = booking.decision
   if (!allowed || delayMs === 0 || (await stays(reader, request, delayMs))) return booking
   await giveBack(booking)

@@ -1,7 +1,7 @@
+export type { StoreErrorOption } from '../failure-mode.ts'
 export { ipKey } from './address.ts'
 export { type ClientReader, clientAddress } from './client.ts'
 export { type Closable, whenAborted, whenClosed } from './closed.ts'
-export type { StoreErrorOption } from './degraded.ts'
 export type { DecisionEvent } from './events.ts'
 export type { HeaderForm } from './forms.ts'
 export { type Guard, httpGuard } from './guard.ts'

@@ -1,12 +1,10 @@
 import { type Booking, put } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import { andThen, type MaybePromise } from '../maybe-promise.ts'
-import type { StandIn } from '../part.ts'
 import { type Ask, queues } from '../policy.ts'
 import type { Micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
 import { type Asks, asksOf } from './asks.ts'
-import { decideWithout, type StoreErrorOption } from './degraded.ts'
 import type { Reporter } from './events.ts'
 import type { Header } from './headers.ts'
 import { hold } from './hold.ts'
@@ -34,7 +32,6 @@ export interface Verdict<S = unknown> {
 export interface Procedure<R> {
   readonly reader: RequestReader<R>
   readonly patience: Micros
-  readonly onStoreError: StoreErrorOption
   readonly onDenied: DeniedOption<R> | undefined
   readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
   readonly report: Reporter<R>
@@ -59,17 +56,13 @@ export function judgeBy<R, S>(
   rules: readonly Rule<R, S>[],
   procedure: Procedure<R>,
 ): (request: R, claims: ClaimsOf) => MaybePromise<Verdict<S>> {
-  const { reader, patience, onStoreError, onDenied, refundIf, report, tell } = procedure
+  const { reader, patience, onDenied, refundIf, report, tell } = procedure
   const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
   const settleOf = ({ policy }: Ask): Rule<R, S>['settle'] => ruleNamed(policy.name)?.settle
   const corrects = refundIf !== undefined || rules.some(({ settle }) => settle)
 
-  const wishOf = ({ policy }: Ask): StoreErrorOption => ruleNamed(policy.name)?.onStoreError ?? onStoreError
-  const standIn: StandIn = (error, asks) => decideWithout(error, asks, asks.map(wishOf))
   const enforce = (request: R, asks: readonly Ask[]): Booking | Promise<Booking | undefined> =>
-    patience > 0 || asks.some(queues)
-      ? hold(asks, patience, standIn, reader, request)
-      : put('consume', asks, undefined, standIn)
+    patience > 0 || asks.some(queues) ? hold(asks, patience, reader, request) : put('consume', asks)
 
   const watch = (request: R, ask: Ask): MaybePromise<Booking | undefined> => {
     const booking = andThen(put('consume', [ask]), (booking) => {

@@ -1,7 +1,7 @@
 import { checkOptions } from '../options.ts'
+import { STORE_OPTIONS, type StoreOptions } from '../source.ts'
 import type { Store } from '../store.ts'
 import type { Duration } from '../time.ts'
-import type { StoreErrorOption } from './degraded.ts'
 import type { DecisionEvent } from './events.ts'
 import type { MatchOption } from './match.ts'
 import type { DeniedOption } from './problem.ts'
@@ -11,7 +11,7 @@ import type { SourceOptions } from './sources.ts'
 import type { TellOptions } from './teller.ts'
 
 /** What concerns all policies of a limiter. */
-interface CommonOptions<R, Name extends string> extends SourceOptions<R>, SettleOptions, TellOptions {
+interface CommonOptions<R, Name extends string> extends SourceOptions<R>, SettleOptions, TellOptions, StoreOptions {
   /** Where the counts live; each adapter brings a memory store of its own. */
   readonly store?: Store | undefined
   /**
@@ -21,10 +21,6 @@ interface CommonOptions<R, Name extends string> extends SourceOptions<R>, Settle
   readonly skip?: MatchOption<R>
   /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
   readonly maxWait?: Duration
-  /** How long to wait for the store's answer, where it is not in this process; 50 ms unless given. */
-  readonly deadline?: Duration
-  /** What to do when the store does not answer; `'allow'` unless given. */
-  readonly onStoreError?: StoreErrorOption
   /** What to answer a refused request instead of the problem document, where its policy does not say. */
   readonly onDenied?: DeniedOption<R, Name>
   /** Is told of every decision. */
@@ -42,9 +38,7 @@ export type RateLimitOptions<R, S = unknown, Name extends string = string> = Com
 
 /** The names of what concerns all policies. */
 const COMMON_OPTIONS: readonly string[] = [
-  'deadline',
-  'onStoreError',
-  'store',
+  ...STORE_OPTIONS,
   'headers',
   'jitter',
   'trustProxy',

@@ -1,14 +1,14 @@
 import { QuotaError, shown } from '../errors.ts'
-import { checkStore } from '../limiter.ts'
+import { checkStoreError, type StoreErrorOption } from '../failure-mode.ts'
 import { type Awaitable, andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
 import { checkFunctions, checkOptions } from '../options.ts'
-import { isQuota, policyOf, type Source } from '../policy.ts'
+import { isQuota, policyOf } from '../policy.ts'
 import type { Quota } from '../quota.ts'
+import { checkStore, type Source } from '../source.ts'
 import type { Store } from '../store.ts'
 import { type Duration, micros } from '../time.ts'
 import { mostOf } from '../verbs.ts'
 import { warnOnce } from '../warn.ts'
-import { checkStoreError, type StoreErrorOption } from './degraded.ts'
 import { checkUnit, headerItem, type PartitionReader, partitionReader, type ToldOptions } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
 import { checkProblem, type RefusalOptions, type Refuser, refuserOf } from './problem.ts'
@@ -78,7 +78,6 @@ export interface Rule<R, S> {
   readonly settle: ((response: S) => MaybePromise<number>) | undefined
   readonly refuse: Refuser
   readonly onDenied: RefusalOptions<R>['onDenied']
-  readonly onStoreError: StoreErrorOption | undefined
 }
 
 /** Compiles policies, and checks that each has a name of its own. */
@@ -110,8 +109,10 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   const shadow = mode === 'shadow'
   const stateName = shadow ? shadowOf(name) : name
   const at = {
+    ...source,
     store: options.store === undefined ? source.store : checkStore(options.store),
     deadline: options.deadline === undefined ? source.deadline : micros(options.deadline, 'deadline'),
+    onStoreError: options.onStoreError === undefined ? source.onStoreError : checkStoreError(options.onStoreError),
   }
   const policyFor = (quota: Quota): ToldPolicy => ({
     ...policyOf(name, quota, at, stateName),
@@ -130,7 +131,6 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     settle: settle && checked(settle, checkReturnedActual),
     refuse: refuserOf(stateName, options.problem),
     onDenied: options.onDenied,
-    onStoreError: options.onStoreError === undefined ? undefined : checkStoreError(options.onStoreError),
   }
 }
 

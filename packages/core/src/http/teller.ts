@@ -1,4 +1,5 @@
 import type { Booking } from '../booking.ts'
+import { isCounted } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { Ask, Policy } from '../policy.ts'
 import type { HeaderItem } from './fields.ts'
@@ -38,8 +39,8 @@ export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
     const told = (asks as readonly ToldAsk[]).map(({ policy: { item }, pk }, i) => {
       return { decision: decisions[i] as Decision, item, pk }
     })
-    // Without the store there are no numbers to tell.
-    const known = decision.degraded ? told.filter((each) => !each.decision.degraded) : told
+    // Without the store there are numbers only where this process counts by itself.
+    const known = decision.degraded ? told.filter((each) => isCounted(each.decision)) : told
     const headers = write(known, Date.now)
     return decision.allowed ? headers : [...headers, ...retryAfter(asks, decision, jitter)]
   }

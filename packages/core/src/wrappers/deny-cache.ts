@@ -120,11 +120,11 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
 
   return {
     ...partsOfStore(store),
-    take(ops, at) {
+    take(ops, at, deadline) {
       const recalled = recall(ops, at)
       if (recalled) return Promise.resolve(recalled)
       const call = ++cache.calls
-      return store.take(ops, at).then((taken) => {
+      return store.take(ops, at, deadline).then((taken) => {
         if (!taken.every(isAllowed)) {
           if (call > cache.lastGiven) remember(ops, taken)
         } else if (refusals.size > 0) forget(ops)
@@ -132,9 +132,9 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
         return taken
       })
     },
-    async delete(keys) {
+    async delete(keys, deadline) {
       try {
-        await store.delete(keys)
+        await store.delete(keys, deadline)
       } finally {
         cache.lastGiven = cache.calls
         forget(keys)

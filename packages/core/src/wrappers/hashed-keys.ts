@@ -8,12 +8,10 @@ import { partsOfStore, type StateKey, type Store } from '../store.ts'
  */
 export function withHashedKeys(store: Store, hash: (key: string) => string): Store {
   const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: hash(state.key) })
-  const { partOf, ...parts } = partsOfStore(store)
   return {
-    ...parts,
-    ...(partOf && { partOf: (state) => partOf(hashed(state)) }),
-    take: (ops, at) => store.take(ops.map(hashed), at),
-    delete: (keys) => store.delete(keys.map(hashed)),
+    ...partsOfStore(store, hashed),
+    take: (ops, at, deadline) => store.take(ops.map(hashed), at, deadline),
+    delete: (keys, deadline) => store.delete(keys.map(hashed), deadline),
   }
 }
 

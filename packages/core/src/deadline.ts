@@ -1,0 +1,65 @@
+import { later } from './sleep.ts'
+import type { Deadline } from './store.ts'
+import type { Micros } from './time.ts'
+
+// Every runtime has these, or does without, though no ECMAScript library declares them.
+declare const performance: { now(): number }
+declare const setImmediate: ((callback: () => void) => unknown) | undefined
+declare const clearImmediate: (immediate: unknown) => void
+
+/** The deadline of a call under way. */
+export interface CallDeadline extends Deadline {
+  atMs: number
+  /** How long the caller waits. */
+  readonly spanMs: number
+}
+
+/** The deadline of what began at `startMs`: now by default. */
+export function deadlineIn(span: Micros, startMs: number = performance.now()): CallDeadline {
+  const spanMs = span / 1000
+  return { atMs: startMs + spanMs, spanMs }
+}
+
+/**
+ * Calls back when the deadline has passed, unless stopped by the function returned.
+ *
+ * Timers run before sockets are read. So the event loop gets a turn of I/O first, in which an answer that has arrived is
+ * found. And if the timer itself was late, this process stood still: the store gets that time in addition, once.
+ */
+export function whenExpired(deadline: CallDeadline, callback: () => void): () => void {
+  const expired = (): void => {
+    stop = afterIo(callback)
+  }
+  // To the microsecond: what floating point adds would cost a millisecond.
+  const leftMs = (): number => Math.round((deadline.atMs - performance.now()) * 1000) / 1000
+  let stop = later(Math.max(leftMs(), 0), () => {
+    const overrunMs = -leftMs()
+    if (overrunMs <= 0) return expired()
+    const extraMs = Math.max(overrunMs, 1)
+    deadline.atMs += overrunMs + extraMs
+    stop = later(extraMs, expired)
+  })
+  return () => stop()
+}
+
+// Held here: fake timers would stop it.
+const immediate = typeof setImmediate === 'function' ? setImmediate : undefined
+
+/** Calls back when the event loop has read from its sockets. */
+function afterIo(callback: () => void): () => void {
+  if (immediate === undefined) return later(0, callback)
+  const handle = immediate(callback)
+  return () => clearImmediate(handle)
+}
+
+/** The promise's value, or undefined if the deadline passes first or the promise rejects. */
+export function unlessExpired<T>(promise: Promise<T>, deadline: CallDeadline): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const stop = whenExpired(deadline, () => resolve(undefined))
+    const end = (value?: T): void => {
+      stop()
+      resolve(value)
+    }
+    promise.then(end, () => end())
+  })
+}

@@ -1,0 +1,65 @@
+import type { StoreError } from './errors.ts'
+import type { Logger } from './warn.ts'
+
+/** How far apart two reports of a failing store are at least. */
+const REPORT_INTERVAL_MS = 60_000
+
+/** What is counted between two reports. */
+interface Counts {
+  /** Calls that the store failed, or did not answer in time. */
+  failed: number
+  /** Calls that were not made, because the circuit was open. */
+  skipped: number
+  /** Refunds that could neither be sent nor kept. */
+  dropped: number
+}
+
+/** Reports the failures of a store: the first one at once, and what followed once a minute at most, in numbers. */
+export interface FailureLog {
+  failed(error: StoreError, logger: Logger): void
+  skipped(): void
+  dropped(): void
+  /** The circuit has closed again. */
+  recovered(): void
+}
+
+export function failureLog(now: () => number): FailureLog {
+  let reportedMs = -Infinity
+  let reporter: Logger | undefined
+  let counts: Counts = { failed: 0, skipped: 0, dropped: 0 }
+  const numbers = (): string => {
+    const { failed, skipped, dropped } = counts
+    const parts = [
+      `${failed} failed`,
+      skipped > 0 && `${skipped} not sent`,
+      dropped > 0 && `${dropped} refunds dropped`,
+    ]
+    counts = { failed: 0, skipped: 0, dropped: 0 }
+    return parts.filter(Boolean).join(', ')
+  }
+  return {
+    failed(error, logger) {
+      counts.failed++
+      const sinceMs = now() - reportedMs
+      if (sinceMs < REPORT_INTERVAL_MS) return
+      const past =
+        sinceMs === Infinity || counts.failed === 1 ? '' : ` (${numbers()} in ${Math.round(sinceMs / 1000)} s)`
+      if (past === '') numbers()
+      logger.warn(
+        `spillway: the store failed${past}: ${error.message} onStoreError decides about these requests; further failures are reported once a minute.`,
+      )
+      reportedMs = now()
+      reporter = logger
+    },
+    skipped() {
+      counts.skipped++
+    },
+    dropped() {
+      counts.dropped++
+    },
+    recovered() {
+      reporter?.warn(`spillway: the store answers again; since the last report: ${numbers()}.`)
+      reporter = undefined
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { QuotaError, shown } from './errors.ts'
+import { checkStoreError, type StoreErrorOption } from './failure-mode.ts'
+import { checkWhole } from './quota.ts'
+import type { Store } from './store.ts'
+import { DEADLINE, type Duration, type Micros, micros } from './time.ts'
+import { checkLogger, type Logger } from './warn.ts'
+
+/** A store, how long to wait for its answers, and what to do without them. */
+export interface Source {
+  readonly store: Store
+  readonly deadline: Micros
+  readonly onStoreError: StoreErrorOption
+  /** How many processes share the quota while each counts by itself. */
+  readonly replicas: number
+  readonly logger: Logger
+}
+
+/** What a limiter takes about its store. */
+export interface StoreOptions {
+  /** How long to wait for the store's answer, if it is a remote store. Default: 50 ms. */
+  readonly deadline?: Duration
+  /**
+   * What to do when the store does not answer. Default: `'local'`, which enforces the same quota in this process, so that
+   * no more than the quota times the number of processes is allowed meanwhile.
+   */
+  readonly onStoreError?: StoreErrorOption
+  /**
+   * How many processes share the store. With `'local'`, each enforces its share of the quota: no more than the quota is
+   * allowed in all. Default: 1.
+   */
+  readonly replicas?: number
+  /** Where failures of the store are reported: the first at once, further ones once a minute. Default: `console`. */
+  readonly logger?: Logger
+}
+
+export const STORE_OPTIONS: readonly string[] = ['store', 'deadline', 'onStoreError', 'replicas', 'logger']
+
+/** Reads what a limiter is told about its store. */
+export const sourceOf = (options: StoreOptions & { readonly store: Store | undefined }): Source => ({
+  store: checkStore(options.store),
+  deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
+  onStoreError: checkStoreError(options.onStoreError ?? 'local'),
+  replicas: checkWhole('replicas', options.replicas ?? 1, 1),
+  logger: checkLogger(options.logger),
+})
+
+/** Checks that a store is one. */
+export function checkStore(store: unknown): Store {
+  if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) return store as Store
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `store must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${shown(store)}.`,
+  )
+}

@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest'
+import { breaker } from '../src/breaker.ts'
+import { deadlineIn } from '../src/deadline.ts'
+import { perMinute, QuotaError, type Store, StoreError, stepFor, type Take } from '../src/index.ts'
+
+const lost = () => Promise.reject(new Error('connection lost'))
+const well = () => Promise.resolve('well')
+
+/** A breaker on a clock that stands still, before a store whose states live in two shards: `a…` and `b…`. */
+function setUp(store: Partial<Store> = { partOf: ({ key }) => key.charAt(0) }) {
+  let now = 0
+  const log: string[] = []
+  const taken: (readonly Take[])[] = []
+  const take = async (ops: readonly Take[]) => {
+    taken.push(ops)
+    return []
+  }
+  const circuit = breaker({ take, delete: async () => {}, ...store }, { now: () => now })
+  const logger = { warn: (message: string) => log.push(message) }
+  const outcome = (work: () => unknown, key = 'a') =>
+    circuit
+      .call({ policy: 'p', key }, work, deadlineIn(1_000_000), logger)
+      .then(String, ({ reason }: StoreError) => reason)
+  const open = async (key = 'a') => {
+    for (let i = 0; i < 5; i++) await outcome(lost, key)
+  }
+  const refund = (key = 'a'): readonly Take[] => [{ policy: 'p', key, step: stepFor(perMinute(10), 'refund', 1) }]
+  return {
+    circuit,
+    log,
+    outcome,
+    open,
+    refund,
+    taken,
+    pass: (millis: number) => {
+      now += millis
+    },
+  }
+}
+
+describe('the circuit breaker', () => {
+  test('opens after five failures in a row', async () => {
+    const { outcome } = setUp()
+    const outcomes: string[] = []
+    for (let i = 0; i < 7; i++) outcomes.push(await outcome(lost))
+    expect(outcomes).toEqual(['error', 'error', 'error', 'error', 'error', 'open', 'open'])
+  })
+
+  test('stays closed when failures are not in a row', async () => {
+    const { outcome } = setUp()
+    for (let i = 0; i < 20; i++) expect(await outcome(i % 5 === 4 ? well : lost)).not.toBe('open')
+  })
+
+  test('probes with one call at a time, and closes when it succeeds', async () => {
+    const { circuit, outcome, open, pass } = setUp()
+    await open()
+    expect(circuit.health.circuit).toBe('open')
+    pass(500)
+    expect(circuit.health.circuit).toBe('half-open')
+    let answer: (value: string) => void = () => {}
+    const probe = outcome(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    )
+    expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['open', 'open'])
+    answer('back')
+    expect(await probe).toBe('back')
+    expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['well', 'well'])
+    expect(circuit.health.circuit).toBe('closed')
+  })
+
+  test('stays open no longer because many calls failed together', async () => {
+    const { outcome, pass } = setUp()
+    await Promise.all(Array.from({ length: 50 }, () => outcome(lost)))
+    pass(500)
+    expect(await outcome(well)).toBe('well')
+  })
+
+  test('counts a store that throws where it should reject, and probes it anew each time', async () => {
+    const { outcome, pass } = setUp()
+    const broken = () => {
+      throw new Error('connection lost')
+    }
+    for (let i = 0; i < 5; i++) expect(await outcome(broken)).toBe('error')
+    for (const open of [500, 1_000]) {
+      pass(open)
+      expect(await outcome(broken)).toBe('error')
+    }
+    pass(2_000)
+    expect(await outcome(well)).toBe('well')
+  })
+
+  test('stays open longer after each failed probe, up to fifteen seconds', async () => {
+    const { outcome, open, pass } = setUp()
+    await open()
+    for (const millis of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
+      pass(millis - 1)
+      expect(await outcome(lost)).toBe('open')
+      pass(1)
+      expect(await outcome(lost)).toBe('error')
+    }
+  })
+
+  // A CROSSSLOT, a TRYAGAIN or an invalid argument opened it for every key.
+  test.each([
+    ['a mistake of the program', new QuotaError('ERR_SPILLWAY_KEY', 'keys in two slots'), 'undefined'],
+    ['a refusal of one call by a healthy store', new StoreError('TRYAGAIN', undefined, { healthy: true }), 'error'],
+  ])('is not opened by %s', async (_, error, reason) => {
+    const { outcome } = setUp()
+    for (let i = 0; i < 20; i++) expect(String(await outcome(() => Promise.reject(error)))).toBe(reason)
+    expect(await outcome(well)).toBe('well')
+  })
+
+  // With one of three masters of a cluster frozen, a quarter of the requests to the other two were not counted.
+  test('opens for the shard that fails, and not for the others', async () => {
+    const { circuit, outcome, open } = setUp()
+    await open('a1')
+    expect(await Promise.all([outcome(well, 'a2'), outcome(well, 'b1')])).toEqual(['open', 'well'])
+    expect(circuit.health.circuit).toBe('open')
+  })
+
+  test('goes by what fails together, where a store names it, rather than by what is taken together', async () => {
+    const { outcome, open } = setUp({ partOf: ({ key }) => key, shardOf: ({ key }) => key.charAt(0) })
+    await open('a1')
+    expect(await Promise.all([outcome(well, 'a2'), outcome(well, 'b1')])).toEqual(['open', 'well'])
+  })
+
+  test('keeps a bounded number of circuits', async () => {
+    const { outcome, open } = setUp({ partOf: ({ key }) => key })
+    await open('a')
+    for (let i = 0; i < 999; i++) await outcome(lost, `b${i}`)
+    expect(await outcome(well, 'a')).toBe('open')
+    await outcome(lost, 'one more')
+    expect(await outcome(well, 'a')).toBe('well')
+  })
+})
+
+describe('refunds', () => {
+  test('go to a store whose circuit is closed at once', () => {
+    const { circuit, refund, taken } = setUp()
+    circuit.owe(refund())
+    expect(taken).toEqual([refund()])
+  })
+
+  test('wait while the circuit is open, and are sent once when the store answers again', async () => {
+    const { circuit, open, outcome, pass, refund, taken } = setUp()
+    await open()
+    circuit.owe(refund('a1'))
+    circuit.owe(refund('b1'))
+    expect(taken).toEqual([refund('b1')])
+    expect(circuit.health).toEqual({ circuit: 'open', refundsQueued: 1, refundsDropped: 0 })
+    pass(500)
+    await outcome(well)
+    await outcome(well)
+    expect(taken).toEqual([refund('b1'), refund('a1')])
+    expect(circuit.health).toEqual({ circuit: 'closed', refundsQueued: 0, refundsDropped: 0 })
+  })
+
+  // The refund of a late take went through the circuit that the lateness had opened, and was lost.
+  test('pass an open circuit where the store has just answered', async () => {
+    const { circuit, open, refund, taken } = setUp()
+    await open()
+    circuit.owe(refund(), true)
+    expect(taken).toEqual([refund()])
+  })
+
+  test('are kept up to a bound, and those dropped are counted and reported', async () => {
+    const { circuit, log, open, outcome, pass, refund } = setUp()
+    await open()
+    for (let i = 0; i < 1_003; i++) circuit.owe(refund())
+    expect(circuit.health).toMatchObject({ refundsQueued: 1_000, refundsDropped: 3 })
+    pass(500)
+    await outcome(well)
+    expect(log.at(-1)).toContain('3 refunds dropped')
+  })
+
+  test('that fail are not sent again, because they may have been made, and are counted', async () => {
+    const { circuit, refund } = setUp({ take: lost })
+    circuit.owe(refund())
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(circuit.health).toMatchObject({ refundsQueued: 0, refundsDropped: 1 })
+  })
+})
+
+// A store that failed four of five calls left 80 of 100 requests uncounted, and no line was printed.
+describe('a failing store is reported', () => {
+  test('at its first failure, then once a minute with counts, and when it answers again', async () => {
+    const { log, open, outcome, pass } = setUp()
+    await outcome(lost)
+    expect(log).toEqual([expect.stringContaining('the store failed: The store failed: connection lost.')])
+    await open()
+    await outcome(lost)
+    expect(log).toHaveLength(1)
+    pass(60_000)
+    await outcome(lost)
+    expect(log.slice(1)).toEqual([expect.stringContaining('the store failed (5 failed, 2 not sent in 60 s)')])
+    pass(1_000)
+    await outcome(well)
+    expect(log.slice(2)).toEqual([expect.stringContaining('the store answers again')])
+  })
+
+  test('also when it never fails five times in a row', async () => {
+    const { log, outcome, pass } = setUp()
+    for (let i = 0; i < 100; i++) {
+      await outcome(i % 5 === 0 ? well : lost)
+      pass(1_000)
+    }
+    expect(log).toEqual([expect.stringContaining('the store failed: '), expect.stringContaining('(48 failed in 60 s)')])
+  })
+})
