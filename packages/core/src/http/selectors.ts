@@ -111,6 +111,7 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
     return () => fixed
   }
   const [kind, name] = splitSelector(cost)
+  if (kind === 'header' && name === 'content-length') return lengthReader(options.maxCost, bounded, reader)
   if (kind === 'header') return (request) => bounded(parseCost(reader.header(request, name)))
   if (kind === 'query') return (request) => bounded(parseCost(reader.query(request, name)))
   throw new QuotaError(
@@ -118,6 +119,29 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
     `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${shown(cost)}.`,
   )
 }
+
+/** Reads a body's length; a body that hides its length costs the most, or nobody would tell it. */
+function lengthReader<R>(
+  maxCost: number | undefined,
+  bounded: (value: number) => number,
+  reader: RequestReader<R>,
+): Read<R, number> {
+  if (maxCost === undefined) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      "cost: 'header:content-length' needs maxCost: what a body costs that does not tell its length, as a chunked one. Write the limit of your body parser.",
+    )
+  }
+  return (request) => {
+    const length = reader.header(request, 'content-length')
+    const chunked = reader.header(request, 'transfer-encoding') !== undefined
+    // HTTP/2 has no chunks: there, a method that is for sending something tells.
+    const hidden = chunked || (length === undefined && !WITHOUT_BODY.includes(reader.method(request)))
+    return hidden ? maxCost : bounded(parseCost(length))
+  }
+}
+
+const WITHOUT_BODY: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE', 'CONNECT']
 
 const isCost = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
 
