@@ -14,6 +14,18 @@ const CANDIDATES = 8
 /** How many slots are looked at for one that is to be evicted while all of them have used more than the new key. */
 const MOST_CANDIDATES = 64
 
+// Not every runtime has it.
+declare const process: { versions?: { node?: string } } | undefined
+
+/**
+ * Whether anybody can choose texts whose hashes agree in this runtime's Map: in Bun, which hashes without a secret, and
+ * in Node 24.0.0 to 24.4.0, whose secret a text can cancel (CVE-2025-27209).
+ */
+function hasKnownHashes(): boolean {
+  const node = typeof process === 'undefined' ? undefined : process.versions?.node
+  return 'Bun' in globalThis || /^24\.([0-3]\.|4\.0$)/.test(node ?? '')
+}
+
 /**
  * The states of one policy: up to `most` keys, each in a numbered slot.
  *
@@ -38,7 +50,7 @@ export class Shelf {
 
   constructor(most: number) {
     this.#most = most
-    this.slots = most <= WHOLE ? new FewSlots() : new ManySlots()
+    this.slots = most <= WHOLE && !hasKnownHashes() ? new FewSlots() : new ManySlots()
   }
 
   /** The slot of a key; -1 if it has none. */

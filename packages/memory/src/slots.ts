@@ -28,12 +28,12 @@ export class FewSlots implements Slots {
   #hashes: Hashes | undefined
 
   find(key: string): number {
-    const slot = this.#slots.get(key.length > LONGEST ? this.#digest(key) : key)
+    const slot = this.#slots.get(this.#nameOf(key))
     return slot === undefined ? -1 : slot
   }
 
   set(key: string, slot: number): void {
-    const name = key.length > LONGEST ? this.#digest(key) : copyOf(key)
+    const name = copyOf(this.#nameOf(key))
     this.#keys[slot] = name
     this.#slots.set(name, slot)
     if (slot === this.#moments.length) this.#grow()
@@ -56,9 +56,12 @@ export class FewSlots implements Slots {
     this.#moments[slot] = moment
   }
 
-  #digest(key: string): string {
-    this.#hashes ??= new Hashes()
-    return this.#hashes.digest(key)
+  #nameOf(key: string): string {
+    if (key.length > LONGEST) {
+      this.#hashes ??= new Hashes()
+      return this.#hashes.digest(key)
+    }
+    return hasKnownHash(key) ? MARK + key : key
   }
 
   #grow(): void {
@@ -66,6 +69,23 @@ export class FewSlots implements Slots {
     moments.set(this.#moments)
     this.#moments = moments
   }
+}
+
+/** What the name of a key begins with whose hash anybody knows, or that begins with this itself. */
+const MARK = '#'
+const [MARK_CODE, ZERO, NINE] = [MARK, '0', '9'].map((text) => text.charCodeAt(0)) as [number, number, number]
+/** The most digits of an array index: V8 before March 2026 makes the hash of one of its value alone (CVE-2026-21717). */
+const MOST_DIGITS = 10
+
+/** Whether a key looks like an array index, or like the name of one. */
+function hasKnownHash(key: string): boolean {
+  if (key.charCodeAt(0) === MARK_CODE) return true
+  if (key.length > MOST_DIGITS) return false
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i)
+    if (code < ZERO || code > NINE) return false
+  }
+  return true
 }
 
 /** How many characters V8 copies rather than refer to a longer text. */
