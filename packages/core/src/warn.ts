@@ -13,13 +13,26 @@ export function warn(message: string): void {
   console.warn(`spillway: ${message}`)
 }
 
-const said = new Set<string>()
+/** The most details of one problem that are printed and kept, and the most characters of each. */
+const [MOST_DETAILS, MOST_CHARACTERS] = [10, 1_000]
 
-/** Tells the developer, once, of a likely mistake that is no reason to stop. */
-export function warnOnce(message: string): void {
-  if (said.has(message)) return
-  said.add(message)
-  warn(message)
+/** What is written in the program, and not put together while it runs. */
+type Literal<Text extends string> = Record<never, never> extends Record<Text, unknown> ? never : Text
+
+const printed = new Map<string, Set<string>>()
+
+/**
+ * Warns the developer, once, of a likely mistake that is no reason to stop. What clients may change belongs into `detail`:
+ * each problem is printed with ten different details at most, so that nobody can print without bound, nor silence one
+ * problem by another.
+ */
+export function warnOnce<const Text extends string>(problem: Literal<Text>, detail = ''): void {
+  const details = printed.get(problem) ?? new Set()
+  printed.set(problem, details)
+  const cut = detail.slice(0, MOST_CHARACTERS)
+  if (details.size === MOST_DETAILS || details.has(cut)) return
+  details.add(cut)
+  warn(`${problem}${cut}${details.size === MOST_DETAILS ? ' (No more of these are printed.)' : ''}`)
 }
 
 /** Checks a logger. Default: the console. */

@@ -47,5 +47,5 @@ export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | u
 }
 
 function warnOfListener(error: unknown): void {
-  warnOnce(`onDecision threw: ${error instanceof Error ? error.message : shown(error)}`)
+  warnOnce('onDecision threw: ', error instanceof Error ? error.message : shown(error))
 }

@@ -116,5 +116,5 @@ export function judgeBy<R, S>(
 const NONE: readonly never[] = Object.freeze([])
 
 function warnOfShadow(error: Error): undefined {
-  warnOnce(`a shadow policy: ${error.message}`)
+  warnOnce('a shadow policy: ', error.message)
 }

@@ -140,7 +140,8 @@ function warnOfCost<R>(name: string, quota: Quota, { cost, defaultCost, maxCost 
   for (const [option, units] of Object.entries({ cost, defaultCost, maxCost })) {
     if (typeof units !== 'number' || units <= most) continue
     warnOnce(
-      `policy ${shown(name)} never takes more than ${most} units at once, but its ${option} is ${units}: a request that costs so much is always refused. Lower ${option}, or raise the quota's burst.`,
+      'a request is always denied: ',
+      `policy ${shown(name)} never takes more than ${most} units at once, but its ${option} is ${units}. Lower ${option}, or raise the quota's burst.`,
     )
   }
 }

@@ -100,7 +100,7 @@ async function actualCost<S>({ cost }: Ask, settle: Rule<unknown, S>['settle'], 
 
 /** The response has gone out: there is nobody left to tell but the developer. */
 function warnOfFailure(error: unknown): void {
-  warnOnce(`what a request took could not be corrected: ${error instanceof Error ? error.message : shown(error)}`)
+  warnOnce('what a request took could not be corrected: ', error instanceof Error ? error.message : shown(error))
 }
 
 function askNamed(policy: string | undefined, enforced: Booking | undefined, bookings: readonly Booking[]): Ask {
