@@ -33,8 +33,8 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   reader: RequestReader<R>,
   defaultStore?: () => Store,
 ): Guard<R, S, Name> {
-  // Names are the caller's compiler's business: here they are text.
-  const options = named as unknown as RateLimitOptions<R, S>
+  // Names are the caller's compiler's business: here they are text. Without options it is the quota that is missing.
+  const options = (named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
   checkRateLimitOptions(options)
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const source = sourceOf({ ...options, store: options.store === undefined ? defaultStore?.() : options.store })
