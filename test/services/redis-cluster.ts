@@ -7,8 +7,11 @@ export interface RedisCluster {
   readonly nodes: readonly Redis[]
   /** The node that serves a key now: the address that it gives to clients is looked up, not guessed. */
   masterOf(key: string): Promise<Redis>
-  /** Moves the slot of a key, with all that is in it, to another master, as `redis-cli --cluster reshard` does. */
-  move(key: string): Promise<void>
+  /**
+   * Moves the slot of a key, with all that is in it, to another master, as `redis-cli --cluster reshard` does. `half` is
+   * waited for when one key has moved.
+   */
+  move(key: string, half?: () => Promise<unknown>): Promise<void>
   /** Empties every master. */
   flush(): Promise<void>
   /** Answers once every slot is served, and everybody knows by whom. */
@@ -71,15 +74,16 @@ export async function startRedisCluster({ masters: count = 3, replicated = true 
     async masterOf(key) {
       return nodes[(await ownerOf(key)).index] as Redis
     },
-    async move(key) {
+    async move(key, half) {
       const { slot, index } = await ownerOf(key)
       const target = (index + 1) % count
       const [from, to] = [clients[index] as Client, clients[target] as Client]
       await to.call('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', ids[index] as string)
       await from.call('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', ids[target] as string)
       const { port } = nodes[target] as Redis
-      for (;;) {
-        const keys = (await from.call('CLUSTER', 'GETKEYSINSLOT', String(slot), '10')) as string[]
+      for (let moved = 0; ; moved++) {
+        const keys = (await from.call('CLUSTER', 'GETKEYSINSLOT', String(slot), '1')) as string[]
+        if (moved === 1) await half?.()
         if (keys.length === 0) break
         await from.call('MIGRATE', '127.0.0.1', String(port), '', '0', '5000', 'KEYS', ...keys)
       }

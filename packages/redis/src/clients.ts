@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '@spillway/core'
+import { type Deadline, QuotaError, shown } from '@spillway/core'
 import type { Request } from './wire.ts'
 
 /** What is used of a `Redis` or `Cluster` of ioredis. */
@@ -22,7 +22,9 @@ export type RedisClient = IoredisClient | NodeRedisClient
 export interface Redis {
   /** Keys of one call have to share a slot. */
   readonly clustered: boolean
-  run(request: Request): Promise<readonly unknown[]>
+  /** The node that a hash slot is on now, as the client knows it. */
+  nodeOf(slot: number): string | undefined
+  run(request: Request, deadline?: Deadline): Promise<readonly unknown[]>
   forget(name: string): Promise<unknown>
 }
 
@@ -50,18 +52,46 @@ const ioredis: Evaluate<IoredisClient> = (client, by, { script, keys, arguments:
     ? client.evalsha(script.sha, keys.length, ...keys, ...rest)
     : client.eval(script.text, keys.length, ...keys, ...rest)
 
+/** How long a call without a deadline is tried again while its slot moves, and how often at most. */
+const MOVING_MS = 1_000
+const TRY_AGAIN_MS = 10
+
 function speaking<Client extends RedisClient>(client: Client, clustered: boolean, evaluate: Evaluate<Client>): Redis {
+  const once = async (request: Request): Promise<unknown> => {
+    try {
+      return await evaluate(client, 'sha', request)
+    } catch (error) {
+      // A server that was restarted, flushed or promoted has not seen the script. It has not run, then.
+      if (!isReply(error, 'NOSCRIPT')) throw error
+      return evaluate(client, 'text', request)
+    }
+  }
   return {
     clustered,
-    async run(request) {
-      try {
-        return (await evaluate(client, 'sha', request)) as readonly unknown[]
-      } catch (error) {
-        // A server that was restarted, flushed or promoted has not seen the script. It has not run, then.
-        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-        return (await evaluate(client, 'text', request)) as readonly unknown[]
+    nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
+    async run(request, deadline) {
+      const untilMs = deadline?.atMs ?? performance.now() + MOVING_MS
+      for (;;) {
+        try {
+          return (await once(request)) as readonly unknown[]
+        } catch (error) {
+          // Of the keys of a slot that is moving, some are on its old node and some on its new one. Nothing was run.
+          if (!isReply(error, 'TRYAGAIN') || performance.now() + TRY_AGAIN_MS >= untilMs) throw error
+          await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
+        }
       }
     },
     forget: async (name) => client.del(name),
   }
+}
+
+const isReply = (error: unknown, code: string): boolean => error instanceof Error && error.message.startsWith(code)
+
+/** Both clients keep a list of all slots: ioredis of names of nodes, node-redis of shards. */
+function nodeIn(slots: unknown, slot: number): string | undefined {
+  const shard = (slots as readonly unknown[] | undefined)?.[slot] as
+    | readonly [string]
+    | { readonly master?: { readonly address?: string } }
+    | undefined
+  return Array.isArray(shard) ? shard[0] : (shard as { master?: { address?: string } } | undefined)?.master?.address
 }

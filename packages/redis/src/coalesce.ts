@@ -1,8 +1,8 @@
-import type { Micros, Taken } from '@spillway/core'
+import type { Deadline, Micros, Taken } from '@spillway/core'
 import type { Call } from './wire.ts'
 
 /** Puts calls to the server in one script call and answers each. */
-export type Send = (calls: readonly Call[]) => Promise<readonly (readonly Taken[])[]>
+export type Send = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly (readonly Taken[])[]>
 
 interface Waiting {
   readonly call: Call
@@ -37,7 +37,8 @@ export function coalescing(send: Send, slotOf: (call: Call) => number): Coalesce
 
   const travel = async ({ seats }: Coach): Promise<void> => {
     try {
-      const answers = await send(seats.map(({ call }) => call))
+      const calls = seats.map(({ call }) => call)
+      const answers = await send(calls, latest(calls))
       seats.forEach(({ resolve }, i) => {
         resolve(answers[i] as readonly Taken[])
       })
@@ -77,6 +78,16 @@ function seated(all: readonly Waiting[], slotOf: (call: Call) => number): readon
     coach.weight += weight
   }
   return coaches
+}
+
+/** Until when any of these callers waits; undefined if one has no deadline. */
+function latest(calls: readonly Call[]): Deadline | undefined {
+  let atMs = 0
+  for (const { deadline } of calls) {
+    if (deadline === undefined) return undefined
+    atMs = Math.max(atMs, deadline.atMs)
+  }
+  return { atMs }
 }
 
 /** A log takes the script longer, the longer it is. */

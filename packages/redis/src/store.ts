@@ -5,6 +5,7 @@ import {
   type LeasingStore,
   QuotaError,
   REMOTE_LOG_LIMIT,
+  type StateKey,
   type Store,
   StoreError,
   shown,
@@ -84,26 +85,30 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
   const redis = redisOf(client)
   const prefix = checkPrefix(options.prefix ?? 'spillway')
 
-  const send: Send = async (calls) => {
+  const send: Send = async (calls, deadline) => {
     try {
-      return decode(calls, await redis.run(encode(calls)))
+      return decode(calls, await redis.run(encode(calls), deadline))
     } catch (error) {
       throw failure(error)
     }
   }
   const { put, flush } =
     options.coalesce === false
-      ? { put: async (call: Call) => (await send([call]))[0] ?? [], flush: () => {} }
+      ? { put: async (call: Call) => (await send([call], call.deadline))[0] ?? [], flush: () => {} }
       : coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
 
+  const slotOfKey = (key: StateKey): number => slotOf(nameOf(prefix, key))
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
-    ...(redis.clustered && { partOf: (key) => slotOf(nameOf(prefix, key)) }),
-    take(ops, at) {
+    ...(redis.clustered && {
+      partOf: slotOfKey,
+      shardOf: (key) => redis.nodeOf(slotOfKey(key)) ?? slotOfKey(key),
+    }),
+    take(ops, at, deadline) {
       if (ops.length === 0) return Promise.resolve([])
       const names = ops.map((op) => nameOf(prefix, op))
       const mistake = redis.clustered && names.length > 1 ? errorOfSlots(ops, names) : undefined
-      return mistake ? Promise.reject(mistake) : put({ ops, names, at })
+      return mistake ? Promise.reject(mistake) : put({ ops, names, at, deadline })
     },
     async delete(keys) {
       // What was asked before is done before.
@@ -129,7 +134,10 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
   )
 }
 
+/** What a healthy server says of one call: the keys, their slot or the arguments are at fault. */
+const OF_ONE_CALL = /^(CROSSSLOT|TRYAGAIN|WRONGTYPE|ERR .*user_script)/
+
 function failure(error: unknown): StoreError {
   const why = error instanceof Error && error.message !== '' ? error.message : shown(error)
-  return new StoreError(`Redis failed: ${why}`, error)
+  return new StoreError(`Redis failed: ${why}`, error, { healthy: OF_ONE_CALL.test(why) })
 }

@@ -1,4 +1,4 @@
-import type { Micros, Step, Take, Taken } from '@spillway/core'
+import type { Deadline, Micros, Step, Take, Taken } from '@spillway/core'
 import { type Script, scriptFor } from './script.ts'
 
 /** A take on its way: its ops, and the names of their keys. */
@@ -6,6 +6,7 @@ export interface Call {
   readonly ops: readonly Take[]
   readonly names: readonly string[]
   readonly at: Micros | undefined
+  readonly deadline: Deadline | undefined
 }
 
 /** The script for some calls, and what it is given. */

@@ -1,5 +1,5 @@
 import { START, testStore } from '@spillway/conformance'
-import { consumeAll, perMinute, QuotaError, rateLimiter, stepFor } from '@spillway/core'
+import { consumeAll, type Decision, perHour, perMinute, QuotaError, rateLimiter, stepFor } from '@spillway/core'
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ const clients = {
   },
 }
 
-describe.each(Object.entries(clients))('%s', (_, connect) => {
+describe.each(Object.entries(clients))('%s', (name, connect) => {
   let connected: Awaited<ReturnType<typeof connect>>
   beforeAll(async () => {
     connected = await connect()
@@ -87,6 +87,27 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     for (const op of ops) await store.take([op], START)
     await store.delete(ops)
     for (const op of ops) expect((await store.take([op], START))[0]?.allowed).toBe(true)
+  })
+
+  // node-redis does not try again, as ioredis does: 10 of 10 failed with TRYAGAIN, and the circuit opened for all keys.
+  test('two policies of a key whose slot is half moved are tried again until the deadline', async () => {
+    const store = redisStore(connected.client, { denyCache: false })
+    const quotas = { minute: perMinute(100), hour: perHour(1_000) }
+    const limiter = rateLimiter({ quotas, store, deadline: '10s', onStoreError: 'throw' })
+    const hurried = rateLimiter({ quotas, store, deadline: 60, onStoreError: 'throw' })
+    const other = rateLimiter({ quota: perMinute(10), store, deadline: '10s', name: 'other' })
+    await limiter.consume('half')
+    let waiting: Promise<readonly Decision[]> | undefined
+    await cluster.move('spillway:1{half}minute', async () => {
+      // ioredis tries again by itself, later than this deadline: a timeout, which does count as the node's.
+      const times = name === 'ioredis' ? 0 : 10
+      const failed = await Promise.allSettled(Array.from({ length: times }, () => hurried.consume('half')))
+      expect(failed.map(({ status }) => status)).toEqual(Array(times).fill('rejected'))
+      waiting = Promise.all(Array.from({ length: 10 }, () => limiter.consume('half')))
+      expect((await other.consume('b')).degraded).toBeUndefined()
+    })
+    expect((await waiting)?.every(({ allowed }) => allowed)).toBe(true)
+    expect((await limiter.peek('half')).policies?.[1]?.remaining).toBe(989)
   })
 
   test('a slot that moves to another node mid-traffic loses and doubles nothing', async () => {

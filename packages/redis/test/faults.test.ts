@@ -1,4 +1,12 @@
-import { perMinute, type RateLimiter, rateLimiter, StoreError } from '@spillway/core'
+import {
+  perHour,
+  perMinute,
+  type RateLimiter,
+  type RateLimiterOptions,
+  rateLimiter,
+  StoreError,
+  storeHealth,
+} from '@spillway/core'
 import { Cluster, Redis as Ioredis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -39,7 +47,7 @@ async function serve(): Promise<Redis> {
 }
 
 /** A limiter of a hundred a minute, whose answers are never from near at hand. */
-const limiterOf = (client: RedisClient, options: { readonly deadline?: number } = {}): RateLimiter =>
+const limiterOf = (client: RedisClient, options: Partial<RateLimiterOptions> = {}): RateLimiter =>
   rateLimiter({
     quota: perMinute(100),
     store: redisStore(client, { denyCache: false }),
@@ -47,7 +55,13 @@ const limiterOf = (client: RedisClient, options: { readonly deadline?: number } 
     deadline: 10_000,
     onStoreError: 'throw',
     ...options,
-  })
+  } as RateLimiterOptions)
+
+/** Keeps the event loop from turning. */
+function standStill(millis: number): void {
+  const start = performance.now()
+  while (performance.now() - start < millis);
+}
 
 const admits = async (limiter: RateLimiter, times: number): Promise<number> => {
   const decisions = await Promise.all(Array.from({ length: times }, () => limiter.consume('a')))
@@ -95,6 +109,47 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect(await admits(patient, 120)).toBeLessThanOrEqual(100)
     expect((await patient.peek('a')).remaining).toBe(0)
   })
+
+  // Timers run before sockets are read: 60 ms in which the app stood still were five failures of the store, and opened
+  // its circuit. Of a burst of 1,500, none was counted.
+  test.each([
+    ['five in flight', 5, 0],
+    ['a burst of 250', 250, 0.4],
+    ['a burst of 1,500', 1_500, 0.1],
+  ])('a process that stands still is no failure of the store: %s', async (_, times, eachMs) => {
+    const server = await serve()
+    const client = await connect(server.port)
+    const quota = perHour(10_000)
+    const store = redisStore(client, { denyCache: false })
+    const limiter = rateLimiter({ quota, store, deadline: 50 })
+    await rateLimiter({ quota, store, deadline: '10s', name: 'warm' }).consume('a')
+    const calls = Array.from({ length: times }, () => {
+      const call = limiter.consume('a')
+      standStill(eachMs)
+      return call
+    })
+    standStill(60)
+    const decisions = await Promise.all(calls)
+    expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
+    expect(storeHealth(store).circuit).toBe('closed')
+    expect((await limiterOf(client, { quota, name: 'default' }).peek('a')).remaining).toBe(10_000 - times)
+  })
+
+  // Refunds went through the circuit that the lateness had opened: 20 units were lost.
+  test.each(['deny', 'local', 'throw'] as const)(
+    'what a frozen server takes after the deadline is given back: %s',
+    async (onStoreError) => {
+      const server = await serve()
+      const client = await connect(server.port)
+      const [limiter, patient] = [limiterOf(client, { deadline: 50, onStoreError }), limiterOf(client)]
+      await patient.peek('a')
+      server.signal('SIGSTOP')
+      await Promise.allSettled(Array.from({ length: 20 }, () => limiter.consume('a')))
+      server.signal('SIGCONT')
+      await answers(patient)
+      await until(async () => (await patient.peek('a')).remaining === 100)
+    },
+  )
 
   test('a server that is killed and comes back empty admits one burst more at most', async () => {
     const server = await serve()
@@ -181,6 +236,38 @@ test('behind Sentinel a failover is found by itself, and what had been replicate
   await answers(limiter)
   expect((await limiter.peek('a')).remaining).toBeLessThanOrEqual(60)
   expect(await admits(limiter, 120)).toBeLessThanOrEqual(60)
+})
+
+// One breaker for the whole store left a quarter of the requests to the healthy masters uncounted.
+test('a cluster with one of three masters frozen counts every request to the others', async () => {
+  const cluster = await startRedisCluster({ replicated: false })
+  after.push(() => cluster.stop())
+  const client = new Cluster(
+    cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+    { slotsRefreshTimeout: 500 },
+  )
+  client.on('error', () => {})
+  after.push(() => client.disconnect())
+  const store = redisStore(client as RedisClient, { denyCache: false })
+  const quota = perHour(1_000)
+  const patient = rateLimiter({ quota, store, deadline: '10s' })
+  const keys = Array.from({ length: 60 }, (_, i) => `key ${i}`)
+  const masters = await Promise.all(keys.map((key) => cluster.masterOf(`spillway:1{${key}}`)))
+  for (const key of keys) await patient.consume(key)
+  const frozen = masters[0] as Redis
+  const isHealthy = (key: string): boolean => masters[keys.indexOf(key)] !== frozen
+  // A healthy master answers within a second on a slow machine, too; the frozen one does not within any time.
+  const limiter = rateLimiter({ quota, store, deadline: '1s' })
+  frozen.signal('SIGSTOP')
+  const rounds = await Promise.all(
+    Array.from({ length: 5 }, () => keys.map(async (key) => ({ key, ...(await limiter.consume(key)) }))).flat(),
+  )
+  const later = await Promise.all(keys.map(async (key) => ({ key, ...(await limiter.consume(key)) })))
+  frozen.signal('SIGCONT')
+  const all = [...rounds, ...later]
+  expect(all.filter(({ key, degraded }) => isHealthy(key) && degraded)).toEqual([])
+  expect(all.filter(({ key, degraded }) => !isHealthy(key) && degraded?.action !== 'local')).toEqual([])
+  expect(later.filter(({ key, degraded }) => !isHealthy(key) && degraded?.reason !== 'open')).toEqual([])
 })
 
 test('a cluster that loses a master fails by the deadline, and goes on with the replica, where a burst more may be had', async () => {
