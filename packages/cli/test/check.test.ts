@@ -161,6 +161,29 @@ describe('spillway check', () => {
     expect((await check(...args)).exitCode).toBe(exitCode)
   })
 
+  // Each of these was ✓, and limited nothing.
+  test.each([
+    ...['/api*', '/users/:id?', '/files/*rest', '/files/{*rest}', '/a/{id}', '/login?x=1', '/(.*)', '/a/**/b', 'login', ''],
+  ])('the path %j, which never matches, is invalid', async (path) => {
+    const rules = folderOf({ 'p.json': JSON.stringify([bucket('p', { rps: 10, burst: 20 }, { match: { path } })]) })
+    const { exitCode, out } = await spillway(['check', '--strict', rules.path('p.json')])
+    rules.remove()
+    expect([exitCode, out]).toEqual([1, expect.stringMatching(/^✗ .*p\.json: .*path/s)])
+  })
+
+  test.each(['PSOT', ['GET', 'gte'], ''])('the method %j, which never comes, is invalid', async (method) => {
+    const rules = folderOf({ 'p.json': JSON.stringify([bucket('p', { rps: 10, burst: 20 }, { match: { method } })]) })
+    const { exitCode, out } = await spillway(['check', '--strict', rules.path('p.json')])
+    rules.remove()
+    expect([exitCode, out]).toEqual([1, expect.stringMatching(/^✗ .*p\.json: .*method/s)])
+  })
+
+  test.each(['/api/**', '/api/*', '/users/*/posts', '/users/:id', '/'])('the path %j is right', async (path) => {
+    const rules = folderOf({ 'p.json': JSON.stringify([bucket('p', { rps: 10, burst: 20 }, { match: { path } })]) })
+    expect((await spillway(['check', '--strict', rules.path('p.json')])).exitCode).toBe(0)
+    rules.remove()
+  })
+
   test('tells all of it as JSON', async () => {
     const { out } = await check('trap.json', 'bad.json', '--json')
     expect(JSON.parse(out)).toMatchObject({
