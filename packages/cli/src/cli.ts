@@ -119,8 +119,10 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
 
   program
     .command('check')
-    .description('validate policies, say what each does, and warn of traps')
-    .argument('<file...>', 'policies, as JSON')
+    .description('validate policies and a Redis server, say what each does, and warn of traps')
+    .argument('[file...]', 'policies, as JSON')
+    .option('--redis <url>', 'a server to check: its version, whether scripts may run, and which keys it evicts')
+    .option('--prefix <prefix>', 'what keys begin with in Redis')
     .option('--strict', 'exit with 1 where there are traps')
     .option('--json', 'print JSON')
     .action((files, options) => done(check(files, options, io)))

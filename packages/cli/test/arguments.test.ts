@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort, startRedis } from '../../../test/services/redis.ts'
 import { bucket, folderOf, type Ran, spillway } from './terminal.ts'
 
@@ -109,8 +109,11 @@ describe('one sentence for', () => {
   // The program itself waits for five seconds.
   test.each(['redis', 'postgres'])('a %s server that never answers', async (protocol) => {
     const { port } = mute.address() as { port: number }
+    // The limiter's own report of the failure would be a second sentence.
+    const warn = vi.spyOn(console, 'warn')
     const ran = await spillway(['inspect', `${protocol}://127.0.0.1:${port}/0`, 'a', ...policy])
     failsWell(ran)
+    expect(warn).not.toHaveBeenCalled()
     expect([ran.exitCode, ran.err]).toEqual([1, expect.stringContaining(`127.0.0.1:${port}`)])
   })
 

@@ -163,7 +163,18 @@ describe('spillway check', () => {
 
   // Each of these was ✓, and limited nothing.
   test.each([
-    ...['/api*', '/users/:id?', '/files/*rest', '/files/{*rest}', '/a/{id}', '/login?x=1', '/(.*)', '/a/**/b', 'login', ''],
+    ...[
+      '/api*',
+      '/users/:id?',
+      '/files/*rest',
+      '/files/{*rest}',
+      '/a/{id}',
+      '/login?x=1',
+      '/(.*)',
+      '/a/**/b',
+      'login',
+      '',
+    ],
   ])('the path %j, which never matches, is invalid', async (path) => {
     const rules = folderOf({ 'p.json': JSON.stringify([bucket('p', { rps: 10, burst: 20 }, { match: { path } })]) })
     const { exitCode, out } = await spillway(['check', '--strict', rules.path('p.json')])

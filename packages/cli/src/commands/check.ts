@@ -1,11 +1,16 @@
+import { EXIT } from '../exit.ts'
 import { sentenceOf } from '../explain/sentence.ts'
 import { type Trap, trapsIn } from '../explain/traps.ts'
+import { count } from '../format.ts'
 import { type Io, painter, UserError } from '../io.ts'
+import { NOTES, type ServerReport, serverAt } from '../live/server.ts'
 import { type PolicyFile, readPolicies } from '../policies.ts'
 
 export interface CheckOptions {
   readonly json?: boolean
   readonly strict?: boolean
+  readonly redis?: string
+  readonly prefix?: string
 }
 
 interface Checked {
@@ -19,18 +24,29 @@ interface Checked {
   }[]
 }
 
-/** Validates files of policies and explains them: 1 if one is invalid, or if `strict` and there are traps; else 0. */
-export async function check(paths: readonly string[], { json, strict }: CheckOptions, io: Io): Promise<number> {
-  const checked: Checked[] = []
-  for (const path of paths) checked.push(await checkFile(path))
-  const traps = checked
-    .flatMap(({ policies = [] }) => policies.flatMap(({ traps }) => traps))
-    .filter(({ code }) => code !== 'shadow')
-  const fails = checked.some(({ valid }) => !valid) || (strict === true && traps.length > 0)
+/** Validates files of policies and a server, and explains them: 1 if one fails, or if `strict` and there are traps; else 0. */
+export async function check(paths: readonly string[], options: CheckOptions, io: Io): Promise<number> {
+  const { json, strict, redis, prefix } = options
+  if (paths.length === 0 && redis === undefined) {
+    throw new UserError('there is nothing to check: name a file of policies, or a server by --redis.')
+  }
+  const files: Checked[] = []
+  for (const path of paths) files.push(await checkFile(path))
+  const server = redis === undefined ? undefined : await serverAt(redis, prefix)
+  const traps = [
+    ...files.flatMap(({ policies = [] }) => policies.flatMap(({ traps }) => traps)),
+    ...(server?.traps ?? []),
+  ]
+  const invalid = files.some(({ valid }) => !valid) || server?.error !== undefined
+  const fails = invalid || (strict === true && traps.some(({ code }) => code !== 'shadow' && !NOTES.includes(code)))
+  const paint = painter(io.stdout, io.env)
+  const blocks = [...files.map((file) => textOf(file, paint)), ...(server ? [serverText(server, paint)] : [])]
   io.stdout.write(
-    json ? `${JSON.stringify({ ok: !fails, files: checked }, null, 2)}\n` : textOf(checked, painter(io.stdout, io.env)),
+    json
+      ? `${JSON.stringify({ ok: !fails, files, ...(server && { server }) }, null, 2)}\n`
+      : `${blocks.join('\n\n')}\n`,
   )
-  return fails ? 1 : 0
+  return fails ? EXIT.failure : EXIT.ok
 }
 
 async function checkFile(path: string): Promise<Checked> {
@@ -53,14 +69,25 @@ function explained({ policies }: PolicyFile): NonNullable<Checked['policies']> {
   }))
 }
 
-function textOf(checked: readonly Checked[], paint: ReturnType<typeof painter>): string {
-  const blocks = checked.map(({ file, error, policies = [] }) => {
-    if (error !== undefined) return `${paint('red', '✗')} ${error}`
-    const lines = policies.flatMap(({ name, sentence, traps }) => [
-      `  ${paint('cyan', name)}  ${sentence}`,
-      ...traps.map(({ code, message }) => `    ${paint('yellow', `! ${code}`)}: ${message}`),
-    ])
-    return [`${paint('green', '✓')} ${file}`, ...lines].join('\n')
-  })
-  return `${blocks.join('\n\n')}\n`
+type Paint = ReturnType<typeof painter>
+
+function textOf({ file, error, policies = [] }: Checked, paint: Paint): string {
+  if (error !== undefined) return `${paint('red', '✗')} ${error}`
+  const lines = policies.flatMap(({ name, sentence, traps }) => [
+    `  ${paint('cyan', name)}  ${sentence}`,
+    ...traps.map((trap) => trapText(trap, paint)),
+  ])
+  return [`${paint('green', '✓')} ${file}`, ...lines].join('\n')
 }
+
+function serverText({ redis, version, maxmemory, maxmemoryPolicy, error, traps }: ServerReport, paint: Paint): string {
+  const memory = maxmemory === null ? 'unknown' : maxmemory === 0 ? '0 (no limit)' : count(maxmemory)
+  return [
+    error === undefined ? `${paint('green', '✓')} ${redis}` : `${paint('red', '✗')} ${redis} limits no key: ${error}`,
+    `  ${version ?? 'version unknown'}, maxmemory ${memory}, maxmemory-policy ${maxmemoryPolicy ?? 'unknown'}`,
+    ...traps.map((trap) => trapText(trap, paint)),
+  ].join('\n')
+}
+
+const trapText = ({ code, message }: Omit<Trap, 'policy'>, paint: Paint): string =>
+  `    ${paint('yellow', `! ${code}`)}: ${message}`

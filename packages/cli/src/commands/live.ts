@@ -3,7 +3,7 @@ import { type Decision, rateLimiter, type Store } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { columns, count, plain, span } from '../format.ts'
 import { type Io, painter, UserError } from '../io.ts'
-import { connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
+import { ASKING, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { keyFrom } from '../live/key.ts'
 import { readPolicies } from '../policies.ts'
 
@@ -73,8 +73,7 @@ async function askedFor(parts: readonly string[], { policy, ipv6Prefix }: KeyOpt
 /** Under which name the middleware keeps a policy's states. */
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
 
-const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) =>
-  rateLimiter({ name, quota, store, deadline: '5s', onStoreError: 'throw' })
+const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) => rateLimiter({ name, quota, store, ...ASKING })
 
 async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (store: Store) => Promise<T>): Promise<T> {
   const { store, close } = await connect(url, options, env)

@@ -1,4 +1,4 @@
-import type { Store } from '@spillway/core'
+import type { Store, StoreOptions } from '@spillway/core'
 import type { Redis } from 'ioredis'
 import { EXIT } from '../exit.ts'
 import { type Io, UserError } from '../io.ts'
@@ -35,17 +35,20 @@ export async function connect(text: string, options: LiveOptions, env: Io['env']
   return { store, close }
 }
 
+/** The kinds of stores, by the schemes of their URLs. */
+const SCHEMES = { redis: ['redis', 'rediss'], postgres: ['postgres', 'postgresql'] } as const
+
 /** The URL of a store. What is wrong is said without the URL itself, which may have a password. */
-export function urlOf(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const scheme = /^[a-z]*:\/\//i.exec(text)?.[0] ?? ''
-  if (url === undefined && /^(rediss?|postgres(ql)?):/.test(scheme)) {
-    throw new UserError(`the URL that begins with ${scheme} is none: is its port 1 to 65535, its password encoded?`)
+export function urlOf(text: string, kinds: readonly (keyof typeof SCHEMES)[] = ['redis', 'postgres']): URL {
+  const [scheme = ''] = /^[a-z]+(?=:\/\/)/i.exec(text) ?? []
+  if (!kinds.some((kind) => (SCHEMES[kind] as readonly string[]).includes(scheme.toLowerCase()))) {
+    const wanted = kinds.includes('postgres') ? 'redis://…, rediss://… or postgres://…' : 'redis://… or rediss://…'
+    throw new UserError(`a store is ${wanted}; got ${scheme === '' ? 'no such URL' : JSON.stringify(`${scheme}:`)}.`)
   }
-  if (url === undefined || !/^(rediss?|postgres(ql)?):$/.test(url.protocol)) {
-    const got = url?.protocol ?? (scheme || 'no scheme')
-    throw new UserError(`a store is redis://…, rediss://… or postgres://…; got ${JSON.stringify(got)}.`)
+  if (!URL.canParse(text)) {
+    throw new UserError(`the URL that begins with ${scheme}:// is none: is its port 1 to 65535, its password encoded?`)
   }
+  const url = new URL(text)
   try {
     decodeURIComponent(`${url.username}${url.password}${url.pathname}`)
   } catch {
@@ -59,6 +62,13 @@ export function urlOf(text: string): URL {
 
 /** A URL's place alone: its password is nobody's to see. */
 export const placeOf = ({ protocol, host }: URL): string => `${protocol}//${host}`
+
+/** How a limiter asks a live store: what fails is reported once, as the sentence that the program ends with. */
+export const ASKING: Pick<StoreOptions, 'deadline' | 'onStoreError' | 'logger'> = {
+  deadline: '5s',
+  onStoreError: 'throw',
+  logger: { warn() {} },
+}
 
 /** How long a server may take, to connect and to answer. */
 const TIMEOUT_MS = 5000
@@ -74,6 +84,8 @@ export async function redisAt(url: URL): Promise<{
     lazyConnect: true,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
+    // It asks INFO, which a user may not have.
+    enableReadyCheck: false,
     connectTimeout: TIMEOUT_MS,
     commandTimeout: TIMEOUT_MS,
   })

@@ -1,0 +1,84 @@
+import { perHour, rateLimiter } from '@spillway/core'
+import { count } from '../format.ts'
+import { ASKING, placeOf, redisAt, urlOf } from './connect.ts'
+
+/** What an operator should know of a Redis server before limits rest on it. */
+export interface ServerReport {
+  readonly redis: string
+  /** Such as `Redis 7.0.15`; null where the server does not say. */
+  readonly version: string | null
+  /** 0 is no limit. */
+  readonly maxmemory: number | null
+  readonly maxmemoryPolicy: string | null
+  /** Why a key cannot be limited there, if it cannot. */
+  readonly error?: string
+  readonly traps: readonly { readonly code: string; readonly message: string }[]
+}
+
+/** Traps that are a note: they fail nothing. */
+export const NOTES: readonly string[] = ['evicts-soonest-full', 'fails-when-full']
+
+/** Asks a Redis server about itself, and limits a key there to see whether that works. */
+export async function serverAt(text: string, prefix: string | undefined): Promise<ServerReport> {
+  const url = urlOf(text, ['redis'])
+  const { redisStore } = await import('@spillway/redis')
+  const { redis, ready, close } = await redisAt(url)
+  await ready()
+  try {
+    // CONFIG says the same, and managed servers forbid it.
+    const info = await redis.info().catch(() => '')
+    const store = redisStore(redis, { denyCache: false, ...(prefix !== undefined && { prefix }) })
+    const limiter = rateLimiter({
+      name: 'spillway check',
+      quota: perHour(1),
+      store,
+      ...ASKING,
+    })
+    const error = await limiter
+      .consume('spillway check')
+      .then(() => limiter.reset('spillway check'))
+      .catch((failure: Error) => ((failure.cause as Error | undefined) ?? failure).message)
+    return { redis: placeOf(url), ...reportOf(info), ...(error !== undefined && { error }) }
+  } finally {
+    await close()
+  }
+}
+
+/** What the answer to INFO says. */
+export function reportOf(info: string): Omit<ServerReport, 'redis' | 'error'> {
+  const field = (name: string): string | null => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null
+  const valkey = field('valkey_version')
+  const compatible = field('redis_version')
+  const maxmemory = field('maxmemory') === null ? null : Number(field('maxmemory'))
+  const maxmemoryPolicy = field('maxmemory_policy')
+  return {
+    version: valkey !== null ? `Valkey ${valkey}` : compatible !== null ? `Redis ${compatible}` : null,
+    maxmemory,
+    maxmemoryPolicy,
+    traps: [...versionTraps(compatible), ...evictionTraps(maxmemory, maxmemoryPolicy)],
+  }
+}
+
+function versionTraps(version: string | null): ServerReport['traps'] {
+  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number)
+  if (version === null || major > 6 || (major === 6 && minor >= 2)) return []
+  return [{ code: 'old-server', message: `it is Redis ${version}, and the store is tested with 6.2 and later.` }]
+}
+
+function evictionTraps(maxmemory: number | null, policy: string | null): ServerReport['traps'] {
+  if (maxmemory === null || policy === null) {
+    const message = 'it does not say its maxmemory and maxmemory-policy: allow INFO, or look them up.'
+    return [{ code: 'eviction-unknown', message }]
+  }
+  if (maxmemory === 0) return []
+  const full = `when its ${count(maxmemory)} bytes are full`
+  if (policy === 'noeviction') {
+    return [{ code: 'fails-when-full', message: `${full}, writes fail: onStoreError decides until keys expire.` }]
+  }
+  if (policy === 'volatile-ttl') {
+    const message = `${full}, it evicts the key that expires soonest: one that used less of the same quota, but also one of a shorter quota. noeviction keeps every limit.`
+    return [{ code: 'evicts-soonest-full', message }]
+  }
+  const message = `${full}, ${policy} evicts keys that are limited, and a flood of fresh keys gives a client its quota again. Set maxmemory-policy to noeviction, on a server of its own.`
+  return [{ code: 'evicts-limited-keys', message }]
+}

@@ -1,0 +1,86 @@
+import { perDay, perHour, rateLimiter } from '@spillway/core'
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { startRedis } from '../../../test/services/redis.ts'
+import { redisStore } from '../src/index.ts'
+
+// What maxmemory-policy does to a key that is limited while a flood of fresh keys fills the memory. The client takes its
+// 10 units of an hour, and comes back after each flood; docs/guides/redis-eviction.md has the numbers.
+
+const FLOODS = 3
+const QUOTA = 10
+const BATCH = 500
+
+interface Flooded {
+  readonly admitted: number
+  /** After how many floods the server had evicted the state. */
+  readonly losses: number
+  /** Fresh keys that the server refused for want of memory. */
+  readonly failures: number
+}
+
+async function flooded(policy: string, flood: 'same quota' | 'longer quota' | 'whole quota'): Promise<Flooded> {
+  const server = await startRedis({ settings: { 'maxmemory-policy': policy } })
+  const redis = new Redis(server.port, '127.0.0.1')
+  const infoOf = async (name: string): Promise<number> =>
+    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(await redis.info())?.[1])
+  const store = redisStore(redis, { denyCache: false })
+  const limiter = rateLimiter({ quota: perHour(QUOTA), store, deadline: '20s', onStoreError: 'throw' })
+  const daily = rateLimiter({ name: 'daily', quota: perDay(QUOTA), store, deadline: '20s', onStoreError: 'throw' })
+  // Apart from the flood's store, whose circuit opens where writes fail.
+  const apart = redisStore(redis, { denyCache: false })
+  const limited = rateLimiter({ quota: perHour(QUOTA), store: apart, deadline: '20s', onStoreError: 'throw' })
+  let fresh = 0
+  let failures = 0
+  const batch = async (): Promise<void> => {
+    const made = Array.from({ length: BATCH }, () => {
+      const key = `fresh ${fresh++}`
+      return flood === 'longer quota' ? daily.consume(key) : limiter.consume(key, flood === 'whole quota' ? QUOTA : 1)
+    })
+    for (const { status } of await Promise.allSettled(made)) if (status === 'rejected') failures++
+  }
+  // The script and the client have their memory already: what is left is for keys.
+  await batch()
+  await redis.config('SET', 'maxmemory', (await infoOf('used_memory')) + 500_000)
+  let admitted = 0
+  let losses = 0
+  for (let i = 0; i <= FLOODS; i++) {
+    for (let unit = 0; unit < 2 * QUOTA; unit++) if ((await limited.consume('limited')).allowed) admitted++
+    if (i === FLOODS) break
+    // As many fresh keys as fit, twice over.
+    const evicted = await infoOf('evicted_keys')
+    for (
+      let sent = 0;
+      sent < 2 * (await redis.dbsize()) || (policy !== 'noeviction' && (await infoOf('evicted_keys')) === evicted);
+    ) {
+      await batch()
+      sent += BATCH
+    }
+    losses += 1 - Math.sign((await redis.keys('*limited*')).length)
+  }
+  redis.disconnect()
+  await server.stop()
+  return { admitted, losses, failures }
+}
+
+test('noeviction keeps the bound, and fails for fresh keys', async () => {
+  const { admitted, losses, failures } = await flooded('noeviction', 'same quota')
+  expect([admitted, losses]).toEqual([QUOTA, 0])
+  expect(failures).toBeGreaterThan(0)
+})
+
+test('volatile-ttl keeps the bound against keys that used less of the same quota', async () => {
+  expect(await flooded('volatile-ttl', 'same quota')).toEqual({ admitted: QUOTA, losses: 0, failures: 0 })
+})
+
+test.each(['longer quota', 'whole quota'] as const)('volatile-ttl does not against keys of a %s', async (flood) => {
+  expect(await flooded('volatile-ttl', flood)).toEqual({ admitted: QUOTA * (1 + FLOODS), losses: FLOODS, failures: 0 })
+})
+
+test.each(['allkeys-lru', 'volatile-lru', 'allkeys-random', 'volatile-random'])(
+  '%s gives a limited key its quota again, whenever it evicts it',
+  async (policy) => {
+    const { admitted, losses, failures } = await flooded(policy, 'same quota')
+    expect([losses > 0, admitted, failures]).toEqual([true, QUOTA * (1 + losses), 0])
+  },
+)
