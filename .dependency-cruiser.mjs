@@ -49,7 +49,7 @@ export default {
     only('cli', src('core', 'memory', 'redis', 'postgres'), npm('commander', 'ioredis', 'pg'), builtin),
     only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
-    only('conformance', src('core'), npm('fast-check'), '^assert(/strict)?$'),
+    only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|http2?|net)$'),
     typesOnly('express'),
     typesOnly('koa'),
     typesOnly('hono'),

@@ -1,4 +1,4 @@
-import type { Mount, NeutralRequest, Send } from '@spillway/conformance'
+import { type Mount, type Send, sendInto } from '@spillway/conformance'
 import * as forFetch from '@spillway/fetch'
 import * as forHono from '@spillway/hono'
 import { Hono } from 'hono'
@@ -14,23 +14,41 @@ declare const navigator: { readonly userAgent: string } | undefined
 
 const isWorkers = typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers'
 
-const sendTo =
-  (handle: Handler): Send =>
-  async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
-    const init = { method, headers: { ...headers, ...(isWorkers ? EDGE : {}) } }
-    const response = await handle(new Request(`http://localhost${path}`, init), {})
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+const send = (handle: Handler): Send =>
+  sendInto((request) => {
+    if (isWorkers) for (const [name, value] of Object.entries(EDGE)) request.headers.set(name, value)
+    return handle(request, {})
+  })
+
+/** A timeout before a handler; the signal of the request tells it to the limiter. */
+export const timedOut =
+  (handle: Handler, timeout: Promise<void>): Handler =>
+  (request, ...rest) => {
+    const expired = new AbortController()
+    const late = timeout.then(() => {
+      expired.abort()
+      return new Response(null, { status: 503 })
+    })
+    const signal = AbortSignal.any([request.signal, expired.signal])
+    return Promise.race([handle(new Request(request, { signal }), ...rest), late])
   }
 
 export const mounts: Readonly<Record<string, Mount>> = {
-  Hono: (options) => {
+  Hono: (options, { timeout, onHandled }) => {
     const app = new Hono()
+    app.onError((error, c) => c.text(error.name, 500))
     app.use(forHono.rateLimit(options))
-    app.all('*', (c) => c.json({ rateLimit: c.get('rateLimit') }))
-    return sendTo((request) => app.fetch(request))
+    app.all('*', (c) => {
+      onHandled()
+      return c.json({ rateLimit: c.get('rateLimit') })
+    })
+    return send(timedOut((request) => app.fetch(request), timeout))
   },
-  fetch: (options) =>
-    sendTo(
-      forFetch.rateLimit(options)((request: Request) => Response.json({ rateLimit: forFetch.decisionOf(request) })),
-    ),
+  fetch: (options, { timeout, onHandled }) => {
+    const limited = forFetch.rateLimit(options)((request: Request) => {
+      onHandled()
+      return Response.json({ rateLimit: forFetch.decisionOf(request) })
+    })
+    return send(timedOut(limited, timeout))
+  },
 }

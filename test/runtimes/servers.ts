@@ -1,6 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { Mount, NeutralOptions, NeutralRequest } from '@spillway/conformance'
+import { createServer, type RequestListener } from 'node:http'
+import { type Mount, type NeutralOptions, type Scene, sendTo } from '@spillway/conformance'
 import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forKoa from '@spillway/koa'
@@ -11,48 +10,51 @@ import { mounts } from './mounts.ts'
 
 // The apps of the adapter suite, for those that need a server.
 
-const servers: Server[] = []
-
-export function closeServers(): void {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections()
-    server.close()
-  }
-}
-
 const served =
-  (build: (options: NeutralOptions) => RequestListener): Mount =>
-  async (options) => {
-    const server = createServer(build(options))
-    servers.push(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
-      return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-    }
-  }
+  (build: (options: NeutralOptions, scene: Scene) => RequestListener): Mount =>
+  (options, scene) =>
+    sendTo(createServer(build(options, scene)))
 
 export const allMounts: Readonly<Record<string, Mount>> = {
-  Express: served((options) => {
+  Express: served((options, { timeout, onHandled }) => {
     const app = express()
+    app.use((_, res, next) => {
+      void timeout.then(() => res.status(503).end())
+      next()
+    })
     app.use(forExpress.rateLimit(options))
     return app.use((req, res) => {
+      onHandled()
       res.json({ rateLimit: req.rateLimit })
     })
   }),
-  Koa: served((options) => {
+  Koa: served((options, { timeout, onHandled }) => {
     const app = new Koa()
+    app.silent = true
+    app.use((ctx, next) => {
+      const expired = timeout.then(() => {
+        ctx.status = 503
+      })
+      return Promise.race([next(), expired])
+    })
     app.use(forKoa.rateLimit(options))
     app.use((ctx) => {
+      onHandled()
       ctx.body = { rateLimit: ctx.state.rateLimit }
     })
     return app.callback()
   }),
-  Fastify: served((options) => {
+  Fastify: served((options, { timeout, onHandled }) => {
     const app = fastify()
+    app.addHook('onRequest', (_, reply, done) => {
+      void timeout.then(() => reply.code(503).send())
+      done()
+    })
     app.addHook('onRequest', forFastify.rateLimit(options))
-    app.all('*', async ({ rateLimit }) => ({ rateLimit }))
+    app.all('*', async ({ rateLimit }) => {
+      onHandled()
+      return { rateLimit }
+    })
     return async (request, response) => {
       await app.ready()
       app.routing(request, response)

@@ -1,5 +1,5 @@
 import { type TestFunction, testAdapter, testStore } from '@spillway/conformance'
-import { allMounts, closeServers } from './servers.ts'
+import { allMounts } from './servers.ts'
 import { allStores, closeClients } from './stores.ts'
 
 // A program: runs the conformance suites where it is started, and prints what came of each as a line of JSON.
@@ -17,7 +17,6 @@ async function run(suite: string, register: (test: TestFunction) => void): Promi
   const failed: string[] = []
   for (const [name, body] of tests) {
     await body().catch((error: unknown) => failed.push(`${name}: ${error instanceof Error ? error.stack : error}`))
-    closeServers()
   }
   const outcome: Outcome = { suite, passed: tests.length - failed.length, failed }
   console.log(JSON.stringify(outcome))

@@ -4,11 +4,11 @@ import type { StoreErrorOption } from '@spillway/core/http'
 import { fakeClock } from './clock.ts'
 import { faultyStore } from './faulty.ts'
 import { modelStore } from './model.ts'
-import type { Mount, NeutralResponse } from './mount.ts'
+import type { NeutralOptions, NeutralResponse, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
 /** Tells stories of policies whose stores differ: all or none, one set of headers, and what if one store fails. */
-export function testPoliciesApart(test: TestFunction, mount: Mount): void {
+export function testPoliciesApart(test: TestFunction, mount: (options: NeutralOptions) => Send | Promise<Send>): void {
   /** An app with a policy `near` in one store and `far` in another, and what is left in both. */
   const setUp = async (onStoreError: StoreErrorOption) => {
     const clock = fakeClock()

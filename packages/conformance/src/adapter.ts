@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
+import { testLateVerdicts } from './adapter-late.ts'
 import { testPoliciesApart } from './adapter-stores.ts'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
-import type { Mount, NeutralResponse } from './mount.ts'
+import type { Mount, NeutralOptions, NeutralResponse, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
 const OF_DRAFTS = ['ratelimit-policy', 'ratelimit', 'retry-after'] as const
@@ -15,7 +16,9 @@ const told = ({ status, headers }: NeutralResponse): readonly unknown[] => [
 ]
 
 /** Holds an adapter against the same HTTP stories as every other. */
-export function testAdapter(test: TestFunction, mount: Mount): void {
+export function testAdapter(test: TestFunction, mountIn: Mount): void {
+  const mount = (options: NeutralOptions): Send | Promise<Send> =>
+    mountIn(options, { timeout: new Promise(() => {}), onHandled: () => {} })
   test('lets the quota through, tells what is left, and refuses the rest with a problem document', async () => {
     const clock = fakeClock()
     const send = await mount({ quota: perMinute(2), store: modelStore(clock) })
@@ -207,4 +210,5 @@ export function testAdapter(test: TestFunction, mount: Mount): void {
   })
 
   testPoliciesApart(test, mount)
+  testLateVerdicts(test, mountIn)
 }

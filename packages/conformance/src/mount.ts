@@ -10,6 +10,8 @@ export interface NeutralRequest {
   /** `/` unless given; may hold a query. */
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** When it aborts, the client leaves; the promise of a response rejects when the app knows of that. */
+  readonly signal?: AbortSignal
 }
 
 /** A response, whatever the framework. */
@@ -23,8 +25,16 @@ export interface NeutralResponse {
 /** Sends a request to an app that was mounted. */
 export type Send = (request?: NeutralRequest) => Promise<NeutralResponse>
 
+/** What a story needs of the app besides the limiter. */
+export interface Scene {
+  /** When it resolves, a timeout before the limiter answers what is not answered with 503. */
+  readonly timeout: Promise<void>
+  /** Called by the route's handler, each time. */
+  readonly onHandled: () => void
+}
+
 /**
  * Builds an app with `rateLimit(options)` before a route for every path and method, which answers 200 and, as JSON,
  * what the adapter tells the handler: `{ "rateLimit": … }`.
  */
-export type Mount = (options: NeutralOptions) => Promise<Send> | Send
+export type Mount = (options: NeutralOptions, scene: Scene) => Promise<Send> | Send

@@ -1,5 +1,6 @@
 import {
   httpGuard,
+  isOver,
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
@@ -58,15 +59,19 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
   const middleware: RequestHandler = (req, res, next) => {
     const verdict = guard(req)
-    if (verdict instanceof Promise) verdict.then((known) => follow(known, req, res, next), next)
-    else follow(verdict, req, res, next)
+    if (!(verdict instanceof Promise)) follow(verdict, req, res, next)
+    else verdict.then((known) => follow(known, req, res, next)).catch((error: unknown) => isOver(res) || next(error))
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
-/** Does what a verdict says. */
+/** Does what a verdict says; nothing but giving back where the response is over. */
 function follow(verdict: Verdict<Response>, req: Request, res: Response, next: () => void): void {
-  const { decision, headers, refusal, after } = verdict
+  const { decision, headers, refusal, after, discard } = verdict
+  if (isOver(res)) {
+    discard()
+    return
+  }
   // Asked of the request alone: Express puts a prototype of its own behind each, where to find nothing takes long.
   const before = Object.hasOwn(req, 'rateLimit') ? res : undefined
   if (decision) req.rateLimit = decision

@@ -1,34 +1,23 @@
-import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import { createServer } from 'node:http'
+import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import express from 'express'
 import request from 'supertest'
 import { expect, test } from 'vitest'
 import { memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
-function mount(options: NeutralOptions): Send {
+// Express does not support HTTP/2: its responses inherit from those of node:http.
+function mount(options: NeutralOptions, { timeout, onHandled }: Scene): Promise<Send> {
   const app = express()
+  app.use((_, res, next) => {
+    void timeout.then(() => res.status(503).end())
+    next()
+  })
   app.use(rateLimit(options))
   app.use((req, res) => {
+    onHandled()
     res.json({ rateLimit: req.rateLimit })
   })
-  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
-    const verb = method.toLowerCase() as 'get' | 'post' | 'head' | 'options'
-    const response = await request(app)
-      [verb](path)
-      .set(headers)
-      .buffer(true)
-      .parse((res, done) => {
-        let body = ''
-        res.on('data', (chunk: Buffer) => {
-          body += chunk.toString()
-        })
-        res.on('end', () => done(null, body))
-      })
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: typeof response.body === 'string' ? response.body : '',
-    }
-  }
+  return sendTo(createServer(app))
 }
 
 testAdapter(test, mount)

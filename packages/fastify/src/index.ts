@@ -1,6 +1,7 @@
 import {
   type Closable,
   httpGuard,
+  isOver,
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
@@ -58,19 +59,28 @@ const pathOf = (target: string): string => target.replace(/^https?:\/\/[^/?]*/i,
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
   const hook: onRequestHookHandler = (request, reply, done) => {
-    const follow = ({ decision, headers, refusal, after }: Verdict<FastifyReply>): void => {
-      const before = request.rateLimit && reply
-      if (decision) request.rateLimit = decision
-      for (const header of headers) reply.header(header[0], joined(before?.getHeader(header[0]), header))
-      if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
-      if (refusal) refuse(reply, refusal)
-      else done()
-    }
     const verdict = guard(request)
-    if (verdict instanceof Promise) verdict.then(follow, done)
-    else follow(verdict)
+    if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
+    else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
   }
   return Object.assign(hook, { replace: guard.replace, decisionOf: guard.decisionOf })
+}
+
+const isLate = (reply: FastifyReply): boolean => reply.sent || isOver(reply.raw)
+
+/** Does what a verdict says; nothing but giving back where the response is over. */
+function follow(verdict: Verdict<FastifyReply>, request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const { decision, headers, refusal, after, discard } = verdict
+  if (isLate(reply)) {
+    discard()
+    return
+  }
+  const before = request.rateLimit && reply
+  if (decision) request.rateLimit = decision
+  for (const header of headers) reply.header(header[0], joined(before?.getHeader(header[0]), header))
+  if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
+  if (refusal) refuse(reply, refusal)
+  else done()
 }
 
 function refuse(reply: FastifyReply, { status, contentType, headers, body }: Refusal): void {

@@ -1,6 +1,6 @@
-import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { perMinute, rateLimit } from '../src/index.ts'
 
 const apps: FastifyInstance[] = []
@@ -14,21 +14,28 @@ function build(options: FastifyServerOptions = {}): FastifyInstance {
 
 /** Sends to a real server: what is injected has no socket. */
 async function listening(app: FastifyInstance): Promise<Send> {
-  const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
-    const response = await fetch(`${url}${path}`, { method, headers })
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-  }
+  await app.ready()
+  return sendTo(app.server)
 }
 
-function mount(options: NeutralOptions): Promise<Send> {
-  const app = build()
+function mount(options: NeutralOptions, { timeout, onHandled }: Scene, app = build()): Promise<Send> {
+  app.addHook('onRequest', (_, reply, done) => {
+    void timeout.then(() => reply.code(503).send())
+    done()
+  })
   app.addHook('onRequest', rateLimit(options))
-  app.all('*', async ({ rateLimit }) => ({ rateLimit }))
+  app.all('*', async ({ rateLimit }) => {
+    onHandled()
+    return { rateLimit }
+  })
   return listening(app)
 }
 
 testAdapter(test, mount)
+
+describe('over HTTP/2', () => {
+  testAdapter(test, (options, scene) => mount(options, scene, build({ http2: true } as FastifyServerOptions)))
+})
 
 test('limits a single route as its hook', async () => {
   const app = build()

@@ -1,16 +1,17 @@
 import {
   connectionAddress,
   httpGuard,
+  isAbandoned,
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
-  type Refusal,
   type RequestDecision,
   type RequestReader,
-  whenAborted,
+  type Verdict,
+  whenAbandoned,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import { untilRead } from './read.ts'
+import { refusing, settling, telling } from './response.ts'
 
 /** What `rateLimit` takes. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
@@ -45,6 +46,11 @@ function visitOf(request: Request, beside: unknown): Visit {
   return visit
 }
 
+function note(visit: Visit, { decision, headers }: Verdict<Response>): void {
+  if (decision) visit.decision = decision
+  for (const header of headers) visit.told.set(header[0], joined(visit.told.get(header[0]), header))
+}
+
 /** What `rateLimit` decided about a request; undefined where it was not counted. */
 export function decisionOf(request: Request): RequestDecision | undefined {
   return visits.get(request)?.decision
@@ -60,7 +66,7 @@ const reader: RequestReader<Request> = {
   header: ({ headers }, name) => headers.get(name) ?? undefined,
   query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
   identity: (request) => request,
-  onGone: ({ signal }, listener) => whenAborted(signal, listener),
+  onGone: (request, listener) => whenAbandoned(request, visits.get(request)?.beside, listener),
 }
 
 /**
@@ -78,63 +84,26 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     ) =>
     async (request: R, ...rest: Rest): Promise<Response | A> => {
       const visit = visitOf(request, rest[0])
-      const { decision, headers, refusal, after } = await guard(request)
-      if (decision) visit.decision = decision
-      for (const header of headers) visit.told.set(header[0], joined(visit.told.get(header[0]), header))
-      if (refusal) return refusing(request, refusal, visit.told)
-      const settled = (answer: Response): Response => {
-        if (after === undefined) return answer
-        const [response, read] = untilRead(answer)
-        outlive(
-          rest[1],
-          read.then(() => after(response.status, response)),
-        )
-        return response
+      const verdict = guard(request)
+      const known = await verdict
+      if (known !== verdict && isAbandoned(request, visit.beside)) {
+        known.discard()
+        // Nobody is there to read it.
+        return new Response(null, { status: 499 })
       }
+      const { refusal, after } = known
+      note(visit, known)
+      if (refusal) return refusing(request, refusal, visit.told)
       try {
         const answer = await handler(request, ...rest)
         // Bun's handlers answer nothing when they have upgraded the connection.
-        return answer && settled(telling(answer, request, visit.told))
+        return answer && settling(telling(answer, request, visit.told), after, rest[1])
       } catch (error) {
-        settled(new Response(null, { status: 500 }))
+        settling(new Response(null, { status: 500 }), after, rest[1])
         throw error
       }
     }
   return Object.assign(limit, { replace: guard.replace, decisionOf: guard.decisionOf })
-}
-
-function refusing({ method }: Request, refusal: Refusal, told: ReadonlyMap<string, string>): Response {
-  const { status, contentType, body } = refusal
-  const headers = { ...Object.fromEntries([...told, ...refusal.headers]), 'Content-Type': contentType }
-  return new Response(method === 'HEAD' ? null : body, { status, headers })
-}
-
-/** The request that a response has been the answer to. */
-const answered = new WeakMap<Response, Request>()
-
-/** The response with its headers: itself, or a copy where it cannot be changed or answers another request as well. */
-function telling(answer: Response, request: Request, told: ReadonlyMap<string, string>): Response {
-  // The one that Response.error() makes takes no headers, and no copy can be made of it.
-  if (told.size === 0 || answer.status === 0) return answer
-  const own = (answered.get(answer) ?? request) === request
-  answered.set(answer, request)
-  if (own) {
-    try {
-      return withHeaders(answer, told)
-    } catch {} // As fetch() and Response.redirect() make them, headers cannot be changed.
-  }
-  return withHeaders(new Response(answer.body, answer), told)
-}
-
-function withHeaders(response: Response, told: ReadonlyMap<string, string>): Response {
-  for (const [name, value] of told) response.headers.set(name, value)
-  return response
-}
-
-/** Lets the runtime stay awake for work that outlasts the response, where it would not by itself, as Workers. */
-function outlive(context: unknown, work: Promise<void>): void {
-  const { waitUntil } = (context ?? {}) as { waitUntil?: (work: Promise<void>) => void }
-  waitUntil?.call(context, work)
 }
 
 export {

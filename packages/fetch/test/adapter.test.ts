@@ -1,15 +1,24 @@
-import { fakeClock, type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import { fakeClock, type NeutralOptions, type Scene, type Send, sendInto, testAdapter } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { decisionOf, memoryStore, perMinute, perSecond, rateLimit, rateLimiter } from '../src/index.ts'
 
 const URL_ = 'http://localhost'
 
-function mount(options: NeutralOptions): Send {
-  const app = rateLimit(options)((request: Request) => Response.json({ rateLimit: decisionOf(request) }))
-  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
-    const response = await app(new Request(`${URL_}${path}`, { method, headers }))
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-  }
+function mount(options: NeutralOptions, { timeout, onHandled }: Scene): Send {
+  const app = rateLimit(options)((request: Request) => {
+    onHandled()
+    return Response.json({ rateLimit: decisionOf(request) })
+  })
+  return sendInto((request) => {
+    // A timeout before a limiter tells it so by the signal of the request.
+    const expired = new AbortController()
+    const late = timeout.then(() => {
+      expired.abort()
+      return new Response(null, { status: 503 })
+    })
+    const answer = app(new Request(request, { signal: AbortSignal.any([request.signal, expired.signal]) }))
+    return Promise.race([answer, late])
+  })
 }
 
 testAdapter(test, mount)

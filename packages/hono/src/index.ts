@@ -1,16 +1,18 @@
 import {
   connectionAddress,
   httpGuard,
+  isAbandoned,
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type Refusal,
   type RequestDecision,
   type RequestReader,
-  whenAborted,
+  type Verdict,
+  whenAbandoned,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import { nextThen } from './sent.ts'
 
@@ -48,7 +50,7 @@ const reader: RequestReader<Context> = {
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
   identity: (c) => c.req.raw,
-  onGone: (c, listener) => whenAborted(c.req.raw.signal, listener),
+  onGone: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
 }
 
 /**
@@ -59,25 +61,37 @@ const reader: RequestReader<Context> = {
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
-  const middleware: MiddlewareHandler<Counted<Name>> = async (c, next) => {
+  const middleware: MiddlewareHandler<Counted<Name>> = (c, next) => {
     const verdict = guard(c)
     // Not awaited where it is there already: a promise costs more than the decision.
-    const { decision, headers, refusal, after } = verdict instanceof Promise ? await verdict : verdict
-    // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
-    const before = c.get('rateLimit') ? c.res.headers : undefined
-    if (decision) c.set('rateLimit', decision)
-    const told = before ? headers.map((header) => [header[0], joined(before.get(header[0]), header)] as const) : headers
-    const tell = (): void => {
-      for (const [name, value] of told) c.header(name, value)
-    }
-    tell()
-    if (refusal) return refused(c, refusal)
-    await (after ? nextThen(c, next, (status) => after(status, c)) : next())
-    // A handler that answers with a Response of its own has not seen the headers set above.
-    const [first] = told
-    if (first && !c.res.headers.get(first[0])?.includes(first[1])) tell()
+    return verdict instanceof Promise ? verdict.then((known) => followLate(known, c, next)) : follow(verdict, c, next)
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
+}
+
+/** Does what a verdict says that had to be waited for; nothing but giving back where the response is over. */
+function followLate(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> | Response {
+  if (!c.finalized && !isAbandoned(c.req.raw, c.env)) return follow(verdict, c, next)
+  verdict.discard()
+  // Nobody is there to read it.
+  return new Response(null, { status: 499 })
+}
+
+async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
+  const { decision, headers, refusal, after } = verdict
+  // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
+  const before = c.get('rateLimit') ? c.res.headers : undefined
+  if (decision) c.set('rateLimit', decision)
+  const told = before ? headers.map((header) => [header[0], joined(before.get(header[0]), header)] as const) : headers
+  const tell = (): void => {
+    for (const [name, value] of told) c.header(name, value)
+  }
+  tell()
+  if (refusal) return refused(c, refusal)
+  await (after ? nextThen(c, next, (status) => after(status, c)) : next())
+  // A handler that answers with a Response of its own has not seen the headers set above.
+  const [first] = told
+  if (first && !c.res.headers.get(first[0])?.includes(first[1])) tell()
 }
 
 /** By way of the context, which adds the headers that middleware before this one has set. */

@@ -1,8 +1,8 @@
-import { type Closable, whenClosed } from '@spillway/core/http'
+import { type Outgoing as NodeOutgoing, outgoingOf, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 
 /** The part of Node's response that is used; the Node server hands it over in the bindings. */
-interface Outgoing extends Closable {
+interface Outgoing extends NodeOutgoing {
   readonly statusCode: number
 }
 
@@ -14,9 +14,9 @@ type Done = (status: number) => Promise<void>
  * reads it any more; what is to be done then outlasts the response, which Workers have to be told.
  */
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
-  const outgoing = c.env?.outgoing as Partial<Outgoing> | undefined
-  if (typeof outgoing?.on === 'function') {
-    whenClosed(outgoing as Outgoing, () => void done((outgoing as Outgoing).statusCode))
+  const outgoing = outgoingOf<Outgoing>(c.env)
+  if (outgoing) {
+    whenClosed(outgoing, () => void done(outgoing.statusCode))
     return next()
   }
   try {

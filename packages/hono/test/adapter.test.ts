@@ -1,4 +1,4 @@
-import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import { type NeutralOptions, type Scene, sendInto, testAdapter } from '@spillway/conformance'
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { perMinute, rateLimit } from '../src/index.ts'
@@ -6,17 +6,27 @@ import { perMinute, rateLimit } from '../src/index.ts'
 /** The bindings that the Node server would hand over. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
 
-function mount(options: NeutralOptions): Send {
+function build(options: NeutralOptions, { timeout, onHandled }: Scene): Hono {
   const app = new Hono()
+  app.onError((error, c) => c.text(error.name, 500))
+  app.use(async (c, next) => {
+    const expired = timeout.then(() => {
+      c.res = c.body(null, 503)
+    })
+    await Promise.race([next(), expired])
+  })
   app.use(rateLimit(options))
-  app.all('*', (c) => c.json({ rateLimit: c.get('rateLimit') }))
-  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
-    const response = await app.request(path, { method, headers }, from('203.0.113.7'))
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-  }
+  app.all('*', (c) => {
+    onHandled()
+    return c.json({ rateLimit: c.get('rateLimit') })
+  })
+  return app
 }
 
-testAdapter(test, mount)
+testAdapter(test, (options, scene) => {
+  const app = build(options, scene)
+  return sendInto((request) => app.fetch(request, from('203.0.113.7')))
+})
 
 test('sets its headers on a response that the handler made itself', async () => {
   const app = new Hono()

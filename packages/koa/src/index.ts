@@ -1,6 +1,7 @@
 import {
   type Header,
   httpGuard,
+  isOver,
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
@@ -60,6 +61,10 @@ const reader: RequestReader<Context> = {
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
   const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
+    if (isOver(ctx.res)) {
+      verdict.discard()
+      return DONE
+    }
     const { decision, headers, refusal, after } = verdict
     const before = ctx.state.rateLimit && ctx.res
     if (decision) ctx.state.rateLimit = decision

@@ -1,38 +1,33 @@
-import { type NeutralOptions, type NeutralRequest, type Send, testAdapter } from '@spillway/conformance'
+import { createServer } from 'node:http'
+import http2 from 'node:http2'
+import { type NeutralOptions, type Scene, sendTo, testAdapter } from '@spillway/conformance'
 import Koa from 'koa'
 import request from 'supertest'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { perMinute, rateLimit } from '../src/index.ts'
 
-function mount(options: NeutralOptions): Send {
+function build(options: NeutralOptions, { timeout, onHandled }: Scene): Koa {
   const app = new Koa()
+  app.silent = true
+  app.use((ctx, next) => {
+    const expired = timeout.then(() => {
+      ctx.status = 503
+    })
+    return Promise.race([next(), expired])
+  })
   app.use(rateLimit(options))
   app.use((ctx) => {
+    onHandled()
     ctx.body = { rateLimit: ctx.state.rateLimit }
   })
-  const handle = app.callback()
-  return async ({ method = 'GET', path = '/', headers = {} }: NeutralRequest = {}) => {
-    const verb = method.toLowerCase() as 'get' | 'post' | 'head' | 'options'
-    const response = await request(handle)
-      [verb](path)
-      .set(headers)
-      .buffer(true)
-      .parse((res, done) => {
-        let body = ''
-        res.on('data', (chunk: Buffer) => {
-          body += chunk.toString()
-        })
-        res.on('end', () => done(null, body))
-      })
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: typeof response.body === 'string' ? response.body : '',
-    }
-  }
+  return app
 }
 
-testAdapter(test, mount)
+testAdapter(test, (options, scene) => sendTo(createServer(build(options, scene).callback())))
+
+describe('over HTTP/2', () => {
+  testAdapter(test, (options, scene) => sendTo(http2.createServer(build(options, scene).callback())))
+})
 
 test('lets a failing store reach the error handler of the app', async () => {
   const app = new Koa()

@@ -1,16 +1,28 @@
 /** What is used of Node's responses, sockets and streams. */
 export interface Closable {
   readonly closed?: boolean
+  /** The stream of an HTTP/2 response, which has no `closed` of its own. */
+  readonly stream?: { readonly closed?: boolean }
   on(event: 'close', listener: () => void): unknown
   off(event: 'close', listener: () => void): unknown
 }
+
+/** What is used of Node's responses, of HTTP/1.1 and HTTP/2. */
+export interface Outgoing extends Closable {
+  readonly headersSent: boolean
+}
+
+const isClosed = ({ closed, stream }: Closable): boolean => closed ?? stream?.closed ?? false
+
+/** Whether a response is over: its headers are sent, or its client is gone. */
+export const isOver = (response: Outgoing): boolean => response.headersSent || isClosed(response)
 
 /**
  * Calls back when a response has gone out, or its client has gone away: at once if that has been, since nobody tells it
  * again. Returns how to stop listening.
  */
 export function whenClosed(response: Closable, listener: () => void): () => void {
-  if (response.closed) {
+  if (isClosed(response)) {
     listener()
     return () => {}
   }

@@ -26,6 +26,11 @@ export interface Verdict<S = unknown> {
   readonly refusal: Refusal | undefined
   /** To be called when the response has gone out, where anything depends on it. */
   readonly after: Settlement<S>['after'] | undefined
+  /**
+   * Gives back what the request took. To be called, and nothing else done, where the response is over when the verdict
+   * arrives: something else has answered, or the client is gone.
+   */
+  readonly discard: () => void
 }
 
 /** What concerns all requests, whichever rules are in force. */
@@ -43,6 +48,7 @@ export const PASS: Verdict = Object.freeze({
   headers: Object.freeze([]),
   refusal: undefined,
   after: undefined,
+  discard: () => {},
 })
 
 // Nobody is there to read it: the client has gone away meanwhile.
@@ -92,6 +98,7 @@ export function judgeBy<R, S>(
       headers: tell(booking),
       refusal: decision.allowed ? undefined : refusalFor(request, decision),
       after: decision.allowed && corrects ? settlement().after : undefined,
+      discard: () => settlement().discard(),
     }
   }
 
@@ -103,8 +110,9 @@ export function judgeBy<R, S>(
       if (!(booking instanceof Promise)) return verdict(request, booking, shadows)
       return booking.then((known) => (known ? verdict(request, known, shadows) : GONE))
     }
-    if (shadows.length === 0 || !corrects) return PASS
-    return { ...PASS, after: settlementOf(undefined, shadows, settleOf, refundIf).after }
+    if (shadows.length === 0) return PASS
+    const { after, discard } = settlementOf(undefined, shadows, settleOf, refundIf)
+    return { ...PASS, after: corrects ? after : undefined, discard }
   }
   return (request, claims) => {
     const asks = asksOf(rules, request, claims)

@@ -1,3 +1,10 @@
+import { isOver, type Outgoing, whenAborted, whenClosed } from './closed.ts'
+
+/** What tells of a fetch `Request` that its client is gone. */
+interface Abortable {
+  readonly signal: Parameters<typeof whenAborted>[0]
+}
+
 /** What is read of a fetch `Request`. */
 interface FetchRequest {
   readonly headers: { get(name: string): string | null }
@@ -5,6 +12,7 @@ interface FetchRequest {
 
 /** What runtimes hand to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
 interface Beside {
+  readonly outgoing?: Outgoing
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } }
   readonly remoteAddr?: { readonly hostname?: string }
   readonly requestIP?: (request: unknown) => { readonly address: string } | null
@@ -27,4 +35,22 @@ export function connectionAddress(request: FetchRequest, beside: unknown): strin
   const { incoming, remoteAddr, server = beside as Beside } = beside as Beside
   if (typeof server?.requestIP === 'function') return server.requestIP(request)?.address
   return incoming?.socket?.remoteAddress ?? remoteAddr?.hostname
+}
+
+/** Node's response, which Hono's Node server hands over `beside` a fetch request; undefined in other runtimes. */
+export function outgoingOf<T extends Outgoing>(beside: unknown): T | undefined {
+  const { outgoing } = (beside ?? {}) as Beside
+  return typeof outgoing?.on === 'function' ? (outgoing as T) : undefined
+}
+
+/** Whether the response to a fetch request is over: Node's response is, or elsewhere the request is aborted. */
+export function isAbandoned(request: Abortable, beside: unknown): boolean {
+  const outgoing = outgoingOf(beside)
+  return outgoing ? isOver(outgoing) : request.signal.aborted
+}
+
+/** Calls back when the response to a fetch request is over, at once if it is. Returns how to stop listening. */
+export function whenAbandoned(request: Abortable, beside: unknown, listener: () => void): () => void {
+  const outgoing = outgoingOf(beside)
+  return outgoing ? whenClosed(outgoing, listener) : whenAborted(request.signal, listener)
 }

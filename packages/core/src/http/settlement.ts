@@ -1,4 +1,4 @@
-import { type Booking, settleAt } from '../booking.ts'
+import { type Booking, giveBack, settleAt } from '../booking.ts'
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
 import type { Awaitable, MaybePromise } from '../maybe-promise.ts'
@@ -43,6 +43,8 @@ export interface Settlement<S> {
   readonly byHand: RequestDecision['settle']
   /** To be called when the response has gone out, or the client has gone away. */
   readonly after: (status: number, response: S) => Promise<void>
+  /** Gives everything back, where the request was never answered by its handler. */
+  readonly discard: () => void
 }
 
 /** What a request's response may say about its cost. */
@@ -84,6 +86,14 @@ export function settlementOf<R, S>(
       } catch (error) {
         warnOfFailure(error)
       }
+    },
+    discard: () => {
+      const giveAllBack = async (): Promise<void> => {
+        const bookings = await booked()
+        corrected.push(...bookings.flatMap(({ asks }) => asks))
+        await Promise.all(bookings.map(giveBack))
+      }
+      giveAllBack().catch(warnOfFailure)
     },
   }
 }

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { leakyBucket, perMinute, type Quota, rateLimiter, type Store } from '@spillway/core'
+import { fakeClock } from './clock.ts'
+import { modelStore } from './model.ts'
+import type { Mount, NeutralOptions } from './mount.ts'
+import type { TestFunction } from './runner.ts'
+
+/** A promise, and the function that resolves it. */
+function signalled(): readonly [promise: Promise<void>, resolve: () => void] {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return [promise, resolve]
+}
+
+/** A store whose first call waits to be released, and that reports when its first and its second call have come. */
+function heldStore() {
+  const inner = modelStore(fakeClock())
+  const [released, release] = signalled()
+  const [asked, onAsked] = signalled()
+  const [askedAgain, onAskedAgain] = signalled()
+  let calls = 0
+  const take: Store['take'] = async (ops, at) => {
+    const first = ++calls === 1
+    if (first) {
+      onAsked()
+      await released
+    }
+    const taken = inner.takeSync(ops, at)
+    if (!first) onAskedAgain()
+    return taken
+  }
+  const store: Store = { take, delete: inner.delete }
+  return { store, asked, release, askedAgain }
+}
+
+const NAME = 'late'
+const KEY = 'ann'
+const QUOTA = perMinute(10)
+
+/** How a request is over before its verdict arrives. */
+type End = 'something else has answered' | 'the client has left'
+
+/** Tells stories of verdicts that arrive when the response is over: nothing happens but that units are given back. */
+export function testLateVerdicts(test: TestFunction, mount: Mount): void {
+  /** Sends a request that is over before its verdict; `pending` resolves when the verdict is being waited for. */
+  const sendLate = async (end: End, options: Partial<NeutralOptions>, store: Store, pending: Promise<void>) => {
+    let handled = 0
+    const [timeout, expire] = signalled()
+    const timed = end === 'something else has answered'
+    const scene = { timeout, onHandled: () => void handled++ }
+    const all = { quota: QUOTA, name: NAME, key: () => KEY, deadline: '20s', store, ...options } as NeutralOptions
+    const send = await mount(all, scene)
+    const client = new AbortController()
+    const sent = send(timed ? {} : { signal: client.signal }).catch(() => undefined)
+    await pending
+    if (timed) expire()
+    else client.abort()
+    const response = await sent
+    const told = response && [response.status, response.headers['ratelimit'], response.headers['retry-after']]
+    assert.deepEqual(told, timed ? [503, undefined, undefined] : undefined)
+    return () => handled
+  }
+
+  /** What is left for the key, when all that follows from what is known now has happened. */
+  const leftIn = async (store: Store, quota: Quota = QUOTA): Promise<number> => {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    return (await rateLimiter({ name: NAME, quota, store }).peek(KEY)).remaining
+  }
+
+  for (const end of ['something else has answered', 'the client has left'] as const) {
+    test(`gives back what was taken if ${end} when the store does`, async () => {
+      const { store, asked, release, askedAgain } = heldStore()
+      const handled = await sendLate(end, { cost: 4 }, store, asked)
+      release()
+      await askedAgain
+      assert.deepEqual([await leftIn(store), handled()], [10, 0])
+    })
+
+    test(`takes nothing if ${end} before a cost is known`, async () => {
+      const [asked, onAsked] = signalled()
+      const [released, release] = signalled()
+      const store = modelStore(fakeClock())
+      const cost = async (): Promise<number> => {
+        onAsked()
+        await released
+        return 4
+      }
+      const handled = await sendLate(end, { cost }, store, asked)
+      release()
+      assert.deepEqual([await leftIn(store), handled()], [10, 0])
+    })
+
+    test(`denies nobody if ${end} when the store does`, async () => {
+      const { store, asked, release } = heldStore()
+      const handled = await sendLate(end, { cost: 11 }, store, asked)
+      release()
+      assert.deepEqual([await leftIn(store), handled()], [10, 0])
+    })
+
+    test(`throws nowhere if ${end} when the store fails`, async () => {
+      const { store, asked, release } = heldStore()
+      const failing: Store = { ...store, take: async (...args) => store.take(...args).then(fail) }
+      const handled = await sendLate(end, { onStoreError: 'throw' }, failing, asked)
+      release()
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      assert.equal(handled(), 0)
+    })
+  }
+
+  test('gives back what a request in a queue has booked if its client leaves', async () => {
+    const { store, asked, release, askedAgain } = heldStore()
+    release()
+    const quota = leakyBucket({ limit: 1, per: '1h', queue: 2 })
+    const handled = await sendLate('the client has left', { quota, cost: 2 }, store, asked)
+    await askedAgain
+    assert.deepEqual([await leftIn(store, quota), handled()], [3, 0])
+  })
+}
+
+function fail(): never {
+  throw new Error('connection lost')
+}

@@ -1,0 +1,13 @@
+import type { Send } from './mount.ts'
+
+/** Sends requests to a handler that takes a `Request` and returns a `Response`, without a network. */
+export const sendInto =
+  (handler: (request: Request) => Response | Promise<Response>): Send =>
+  async ({ path = '/', ...init } = {}) => {
+    const { signal } = init
+    const left = new Promise<never>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason))
+    })
+    const response = await Promise.race([handler(new Request(`http://localhost${path}`, init)), left])
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  }

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http'
+import http2 from 'node:http2'
+import { getRequestListener } from '@hono/node-server'
+import { type Mount, type NeutralOptions, type Scene, sendTo, testAdapter } from '@spillway/conformance'
+import * as forFetch from '@spillway/fetch'
+import * as forHono from '@spillway/hono'
+import { Hono } from 'hono'
+import { describe, test } from 'vitest'
+
+// What answers a `Request` with a `Response`, on the Node server of Hono. Koa and Fastify are mounted over both versions
+// of HTTP in their own tests; Express knows HTTP/1.1 only.
+
+type Handler = Parameters<typeof getRequestListener>[0]
+
+const apps: Readonly<Record<string, (options: NeutralOptions, scene: Scene) => Handler>> = {
+  Hono: (options, { timeout, onHandled }) => {
+    const app = new Hono()
+    app.onError((error, c) => c.text(error.name, 500))
+    app.use(async (c, next) => {
+      const expired = timeout.then(() => {
+        c.res = c.body(null, 503)
+      })
+      await Promise.race([next(), expired])
+    })
+    app.use(forHono.rateLimit(options))
+    app.all('*', (c) => {
+      onHandled()
+      return c.json({ rateLimit: c.get('rateLimit') })
+    })
+    return app.fetch
+  },
+  fetch: (options, { timeout, onHandled }) => {
+    const app = forFetch.rateLimit(options)((request: Request, _: unknown) => {
+      onHandled()
+      return Response.json({ rateLimit: forFetch.decisionOf(request) })
+    })
+    const expired = timeout.then(() => new Response(null, { status: 503 }))
+    return (request, beside) => Promise.race([app(request, beside), expired])
+  },
+}
+
+const transports: Readonly<Record<string, (handler: Handler) => ReturnType<Mount>>> = {
+  'HTTP/1.1': (handler) => sendTo(createServer(getRequestListener(handler))),
+  'HTTP/2': (handler) => sendTo(http2.createServer(getRequestListener(handler))),
+}
+
+for (const [framework, build] of Object.entries(apps)) {
+  describe.each(Object.entries(transports))(`${framework} over %s`, (_, serve) => {
+    testAdapter(test, (options, scene) => serve(build(options, scene)))
+  })
+}
