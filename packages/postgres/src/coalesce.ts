@@ -1,13 +1,16 @@
-import type { Taken } from '@spillway/core'
-import { within } from './clients.ts'
+import { StoreError, type Taken } from '@spillway/core'
 import { failure } from './retry.ts'
+import { Late, latest, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
 
 /** Puts calls to the database in one statement and answers each. */
-export type Send = (calls: readonly Call[]) => Promise<readonly (readonly Taken[])[]>
+export type Send = (calls: readonly Call[], until: Until) => Promise<readonly (readonly Taken[])[]>
 
 interface Waiting {
   readonly call: Call
+  readonly until: () => Until
+  /** Has seen others go before it, as its keys were taken. */
+  stayed: boolean
   readonly resolve: (taken: readonly Taken[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -30,7 +33,9 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
     scheduled = true
     afterTick(() => {
       scheduled = false
+      dropExpired(waiting)
       const going = boarding(waiting, underway)
+      for (const each of waiting) each.stayed = !going.includes(each)
       if (going.length > 0) void travel(going)
       if (going.length === MOST || going[0]?.call.at !== undefined) schedule()
     })
@@ -42,12 +47,12 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
     for (const each of going) waiting.delete(each)
     for (const name of names) underway.add(name)
     try {
-      const answers = await send(calls)
+      const answers = await send(calls, latest(going.map(({ until }) => until())))
       going.forEach(({ resolve }, i) => {
         resolve(answers[i] as readonly Taken[])
       })
     } catch (error) {
-      for (const { reject } of going) reject(error)
+      for (const [i, { reject }] of going.entries()) reject(lateOf(error, i))
     }
     for (const name of names) underway.delete(name)
     schedule()
@@ -56,15 +61,36 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
   return (call) => {
     let each: Waiting | undefined
     const answer = new Promise<readonly Taken[]>((resolve, reject) => {
-      each = { call, resolve, reject }
+      const { endMs } = untilIn(patience)
+      const until = (): Until => ({ endMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
+      each = { call, until, stayed: false, resolve, reject }
       waiting.add(each)
       schedule()
     })
-    return within(patience, answer).catch((error: unknown) => {
-      // Whoever has given up need not be sent any more.
-      waiting.delete(each as Waiting)
-      throw failure(error, patience)
+    return within((each as unknown as Waiting).until().endMs, answer).catch((error: unknown) => {
+      // Whoever has given up need not be sent any more; what was sent may be answered yet.
+      const unsent = waiting.delete(each as Waiting)
+      if (!(error instanceof Late) || error.late) throw failure(error, patience)
+      throw failure(unsent ? error : new Late(error.message, answer.catch(lateIn)), patience)
     })
+  }
+}
+
+/** The answer to one of several calls, should it come late. */
+export function lateOf(error: unknown, place: number): unknown {
+  if (!(error instanceof StoreError) || error.late === undefined) return error
+  const late = error.late.then((answers) => (answers as readonly unknown[] | undefined)?.[place])
+  return new StoreError(error.message.replace(/ \[docs.*$/, ''), error.cause, { reason: error.reason, late })
+}
+
+const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
+
+/** What has expired is not sent. A call that has not waited yet always is: until now only this process stood still. */
+function dropExpired(waiting: Set<Waiting>): void {
+  for (const each of waiting) {
+    if (!each.stayed || performance.now() < each.until().sendByMs) continue
+    waiting.delete(each)
+    each.reject(new Late('others were first for its key'))
   }
 }
 

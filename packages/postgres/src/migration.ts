@@ -7,6 +7,7 @@ import { slidingLogSql } from './sql/sliding-log.ts'
 import { slidingWindowSql } from './sql/sliding-window.ts'
 import { takeSql } from './sql/take.ts'
 import { takeSameSql } from './sql/take-same.ts'
+import { type Until, untilIn } from './until.ts'
 
 /** What `migrationSql` makes, counted up whenever it changes. */
 export const VERSION = 2
@@ -55,7 +56,7 @@ export function migrationSql(options: MigrationOptions = {}): string {
 export async function migrate(database: Database, options: MigrationOptions = {}): Promise<void> {
   const names = namesFrom('migrate', options, OPTIONS)
   try {
-    await migrated(runOn(database), names, { unlogged: options.durability === 'unlogged', patience: PATIENCE })
+    await migrated(runOn(database), names, { unlogged: options.durability === 'unlogged', until: untilIn(PATIENCE) })
   } catch (error) {
     throw failure(error, PATIENCE)
   }
@@ -64,21 +65,21 @@ export async function migrate(database: Database, options: MigrationOptions = {}
 /** How long a migration may take: it waits for others that are at it. */
 const PATIENCE = 30_000
 
-/** Migrates, unless the database says within `patience` milliseconds that there is nothing to do. */
+/** Migrates, unless the database says in time that there is nothing to do. */
 export async function migrated(
   run: Run,
   names: Names,
-  { unlogged, patience }: { readonly unlogged: boolean; readonly patience: number },
+  { unlogged, until }: { readonly unlogged: boolean; readonly until: Until },
 ): Promise<void> {
-  if ((await versionOf(run, names, patience)) >= VERSION) return
-  await retrying(PATIENCE, (left) => run({ text: schemaSql(names, unlogged) }, left))
+  if ((await versionOf(run, names, until)) >= VERSION) return
+  await retrying(untilIn(PATIENCE), (left) => run({ text: schemaSql(names, unlogged) }, left))
 }
 
 /** Which migration the database has seen; 0 is none. A later one keeps what earlier code calls. */
-async function versionOf(run: Run, { table, fn }: Names, patience: number): Promise<number> {
+async function versionOf(run: Run, { table, fn }: Names, until: Until): Promise<number> {
   const text = `SELECT ${fn('version')}() AS version FROM (VALUES (1)) one LEFT JOIN ${table} ON false`
   try {
-    const [row] = await run({ text, values: [] }, patience)
+    const [row] = await run({ text, values: [] }, until)
     return (row as { version: number }).version
   } catch (error) {
     // No such table, function or schema.

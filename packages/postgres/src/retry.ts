@@ -1,5 +1,5 @@
 import { StoreError, shown } from '@spillway/core'
-import { Late } from './clients.ts'
+import { Late, type Until } from './until.ts'
 
 /**
  * Refusals that another try cures: serialization_failure, deadlock_detected, unique_violation (an insert that lost a
@@ -16,16 +16,15 @@ const isPassing = (error: unknown): boolean => {
   return PASSING.has(code) || (code === 'XX000' && CONFLICT.test(message))
 }
 
-/** Tries until it succeeds, fails for good, or `patience` milliseconds have passed. */
-export async function retrying<T>(patience: number, run: (patience: number) => Promise<T>): Promise<T> {
-  const end = performance.now() + patience
+/** Tries until it succeeds, fails for good, or time is up. */
+export async function retrying<T>(until: Until, run: (until: Until) => Promise<T>): Promise<T> {
   for (let bound = 1; ; bound = Math.min(bound * 2, 64)) {
     try {
-      return await run(Math.max(end - performance.now(), 1))
+      return await run(until)
     } catch (error) {
       // Any wait up to the bound is as likely as any other: those who met once do not meet again.
       const pause = Math.random() * bound
-      if (!isPassing(error) || performance.now() + pause >= end) throw error
+      if (!isPassing(error) || performance.now() + pause >= until.sendByMs) throw error
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
   }
@@ -43,9 +42,14 @@ const CURES: Readonly<Record<string, string>> = {
 export function failure(error: unknown, patience: number): StoreError {
   if (error instanceof StoreError) return error
   if (error instanceof Late) {
-    return new StoreError(`PostgreSQL did not answer in ${patience} ms; the units may have been taken.`, error)
+    const { late, message } = error
+    const what = late === undefined ? `nothing was sent, as ${message}` : 'the units may have been taken'
+    const reason = { reason: 'timeout' as const, ...(late && { late }) }
+    return new StoreError(`PostgreSQL did not answer in ${patience} ms; ${what}.`, error, reason)
   }
   const { code = '', message = shown(error) } = error as { code?: string; message?: string }
   const cure = CURES[code] ?? (isPassing(error) ? `Others were first for ${patience} ms.` : '')
-  return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error)
+  return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
+    healthy: code.startsWith('22') || code === '55P03' || isPassing(error),
+  })
 }

@@ -1,5 +1,6 @@
 import {
   checkSecret,
+  type Deadline,
   type Duration,
   REMOTE_LOG_LIMIT,
   type StateKey,
@@ -7,14 +8,15 @@ import {
   type Taken,
   withHashedKeys,
 } from '@spillway/core'
-import { type Database, runOn, within } from './clients.ts'
-import { coalescing, type Send } from './coalesce.ts'
+import { type Database, runOn } from './clients.ts'
+import { coalescing, lateOf, type Send } from './coalesce.ts'
 import { keyed, nameOf } from './key.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
+import { Late, type Until, untilIn, within } from './until.ts'
 import { type Call, callOf, decode, decodeSame, encode, encodeSame } from './wire.ts'
 
 /** What `postgresStore` takes besides the database. */
@@ -42,7 +44,7 @@ export interface PostgresStore extends Store {
   close(): void
 }
 
-type Attempt = <T>(work: (patience: number) => Promise<T>) => Promise<T>
+type Attempt = <T>(until: Until, work: (until: Until) => Promise<T>) => Promise<T>
 
 const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepare', 'sweepEvery', 'hashKeys']
 
@@ -59,13 +61,15 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   const { durability = 'logged', coalesce = true, prepare = false } = options
   const patience = millis('postgresStore deadline', options.deadline ?? '1s')
   const run = runOn(database)
-  const prepared = preparing(() => migrated(run, names, { unlogged: durability === 'unlogged', patience }))
+  const prepared = preparing(() =>
+    migrated(run, names, { unlogged: durability === 'unlogged', until: untilIn(patience) }),
+  )
   /** Runs what needs the table, until it succeeds or time is up. */
-  const attempt: Attempt = async (work) => {
+  const attempt: Attempt = async (until, work) => {
     try {
       const unready = prepared.ready()
-      if (unready !== undefined) await within(patience, unready)
-      return await retrying(patience, work)
+      if (unready !== undefined) await within(until.sendByMs, unready)
+      return await retrying(until, work)
     } catch (error) {
       prepared.doubt(error)
       throw failure(error, patience)
@@ -79,26 +83,39 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   const many = queryOf('take', 6)
   const same = queryOf('take_same', 10)
-  const statement = async (calls: readonly Call[], left: number): ReturnType<Send> => {
+  const statement = async (calls: readonly Call[], until: Until): ReturnType<Send> => {
     const alike = encodeSame(calls)
     const at = calls[0]?.at ?? null
     // The server gives up a little sooner than we do: what we have given up is then not taken later.
+    const left = until.sendByMs - performance.now()
     const lock = `${Math.max(Math.floor(left * 0.9), 1)}`
     const values: unknown[] = alike ?? encode(calls)
     values.push(at, lock, durability === 'async')
-    const [row] = await run({ ...(alike ? same : many), values }, left)
-    return (alike ? decodeSame : decode)(calls, (row as { taken: string }).taken)
+    const read = ([row]: readonly unknown[]) => (alike ? decodeSame : decode)(calls, (row as { taken: string }).taken)
+    try {
+      return read(await run({ ...(alike ? same : many), values }, until))
+    } catch (error) {
+      if (!(error instanceof Late) || error.late === undefined) throw error
+      const late = error.late.then((rows) => (rows === undefined ? undefined : read(rows as readonly unknown[])))
+      throw new Late(error.message, late)
+    }
   }
-  const send: Send = (calls) => attempt((left) => statement(calls, left))
-  const put = coalesce ? coalescing(send, patience) : async (call: Call) => (await send([call]))[0] as readonly Taken[]
+  const send: Send = (calls, until) => attempt(until, (left) => statement(calls, left))
+  const single = async (call: Call): Promise<readonly Taken[]> => {
+    const [taken] = await send([call], untilIn(patience, call.deadline)).catch((error: unknown) => {
+      throw lateOf(error, 0)
+    })
+    return taken as readonly Taken[]
+  }
+  const put = coalesce ? coalescing(send, patience) : single
 
-  const forget = async (keys: readonly StateKey[]): Promise<void> => {
+  const forget = async (keys: readonly StateKey[], deadline?: Deadline): Promise<void> => {
     const values = [keys.map(nameOf).join('\n')]
-    await attempt((left) => run({ text: forgetSql(names), values }, left))
+    await attempt(untilIn(patience, deadline), (left) => run({ text: forgetSql(names), values }, left))
   }
   const store: Store = {
     maxLogLimit: REMOTE_LOG_LIMIT,
-    take: (ops, at) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at))),
+    take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
     delete: forget,
   }
   return {

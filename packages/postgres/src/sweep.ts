@@ -3,6 +3,7 @@ import { type Database, type Run, runOn } from './clients.ts'
 import { millis, namesFrom, type TableOptions } from './options.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
+import { untilIn } from './until.ts'
 
 /** What `sweep` takes besides the database. */
 export interface SweepOptions extends TableOptions {
@@ -34,7 +35,7 @@ export async function sweepAll(run: Run, { fn }: Names, batch = 1_000): Promise<
   let total = 0
   try {
     for (;;) {
-      const [row] = await retrying(PATIENCE, (left) => run(query, left))
+      const [row] = await retrying(untilIn(PATIENCE), (left) => run(query, left))
       const { swept } = row as { swept: number }
       total += swept
       if (swept < batch) return total

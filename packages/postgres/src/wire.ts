@@ -1,4 +1,4 @@
-import type { BucketStep, Micros, Step, Take, Taken } from '@spillway/core'
+import type { BucketStep, Deadline, Micros, Step, Take, Taken } from '@spillway/core'
 import { nameOf } from './key.ts'
 
 /** A take on its way: its ops, and the names of their rows. */
@@ -6,9 +6,15 @@ export interface Call {
   readonly ops: readonly Take[]
   readonly names: readonly string[]
   readonly at: Micros | undefined
+  readonly deadline: Deadline | undefined
 }
 
-export const callOf = (ops: readonly Take[], at: Micros | undefined): Call => ({ ops, names: ops.map(nameOf), at })
+export const callOf = (ops: readonly Take[], at: Micros | undefined, deadline?: Deadline): Call => ({
+  ops,
+  names: ops.map(nameOf),
+  at,
+  deadline,
+})
 
 /** The first seven arguments of the SQL function `take_same`, if it is for these calls. */
 export function encodeSame(calls: readonly Call[]): unknown[] | undefined {

@@ -1,0 +1,100 @@
+import { PGlite } from '@electric-sql/pglite'
+import { perDay, type RateLimiter, rateLimiter, type Store } from '@spillway/core'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
+import { startProxy, type TcpProxy } from '../../../test/services/proxy.ts'
+import { until } from '../../../test/services/redis-cluster.ts'
+import { postgresStore } from '../src/index.ts'
+
+// What is late can only be told by a real clock: a proxy holds answers back for a second, and a lock is held. What was
+// taken for a call that was reported as failed has to be there again, however long that takes.
+
+let server: Postgres
+let direct: pg.Pool
+beforeAll(async () => {
+  server = await startPostgres()
+  direct = new pg.Pool({ ...server.config, max: 4 })
+  await postgresStore(direct, { deadline: '20s' }).take([])
+  await limiterOn(postgresStore(direct, { deadline: '20s' }), '20s').consume('warm')
+})
+beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
+afterAll(async () => {
+  await direct.end()
+  await server.stop()
+})
+
+const limiterOn = (store: Store, deadline: number | '20s'): RateLimiter =>
+  rateLimiter({ quota: perDay(100), store, deadline, onStoreError: 'throw' })
+const left = async (limiter: RateLimiter, key: string): Promise<number> => (await limiter.peek(key)).remaining
+
+describe.each([{ coalesce: true }, { coalesce: false }])('%o', (how) => {
+  test('what the server takes and answers too late is given back', async () => {
+    const proxy: TcpProxy = await startProxy(`${server.config.host}/.s.PGSQL.5432`)
+    const pool = new pg.Pool({ ...server.config, host: '127.0.0.1', port: proxy.port, max: 4 })
+    pool.on('error', () => {})
+    const [patient, key] = [limiterOn(postgresStore(direct, { deadline: '20s' }), '20s'), `late ${how.coalesce}`]
+    const store = postgresStore(pool, how)
+    await limiterOn(store, '20s').consume(key)
+    proxy.set('slow')
+    const calls = await Promise.allSettled([1, 2, 3].map(() => limiterOn(store, 50).consume(key)))
+    expect(calls.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    // The server has taken units, whose answer is on its way yet.
+    await until(async () => (await left(patient, key)) < 99)
+    await until(async () => (await left(patient, key)) === 99)
+    await pool.end()
+    await proxy.stop()
+  })
+
+  // The second caller of a key was told of a failure, and its unit was taken later.
+  test('what waits for a key, and has expired, is not sent', async () => {
+    const key = `waits ${how.coalesce}`
+    const store = postgresStore(direct, { ...how, deadline: '20s' })
+    const patient = limiterOn(store, '20s')
+    await patient.consume(key)
+    const holder = await direct.connect()
+    await holder.query('BEGIN')
+    await holder.query('SELECT * FROM spillway WHERE name LIKE $1 FOR UPDATE', [`%/${key}`])
+    const first = limiterOn(store, 400)
+      .consume(key)
+      .catch((error: Error) => error)
+    await new Promise((resolve) => setImmediate(resolve))
+    const second = limiterOn(store, 200)
+      .consume(key)
+      .catch((error: Error) => error)
+    expect([await first, await second].every((each) => each instanceof Error)).toBe(true)
+    await holder.query('ROLLBACK')
+    holder.release()
+    await until(async () => (await left(patient, key)) === 99)
+  })
+})
+
+// It was counted after the caller had been told.
+test('what a PGlite takes behind a transaction is given back', async () => {
+  const database = await PGlite.create()
+  const store = postgresStore(database, { deadline: '20s' })
+  const patient = limiterOn(store, '20s')
+  await patient.consume('a')
+  let late: Promise<unknown> | undefined
+  await database.transaction(async () => {
+    late = limiterOn(store, 50).consume('a')
+    await expect(late).rejects.toMatchObject({ reason: 'timeout' })
+  })
+  await until(async () => (await left(patient, 'a')) === 99)
+  await database.close()
+  // A busy machine takes half a minute to start one.
+}, 120_000)
+
+test('a pool whose connections are all in use is named as the reason', async () => {
+  const pool = new pg.Pool({ ...server.config, max: 1 })
+  const store = postgresStore(pool)
+  await limiterOn(store, '20s').consume('busy')
+  const client = await pool.connect()
+  await expect(limiterOn(store, 100).consume('busy')).rejects.toThrow('1 of 1 are in use')
+  client.release()
+  await pool.end()
+})
+
+test('a single connection is refused, with the reason', () => {
+  expect(() => postgresStore(new pg.Client() as never)).toThrow('got a Client, which is one connection')
+})
