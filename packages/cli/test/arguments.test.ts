@@ -69,6 +69,12 @@ describe('one sentence for', () => {
       1,
       'cannot be written',
     ],
+    [
+      'refusals on a full disk',
+      () => ['replay', path('busy.log'), ...policy, '--refusals', '/dev/full'],
+      1,
+      'no space left',
+    ],
     ['suggestions that have no folder', () => ['suggest', log, '--output', path('no/x')], 1, 'cannot be written'],
     ['too many proxies', () => ['replay', log, ...policy, '--trust-proxy', '65'], 2, '--trust-proxy'],
     ['a prefix of too few bits', () => ['replay', log, ...policy, '--ipv6-prefix', '8'], 2, 'from 32 to 128'],

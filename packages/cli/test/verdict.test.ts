@@ -114,10 +114,13 @@ describe('nothing to judge', () => {
 
 describe('several logs', () => {
   test('are read in the order of time, whatever the order they are given in', async () => {
-    const [old, newer] = [file('access.log.1', lines(0, 50)), file('access.log', lines(50, 100))]
+    const old = file('access.log.2', lines(0, 50))
+    const middle = file('access.log.1', lines(50, 90))
+    const newest = file('access.log', lines(90, 100))
     for (const logs of [
-      [old, newer],
-      [newer, old],
+      [old, middle, newest],
+      [newest, middle, old],
+      [old, newest, middle],
     ]) {
       expect(await refusedOf(logs)).toEqual([['192.0.2.1', 100, 98]])
     }
@@ -126,11 +129,10 @@ describe('several logs', () => {
   test('of several servers are read as one', async () => {
     const odd = Array.from({ length: 600 }, (_, i) => line(2 * i + 1)).join('')
     const even = Array.from({ length: 600 }, (_, i) => line(2 * i)).join('')
-    const { exitCode, out } = await replay([file('odd.log', odd), file('even.log', gzipSync(even))])
-    expect([exitCode, JSON.parse(out)]).toMatchObject([
-      0,
-      { requests: 1200, late: { count: 0 }, plans: [{ refused: 1180 }] },
-    ])
+    const logs = [file('odd.log', odd), file('next.log', line(1200)), file('even.log', gzipSync(even))]
+    const { exitCode, out } = await replay(logs)
+    const expected = { requests: 1201, late: { count: 0 }, plans: [{ refused: 1180 }] }
+    expect([exitCode, JSON.parse(out)]).toMatchObject([0, expected])
   })
 
   test('one of them from standard input, one empty, one of JSON', async () => {
@@ -143,13 +145,14 @@ describe('several logs', () => {
   test('given twice, or beside their packed copies, are refused', async () => {
     const path = file('a.log', lines(0, 10))
     symlinkSync(path, folder.path('link.log'))
-    for (const logs of [
-      [path, path],
-      [path, folder.path('link.log')],
-      [path, file('a.log.gz', gzipSync(lines(0, 8)))],
-      ['-', '-'],
-    ]) {
-      expect(await refusedOf(logs)).toEqual([2, expect.stringContaining('give each log once')])
+    const packed = file('a.log.gz', gzipSync(lines(0, 8)))
+    for (const [logs, message] of [
+      [[path, path], 'are one log'],
+      [[path, folder.path('link.log')], 'are one log'],
+      [[path, packed], 'begin with the same lines'],
+      [['-', '-'], 'are one log'],
+    ] as const) {
+      expect(await refusedOf(logs)).toEqual([2, expect.stringContaining(message)])
     }
   })
 

@@ -132,8 +132,7 @@ async function firstTime(cursor: Cursor): Promise<Micros> {
 function refuseTwins(seen: readonly Cursor[], { source, beginning }: Cursor): void {
   const twin = seen.find((other) => {
     const length = Math.min(other.beginning.length, beginning.length)
-    const same = other.beginning.subarray(0, length).equals(beginning.subarray(0, length))
-    return other.source.id === source.id || (length > 0 && same)
+    return length > 0 && other.beginning.subarray(0, length).equals(beginning.subarray(0, length))
   })
   if (twin) {
     throw new UserError(`${twin.source.name} and ${source.name} begin with the same lines: give each log once.`)
