@@ -15,6 +15,7 @@ import {
 } from '@spillway/core'
 import fc from 'fast-check'
 import { START } from './clock.ts'
+import { modelStore } from './model.ts'
 
 /** The algorithms that a quota can be built for. */
 export type Algorithm =
@@ -102,30 +103,32 @@ const spansOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Micros> =>
     { weight: 3, arbitrary: turns },
   )
 
-/** When the take was that a refund gives back: nobody says, a few calls before, or around the start of the history. */
-const givenBack: fc.Arbitrary<(before: readonly Micros[]) => Micros | undefined> = fc.oneof(
+/** Which earlier take a refund is of: nobody says, one of the last few of this key and kernel, or one nobody made. */
+const refunded: fc.Arbitrary<(takes: readonly Taken[]) => Taken | undefined> = fc.oneof(
   fc.constant(() => undefined),
-  fc.integer({ min: -4, max: -1 }).map((call) => (before: readonly Micros[]) => before.at(call)),
-  fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => () => START + after),
+  { weight: 3, arbitrary: fc.integer({ min: -4, max: -1 }).map((i) => (takes: readonly Taken[]) => takes.at(i)) },
+  fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => () => madeUp(START + after)),
 )
 
+const madeUp = (at: Micros): Taken => {
+  const bucket = { base: at, tat: at + 1_000_000, gross: at + 2_000_000 }
+  return { allowed: true, now: at, ...bucket, start: at, current: 1, previous: 0 }
+}
+
 interface Op {
+  readonly name: StateKey
   readonly quota: Quota
   readonly verb: Verb
   readonly cost: number
   readonly patience: Micros
-  readonly of: (before: readonly Micros[]) => Micros | undefined
+  readonly of: (takes: readonly Taken[]) => Taken | undefined
 }
 
-function stepOf({ quota, verb, cost, patience, of }: Op, before: readonly Micros[]): Step {
+function stepOf({ quota, verb, cost, patience, of }: Op, takes: readonly Taken[]): Step {
   if (verb === 'consume') return stepFor(quota, verb, cost, { patience })
-  const moment = verb === 'refund' ? of(before) : undefined
-  if (moment === undefined) return stepFor(quota, verb, cost)
-  return stepFor(quota, verb, cost, { of: takenAt(moment) })
+  const taken = verb === 'refund' ? of(takes) : undefined
+  return stepFor(quota, verb, cost, taken === undefined ? {} : { of: taken })
 }
-
-/** What a store saw of a take, as far as a refund of it needs to know. */
-export const takenAt = (moment: Micros): Taken => ({ allowed: true, now: moment, base: moment, tat: moment })
 
 /** Random histories over a few states, to each of which any of these quotas may be applied. */
 export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Call[]> {
@@ -139,7 +142,7 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
       fc.constantFrom(...quotas.map(({ limit }) => limit)),
     ),
     patience: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
-    of: givenBack,
+    of: refunded,
   })
   const ops = fc.uniqueArray(op, {
     minLength: 1,
@@ -147,12 +150,26 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
     selector: ({ name: { policy, key } }) => `${policy} ${key}`,
   })
   const calls = fc.array(fc.record({ after: spansOf(turnsOf(quotas)), ops }), { minLength: 1, maxLength: 25 })
-  return calls.map((drawn) => {
-    const moments = momentsOf(drawn)
-    return drawn.map(({ after, ops }, i) => ({
-      after,
-      ops: ops.map((op) => ({ ...op.name, step: stepOf(op, moments.slice(0, i)) })),
-    }))
+  return calls.map(withSteps)
+}
+
+/** The calls with their steps. Refunds are of takes that were made: the model makes them. */
+function withSteps(drawn: readonly { readonly after: Micros; readonly ops: readonly Op[] }[]): readonly Call[] {
+  const model = modelStore(() => START)
+  const moments = momentsOf(drawn)
+  const takes = new Map<string, Taken[]>()
+  return drawn.map(({ after, ops: asked }, i) => {
+    const takesOf = ({ name, quota }: Op): Taken[] => {
+      const id = [name.policy, name.key, quota.kernel].join()
+      if (!takes.has(id)) takes.set(id, [])
+      return takes.get(id) as Taken[]
+    }
+    const ops = asked.map((op) => ({ ...op.name, step: stepOf(op, takesOf(op)) }))
+    const answers = model.takeSync(ops, moments[i])
+    if (answers.every(({ allowed }) => allowed)) {
+      for (const [i, op] of asked.entries()) if (op.verb === 'consume') takesOf(op).push(answers[i] as Taken)
+    }
+    return { after, ops }
   })
 }
 

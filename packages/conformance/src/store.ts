@@ -12,9 +12,10 @@ import {
   tokenBucket,
 } from '@spillway/core'
 import fc from 'fast-check'
-import { histories, momentsOf, takenAt } from './arbitraries.ts'
+import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import { testInvariants } from './invariants.ts'
+import { testLedger } from './ledger.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 import { testStraightWays } from './straight.ts'
@@ -55,10 +56,12 @@ export function testStore(
   for (const { name, quota, rows } of vectors) {
     test(`answers as the golden vectors say: ${name}`, async () => {
       const store = await makeStore()
+      const answers: Taken[] = []
       for (const row of rows) {
-        const [atMs, verb, cost, , , , , ofMs] = row
-        const step = stepFor(quota, verb, cost, ofMs === undefined ? {} : { of: takenAt(momentOf(ofMs)) })
+        const [atMs, verb, cost, , , , , of] = row
+        const step = stepFor(quota, verb, cost, of === undefined ? {} : { of: answers[of] as Taken })
         const [taken] = await store.take([{ policy: 'p', key: 'a', step }], momentOf(atMs))
+        answers.push(taken as Taken)
         const { allowed, remaining, retryAfterMs, resetAfterMs } = decide('p', quota, cost, step, taken as Taken)
         assert.deepEqual([atMs, verb, cost, allowed, remaining, retryAfterMs, resetAfterMs], row.slice(0, 7))
       }
@@ -80,6 +83,7 @@ export function testStore(
   })
 
   testInvariants(test, makeStore, Math.ceil(runs / 15))
+  testLedger(test, makeStore, Math.ceil(runs / 10))
   testStraightWays(test, makeStore, runs)
 
   test('admits exactly the burst of 200 racing requests', async () => {

@@ -19,8 +19,8 @@ export type Row = readonly [
   remaining: number,
   retryAfterMs: number,
   resetAfterMs: number,
-  /** When the take was that a refund gives back, where it says so. */
-  ofMs?: number,
+  /** The place of the row whose take is refunded, counted from 0; without it, nobody says which. */
+  of?: number,
 ]
 
 /** A story on one key under one quota, worked out by hand. */
@@ -144,6 +144,78 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
+    name: 'a refund returns nothing that time has given back: not by way of a take that another refund has moved down',
+    quota: perSecond(1, { burst: 10 }),
+    rows: [
+      [0, 'consume', 5, true, 5, 0, 5_000],
+      [0, 'consume', 5, true, 0, 0, 10_000],
+      [0, 'refund', 5, true, 5, 0, 5_000, 0],
+      [5_000, 'consume', 10, true, 0, 0, 10_000],
+      [5_000, 'refund', 5, true, 0, 0, 10_000, 1],
+      [5_000, 'consume', 5, false, 0, 5_000, 10_000],
+      [20_000, 'consume', 1, true, 9, 0, 1_000],
+    ],
+  },
+  {
+    name: 'takes of one moment are refunded whole, in any order',
+    quota: perSecond(1, { burst: 10 }),
+    rows: [
+      [0, 'consume', 4, true, 6, 0, 4_000],
+      [0, 'consume', 3, true, 3, 0, 7_000],
+      [0, 'consume', 3, true, 0, 0, 10_000],
+      [0, 'refund', 3, true, 3, 0, 7_000, 1],
+      [0, 'refund', 4, true, 7, 0, 3_000, 0],
+      [0, 'refund', 3, true, 10, 0, 0, 2],
+    ],
+  },
+  {
+    name: 'a refund returns the part of a take that time has not given back yet',
+    quota: perSecond(1, { burst: 10 }),
+    rows: [
+      [0, 'consume', 4, true, 6, 0, 4_000],
+      [0, 'consume', 4, true, 2, 0, 8_000],
+      [3_000, 'refund', 4, true, 6, 0, 4_000, 0],
+      [3_500, 'refund', 4, true, 10, 0, 0, 1],
+    ],
+  },
+  {
+    name: 'a turn given back is nobody’s while there are later ones, which keep theirs; the last is taken again',
+    quota: leakyBucket({ limit: 1, per: '1s', queue: 3 }),
+    rows: [
+      [0, 'consume', 1, true, 3, 0, 1_000],
+      [0, 'consume', 1, true, 2, 0, 2_000],
+      [0, 'consume', 1, true, 1, 0, 3_000],
+      [0, 'consume', 1, true, 0, 0, 4_000],
+      [0, 'refund', 1, true, 0, 0, 4_000, 1],
+      [0, 'consume', 1, false, 0, 1_000, 4_000],
+      [500, 'refund', 1, true, 1, 0, 2_500, 3],
+      [500, 'refund', 1, true, 2, 0, 1_500, 2],
+      [500, 'consume', 1, true, 1, 0, 2_500],
+      [500, 'consume', 2, false, 1, 500, 2_500],
+    ],
+  },
+  {
+    name: 'a partly refunded booking keeps its turn, and so do takes before it that are refunded then',
+    quota: leakyBucket({ limit: 1, per: '1s', queue: 9 }),
+    rows: [
+      [0, 'consume', 3, true, 7, 0, 3_000],
+      [0, 'consume', 5, true, 2, 0, 8_000],
+      [0, 'refund', 2, true, 4, 0, 6_000, 1],
+      [0, 'refund', 3, true, 4, 0, 6_000, 0],
+      [7_500, 'consume', 1, true, 9, 0, 1_000],
+    ],
+  },
+  {
+    name: 'a take of a state that was emptied since returns nothing',
+    quota: perSecond(1, { burst: 10 }),
+    rows: [
+      [0, 'consume', 5, true, 5, 0, 5_000],
+      [5_000, 'consume', 5, true, 5, 0, 5_000],
+      [5_000, 'refund', 5, true, 5, 0, 5_000, 0],
+      [5_000, 'refund', 5, true, 10, 0, 0, 1],
+    ],
+  },
+  {
     name: 'a sliding window fades the window before',
     quota: slidingWindow({ limit: 10, window: '1m' }),
     rows: [
@@ -171,9 +243,9 @@ export const vectors: readonly Vector[] = [
       [2_000, 'refund', 1, true, 7, 0, 18_000, 0],
       [10_000, 'consume', 2, true, 5, 0, 20_000],
       [12_000, 'refund', 1, true, 7, 0, 18_000, 0],
-      [12_000, 'refund', 1, true, 8, 0, 18_000, 10_000],
+      [12_000, 'refund', 1, true, 8, 0, 18_000, 2],
       // Two windows ago: nothing is owed for it any more.
-      [12_000, 'refund', 1, true, 8, 0, 18_000, -0.001],
+      [20_000, 'refund', 1, true, 9, 0, 10_000, 0],
     ],
   },
   {

@@ -67,7 +67,8 @@ export function decideOne(policy: string, { limit, unit }: BucketQuota, step: Bu
 /** What the store saw when it took a unit of which `decideOne` told, at `now`. */
 export function takenOne(allowed: boolean, { increment }: BucketStep, now: Micros, before: Micros): BucketTaken {
   const base = now + before
-  return { allowed, now, base, tat: allowed ? base + increment : base }
+  const tat = allowed ? base + increment : base
+  return { allowed, now, base, tat, gross: tat }
 }
 
 function read(quota: Quota, cost: number, step: Step, taken: Taken): Reading {

@@ -3,13 +3,16 @@ export { decide } from './decide.ts'
 export type { Decision } from './decision.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure, shown } from './errors.ts'
 export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
-export type {
-  BucketOutcome,
-  BucketState,
-  BucketStep,
-  BucketTaken,
-  bucket as bucketKernel,
-  Grain,
+export {
+  type BucketOutcome,
+  type BucketState,
+  type BucketStep,
+  type BucketTaken,
+  type bucket as bucketKernel,
+  type Grain,
+  LONGEST_STEP,
+  MOST_RETURNED,
+  type RefundedBucket,
 } from './kernels/bucket.ts'
 export { emptyAt, type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'
 export type {

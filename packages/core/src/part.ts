@@ -81,8 +81,10 @@ export function answerAlone(asks: readonly Ask[], verb: Verb, terms?: Terms): Al
   if (step === straight?.step && store.clock) {
     const now = store.clock()
     const before = straight.take(key, now)
-    const decision = decideOne(name, straight.quota, straight.step, before)
-    return new Alone(asks, decision, () => takenOne(decision.allowed, straight.step, now, before))
+    if (!Number.isNaN(before)) {
+      const decision = decideOne(name, straight.quota, straight.step, before)
+      return new Alone(asks, decision, () => takenOne(decision.allowed, straight.step, now, before))
+    }
   }
   const taken = store.takeOneSync(name, key, step)
   return new Alone(asks, decide(name, quota, cost, step, taken), () => taken)

@@ -23,9 +23,12 @@ export function straight(store: SyncStore, policies: readonly Policy[]): Straigh
     const step = stepToConsume(policy, checkCost(cost, quota, 'consume'))
     return decide(name, quota, cost, step, takeOne(name, key, step))
   }
-  const consumeOne = straightOne(policy)
-  if (consumeOne === undefined) return consume
-  return (key, cost = 1) => (cost === 1 && typeof key === 'string' && key !== '' ? consumeOne(key) : consume(key, cost))
+  const { straight } = policy
+  if (straight === undefined) return consume
+  return (key, cost = 1) => {
+    const before = cost === 1 && typeof key === 'string' && key !== '' ? straight.take(key) : Number.NaN
+    return Number.isNaN(before) ? consume(key, cost) : decideOne(name, straight.quota, straight.step, before)
+  }
 }
 
 /** The same to a remote store, by a promise. */
@@ -52,10 +55,4 @@ export function straightElsewhere(
       },
     )
   }
-}
-
-function straightOne({ name, straight }: Policy): ((key: string) => Decision) | undefined {
-  if (straight === undefined) return undefined
-  const { take, quota, step } = straight
-  return (key) => decideOne(name, quota, step, take(key))
 }

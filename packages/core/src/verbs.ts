@@ -1,6 +1,7 @@
 import { QuotaError, shown } from './errors.ts'
-import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
+import { type BucketStep, type BucketTaken, tickOf } from './kernels/bucket.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
+import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { BucketQuota, Quota } from './quota.ts'
 import { LONGEST, type Micros } from './time.ts'
 
@@ -11,7 +12,10 @@ export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
 export interface Terms {
   /** How long the units may be waited for: buckets only. None, unless given; in a queue, until its end. */
   readonly patience?: Micros
-  /** The take that is given back, so that no more is given back than is still owed for it. */
+  /**
+   * The take that is refunded, so that no more is returned than time has not given back and no later booking stands on.
+   * A take is refunded once.
+   */
   readonly of?: Taken
 }
 
@@ -23,7 +27,6 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
   const taking = verb === 'consume' || verb === 'peek'
   const peek = verb === 'peek'
   const increment = verb === 'refund' ? -cost : cost
-  const since = terms.of?.now ?? 0
   switch (quota.kernel) {
     case 'bucket': {
       const { unit, grain, limit, overdraft } = quota
@@ -33,8 +36,9 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
         check: taking ? Math.max(cost - overdraft, 0) * unit : 0,
         tolerance: taking ? roomOf(quota, terms.patience) : LONGEST,
         ceiling: (limit + overdraft) * unit,
+        burst: quota.prompt * unit,
         patience: patienceFor(quota, cost, terms),
-        until: untilOf(terms),
+        ...refundOf(quota, increment, terms.of as BucketTaken | undefined),
         grain,
         peek,
       }
@@ -51,12 +55,13 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
         ticks,
         tick,
         most,
-        since,
+        since: (terms.of as SlidingWindowTaken | undefined)?.start ?? 0,
         peek,
       }
     }
     case 'sliding-log': {
       const { limit, window } = quota
+      const since = terms.of?.now ?? 0
       return { kernel: 'sliding-log', increment, check: taking ? cost : -LONGEST, limit, window, since, peek }
     }
   }
@@ -66,7 +71,18 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
 const patienceFor = (quota: BucketQuota, cost: number, { patience = 0 }: Terms): Micros =>
   quota.prompt < quota.limit || cost > mostOf(quota) ? 0 : patience
 
-const untilOf = ({ of }: Terms): number => (of === undefined ? Number.MAX_SAFE_INTEGER : (of as BucketTaken).tat)
+/** Which take a refund is of, and how much of it. */
+function refundOf(
+  { prompt, unit, grain }: BucketQuota,
+  increment: number,
+  of: BucketTaken | undefined,
+): Pick<BucketStep, 'until' | 'ends' | 'whole'> {
+  if (of === undefined) return { until: Number.MAX_SAFE_INTEGER, ends: 0, whole: false }
+  const { now, base, tat, gross } = of
+  const [ticks, burst] = [tat - base, prompt * unit]
+  const turn = Math.max(tickOf(now, grain), tat - burst)
+  return { until: gross, ends: turn + Math.min(ticks, burst), whole: ticks === -increment * unit }
+}
 
 /** How far ahead a turn may be. Patience goes beyond a bucket, but a queue is as long as it is, or cut to patience. */
 const roomOf = ({ limit, prompt, unit }: BucketQuota, patience: Micros | undefined): Micros =>

@@ -1,4 +1,4 @@
-import { ask, giveBack, put } from './booking.ts'
+import { ask, put } from './booking.ts'
 import type { Decision } from './decision.ts'
 import { type Ask, queues } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
@@ -6,6 +6,7 @@ import type { ReserveOptions } from './reservation.ts'
 import { type Signal, sleep, unlessAborted } from './sleep.ts'
 import type { Store } from './store.ts'
 import type { Micros } from './time.ts'
+import { waitForTurn } from './turns.ts'
 
 /** What `wait` takes besides the key. */
 export interface WaitOptions extends ReserveOptions {
@@ -17,7 +18,8 @@ export interface WaitOptions extends ReserveOptions {
  * Resolves when it is the caller's turn, in the order in which callers came. Rejects with a `RateLimitedError` at once
  * when the turn would come too late, or with the signal's reason; then nothing stays taken.
  *
- * A bucket books the turn in the store, so that the order holds for all processes. A window cannot be booked: there
+ * A bucket books the turn in the store, so that the order holds for all processes. When a caller gives up, those behind
+ * it in this process move up. A window cannot be booked: there
  * the callers in this process stand in line, and the first of them asks again when its wait is over.
  */
 export async function wait(asks: readonly Ask[], patience: Micros, signal: Signal | undefined): Promise<Decision> {
@@ -41,13 +43,9 @@ async function turn(asks: readonly Ask[], patience: Micros, signal?: Signal): Pr
   const booking = await put('consume', asks, { patience })
   const { decision } = booking
   if (decision.allowed) {
-    try {
-      if (decision.delayMs > 0 || signal?.aborted) await sleep(decision.delayMs, signal)
-      return decision
-    } catch (reason) {
-      await giveBack(booking)
-      throw reason
-    }
+    const turn = decision.delayMs > 0 || signal?.aborted ? await waitForTurn(booking, onAbort(signal)) : booking
+    if (turn === undefined) throw signal?.reason
+    return decision
   }
   const left = patience - decision.retryAfterMs * 1000
   // A bucket would have booked the turn, had there been one: its queue is full, or too long. And without the store no
@@ -58,6 +56,14 @@ async function turn(asks: readonly Ask[], patience: Micros, signal?: Signal): Pr
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
   return turn(asks, Math.max(left, 1_000), signal)
 }
+
+const onAbort =
+  (signal: Signal | undefined) =>
+  (leave: () => void): (() => void) => {
+    if (signal?.aborted) leave()
+    else signal?.addEventListener('abort', leave)
+    return () => signal?.removeEventListener('abort', leave)
+  }
 
 const refused = (decision: Decision, asks: readonly Ask[]): RateLimitedError =>
   new RateLimitedError(

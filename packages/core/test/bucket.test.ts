@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bucket } from '../src/kernels/bucket.ts'
+import { type BucketOutcome, type BucketStep, bucket } from '../src/kernels/bucket.ts'
 import { type BucketQuota, fixedWindow, perMinute, perSecond, tokenBucket } from '../src/quota.ts'
 import { stepFor } from '../src/verbs.ts'
 
@@ -10,7 +10,7 @@ const second = 1_000_000
 /** The state a key has after consuming, or undefined while it has none. */
 function consume(quota: BucketQuota, state: number | undefined, now: number, cost: number) {
   const outcome = bucket(state, now, stepFor(quota, 'consume', cost))
-  return { ...outcome, state: outcome.allowed ? outcome.taken : outcome.kept }
+  return { ...outcome, state: (outcome.allowed ? outcome.taken : outcome.kept) as number | undefined }
 }
 
 /** Runs a story of consume calls; each row is [seconds after noon, cost, allowed, microseconds until full]. */
@@ -68,13 +68,31 @@ describe('the state of a bucket', () => {
   })
 
   test('never goes above full: a refund stops at now', () => {
-    expect(bucket(state, NOON, stepFor(full, 'refund', 100)).taken).toBe(NOON)
+    expect(bucket(state, NOON, stepFor(full, 'refund', 100)).next).toBe(NOON)
+  })
+
+  test('stays one number when the last take is refunded, and becomes one again when time has passed what was refunded', () => {
+    const takes = [1, 2].map((cost) => stepFor(full, 'consume', cost))
+    const first = bucket(undefined, NOON, takes[0] as BucketStep)
+    const second_ = bucket(first.taken, NOON, takes[1] as BucketStep)
+    const handle = ({ base, next, grossNext }: BucketOutcome) => ({
+      of: { allowed: true, now: NOON, base, tat: next, gross: grossNext },
+    })
+    expect(bucket(second_.taken, NOON, stepFor(full, 'refund', 2, handle(second_))).taken).toBe(first.taken)
+    const refunded = bucket(second_.taken, NOON, stepFor(full, 'refund', 1, handle(first))).taken
+    expect(refunded).toEqual({ tat: NOON + 12 * second, gross: NOON + 18 * second, turn: 0 })
+    expect(bucket(refunded, NOON + 17 * second, takes[0] as BucketStep).taken).toMatchObject({
+      tat: NOON + 23 * second,
+    })
+    expect(bucket(refunded, NOON + 18 * second, takes[0] as BucketStep).taken).toBe(NOON + 24 * second)
   })
 
   test('carries a minus sign while a charge owes more than the bucket holds, and loses it when paid down', () => {
     const owing = bucket(state, NOON, stepFor(full, 'charge', 1)).taken
     expect(owing).toBe(-(NOON + 66 * second))
-    expect(bucket(owing, NOON + 6 * second, stepFor(full, 'refund', 1)).taken).toBe(NOON + 60 * second)
+    expect(bucket(owing, NOON + 6 * second, stepFor(full, 'refund', 1)).taken).toMatchObject({
+      tat: NOON + 60 * second,
+    })
   })
 
   test('owes 95 years at most', () => {
@@ -82,7 +100,7 @@ describe('the state of a bucket', () => {
     let owing: number | undefined
     for (let i = 0; i < 5; i++) {
       const { allowed, taken } = bucket(owing, NOON, step)
-      if (allowed) owing = taken
+      if (allowed) owing = taken as number
     }
     expect(Number.isSafeInteger(owing)).toBe(true)
     expect(bucket(owing, NOON, step).allowed).toBe(false)

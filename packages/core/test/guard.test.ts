@@ -332,6 +332,32 @@ describe('a request that is held back', () => {
     expect((await verdicts).map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
   })
 
+  // Ten in line, five hang up, five come: two used to go ahead at once, because turns were given out again on which
+  // later requests still stood.
+  test('keeps to the rate when clients in line go away and others come', async () => {
+    vi.useFakeTimers({ now: 0 })
+    const clock = fakeClock()
+    const { guard } = setUp({ quota: leakyBucket({ limit: 10, per: '1s', queue: 10 }) }, clock)
+    const advance = async (millis: number) => {
+      clock.advance(millis)
+      await vi.advanceTimersByTimeAsync(millis)
+    }
+    const turns: number[] = []
+    const send = async (gone: Set<() => void>) => {
+      if ((await guard({ gone })).refusal === undefined) turns.push(Date.now())
+    }
+    await guard({})
+    const line = Array.from({ length: 10 }, () => new Set<() => void>())
+    for (const gone of line) void send(gone)
+    await advance(50)
+    for (const gone of line.slice(2, 7)) for (const listener of gone) listener()
+    await advance(0)
+    for (let i = 0; i < 7; i++) void send(new Set())
+    await advance(0)
+    for (let i = 0; i < 20; i++) await advance(50)
+    expect(turns).toEqual([100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000])
+  })
+
   test('leaves the queue when its client goes away, and gives its place to the next', async () => {
     vi.useFakeTimers()
     const { guard } = setUp({ quota: leakyBucket({ limit: 10, per: '1s', queue: 1 }) })

@@ -1,7 +1,6 @@
 import { START } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import {
-  type BucketTaken,
   emptyAt,
   fixedWindow,
   perMinute,
@@ -30,7 +29,10 @@ describe('the edges of a bucket, to the microsecond', () => {
   test('a state as far ahead as an empty bucket is kept; one farther has seen the clock step back', () => {
     const at = (ahead: number) => bucket(START + ahead, START, stepFor(quota, 'consume', 1))
     expect(at(5 * second)).toMatchObject({ base: START + 5 * second, kept: START + 5 * second })
-    expect(at(5 * second + 1)).toMatchObject({ base: START + 5 * second, kept: START + 5 * second })
+    // Handles of takes from before are still told apart from later ones, unless the step was of more than an hour.
+    const [tat, gross] = [START + 5 * second, START + 5 * second + 1]
+    expect(at(5 * second + 1)).toMatchObject({ base: tat, kept: { tat, gross, turn: gross } })
+    expect(at(3_605 * second + 1)).toMatchObject({ base: tat, kept: tat })
   })
 
   test('a debt of one has its sign', () => {
@@ -39,19 +41,24 @@ describe('the edges of a bucket, to the microsecond', () => {
     expect(bucket(undefined, START, stepFor(fast, 'charge', 6)).taken).toBe(-(START + 6))
   })
 
-  test('a refund gives back to the moment at which nothing of its take is owed, and not beyond', () => {
-    const refund = (until: number) => {
-      const of = { tat: START + until } as BucketTaken
-      return bucket(START + 4 * second, START, stepFor(quota, 'refund', 2, { of })).taken
+  test('a refund of the last take returns what time has not; of an earlier one, what no later turn stands on', () => {
+    const returned = (until: number, later = 0) => {
+      const of = {
+        allowed: true,
+        now: START,
+        base: START + until - 2 * second,
+        tat: START + until,
+        gross: START + until,
+      }
+      const { base, next } = bucket(START + 4 * second, START + later, stepFor(quota, 'refund', 2, { of }))
+      return base - next
     }
-    expect([3 * second, 2 * second, 1, 0, -1, -5 * second].map((until) => (refund(until) as number) - START)).toEqual([
-      2 * second,
-      2 * second,
-      4 * second - 1,
-      4 * second,
-      4 * second,
-      4 * second,
-    ])
+    const last = [0, second, 2 * second + 1, 3 * second, 4 * second].map((later) => returned(4 * second, later))
+    expect(last).toEqual([2 * second, 2 * second, 2 * second - 1, second, 0])
+    const earlier = [0, second, second + 1, 2 * second, 3 * second].map((later) => returned(3 * second, later))
+    expect(earlier).toEqual([2 * second, 2 * second, 2 * second - 1, second, 0])
+    // Nobody has taken these: the state has been reset since.
+    expect([returned(4 * second + 1), returned(9 * second)]).toEqual([0, 0])
   })
 })
 

@@ -21,23 +21,25 @@ type Row = readonly [
   cost: number,
   allowed: boolean,
   state: readonly [start: number, current: number, previous: number] | undefined,
-  takenAt?: number,
+  /** The start of the window that has counted what is refunded. */
+  startOf?: number,
 ]
 
 /** Tells a story on one key: at second, what is done, and the window's start and counts it leaves. */
 const story = (rows: readonly Row[]) => () => {
   let state: SlidingWindowState | undefined
-  for (const [at, verb, cost, allowed, left, takenAt] of rows) {
-    const outcome = kernel(state, START + Math.round(at * second), stepOf(ten, verb, cost, takenAt))
+  for (const [at, verb, cost, allowed, left, startOf] of rows) {
+    const outcome = kernel(state, START + Math.round(at * second), stepOf(ten, verb, cost, startOf))
     if (verb !== 'peek') state = outcome.allowed ? outcome.taken : outcome.kept
     const told = state && [(state.start - START) / second, state.current, state.previous]
     expect([at, verb, outcome.allowed, told]).toEqual([at, verb, allowed, left])
   }
 }
 
-/** A step, of a refund that knows at which second the units were taken, if it does. */
-function stepOf(quota: SlidingWindowQuota, verb: Verb, cost: number, takenAt?: number): SlidingWindowStep {
-  const terms = takenAt === undefined ? {} : { of: { now: START + Math.round(takenAt * second) } as SlidingWindowTaken }
+/** A step, of a refund that knows the window which has counted the units, if it does. */
+function stepOf(quota: SlidingWindowQuota, verb: Verb, cost: number, startOf?: number): SlidingWindowStep {
+  const terms =
+    startOf === undefined ? {} : { of: { start: START + Math.round(startOf * second) } as SlidingWindowTaken }
   return stepFor(quota, verb, cost, terms) as SlidingWindowStep
 }
 
@@ -78,13 +80,13 @@ describe('a sliding window', () => {
       [0, 'consume', 5, true, [0, 5, 0]],
       [10, 'consume', 3, true, [10, 3, 5]],
       [11, 'refund', 1, true, [10, 3, 4], 0],
-      [11, 'refund', 1, true, [10, 3, 3], 9.999999],
-      [11, 'refund', 1, true, [10, 2, 3], 10],
-      [11, 'refund', 9, true, [10, 0, 3], 10],
-      [11, 'refund', 9, true, [10, 0, 0], 5],
+      [11, 'refund', 1, true, [10, 3, 4], 0.000001],
+      [11, 'refund', 1, true, [10, 2, 4], 10],
+      [11, 'refund', 9, true, [10, 0, 4], 10],
+      [11, 'refund', 9, true, [10, 0, 0], 0],
       [20, 'consume', 1, true, [20, 1, 0]],
       [30, 'consume', 2, true, [30, 2, 1]],
-      [31, 'refund', 1, true, [30, 2, 1], 19.999999],
+      [31, 'refund', 1, true, [30, 2, 1], 10],
       [31, 'refund', 1, true, [30, 2, 0], 20],
     ]),
   )

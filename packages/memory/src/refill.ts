@@ -21,6 +21,7 @@ export const unitTime = (step: Step): Micros => {
  */
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
   if (typeof state === 'number') return emptyAt - now
+  if ('gross' in state) return Math.abs(state.tat) - now
   return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, emptyAt, now))
 }
 

@@ -1,6 +1,5 @@
 import {
   type BucketStep,
-  type BucketTaken,
   checkOptions,
   type Micros,
   type PreparedTake,
@@ -75,8 +74,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return (key, now = clock()) => {
       const slot = slots.find(key)
       const tat = slot < 0 ? Number.NaN : slots.moment(slot)
-      // No state, a debt or a booking, another kernel's state, a clock that has stepped back: that is for the kernel.
-      if (!(tat >= 0 && tat - now <= ceiling)) return (takeOneSync(policy, key, step, now) as BucketTaken).base - now
+      // No state, a debt or a booking, refunds, another kernel's state, a clock that has stepped back: for the kernel.
+      if (!(tat >= 0 && tat - now <= ceiling)) return Number.NaN
       const ahead = tat > now ? tat - now : 0
       if (ahead <= room) slots.move(slot, now + ahead + increment)
       return ahead

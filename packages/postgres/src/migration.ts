@@ -20,7 +20,7 @@ SELECT pg_advisory_xact_lock(hashtextextended('spillway ${bare.join('.')}', 0));
 ${bare[0] === 'public' ? '' : `CREATE SCHEMA IF NOT EXISTS ${schema};\n`}
 CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   name text COLLATE "C" PRIMARY KEY, -- policy/key, or a hash of them where they are long or not plain text
-  tat int8,                          -- a bucket's state
+  tat int8,                          -- a bucket's state; one that has seen refunds is in counts: tat, gross, turn, 0, 0
   counts int8[],                     -- a sliding window's: start, current, previous; a log's: moment, units, …
   expires int8 NOT NULL              -- microseconds since 1970: from then on the state is the same as none
 ) WITH (fillfactor = 50);            -- room for the next version beside the last: updates leave the indexes alone

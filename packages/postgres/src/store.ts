@@ -81,7 +81,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const text = `SELECT ${names.fn(name)}(${places}) AS taken`
     return prepare ? { name: `spillway ${names.bare.join('.')} ${name}`, text } : { text }
   }
-  const many = queryOf('take', 6)
+  const many = queryOf('take_all', 6)
   const same = queryOf('take_same', 10)
   const statement = async (calls: readonly Call[], until: Until): ReturnType<Send> => {
     const alike = encodeSame(calls)

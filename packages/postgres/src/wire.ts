@@ -33,7 +33,7 @@ export function encodeSame(calls: readonly Call[]): unknown[] | undefined {
 const isSame = (step: Step | undefined, other: BucketStep): boolean =>
   step === other || (Object.keys(other) as (keyof Step)[]).every((name) => step?.[name] === other[name])
 
-/** The first three arguments of the SQL function `take`: names, steps and calls. */
+/** The first three arguments of the SQL function `take_all`: names, steps and calls. */
 export function encode(calls: readonly Call[]): [names: string, steps: string, calls: string] {
   // One order for everybody, that of the bytes: takes that lock the same rows then never wait for each other in a ring.
   const names = [...new Set(calls.flatMap((call) => call.names))].sort()
@@ -50,23 +50,37 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
   return [names.join('\n'), [...steps.keys()].map(numbersOf).join(' '), numbers.join(' ')]
 }
 
-/** A step as the twelve numbers that the kernels in SQL take it apart into. */
+/** A step as the fifteen numbers that the kernels in SQL take it apart into. */
 function numbersOf(step: Step): string {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
   switch (kernel) {
     case 'bucket': {
-      const { tolerance, ceiling, patience, until, grain } = step
+      const { tolerance, ceiling, patience, until, burst, ends, whole, grain } = step
       const { every, amount, unit, shift } = grain ?? { every: 0, amount: 0, unit: 0, shift: 0 }
-      return shown([...common, check, tolerance, ceiling, patience, until, every, amount, unit, shift])
+      return shown([
+        ...common,
+        check,
+        tolerance,
+        ceiling,
+        patience,
+        until,
+        burst,
+        ends,
+        whole ? 1 : 0,
+        every,
+        amount,
+        unit,
+        shift,
+      ])
     }
     case 'sliding-window': {
       // More than the limit never fits, and much more would overflow once it is multiplied by the ticks.
       const { limit, ticks, tick, most, since } = step
-      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, 0, 0, 0])
+      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, 0, 0, 0, 0, 0, 0])
     }
     case 'sliding-log':
-      return shown([...common, check, step.limit, step.window, step.since, 0, 0, 0, 0, 0])
+      return shown([...common, check, step.limit, step.window, step.since, 0, 0, 0, 0, 0, 0, 0, 0])
   }
 }
 
@@ -78,7 +92,7 @@ const FAR = 1e18
 const shown = (numbers: readonly number[]): string =>
   numbers.map((number) => Math.max(Math.min(number, FAR), -FAR)).join(' ')
 
-/** Reads the answer of the SQL function `take`: what each call saw, in their order. */
+/** Reads the answer of the SQL function `take_all`: what each call saw, in their order. */
 export function decode(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
   const numbers = answer.split(' ')
   let place = 0
@@ -95,7 +109,7 @@ export function decodeSame(calls: readonly Call[], answer: string): readonly (re
   return calls.map(({ ops }, i) => {
     const increment = all * (ops[0]?.step.increment as number)
     const base = first + i * increment
-    return [{ allowed: all === 1, now, base, tat: base + increment }]
+    return [{ allowed: all === 1, now, base, tat: base + increment, gross: base + increment }]
   })
 }
 
@@ -103,7 +117,7 @@ function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
   const allowed = next() === 1
   switch (kernel) {
     case 'bucket':
-      return { allowed, now, base: next(), tat: next() }
+      return { allowed, now, base: next(), tat: next(), gross: next() }
     case 'sliding-window':
       return { allowed, now, start: next(), current: next(), previous: next() }
     case 'sliding-log':

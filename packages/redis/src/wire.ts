@@ -74,7 +74,8 @@ function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
   switch (kernel) {
     case 'bucket': {
       const base = now + next()
-      return { allowed, now, base, tat: base + next() }
+      const tat = base + next()
+      return { allowed, now, base, tat, gross: tat + next() }
     }
     case 'sliding-window':
       return { allowed, now, start: now + next(), current: next(), previous: next() }

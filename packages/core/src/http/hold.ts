@@ -1,7 +1,7 @@
-import { type Booking, giveBack, put } from '../booking.ts'
+import { type Booking, put } from '../booking.ts'
 import type { Ask } from '../policy.ts'
-import { later } from '../sleep.ts'
 import type { Micros } from '../time.ts'
+import { waitForTurn } from '../turns.ts'
 import type { RequestReader } from './reader.ts'
 
 /**
@@ -16,21 +16,6 @@ export async function hold<R>(
 ): Promise<Booking | undefined> {
   const booking = await put('consume', asks, patience > 0 ? { patience } : {})
   const { allowed, delayMs } = booking.decision
-  if (!allowed || delayMs === 0 || (await stays(reader, request, delayMs))) return booking
-  await giveBack(booking)
-  return undefined
-}
-
-/** Reports, when the time is over or the client is gone, whether the client has stayed. */
-function stays<R>(reader: RequestReader<R>, request: R, millis: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    let forget: (() => void) | undefined
-    const end = (stayed: boolean): void => {
-      stop()
-      forget?.()
-      resolve(stayed)
-    }
-    const stop = later(millis, () => end(true))
-    forget = reader.onGone(request, () => end(false))
-  })
+  if (!allowed || delayMs === 0) return booking
+  return waitForTurn(booking, (leave) => reader.onGone(request, leave))
 }

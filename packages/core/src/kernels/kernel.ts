@@ -28,11 +28,14 @@ export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken
 /** What a kernel found out. `taken` is to be stored if its batch goes through, `kept` if not. */
 export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome
 
+const isBucketState = (state: State | undefined): state is BucketState =>
+  typeof state === 'number' || (typeof state === 'object' && 'gross' in state)
+
 /** Makes a step, with the kernel it is for. */
 export function runKernel(state: State | undefined, now: Micros, step: Step): Outcome {
   switch (step.kernel) {
     case 'bucket':
-      return bucket(typeof state === 'number' ? state : undefined, now, step)
+      return bucket(isBucketState(state) ? state : undefined, now, step)
     case 'sliding-window':
       return slidingWindow(typeof state === 'object' && 'start' in state ? state : undefined, now, step)
     case 'sliding-log':
@@ -44,8 +47,8 @@ export function runKernel(state: State | undefined, now: Micros, step: Step): Ou
 export function takenOf(outcome: Outcome, now: Micros, step: Step, written: boolean): Taken {
   switch (step.kernel) {
     case 'bucket': {
-      const { allowed, base, next } = outcome as BucketOutcome
-      return { allowed, now, base, tat: written ? next : base }
+      const { allowed, base, next, grossNext } = outcome as BucketOutcome
+      return { allowed, now, base, tat: written ? next : base, gross: written ? grossNext : base }
     }
     case 'sliding-window': {
       const { allowed, base, next } = outcome as SlidingWindowOutcome
@@ -60,7 +63,7 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
 export function emptyAt(state: State, step: Step): Micros {
   switch (step.kernel) {
     case 'bucket':
-      return typeof state === 'number' ? Math.abs(state) : 0
+      return typeof state === 'number' ? Math.abs(state) : isBucketState(state) ? state.gross : 0
     case 'sliding-window':
       return typeof state === 'object' && 'start' in state ? state.start + 2 * step.ticks * step.tick : 0
     case 'sliding-log':

@@ -22,7 +22,7 @@ export interface SlidingWindowStep {
   readonly tick: Micros
   /** The most units a window can count, however much is charged. */
   readonly most: number
-  /** When the units were taken that are given back; 0 gives back the latest. Where their window is gone, nothing is. */
+  /** The start of the window that counts the units refunded; 0 refunds the latest. Once it is gone, nothing is returned. */
   readonly since: Micros
   readonly peek: boolean
 }
@@ -85,8 +85,8 @@ function turned(state: SlidingWindowState | undefined, now: Micros, window: Micr
 function less({ start, current, previous }: SlidingWindowState, step: SlidingWindowStep): SlidingWindowState {
   const give = -step.increment
   const unknown = step.since === 0
-  const fromCurrent = unknown || step.since >= start ? Math.min(give, current) : 0
-  const inPrevious = step.since < start && step.since >= start - step.ticks * step.tick
+  const fromCurrent = unknown || step.since === start ? Math.min(give, current) : 0
+  const inPrevious = step.since === start - step.ticks * step.tick
   const fromPrevious = unknown || inPrevious ? Math.min(give - fromCurrent, previous) : 0
   return { start, current: current - fromCurrent, previous: previous - fromPrevious }
 }

@@ -28,6 +28,8 @@ interface Lease {
   readonly take: Take & { readonly step: BucketStep }
   /** The state's tick when the units had been taken, which it has not gone below since. */
   readonly tat: number
+  /** By which the take is refunded. */
+  readonly gross: number
   /** Ticks that are left to spend. */
   held: number
   /** The store's clock, and ours before the store was asked. */
@@ -74,19 +76,19 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
     if (lease === undefined) return undefined
     const held = left(lease, at)
     const now = at ?? lease.now + Math.ceil((stopwatch() - lease.askedMs) * 1000)
-    const state = bucketState({ allowed: true, now, base: lease.tat - held, tat: lease.tat }, step)
+    const state = bucketState({ now, base: lease.tat - held }, step)
     const { allowed, base, next } = bucket(state, now, step)
     if (held < step.increment || !allowed) return undefined
     lease.held = held - step.increment
     lease.usedMs = stopwatch()
-    return { allowed, now, base, tat: next }
+    return { allowed, now, base, tat: next, gross: next + lease.gross - lease.tat }
   }
   const giveBack = async (name: string, at?: Micros): Promise<void> => {
     const lease = leases.get(name)
     if (lease === undefined) return
     leases.delete(name)
     const units = left(lease, at)
-    if (units > 0) await store.take([{ ...lease.take, step: back(lease.take.step, units, lease.tat) }], at)
+    if (units > 0) await store.take([{ ...lease.take, step: back(lease.take.step, units, lease.gross) }], at)
   }
   const tidy = (): void => {
     stop = undefined
@@ -109,12 +111,12 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       const many = { ...take, step: { ...step, increment: times * step.increment, check: times * step.check } }
       const [taken] = (await store.take([many], at)) as [BucketTaken]
       if (taken.allowed) {
-        const { now, tat } = taken
+        const { now, tat, gross } = taken
         const kept = old === undefined ? 0 : Math.max(left(old, now), 0)
         const base = taken.base - kept
-        leases.set(name, { take, tat, held: tat - base - step.increment, now, askedMs, usedMs: askedMs })
+        leases.set(name, { take, tat, gross, held: tat - base - step.increment, now, askedMs, usedMs: askedMs })
         watch()
-        return { allowed: true, now, base, tat: base + step.increment }
+        return { allowed: true, now, base, tat: base + step.increment, gross: base + step.increment + gross - tat }
       }
     }
     await giveBack(name, at)

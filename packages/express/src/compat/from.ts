@@ -110,12 +110,12 @@ async function undone(
 ): Promise<BucketTaken> {
   if (peek || increment < 0 || check > tolerance) return taken
   for (let i = 0; i < increment; i++) await store.decrement(key)
-  return { ...taken, tat: taken.base }
+  return { ...taken, tat: taken.base, gross: taken.base }
 }
 
 function takenOf({ now, start, hits }: Seen, allowed: boolean, { grain }: FixedStep, before: number): BucketTaken {
   const full = (units: number): number => start + Math.min(units, grain.amount)
-  return { allowed, now, base: full(before), tat: full(hits) }
+  return { allowed, now, base: full(before), tat: full(hits), gross: full(hits) }
 }
 
 /** Moves the clock so that the key's window ends where one of the quota's does: only differences are told. */

@@ -24,10 +24,10 @@ DECLARE
   give CONSTANT int8 := -step[3];
   since CONSTANT int8 := step[9];
   unknown CONSTANT bool := since = 0;
-  in_previous CONSTANT bool := since < start AND since >= start - step[6] * step[7];
+  in_previous CONSTANT bool := since = start - step[6] * step[7];
   from_current int8 := 0; from_previous int8 := 0;
 BEGIN
-  IF unknown OR since >= start THEN from_current := least(give, base[2]); END IF;
+  IF unknown OR since = start THEN from_current := least(give, base[2]); END IF;
   IF unknown OR in_previous THEN from_previous := least(give - from_current, base[3]); END IF;
   RETURN ARRAY[start, base[2] - from_current, base[3] - from_previous];
 END

@@ -8,13 +8,13 @@ import { expirySql, type Names } from './names.ts'
  *
  * An update that finds too little for all touches nothing, and a look then tells what there is. The clock is read
  * before: a take that waits for the row's lock counts from when it was asked, which lets no more pass. What is unusual
- * goes the way of everything else: a state that another kernel has written, or that is dated after now, a new key that
- * is asked for more than it ever holds, room for some callers and not for all, and units that come and go between the
- * update and the look, time and again.
+ * goes the way of everything else: a state that another kernel has written, that has seen refunds, or that is dated after
+ * now, a new key that is asked for more than it ever holds, room for some callers and not for all, and units that come and
+ * go between the update and the look, time and again.
  *
  * The first update stands before the loop, which few takes enter: each expression more is dear.
  *
- * The answer is three numbers: now, whether all are allowed or none, and the first one's `base`. Or that of `take`.
+ * The answer is three numbers: now, whether all are allowed or none, and the first one's `base`. Or that of `take_all`.
  */
 export const takeSameSql = ({ table, fn }: Names): string => {
   const base = 'greatest(abs(t.tat), now)'
@@ -58,8 +58,8 @@ BEGIN
     now := ${clock};
     ${update}
   END LOOP;
-  RETURN ${fn('take')}(named, concat_ws(' ', 1, 0, increment, needed, tolerance, ceiling, patience,
-    9007199254740991, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
+  RETURN ${fn('take_all')}(named, concat_ws(' ', 1, 0, increment, needed, tolerance, ceiling, patience,
+    0, 0, 0, 0, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
 END
 $$;
 `

@@ -2,7 +2,7 @@ import { expirySql, type Names } from './names.ts'
 
 /**
  * What goes around the kernels in SQL, as `kernels/kernel.ts` of core does: which of them a step is for, what it leaves
- * as the state, and what it answers. Of the two kernels with counts only; the bucket's part stands in `take`.
+ * as the state, and what it answers. Of the two kernels with counts only; the bucket's part stands in `take_all`.
  */
 const aroundSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('run_kernel')}(state int8[], now int8, step int8[]) RETURNS int8[]
@@ -53,7 +53,7 @@ const readSql = (rows: string): string => `
  * that is not there cannot be locked: whoever inserts it first wins, and the other starts over, in a new transaction if
  * it has locked others, which it would hold out of order.
  *
- * - `names`: the states' names in order, a line each. `steps`: twelve numbers each. `calls`: for each call the number
+ * - `names`: the states' names in order, a line each. `steps`: fifteen numbers each. `calls`: for each call the number
  *   of its ops, then for each op the places of its name and its step, from 1.
  * - `patience`: how long to wait for a lock. `lazy`: answer before what was written is safe on the disk.
  * - The answer: now, then for each op what it saw.
@@ -64,7 +64,7 @@ export const takeSql = (names: Names): string => {
   const { table, fn } = names
   const rows = `SELECT t.name, t.tat, t.counts FROM ${table} t WHERE t.name = ANY (named) ORDER BY t.name`
   return `${aroundSql(names)}
-CREATE OR REPLACE FUNCTION ${fn('take')}(names text, steps text, calls text, at int8, patience text, lazy bool)
+CREATE OR REPLACE FUNCTION ${fn('take_all')}(names text, steps text, calls text, at int8, patience text, lazy bool)
 RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   named CONSTANT text[] := string_to_array(names, E'\\n');
@@ -74,7 +74,7 @@ DECLARE
   there bool[]; tats int8[]; counted text[]; spent int8[]; unwritten bool;
   now int8; answer int8[]; seen record;
   c int; i int; k int; ops int; loaded int; takes bool; written bool;
-  step int8[]; outcome int8[]; outcomes text[]; tat int8; state int8[];
+  step int8[]; outcome int8[]; outcomes text[]; tat int8; gross int8; state int8[];
 BEGIN
   <<attempts>>
   FOR attempt IN 0..9 LOOP
@@ -92,8 +92,11 @@ BEGIN
       ops := called[c]; takes := true;
       FOR op IN 1..ops LOOP
         i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-        IF k <> loaded THEN step := stepped[12 * k - 11:12 * k]; loaded := k; END IF;
-        IF step[1] = 1 THEN outcome := ${fn('bucket')}(tats[i], now, step);
+        IF k <> loaded THEN step := stepped[15 * k - 14:15 * k]; loaded := k; END IF;
+        IF step[1] = 1 THEN
+          state := NULL;
+          IF tats[i] IS NULL AND cardinality(counted[i]::int8[]) = 5 THEN state := counted[i]::int8[]; END IF;
+          outcome := ${fn('bucket')}(tats[i], state, now, step);
         ELSE outcome := ${fn('run_kernel')}(counted[i]::int8[], now, step); END IF;
         takes := takes AND outcome[1] = 1;
         IF ops > 1 THEN outcomes[op] := outcome::text; END IF;
@@ -101,18 +104,26 @@ BEGIN
       FOR op IN 1..ops LOOP
         IF ops > 1 THEN
           i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-          IF k <> loaded THEN step := stepped[12 * k - 11:12 * k]; loaded := k; END IF;
+          IF k <> loaded THEN step := stepped[15 * k - 14:15 * k]; loaded := k; END IF;
           outcome := outcomes[op]::int8[];
         END IF;
         written := takes AND step[2] = 0;
         IF step[1] = 1 THEN
-          answer := answer || outcome[1] || outcome[2];
-          answer := answer || outcome[CASE WHEN written THEN 3 ELSE 2 END];
-          tat := outcome[CASE WHEN takes THEN 4 ELSE 5 END];
+          IF written THEN answer := answer || outcome[1:4];
+          ELSE answer := answer || ARRAY[outcome[1], outcome[2], outcome[2], outcome[2]]; END IF;
+          tat := outcome[CASE WHEN takes THEN 5 ELSE 8 END];
           CONTINUE WHEN step[2] = 1 OR tat IS NULL OR tat = tats[i];
-          CONTINUE attempts WHEN attempt = 0;
-          tats[i] := tat; spent[i] := abs(tat);
-          IF counted[i] IS NOT NULL THEN counted[i] := NULL; END IF;
+          gross := outcome[CASE WHEN takes THEN 6 ELSE 9 END];
+          IF gross IS NULL THEN
+            CONTINUE attempts WHEN attempt = 0;
+            tats[i] := tat; spent[i] := abs(tat);
+            IF counted[i] IS NOT NULL THEN counted[i] := NULL; END IF;
+          ELSE
+            state := ARRAY[tat, gross, outcome[CASE WHEN takes THEN 7 ELSE 10 END], 0, 0];
+            CONTINUE WHEN state = counted[i]::int8[];
+            CONTINUE attempts WHEN attempt = 0;
+            tats[i] := NULL; spent[i] := gross; counted[i] := state::text;
+          END IF;
         ELSE
           answer := answer || ${fn('taken_of')}(outcome, now, step, written);
           state := ${fn('state_of')}(outcome, step, takes);

@@ -11,8 +11,8 @@ local function lessWindow(base, step)
   local start, current, previous = base.start, base.current, base.previous
   local give = -step.increment
   local unknown = step.since == 0
-  local fromCurrent = (unknown or step.since >= start) and min(give, current) or 0
-  local inPrevious = step.since < start and step.since >= start - step.ticks * step.tick
+  local fromCurrent = (unknown or step.since == start) and min(give, current) or 0
+  local inPrevious = step.since == start - step.ticks * step.tick
   local fromPrevious = (unknown or inPrevious) and min(give - fromCurrent, previous) or 0
   return { start = start, current = current - fromCurrent, previous = previous - fromPrevious }
 end

@@ -29,6 +29,10 @@ local function decode(raw)
     local start, current, previous = string.match(raw, '^w:(%d+):(%d+):(%d+)$')
     return start and { start = tonumber(start), current = tonumber(current), previous = tonumber(previous) } or nil
   end
+  if kind == 'b' then
+    local tat, gross, turn = string.match(raw, '^b:(-?%d+):(%d+):(%d+)$')
+    return tat and { tat = tonumber(tat), gross = tonumber(gross), turn = tonumber(turn) } or nil
+  end
   return nil
 end
 
@@ -51,7 +55,7 @@ local function stepOf(op)
   return kernel.step(state, now, step)
 end
 
-local function settle(op, takes, allowed, base, next, taken, kept)
+local function settle(op, takes, allowed, base, next, taken, kept, grossNext)
   local key, step = batches[op], steps[batches[op + 1]]
   local state = kept
   if takes then state = taken end
@@ -59,7 +63,7 @@ local function settle(op, takes, allowed, base, next, taken, kept)
     states[key], changed[key] = state, step
   end
   reply[place] = allowed and 1 or 0
-  place = kernels[step.kernel].tell(reply, place + 1, now, step, base, next, takes and not step.peek)
+  place = kernels[step.kernel].tell(reply, place + 1, now, step, base, next, takes and not step.peek, grossNext)
 end
 
 local op, last = 1, #batches
@@ -67,8 +71,8 @@ while op < last do
   local ops = batches[op]
   op = op + 1
   if ops == 1 then
-    local allowed, base, next, taken, kept = stepOf(op)
-    settle(op, allowed, allowed, base, next, taken, kept)
+    local allowed, base, next, taken, kept, grossNext = stepOf(op)
+    settle(op, allowed, allowed, base, next, taken, kept, grossNext)
     op = op + 2
   else
     local takes, outcomes = true, {}
@@ -77,7 +81,7 @@ while op < last do
       takes = takes and outcomes[i][1]
     end
     for i = 1, ops do
-      settle(op, takes, unpack(outcomes[i], 1, 5))
+      settle(op, takes, unpack(outcomes[i], 1, 6))
       op = op + 2
     end
   end

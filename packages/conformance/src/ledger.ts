@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import {
+  type BucketQuota,
+  type BucketTaken,
+  decide,
+  type Micros,
+  type Quota,
+  type SlidingLogTaken,
+  type SlidingWindowTaken,
+  type Store,
+  stepFor,
+  type Taken,
+  type Terms,
+  type Verb,
+} from '@spillway/core'
+import fc from 'fast-check'
+import { type Algorithm, quotasOf } from './arbitraries.ts'
+import { START } from './clock.ts'
+import type { TestFunction } from './runner.ts'
+
+/** What a caller does with one key, some time after the last act, or before it if the clock steps back. */
+export interface Act {
+  readonly after: Micros
+  readonly does: 'take' | 'settle' | 'refund' | 'charge'
+  readonly cost: number
+  readonly maxWait: Micros
+  /** Which of the takes that are not settled yet a settle is for, counted from the first. */
+  readonly which: number
+}
+
+/** A take that was allowed: its turn, and its units less those that its own refund returned. */
+interface Entry {
+  readonly turn: number
+  readonly taken: Taken
+  readonly cost: number
+  units: number
+  settled: boolean
+}
+
+const spans = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(0) },
+  { weight: 3, arbitrary: fc.integer({ min: 0, max: 2_000_000 }) },
+  fc.constantFrom(250_000, 1_000_000, 7_000_000),
+  fc.integer({ min: -3_000_000, max: -1 }),
+  fc.integer({ min: -100_000_000, max: -1 }),
+)
+
+/** Takes, bookings and settles in any order; refunds without a handle and charges where `others` are wanted. */
+export const actsOf = (others: boolean): fc.Arbitrary<readonly Act[]> =>
+  fc.array(
+    fc.record({
+      after: spans,
+      does: fc.constantFrom(
+        'take',
+        'take',
+        'take',
+        'settle',
+        'settle',
+        ...(others ? ['refund', 'charge'] : []),
+      ) as fc.Arbitrary<Act['does']>,
+      cost: fc.integer({ min: 1, max: 8 }),
+      maxWait: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 20_000_000 })),
+      which: fc.nat(9),
+    }),
+    { minLength: 4, maxLength: 25 },
+  )
+
+/**
+ * Plays a history of one key, and holds the turns of the takes against the promise: in no span of time more than
+ * `burst + rate × t`. A take counts at its turn, with what its own refund has not returned; time counts as it really
+ * passes, however the clock is set meanwhile. A refund without a handle is the caller's word: it adds to the burst.
+ */
+export async function balance(store: Store, quota: Quota, acts: readonly Act[]): Promise<void> {
+  const entries: Entry[] = []
+  let [at, elapsed, granted] = [START, 0, 0]
+  const ask = async (verb: Verb, cost: number, terms?: Terms) => {
+    const step = stepFor(quota, verb, cost, terms)
+    const [taken] = (await store.take([{ policy: 'p', key: 'a', step }], at)) as [Taken]
+    return { taken, decision: decide('p', quota, cost, step, taken) }
+  }
+  /** Gives back, and reports how many units the state has got back. */
+  const refund = async (cost: number, terms?: Terms): Promise<number> => {
+    const { taken: before } = await ask('peek', 1)
+    return unitsOf(quota, before) - unitsOf(quota, (await ask('refund', cost, terms)).taken)
+  }
+  const take = async (cost: number, maxWait: Micros): Promise<void> => {
+    const { taken, decision } = await ask('consume', cost, maxWait === 0 ? {} : { patience: maxWait })
+    const turn = elapsed + ticksOf(quota, at + Math.round(decision.delayMs * 1000)) - ticksOf(quota, at)
+    if (decision.allowed) entries.push({ turn, taken, cost, units: cost, settled: false })
+  }
+  const settle = async (cost: number, which: number): Promise<void> => {
+    const open = entries.filter(({ settled }) => !settled)
+    const entry = open[which % open.length]
+    if (entry === undefined) return
+    entry.settled = true
+    entry.units -= await refund(Math.min(cost, entry.cost), { of: entry.taken })
+  }
+  for (const { after, does, cost, maxWait, which } of acts) {
+    const before = ticksOf(quota, at)
+    at += after
+    elapsed += Math.max(ticksOf(quota, at) - before, 0)
+    if (does === 'take') await take(cost, maxWait)
+    else if (does === 'settle') await settle(cost, which)
+    else if (does === 'refund') granted += await refund(cost)
+    else await ask('charge', cost)
+  }
+  const largest = Math.max(...acts.map(({ cost }) => cost))
+  checkTurns(entries, (ticks) => mostWithin(quota, ticks, largest) + granted)
+}
+
+/** In no span, from any turn to any later one, are there more units than it may have. */
+function checkTurns(entries: readonly Entry[], most: (ticks: number) => number): void {
+  const sorted = entries.toSorted((a, b) => a.turn - b.turn)
+  for (const [i, first] of sorted.entries()) {
+    let units = 0
+    for (const { turn, units: each } of sorted.slice(i)) {
+      units += each
+      const allowed = most(turn - first.turn)
+      assert.ok(units <= allowed + 1e-6, `${units} units in ${turn - first.turn} ticks, ${allowed} at most`)
+    }
+  }
+}
+
+/** Units that count against the limit, in whatever the kernel counts. */
+function unitsOf(quota: Quota, taken: Taken): number {
+  switch (quota.kernel) {
+    case 'bucket':
+      return ((taken as BucketTaken).tat - ticksOf(quota, START)) / quota.unit
+    case 'sliding-window':
+      return (taken as SlidingWindowTaken).current + (taken as SlidingWindowTaken).previous
+    case 'sliding-log':
+      return (taken as SlidingLogTaken).used
+  }
+}
+
+/** The clock as the quota counts it: refilled units where it refills at intervals, else microseconds. */
+function ticksOf(quota: Quota, at: Micros): number {
+  const grain = quota.kernel === 'bucket' ? quota.grain : null
+  return grain === null ? at : Math.floor((at + grain.shift) / grain.every) * grain.amount
+}
+
+function mostWithin(quota: Quota, ticks: number, largest: number): number {
+  const windows = Math.floor(ticks / quota.window) + 1
+  switch (quota.kernel) {
+    case 'bucket':
+      return mostOf(quota, largest) + ticks / quota.unit
+    case 'sliding-window':
+      return quota.limit * (windows + 1)
+    case 'sliding-log':
+      return quota.limit * windows
+  }
+}
+
+/**
+ * What one moment can have: the burst, with what may be owed, or one request that is larger and has waited for all. Where
+ * units refill at intervals, turns are put off to the next interval.
+ */
+const mostOf = ({ prompt, overdraft, grain }: BucketQuota, largest: number): number =>
+  Math.max(prompt, largest) + overdraft + (grain?.amount ?? 1) - 1
+
+/** The promise, whatever is taken, booked, given back, corrected and set back, for every algorithm on every store. */
+export function testLedger(test: TestFunction, makeStore: () => Store | Promise<Store>, numRuns: number): void {
+  for (const [algorithm, quotas] of Object.entries(quotasOf) as [Algorithm, fc.Arbitrary<Quota>][]) {
+    for (const others of [false, true]) {
+      const name = others ? 'refunds without a handle and charges too' : 'takes, bookings and settles'
+      test(`${algorithm}: keeps its promise in every order of ${name}`, () =>
+        fc.assert(
+          fc.asyncProperty(quotas, actsOf(others), async (quota, acts) => balance(await makeStore(), quota, acts)),
+          { numRuns },
+        ))
+    }
+  }
+}
