@@ -128,7 +128,8 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
       standStill(eachMs)
       return call
     })
-    standStill(60)
+    // Twenty times the deadline: the server has as long to answer afterwards, which a busy machine may take.
+    standStill(1_000)
     const decisions = await Promise.all(calls)
     expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
     expect(storeHealth(store).circuit).toBe('closed')
