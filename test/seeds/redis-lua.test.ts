@@ -21,9 +21,12 @@ beforeAll(async () => {
   ofCluster = new Client({ port: node.port })
   await ofCluster.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: 16_384 }, (_, slot) => slot))
   await until(async () => String(await ofCluster.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
-  store = redisStore(client, { denyCache: false })
 })
-beforeEach(() => client.flushall())
+beforeEach(async () => {
+  await client.flushall()
+  // Each test as if in a process of its own: in one, a name has one quota.
+  store = { ...redisStore(client, { denyCache: false }), scope: { owner: {}, name: '' } }
+})
 afterAll(async () => {
   client.disconnect()
   ofCluster.disconnect()

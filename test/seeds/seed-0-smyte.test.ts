@@ -140,7 +140,13 @@ describe('S5: a changed configuration', () => {
   ])('finds its share here: 60 of 100 used, of %d are left %d', async (maxAmount, left) => {
     const clock = fakeClock()
     const store = memoryStore({ clock })
-    const limiter = (amount: number) => rateLimiter({ quota: bucket(amount, '1m', amount), store, name: 'api' })
+    // Each as if in a process of its own: in one, a name has one quota.
+    const limiter = (amount: number) =>
+      rateLimiter({
+        quota: bucket(amount, '1m', amount),
+        store: { ...store, scope: { owner: {}, name: '' } },
+        name: 'api',
+      })
     await limiter(100).consume('alice', 60)
     expect((await limiter(maxAmount).peek('alice')).remaining).toBe(left)
   })

@@ -58,6 +58,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
   const stub = (part: string): Stub => namespace.get(namespace.idFromName(part) as never) as unknown as Stub
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
+    scope: { owner: namespace, name: shards === undefined ? '' : `${shards}` },
     partOf,
     take: async (ops, at) => (ops.length === 0 ? [] : stub(onlyPart(ops, partOf)).take(ops, at)),
     delete: async (keys) => {

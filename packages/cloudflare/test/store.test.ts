@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { durableObjectStore } from '@spillway/cloudflare'
-import type { Decision } from '@spillway/core'
+import { type Decision, perMinute, rateLimiter } from '@spillway/core'
 import { afterAll, expect, test } from 'vitest'
 import { outcomeAt, testsAt } from '../../../test/services/elsewhere.ts'
 import { startWorker } from '../../../test/services/workerd.ts'
@@ -27,6 +27,15 @@ test('admits exactly the limit of requests that race each other to the server, a
 test.each([0, -1, 1.5, Number.NaN, '4'])('refuses %s shards', (shards) => {
   const namespace = { idFromName: () => undefined, get: () => ({ take: undefined, forget: undefined }) }
   expect(() => durableObjectStore(namespace, { shards: shards as number })).toThrow(/shards must be a whole number/)
+})
+
+test('two limiters of one name in one namespace have one quota', () => {
+  const namespace = { idFromName: () => undefined, get: () => ({ take: undefined, forget: undefined }) }
+  rateLimiter({ quota: perMinute(100), store: durableObjectStore(namespace) })
+  const strict = (options?: object) =>
+    rateLimiter({ quota: perMinute(5), store: durableObjectStore(namespace, options) })
+  expect(() => strict()).toThrow('two limiters on one database are named "default"')
+  strict({ shards: 4 })
 })
 
 test.each([undefined, null, 'RATE_LIMITS', {}])('refuses %j for a namespace', (namespace) => {

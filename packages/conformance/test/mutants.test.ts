@@ -179,7 +179,7 @@ describe('the store suite fails a store that', () => {
   test('answers those first who have asked last', () => expectFailure(() => lastFirst(storeWith({}))))
 })
 
-type Straight = Required<Omit<SyncStore, 'partOf' | 'shardOf' | 'maxLogLimit'>>
+type Straight = Required<Omit<SyncStore, 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
 
 /** A store whose straight ways are as they should be, and then some of them changed. */
 function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStore {

@@ -67,6 +67,7 @@ export {
   REMOTE_LOG_LIMIT,
   type StateKey,
   type Store,
+  type StoreScope,
   type SyncStore,
   type Take,
 } from './store.ts'

@@ -8,13 +8,13 @@ import { type MaybePromise, promised } from './maybe-promise.ts'
 import { checkOptions } from './options.ts'
 import { type Ask, type Policy, policyOf } from './policy.ts'
 import type { Quota } from './quota.ts'
+import { register } from './registry.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { type Source, STORE_OPTIONS, type StoreOptions, sourceOf } from './source.ts'
 import { isSync, type StateKey, type Store, type SyncStore } from './store.ts'
 import { type Straight, straight, straightElsewhere } from './straight.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
-import { warnOnce } from './warn.ts'
 
 /** Counts keys against one quota, or several that are taken together: all or none. */
 export interface RateLimiter {
@@ -64,7 +64,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const source = sourceOf(options)
   const { store } = source
   const policies = policiesOf(options, source)
-  if (options.name === undefined) warnOfSharedName(store)
+  register(policies.map(({ name, quota }) => ({ store, name, quota })))
   const asksOf = (verb: Verb, key: string, cost: number): readonly Ask[] => {
     checkKey(key)
     return policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
@@ -154,14 +154,4 @@ function policiesOf({ quota, quotas, name }: RateLimiterOptions, source: Source)
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
   }
   return named.map(([each, quota]) => policyOf(name === undefined ? each : `${name}.${each}`, quota, source))
-}
-
-const unnamed = new WeakSet<Store>()
-
-/** Tells of two limiters on one store that nothing tells apart. */
-export function warnOfSharedName(store: Store): void {
-  if (unnamed.has(store)) {
-    warnOnce('two limiters without a name share a store, so they count together. Give each a name.')
-  }
-  unnamed.add(store)
 }

@@ -60,7 +60,23 @@ export interface Store {
    * larger one is refused when it is built. Without it, the quota's own maximum counts.
    */
   readonly maxLogLimit?: number
+  /**
+   * Which states the store keeps. Limiters on equal scopes that use one name have to count alike, and are refused when
+   * they are built if they do not. Default: the store itself, so that two stores never share states.
+   */
+  readonly scope?: StoreScope
 }
+
+/** The states of one database: stores share states if they have the same owner and the same name. */
+export interface StoreScope {
+  /** What the store reaches its states through, such as a client or a pool. */
+  readonly owner: object
+  /** What tells states of one owner apart, such as a prefix or a table. */
+  readonly name: string
+}
+
+/** The scope of a store. */
+export const scopeOf = (store: Store): StoreScope => store.scope ?? { owner: store, name: '' }
 
 /** The `maxLogLimit` of remote stores. A log of 10,000 entries blocks Redis for 3 ms and PostgreSQL for 30 ms a take. */
 export const REMOTE_LOG_LIMIT = 1_000
@@ -75,7 +91,8 @@ export type PreparedTake = (key: string, at?: Micros) => Micros
 export const partsOfStore = (
   store: Store,
   shown: (key: StateKey) => StateKey = (key) => key,
-): Pick<Store, 'partOf' | 'shardOf' | 'maxLogLimit'> => ({
+): Pick<Store, 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => ({
+  scope: scopeOf(store),
   ...(store.partOf && { partOf: (key) => (store as Required<Store>).partOf(shown(key)) }),
   ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(shown(key)) }),
   ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),

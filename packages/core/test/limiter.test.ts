@@ -1,5 +1,5 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   perHour,
   perMinute,
@@ -175,18 +175,6 @@ describe('a limiter written wrongly', () => {
   ] as never[])('with %s says what to write', (_: string, options: never, message: string) => {
     expect(() => rateLimiter(options)).toThrow(message)
     expect(() => rateLimiter(options)).toThrow(QuotaError)
-  })
-
-  test('without a name, twice on one store, is warned about once', () => {
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const shared = modelStore(fakeClock())
-    rateLimiter({ quota, store: shared })
-    rateLimiter({ quota, store: shared, name: 'login' })
-    expect(warn).not.toHaveBeenCalled()
-    rateLimiter({ quota, store: shared })
-    rateLimiter({ quota, store: shared })
-    expect(warn.mock.calls).toEqual([[expect.stringContaining('two limiters without a name share a store')]])
-    warn.mockRestore()
   })
 })
 

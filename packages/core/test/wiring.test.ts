@@ -50,20 +50,6 @@ test('a proxy that nobody trusts is warned about once, with the fix', () => {
   expect(warn.mock.calls).toEqual([[expect.stringContaining('write trustProxy: 1')]])
 })
 
-// Row 11 of the peers' bugs by another way: one request is counted twice under one name.
-test('two limiters without a name on one store are warned about, and no others', () => {
-  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  const store = modelStore(fakeClock())
-  const quota = perMinute(9)
-  httpGuard({ quota, store, name: 'a' }, reader)
-  httpGuard({ quota, store: modelStore(fakeClock()) }, reader)
-  const { replace } = httpGuard({ quota, store }, reader)
-  replace([{ quota }])
-  expect(warn).not.toHaveBeenCalled()
-  httpGuard({ policies: [{ quota }], store }, reader)
-  expect(warn.mock.calls).toEqual([[expect.stringContaining('share a store, so they count together')]])
-})
-
 test('headers come in the forms that are asked for', () => {
   const judge = judgeOf({ quota: perMinute(2), headers: ['draft-6', 'legacy-delta'] })
   expect(Object.fromEntries(judge({ peer: 'a' }).headers)).toEqual({

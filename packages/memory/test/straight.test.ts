@@ -39,9 +39,9 @@ const histories = (longestMs: number): fc.Arbitrary<readonly Act[]> =>
 // Over within a minute: the memory store may forget a state a minute after time has emptied it.
 const short = histories(1_000)
 
-/** Two limiters that share the states of one policy, of which both have an idea of their own. */
+/** Two limiters that share the states of one policy, of which both have an idea of their own, as two processes may. */
 function limitersOver(store: SyncStore, pair: readonly Quota[]): readonly SyncRateLimiter[] {
-  return pair.map((quota) => rateLimiter({ quota, store, name: 'p' }))
+  return pair.map((quota) => rateLimiter({ quota, store: { ...store, scope: { owner: {}, name: '' } }, name: 'p' }))
 }
 
 async function told(limiter: SyncRateLimiter, { verb, key, cost }: Act): Promise<Decision | undefined> {

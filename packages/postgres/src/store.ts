@@ -114,6 +114,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     await attempt(untilIn(patience, deadline), (left) => run({ text: forgetSql(names), values }, left))
   }
   const store: Store = {
+    scope: { owner: database, name: names.table },
     maxLogLimit: REMOTE_LOG_LIMIT,
     take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
     delete: forget,

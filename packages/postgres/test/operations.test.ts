@@ -4,6 +4,7 @@ import {
   perMinute,
   type Quota,
   QuotaError,
+  rateLimiter,
   type Store,
   StoreError,
   slidingLog,
@@ -252,4 +253,13 @@ test('the database is told no key as it is, when there is a secret', async () =>
   expect(() => postgresStore(pool, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
   // An environment variable that is not set left keys readable.
   expect(() => postgresStore(pool, { hashKeys: undefined } as object)).toThrow('postgresStore hashKeys is undefined')
+})
+
+test('two limiters of one name in one table have one quota', () => {
+  rateLimiter({ quota: perMinute(100), store: postgresStore(pool, { table: 'apart' }) })
+  const strict = (options?: object) => rateLimiter({ quota: perMinute(5), store: postgresStore(pool, options) })
+  for (const options of [{}, { coalesce: false }, { hashKeys: 'correct horse battery' }]) {
+    expect(() => strict({ ...options, table: 'apart' })).toThrow('two limiters on one database are named "default"')
+  }
+  strict({ table: 'elsewhere' })
 })

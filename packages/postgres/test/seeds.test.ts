@@ -155,6 +155,7 @@ describe('the published function', () => {
   test('overflows at a million a second, and ours at nothing', async () => {
     await expect(published(1_000_000, 3_600)).rejects.toThrow('integer out of range')
     const limiter = rateLimiter({
+      name: 'million',
       quota: perSecond(1_000_000, { burst: 1_000_000_000 }),
       store: unhurried(pool),
       deadline: '25s',

@@ -100,6 +100,7 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
   const slotOfKey = (key: StateKey): number => slotOf(nameOf(prefix, key))
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
+    scope: { owner: client, name: prefix },
     ...(redis.clustered && {
       partOf: slotOfKey,
       shardOf: (key) => redis.nodeOf(slotOfKey(key)) ?? slotOfKey(key),

@@ -2,7 +2,7 @@ import { histories, modelStore, START } from '@spillway/conformance'
 import { perMinute, perSecond, rateLimiter, slidingLog, slidingWindow, stepFor, type Take } from '@spillway/core'
 import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
 import { scriptFor } from '../src/script.ts'
@@ -11,13 +11,14 @@ let server: Redis
 let client: Ioredis
 beforeAll(async () => {
   server = await startRedis()
+})
+// A client for each test: one name on one client has one quota.
+beforeEach(async () => {
   client = new Ioredis({ port: server.port })
+  await client.flushall()
 })
-beforeEach(() => client.flushall())
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+afterEach(() => client.disconnect())
+afterAll(() => server.stop())
 
 const commandsOf = async (name: string): Promise<number> =>
   Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await client.info('commandstats'))?.[1] ?? 0)
@@ -206,4 +207,14 @@ test('a state that another program made a hash of counts as none', async () => {
   await client.hset('spillway:1{a}', 'field', 'value')
   const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(client), deadline: '10s' })
   expect((await limiter.consume('a')).remaining).toBe(2)
+})
+
+// The README's line, written twice: 100 calls of one route, and the first login ever was refused.
+test('two limiters of one name on one client have one quota', () => {
+  rateLimiter({ quota: perMinute(100), store: redisStore(client) })
+  const strict = (options?: object) => rateLimiter({ quota: perMinute(5), store: redisStore(client, options) })
+  for (const options of [{}, { denyCache: false }, { lease: 5 }, { hashKeys: 'correct horse battery' }]) {
+    expect(() => strict(options)).toThrow('two limiters on one database are named "default"')
+  }
+  strict({ prefix: 'shop' })
 })

@@ -1,6 +1,6 @@
-import { warnOfSharedName } from '../limiter.ts'
 import { checked, type MaybePromise } from '../maybe-promise.ts'
 import { checkFunctions } from '../options.ts'
+import { type Registration, register } from '../registry.ts'
 import { sourceOf } from '../source.ts'
 import type { Store } from '../store.ts'
 import { micros } from '../time.ts'
@@ -48,12 +48,18 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
     report: reporter(options.onDecision),
     tell: tellerOf(options),
   }
-  const judging = (policies: readonly PolicyOptions<R, S>[]) => judgeBy(rulesOf(policies, sources, source), procedure)
+  let registered: readonly Registration[] = []
+  const judging = (policies: readonly PolicyOptions<R, S>[]) => {
+    const rules = rulesOf(policies, sources, source)
+    const registrations = rules.map(({ registration }) => registration)
+    register(registrations, registered)
+    registered = registrations
+    return judgeBy(rules, procedure)
+  }
   const own = ownOptions()
   const flat = Object.fromEntries(Object.entries(options).filter(([name]) => own.includes(name)))
   const policies = options.policies ?? [flat as unknown as PolicyOptions<R, S>]
   let judge = judging(policies)
-  if (policies.some(({ name }) => name === undefined)) warnOfSharedName(source.store)
 
   const notes = notesOnRequests<RequestDecision>()
   const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {

@@ -4,6 +4,7 @@ import { type Awaitable, andThen, checked, type MaybePromise, settled } from '..
 import { checkFunctions, checkOptions } from '../options.ts'
 import { isQuota, policyOf } from '../policy.ts'
 import type { Quota } from '../quota.ts'
+import type { Registration } from '../registry.ts'
 import { checkStore, type Source } from '../source.ts'
 import type { Store } from '../store.ts'
 import { type Duration, micros } from '../time.ts'
@@ -69,6 +70,7 @@ export interface Rule<R, S> {
   /** What its states are kept under, a shadow's under `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
+  readonly registration: Registration
   readonly policyFor: (request: R) => MaybePromise<ToldPolicy>
   readonly applies: Read<R, boolean> | undefined
   readonly keyOf: Read<R, string | undefined>
@@ -123,6 +125,13 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   return {
     name: stateName,
     shadow,
+    registration: {
+      store: at.store,
+      name: stateName,
+      ...(typeof quota === 'function' ? { tiers: quota } : { quota, tiers: 'one for all' }),
+      key,
+      match: options.match ?? 'all requests',
+    },
     policyFor: pick,
     applies: matcher('match', options.match, sources),
     keyOf: keyReader(key, sources),

@@ -111,7 +111,9 @@ test('a batch is all or none', async () => {
 
 test('it refuses what it cannot count', async () => {
   const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
-  const ask = (options: object) => rateLimiter({ quota, store, ...options } as never).consume('a')
+  // Not of one database, or limiters that differ would be refused.
+  const apart = () => ({ ...store, scope: { owner: {}, name: '' } })
+  const ask = (options: object) => rateLimiter({ quota, store: apart(), ...options } as never).consume('a')
   await expect(ask({ quota: perMinute(5) })).rejects.toThrow('counts fixedWindow({ limit, window: 60000 }) alone')
   await expect(ask({ quota: fixedWindow({ limit: 5, window: '2m' }) })).rejects.toThrow('alone')
   await expect(ask({ name: 'other' })).rejects.toThrow('counts one policy, "default" here; "other" needs a store')

@@ -1,0 +1,88 @@
+import { QuotaError, shown } from './errors.ts'
+import { type Store, scopeOf } from './store.ts'
+
+/** What a limiter counts under a state name. */
+export interface Registration {
+  readonly store: Store
+  readonly name: string
+  readonly quota?: unknown
+  /** The function that picks the quota. */
+  readonly tiers?: unknown
+  /** Undefined where the caller brings the key. */
+  readonly key?: unknown
+  readonly match?: unknown
+}
+
+const PARTS = ['quota', 'tiers', 'key', 'match'] as const
+
+/** The parts as text: functions by their source, so that an application built twice comes out the same. */
+type Texts = Readonly<Partial<Record<(typeof PARTS)[number], string>>>
+
+/** The most names kept for one database: a program that makes up names must not fill the memory. */
+const MOST_NAMES = 1_000
+
+const databases = new WeakMap<object, Map<string, Texts>>()
+
+/**
+ * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database
+ * with another quota, key or match: the two would count as one. What `before` lists is withdrawn first.
+ */
+export function register(registrations: readonly Registration[], before: readonly Registration[] = []): void {
+  const known = (each: Registration): Texts | undefined =>
+    before.some((own) => idOf(own) === idOf(each) && namesOn(own.store) === namesOn(each.store))
+      ? undefined
+      : namesOn(each.store).get(idOf(each))
+  const found = registrations.map((each) => [each, textsOf(each), known(each)] as const)
+  for (const [{ name }, texts, others] of found) if (others) checkSame(name, texts, others)
+  for (const each of before) namesOn(each.store).delete(idOf(each))
+  for (const [each, texts, others] of found) {
+    const names = namesOn(each.store)
+    names.set(idOf(each), { ...others, ...texts })
+    for (const oldest of names.keys()) {
+      if (names.size <= MOST_NAMES) break
+      names.delete(oldest)
+    }
+  }
+}
+
+function namesOn(store: Store): Map<string, Texts> {
+  const { owner } = scopeOf(store)
+  const known = databases.get(owner)
+  if (known !== undefined) return known
+  const names = new Map<string, Texts>()
+  databases.set(owner, names)
+  return names
+}
+
+/** A state name has no line breaks. */
+function idOf({ store, name }: Registration): string {
+  const scope = scopeOf(store).name
+  return scope === '' ? name : `${name}\n${scope}`
+}
+
+const textsOf = (registration: Registration): Texts =>
+  Object.fromEntries(
+    PARTS.filter((part) => registration[part] !== undefined).map((part) => [part, textOf(registration[part])]),
+  )
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return JSON.stringify(value)
+  // What people know a quota by comes first: errors cut the rest.
+  const { limit, window, ...rest } = value as Readonly<Record<string, unknown>>
+  return Object.entries({ limit, window, ...rest })
+    .filter(([, each]) => each !== undefined)
+    .map(([name, each]) => `${name} ${textOf(each)}`)
+    .join(', ')
+}
+
+function checkSame(name: string, texts: Texts, others: Texts): void {
+  const part = PARTS.find(
+    (each) => texts[each] !== undefined && others[each] !== undefined && texts[each] !== others[each],
+  )
+  if (part === undefined) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `two limiters on one database are named ${shown(name)} and would count as one, but differ in ${part}: ${shown(others[part])} and ${shown(texts[part])}. Give each a name of its own, such as name: 'login'.`,
+  )
+}

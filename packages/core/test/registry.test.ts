@@ -1,0 +1,136 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
+import { describe, expect, test } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
+import { httpGuard, type RateLimitOptions } from '../src/http/index.ts'
+import {
+  perMinute,
+  QuotaError,
+  rateLimiter,
+  type Store,
+  withDenyCache,
+  withHashedKeys,
+  withLeases,
+} from '../src/index.ts'
+
+/** A store of its own on a database, as redisStore(client, { prefix }) makes one each time that it is called. */
+const storeOn = (owner: object, name = 'spillway'): Store => ({
+  ...modelStore(fakeClock()),
+  scope: { owner, name },
+})
+
+const limit = (options: object) => httpGuard(options as RateLimitOptions<object>, plainReader)
+
+describe('two limiters of one name on one database', () => {
+  // The README's line, written twice: 100 calls of one route, and the first login ever was refused.
+  test.each<[part: string, one: object, other: object]>([
+    ['quota', { quota: perMinute(100) }, { quota: perMinute(5) }],
+    ['quota', { quota: perMinute(60) }, { quota: perMinute(60, { burst: 6 }) }],
+    ['key', { quota: perMinute(5) }, { quota: perMinute(5), key: 'header:x-api-key' }],
+    ['key', { quota: perMinute(5), key: () => 'a' }, { quota: perMinute(5), key: () => 'b' }],
+    ['match', { quota: perMinute(5) }, { quota: perMinute(5), match: { path: '/login' } }],
+    ['match', { quota: perMinute(5), match: () => true }, { quota: perMinute(5), match: () => false }],
+    ['tiers', { quota: () => perMinute(5) }, { quota: () => perMinute(6) }],
+    ['tiers', { quota: () => perMinute(5) }, { quota: perMinute(5) }],
+  ])('are refused where they differ in %s: %j and %j', (part, one, other) => {
+    const client = {}
+    limit({ ...one, store: storeOn(client) })
+    const second = () => limit({ ...other, store: storeOn(client) })
+    expect(second).toThrow(QuotaError)
+    expect(second).toThrow(`two limiters on one database are named "default"`)
+    expect(second).toThrow(`but differ in ${part}: `)
+    expect(second).toThrow(`Give each a name of its own, such as name: 'login'.`)
+    // What was refused is not registered, nor does it matter elsewhere.
+    limit({ ...one, store: storeOn(client) })
+    for (const store of [storeOn({}), storeOn(client, 'shop')]) limit({ ...other, store })
+    limit({ ...other, name: 'login', store: storeOn(client) })
+  })
+
+  test('are allowed where they are the same: an application that is built twice', () => {
+    const client = {}
+    const build = () =>
+      limit({
+        policies: [
+          { name: 'a', quota: (request: { pro?: boolean }) => perMinute(request.pro ? 10 : 1), key: () => 'everybody' },
+          { name: 'b', quota: perMinute(5), key: ['ip', 'path'], match: { path: '/b', claim: { plan: 'pro' } } },
+          { name: 'c', quota: perMinute(5), match: (request: object) => 'c' in request, mode: 'shadow' },
+        ],
+        claims: () => undefined,
+        store: storeOn(client),
+      })
+    for (let i = 0; i < 10_000; i++) build()
+  })
+
+  test('are told what differs, of both', () => {
+    const client = {}
+    limit({ quota: perMinute(100), key: 'ip', store: storeOn(client) })
+    expect(() => limit({ quota: perMinute(100), key: 'cookie:sid', store: storeOn(client) })).toThrow(
+      'differ in key: "ip" and "cookie:sid"',
+    )
+    expect(() => limit({ quota: perMinute(5), store: storeOn(client) })).toThrow(/"limit 100, .*" and "limit 5, /)
+  })
+
+  test('are found behind every wrapper, and between rateLimit and rateLimiter', () => {
+    const client = {}
+    limit({ quota: perMinute(100), store: withDenyCache(storeOn(client)) })
+    const stores = [
+      withHashedKeys(storeOn(client), (key) => `#${key}`),
+      withLeases(withDenyCache(storeOn(client)), { requests: 2 }),
+    ]
+    for (const store of stores) {
+      expect(() => rateLimiter({ quota: perMinute(5), store })).toThrow('differ in quota')
+      // It may peek and reset by any key.
+      rateLimiter({ quota: perMinute(100), store })
+    }
+    expect(() => limit({ quota: perMinute(100), key: 'path', store: storeOn(client) })).toThrow('differ in key')
+    expect(() => rateLimiter({ quotas: { default: perMinute(1) }, store: storeOn(client) })).toThrow('differ in quota')
+  })
+
+  test('are not compared by a tier and a function that picks one', () => {
+    const client = {}
+    limit({ quota: () => perMinute(5), store: storeOn(client) })
+    rateLimiter({ quota: perMinute(5), store: storeOn(client) })
+  })
+
+  test('are found where they share a store in memory, and not where each has its own', () => {
+    const store = modelStore(fakeClock())
+    limit({ quota: perMinute(100), store })
+    expect(() => limit({ quota: perMinute(5), store })).toThrow('differ in quota')
+    limit({ quota: perMinute(5), store: modelStore(fakeClock()) })
+    expect(() => limit({ policies: [{ quota: perMinute(5), store }], store: modelStore(fakeClock()) })).toThrow(
+      'differ in quota',
+    )
+  })
+})
+
+test('replace() takes the names of the limiter itself, and no others', () => {
+  const client = {}
+  const guard = limit({
+    policies: [
+      { name: 'a', quota: perMinute(1) },
+      { name: 'b', quota: perMinute(1) },
+    ],
+    store: storeOn(client),
+  })
+  limit({ name: 'other', quota: perMinute(1), store: storeOn(client) })
+  guard.replace([{ name: 'a', quota: perMinute(2), key: 'path' }])
+  const taken = [
+    { name: 'a', quota: perMinute(3) },
+    { name: 'other', quota: perMinute(2) },
+  ]
+  expect(() => guard.replace(taken)).toThrow('named "other"')
+  const elsewhere = {}
+  limit({ name: 'a', quota: perMinute(9), store: storeOn(elsewhere) })
+  expect(() => guard.replace([{ name: 'a', quota: perMinute(3), store: storeOn(elsewhere) }])).toThrow('named "a"')
+  // What was refused has changed nothing; what was given up is free.
+  expect(() => limit({ name: 'a', quota: perMinute(3), key: 'path', store: storeOn(client) })).toThrow('named "a"')
+  limit({ name: 'a', quota: perMinute(2), key: 'path', store: storeOn(client) })
+  limit({ name: 'b', quota: perMinute(2), store: storeOn(client) })
+})
+
+// Names that a program makes up must not fill the memory.
+test('of many names the latest are compared', () => {
+  const client = {}
+  for (let i = 0; i < 1_001; i++) rateLimiter({ name: `tenant ${i}`, quota: perMinute(1), store: storeOn(client) })
+  rateLimiter({ name: 'tenant 0', quota: perMinute(2), store: storeOn(client) })
+  expect(() => rateLimiter({ name: 'tenant 1000', quota: perMinute(2), store: storeOn(client) })).toThrow(QuotaError)
+})
