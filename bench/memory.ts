@@ -1,5 +1,6 @@
 // How much a decision in memory costs, as a multiple of what it costs by hand.
 
+import { longKeys } from './long-keys.ts'
 import { measureInPairs } from './measure.ts'
 import { AMPLE, candidate, type Rival, rivals } from './rivals.ts'
 import type { Aim, Case, Table } from './table.ts'
@@ -81,4 +82,5 @@ export const cases: Readonly<Record<string, Case>> = {
       ],
       progress,
     ),
+  long: longKeys,
 }

@@ -172,8 +172,8 @@ function section({ part, heading, text }: Section, results: Results): string[] {
 }
 
 function lru(results: Results): string[] {
-  const tables = results['memory']?.tables ?? []
   const names = Object.keys(CACHES)
+  const tables = (results['memory']?.tables ?? []).filter(({ rows }) => rows.some(({ name }) => names.includes(name)))
   const cell = (table: Table, name: string): string => {
     const row: Row | undefined = table.rows.find((each) => each.name === name)
     return told(row?.figures[0]?.median ?? Number.NaN)
@@ -190,7 +190,7 @@ function lru(results: Results): string[] {
       names.map((name) => [CACHES[name] as string, ...tables.map((table) => cell(table, name))]),
     ),
     '',
-    'Speed is not what decides. A list in order of use is written at each read, room for its bound is taken up front, and what it forgets first is wrong here: a client that is being refused and keeps quiet for a moment goes before a flood of fresh keys, and starts anew. The memory store forgets the key that would soonest have been full again.',
+    'Speed is not what decides. A list in order of use is written at each read, room for its bound is taken up front, and what it forgets first is wrong here: a client that is being refused and keeps quiet for a moment goes before a flood of fresh keys, and starts anew. The memory store evicts the key that has used the least.',
   ]
 }
 

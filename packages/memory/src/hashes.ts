@@ -6,10 +6,6 @@ export const NONE = 0
 /** How many of a word's bits tell the length of its key. */
 const LENGTH_BITS = 6
 const LATIN1 = 0xff
-/** How many characters in a row are told apart by a secret number each: a power of two. */
-const NUMBERS = 64
-/** How many hashes a digest has, of four bytes each. */
-const HASHES = 8
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const crypto: { getRandomValues<T>(into: T): T }
@@ -20,8 +16,7 @@ declare const crypto: { getRandomValues<T>(into: T): T }
  * cannot make two keys agree but by chance, least of all in the upper bits.
  */
 export class Hashes {
-  readonly #secrets = Array.from({ length: HASHES }, () => crypto.getRandomValues(new Int32Array(NUMBERS)))
-  readonly #secret = this.#secrets[0] as Int32Array
+  readonly #secret = crypto.getRandomValues(new Int32Array(SHORT))
   /** The characters of the key whose word was asked for last, four to a number. */
   readonly letters: Int32Array = new Int32Array(SHORT / 4)
 
@@ -46,21 +41,4 @@ export class Hashes {
     if (length & 3) letters[length >> 2] = four
     return seen > LATIN1 ? NONE : (hash & (-1 << LENGTH_BITS)) | (length + 1)
   }
-
-  /** A name for a key, of 32 characters of a byte each, that no other will ever have. */
-  digest(key: string): string {
-    const bytes = new Uint8Array(Int32Array.from(this.#secrets, (secret) => hashOf(key, secret)).buffer)
-    return String.fromCharCode(...bytes)
-  }
-}
-
-/** A hash of a key of whatever length: what has been summed up is mixed before the numbers come around again. */
-function hashOf(key: string, secret: Int32Array): number {
-  let hash = key.length
-  for (let i = 0; i < key.length; i++) {
-    const place = i & (NUMBERS - 1)
-    if (place === 0) hash = Math.imul(hash ^ (hash >>> 15), (secret[0] as number) | 1)
-    hash = (hash + Math.imul(secret[place] as number, key.charCodeAt(i))) | 0
-  }
-  return hash
 }

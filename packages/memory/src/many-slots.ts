@@ -1,4 +1,5 @@
 import type { Micros } from '@spillway/core'
+import { digester } from './digest.ts'
 import { Hashes, NONE, SHORT } from './hashes.ts'
 import type { Slots } from './slots.ts'
 import { Table } from './table.ts'
@@ -25,12 +26,13 @@ export class ManySlots implements Slots {
   readonly #ints: Int32Array[] = []
   readonly #tables: Table[] = []
   #hashes: Hashes | undefined
+  #digester: ((key: string) => string) | undefined
 
   find(key: string): number {
     const hashes = this.#hashes
     if (hashes === undefined) return -1
     const word = hashes.word(key)
-    if (word === NONE) return this.find(hashes.digest(key))
+    if (word === NONE) return this.find(this.#digest(key))
     const table = this.#tableOf(word)
     for (let at = table.first(word); at >= 0; at = table.next(at, word)) {
       const slot = table.slotAt(at)
@@ -44,7 +46,7 @@ export class ManySlots implements Slots {
     const hashes = this.#hashes ?? this.#begin()
     const word = hashes.word(key)
     if (word === NONE) {
-      this.set(hashes.digest(key), slot)
+      this.set(this.#digest(key), slot)
       return
     }
     if (slot === this.#ints.length * PAGE) this.#grow()
@@ -70,6 +72,11 @@ export class ManySlots implements Slots {
 
   move(slot: number, moment: Micros): void {
     ;(this.#moments[slot >>> PAGE_BITS] as Float64Array)[startOf(slot) >> 1] = moment
+  }
+
+  #digest(key: string): string {
+    this.#digester ??= digester()
+    return this.#digester(key)
   }
 
   #begin(): Hashes {

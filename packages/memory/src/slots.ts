@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import { Hashes } from './hashes.ts'
+import { digester } from './digest.ts'
 
 /** Numbered slots, each with a key and a moment. Slots are taken in order the first time. */
 export interface Slots {
@@ -25,7 +25,7 @@ export class FewSlots implements Slots {
   readonly #slots = new Map<string, number>()
   readonly #keys: (string | undefined)[] = []
   #moments = new Float64Array(LEAST)
-  #hashes: Hashes | undefined
+  #digest: ((key: string) => string) | undefined
 
   find(key: string): number {
     const slot = this.#slots.get(this.#nameOf(key))
@@ -58,8 +58,8 @@ export class FewSlots implements Slots {
 
   #nameOf(key: string): string {
     if (key.length > LONGEST) {
-      this.#hashes ??= new Hashes()
-      return this.#hashes.digest(key)
+      this.#digest ??= digester()
+      return this.#digest(key)
     }
     return hasKnownHash(key) ? MARK + key : key
   }

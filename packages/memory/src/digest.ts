@@ -1,0 +1,105 @@
+/** How many bytes a digest has, and a block of what is hashed. */
+const BLOCK = 16
+/** How often a block is mixed. */
+const ROUNDS = 8
+/** A character of more than a byte. V8 knows of most texts that they have none, and looks at no character of them. */
+const WIDE = /[\u0100-\uffff]/
+
+interface Hash {
+  update(data: Uint8Array | string, encoding?: 'latin1' | 'utf16le'): Hash
+  digest(encoding: 'latin1'): string
+}
+type CreateHash = (algorithm: string) => Hash
+
+// Every runtime has the first, though no ECMAScript library declares it. Asked for the second way, the module is found
+// where there is one, and the edge does without.
+declare const crypto: { getRandomValues<T>(into: T): T }
+declare const process: { getBuiltinModule?: (name: string) => { createHash?: CreateHash } | undefined } | undefined
+
+/**
+ * Builds what names long keys: by 16 bytes, as text of a byte each, which no two keys share. They are hashes behind a
+ * secret that is drawn by lot when this is called, so that nobody can choose two keys that agree: SHA-256, cut short,
+ * where there is Node's, and else Chaskey.
+ */
+export function digester(): (key: string) => string {
+  const node = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:crypto')
+  const hash = node?.createHash ? sha256(node.createHash) : chaskey(crypto.getRandomValues(new Int32Array(8)))
+  // A key that is new is looked for, and then kept.
+  let last = { key: '', digest: '' }
+  return (key) => {
+    if (key !== last.key) last = { key, digest: hash(key) }
+    return last.digest
+  }
+}
+
+function sha256(createHash: CreateHash): (text: string) => string {
+  const secret = crypto.getRandomValues(new Uint8Array(2 * BLOCK))
+  // Texts of the same bytes, of which one is of a byte a character and the other of two, have different secrets.
+  const [narrow, wide] = [secret.subarray(BLOCK), secret.subarray(0, BLOCK)]
+  return (text) => {
+    const hash = WIDE.test(text)
+      ? createHash('sha256').update(wide).update(text, 'utf16le')
+      : createHash('sha256').update(narrow).update(text, 'latin1')
+    return hash.digest('latin1').slice(0, BLOCK)
+  }
+}
+
+/**
+ * Chaskey, a message authentication code for processors that count in 32 bits (Mouha and others, 2014), with the length
+ * of the text as its first block.
+ */
+function chaskey(secret: Int32Array): (text: string) => string {
+  const state = new Int32Array(4)
+  const mask = (): void => {
+    for (let i = 0; i < 4; i++) state[i] = (state[i] as number) ^ (secret[i + 4] as number)
+  }
+  return (text) => {
+    const wide = WIDE.test(text)
+    const size = wide ? BLOCK / 2 : BLOCK
+    const whole = text.length - (text.length % size)
+    state.set(secret.subarray(0, 4))
+    absorb(state, `${text.length}${wide ? 'w' : ''}`.padEnd(BLOCK, ' '), false)
+    absorb(state, text.slice(0, whole), wide)
+    if (whole < text.length) absorb(state, text.slice(whole).padEnd(size, '\0'), wide)
+    mask()
+    absorb(state, '\0'.repeat(BLOCK), false)
+    mask()
+    return String.fromCharCode(...new Uint8Array(state.buffer))
+  }
+}
+
+const bytesAt = (text: string, at: number): number =>
+  text.charCodeAt(at) |
+  (text.charCodeAt(at + 1) << 8) |
+  (text.charCodeAt(at + 2) << 16) |
+  (text.charCodeAt(at + 3) << 24)
+const pairAt = (text: string, at: number): number => text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16)
+
+/** Adds a text of whole blocks to the state, and mixes after each: 16 characters are a block, or 8 that are wide. */
+export function absorb(state: Int32Array, text: string, wide: boolean): void {
+  let [a, b, c, d] = [state[0] as number, state[1] as number, state[2] as number, state[3] as number]
+  const word = wide ? pairAt : bytesAt
+  const size = wide ? 2 : 4
+  for (let at = 0; at < text.length; at += 4 * size) {
+    a ^= word(text, at)
+    b ^= word(text, at + size)
+    c ^= word(text, at + 2 * size)
+    d ^= word(text, at + 3 * size)
+    for (let i = 0; i < ROUNDS; i++) {
+      a = (a + b) | 0
+      b = ((b << 5) | (b >>> 27)) ^ a
+      a = (a << 16) | (a >>> 16)
+      c = (c + d) | 0
+      d = ((d << 8) | (d >>> 24)) ^ c
+      a = (a + d) | 0
+      d = ((d << 13) | (d >>> 19)) ^ a
+      c = (c + b) | 0
+      b = ((b << 7) | (b >>> 25)) ^ c
+      c = (c << 16) | (c >>> 16)
+    }
+  }
+  state[0] = a
+  state[1] = b
+  state[2] = c
+  state[3] = d
+}
