@@ -35,7 +35,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/core/http': 25_000,
   '@spillway/core/rules': 6_000,
   '@spillway/express': 31_000,
-  '@spillway/express/compat': 13_000,
+  '@spillway/express/compat': 13_500,
   '@spillway/fastify': 31_000,
   '@spillway/fetch': 31_000,
   '@spillway/hono': 31_000,
