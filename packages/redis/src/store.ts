@@ -16,6 +16,7 @@ import {
 } from '@spillway/core'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
+import { warnOfEviction } from './eviction.ts'
 import { checkPrefix, keyed, nameOf } from './name.ts'
 import { slotOf } from './slot.ts'
 import { type Call, decode, encode } from './wire.ts'
@@ -87,7 +88,9 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
 
   const send: Send = async (calls, deadline) => {
     try {
-      return decode(calls, await redis.run(encode(calls), deadline))
+      const reply = await redis.run(encode(calls), deadline)
+      void warnOfEviction(client)
+      return decode(calls, reply)
     } catch (error) {
       throw failure(error)
     }

@@ -1,0 +1,25 @@
+import { warnOnce } from '@spillway/core'
+
+/** Policies that evict no state of a limited key before those of fresh keys with the same quota. */
+const SAFE: readonly string[] = ['noeviction', 'volatile-ttl']
+
+const asked = new WeakSet<object>()
+
+/**
+ * Warns, once for each client, of a server that evicts the states of limited keys under a flood of fresh ones. It never
+ * fails, and keeps nothing waiting: a server that forbids INFO is not an error.
+ */
+export async function warnOfEviction(client: object): Promise<void> {
+  const { info } = client as { info?: (section: string) => Promise<unknown> }
+  if (asked.has(client) || typeof info !== 'function') return
+  asked.add(client)
+  try {
+    const memory = String(await info.call(client, 'memory'))
+    const [, policy = ''] = /^maxmemory_policy:(\S+)/m.exec(memory) ?? []
+    if (/^maxmemory:0*$/m.test(memory.replaceAll('\r', '')) || policy === '' || SAFE.includes(policy)) return
+    warnOnce(
+      'when its memory is full, Redis evicts the states of limited keys under a flood of fresh ones, and those keys start again with a full quota. Set maxmemory-policy to noeviction, on a server of its own; `npx @spillway/cli check --redis URL` says more. maxmemory-policy: ',
+      policy,
+    )
+  } catch {}
+}
