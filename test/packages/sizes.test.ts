@@ -30,7 +30,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cli': 72_000,
   '@spillway/cloudflare': 1_500,
   '@spillway/cloudflare/object': 3_000,
-  '@spillway/conformance': 24_500,
+  '@spillway/conformance': 25_500,
   '@spillway/core': 17_000,
   '@spillway/core/http': 25_000,
   '@spillway/core/rules': 6_000,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
+import { testDeniedAnswers } from './adapter-denied.ts'
 import { testLateVerdicts } from './adapter-late.ts'
 import { testPoliciesApart } from './adapter-stores.ts'
 import { fakeClock } from './clock.ts'
@@ -209,6 +210,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual([refused.status, refused.body, refused.headers['retry-after']], [429, '', '60'])
   })
 
+  testDeniedAnswers(test, mount)
   testPoliciesApart(test, mount)
   testLateVerdicts(test, mountIn)
 }

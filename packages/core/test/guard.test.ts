@@ -5,6 +5,7 @@ import {
   type DecisionEvent,
   httpGuard,
   type RateLimitOptions,
+  type Refusal,
   type RequestReader,
   type Verdict,
 } from '../src/http/index.ts'
@@ -400,9 +401,9 @@ describe('the guard', () => {
       }),
     })
     judge()
-    expect(judge().refusal).toEqual({
+    expect(judge().answer?.(undefined)).toEqual({
       status: 503,
-      contentType: 'application/problem+json',
+      contentType: 'text/plain; charset=utf-8',
       headers: [['X-Reason', 'token_bucket_exceeded']],
       body: 'default: busy',
     })
@@ -433,7 +434,7 @@ describe('the guard', () => {
       ],
       onDenied: () => ({ contentType: 'text/plain' }),
     })
-    const refused = (path: string) => [judge({ path }), judge({ path })][1]?.refusal
+    const refused = (path: string) => [judge({ path }), judge({ path })][1]?.answer?.(undefined) as Refusal
     const login = refused('/login')
     expect(login).toMatchObject({ status: 429, contentType: 'text/plain' })
     expect(JSON.parse(login?.body ?? '')).toMatchObject({

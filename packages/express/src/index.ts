@@ -11,7 +11,7 @@ import {
   whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import type { Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
 
 declare global {
   namespace Express {
@@ -66,8 +66,8 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 }
 
 /** Does what a verdict says; nothing but giving back where the response is over. */
-function follow(verdict: Verdict<Response>, req: Request, res: Response, next: () => void): void {
-  const { decision, headers, refusal, after, discard } = verdict
+function follow(verdict: Verdict<Response>, req: Request, res: Response, next: NextFunction): void {
+  const { decision, headers, refusal, answer, after, discard } = verdict
   if (isOver(res)) {
     discard()
     return
@@ -77,11 +77,19 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: (
   if (decision) req.rateLimit = decision
   for (const header of headers) res.setHeader(header[0], joined(before?.getHeader(header[0]), header))
   if (after) whenClosed(res, () => void after(res.statusCode, res))
-  if (refusal) refuse(res, refusal)
-  else next()
+  if (refusal === undefined) {
+    next()
+    return
+  }
+  const own = answer ? answer(res) : refusal
+  if (!(own instanceof Promise)) refuse(res, own)
+  else own.then((known) => refuse(res, known)).catch((error: unknown) => isOver(res) || next(error))
 }
 
-function refuse(res: Response, { status, contentType, headers, body }: Refusal): void {
+/** Answers, unless `onDenied` has answered by itself. */
+function refuse(res: Response, refusal: Refusal | undefined): void {
+  if (refusal === undefined || isOver(res)) return
+  const { status, contentType, headers, body } = refusal
   for (const [name, value] of headers) res.setHeader(name, value)
   // Not by send(), which would add a charset that the media type does not have.
   res.status(status).setHeader('Content-Type', contentType)

@@ -69,8 +69,13 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 const isLate = (reply: FastifyReply): boolean => reply.sent || isOver(reply.raw)
 
 /** Does what a verdict says; nothing but giving back where the response is over. */
-function follow(verdict: Verdict<FastifyReply>, request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  const { decision, headers, refusal, after, discard } = verdict
+function follow(
+  verdict: Verdict<FastifyReply>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+): void {
+  const { decision, headers, refusal, answer, after, discard } = verdict
   if (isLate(reply)) {
     discard()
     return
@@ -79,11 +84,19 @@ function follow(verdict: Verdict<FastifyReply>, request: FastifyRequest, reply: 
   if (decision) request.rateLimit = decision
   for (const header of headers) reply.header(header[0], joined(before?.getHeader(header[0]), header))
   if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
-  if (refusal) refuse(reply, refusal)
-  else done()
+  if (refusal === undefined) {
+    done()
+    return
+  }
+  const own = answer ? answer(reply) : refusal
+  if (!(own instanceof Promise)) refuse(reply, own)
+  else own.then((known) => refuse(reply, known)).catch((error) => isLate(reply) || done(error))
 }
 
-function refuse(reply: FastifyReply, { status, contentType, headers, body }: Refusal): void {
+/** Answers, unless `onDenied` has answered by itself. */
+function refuse(reply: FastifyReply, refusal: Refusal | undefined): void {
+  if (refusal === undefined || isLate(reply)) return
+  const { status, contentType, headers, body } = refusal
   for (const [name, value] of headers) reply.header(name, value)
   // With a serializer, or Fastify gives it a charset that the media type does not have.
   reply.code(status).header('Content-Type', contentType).serializer(asItIs).send(body)

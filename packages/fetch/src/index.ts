@@ -14,7 +14,7 @@ import { memoryStore } from '@spillway/memory'
 import { refusing, settling, telling } from './response.ts'
 
 /** What `rateLimit` takes. */
-export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
+export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name, undefined>
 
 /** A handler, and whatever the runtime hands it beside the request. */
 type Handler<R extends Request, Rest extends readonly unknown[], A> = (request: R, ...rest: Rest) => A | Promise<A>
@@ -28,7 +28,7 @@ export interface RateLimit<Name extends string = string> {
   /** What this limiter has decided about a request, by the names of its policies. */
   decisionOf(request: Request): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<Request, Response>[]): void
+  replace(policies: readonly PolicyOptions<Request, Response, string, undefined>[]): void
 }
 
 /** What is known of a request, by all limiters that it passes. */
@@ -66,6 +66,7 @@ const reader: RequestReader<Request> = {
   header: ({ headers }, name) => headers.get(name) ?? undefined,
   query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
   identity: (request) => request,
+  sendsResponses: true,
   onGone: (request, listener) => whenAbandoned(request, visits.get(request)?.beside, listener),
 }
 
@@ -77,7 +78,7 @@ const reader: RequestReader<Request> = {
  * export default { fetch: limit(() => new Response('ok')) }
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
+  const guard = httpGuard<Request, Response, Name, undefined>(options, reader, memoryStore)
   const limit =
     <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
       handler: Handler<R, Rest, A>,
@@ -91,9 +92,9 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         // Nobody is there to read it.
         return new Response(null, { status: 499 })
       }
-      const { refusal, after } = known
+      const { refusal, answer, after } = known
       note(visit, known)
-      if (refusal) return refusing(request, refusal, visit.told)
+      if (refusal) return refusing(request, (await answer?.(undefined)) ?? refusal, visit.told)
       try {
         const answer = await handler(request, ...rest)
         // Bun's handlers answer nothing when they have upgraded the connection.

@@ -1,10 +1,11 @@
 import type { Refusal, Verdict } from '@spillway/core/http'
 
 /** The answer to a request that is refused, with the headers that limiters before this one have to tell, too. */
-export function refusing({ method }: Request, refusal: Refusal, told: ReadonlyMap<string, string>): Response {
-  const { status, contentType, body } = refusal
+export function refusing(request: Request, refusal: Refusal, told: ReadonlyMap<string, string>): Response {
+  const { status, contentType, body, response } = refusal
+  if (response) return telling(response as Response, request, told)
   const headers = { ...Object.fromEntries([...told, ...refusal.headers]), 'Content-Type': contentType }
-  return new Response(method === 'HEAD' ? null : body, { status, headers })
+  return new Response(request.method === 'HEAD' ? null : body, { status, headers })
 }
 
 /** The request that a response has been the answer to. */

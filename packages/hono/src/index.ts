@@ -50,6 +50,7 @@ const reader: RequestReader<Context> = {
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
   identity: (c) => c.req.raw,
+  sendsResponses: true,
   onGone: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
 }
 
@@ -78,7 +79,7 @@ function followLate(verdict: Verdict<Context>, c: Context, next: Next): Promise<
 }
 
 async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
-  const { decision, headers, refusal, after } = verdict
+  const { decision, headers, refusal, answer, after } = verdict
   // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
   const before = c.get('rateLimit') ? c.res.headers : undefined
   if (decision) c.set('rateLimit', decision)
@@ -87,11 +88,19 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
     for (const [name, value] of told) c.header(name, value)
   }
   tell()
-  if (refusal) return refused(c, refusal)
+  if (refusal) return answer ? answered(c, await answer(c), refusal, tell) : refused(c, refusal)
   await (after ? nextThen(c, next, (status) => after(status, c)) : next())
   // A handler that answers with a Response of its own has not seen the headers set above.
   const [first] = told
   if (first && !c.res.headers.get(first[0])?.includes(first[1])) tell()
+}
+
+/** What `onDenied` has answered by itself, with the headers; or what it says. */
+function answered(c: Context, own: Refusal | undefined, standard: Refusal, tell: () => void): Response {
+  if (own?.response) c.res = own.response as Response
+  else if (own || !c.finalized) return refused(c, own ?? standard)
+  tell()
+  return c.res
 }
 
 /** By way of the context, which adds the headers that middleware before this one has set. */

@@ -5,6 +5,7 @@ import {
   joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
+  type Refusal,
   type RequestDecision,
   type RequestReader,
   type Verdict,
@@ -65,7 +66,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       verdict.discard()
       return DONE
     }
-    const { decision, headers, refusal, after } = verdict
+    const { decision, headers, refusal, answer, after } = verdict
     const before = ctx.state.rateLimit && ctx.res
     if (decision) ctx.state.rateLimit = decision
     for (const header of headers) ctx.response.set(header[0], joined(before?.getHeader(header[0]), header))
@@ -76,10 +77,8 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         throw error
       })
     }
-    for (const [name, value] of refusal.headers) ctx.response.set(name, value)
-    ctx.status = refusal.status
-    ctx.response.set('Content-Type', refusal.contentType)
-    ctx.body = refusal.body
+    if (answer) return askAnswer(ctx, refusal, answer)
+    refuse(ctx, refusal)
     return DONE
   }
   const middleware: Middleware = (ctx, next) => {
@@ -91,6 +90,21 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 }
 
 const DONE = Promise.resolve()
+
+/** Answers as `onDenied` says, unless it has answered by itself: it returned the context, or has set its response. */
+async function askAnswer(ctx: Context, standard: Refusal, answer: NonNullable<Verdict['answer']>): Promise<void> {
+  const { status, body } = ctx
+  const own = await answer(ctx)
+  const isSet = ctx.status !== status || ctx.body !== body || ctx.respond === false || isOver(ctx.res)
+  if (own && !(own === standard && isSet)) refuse(ctx, own)
+}
+
+function refuse(ctx: Context, { status, contentType, headers, body }: Refusal): void {
+  for (const [name, value] of headers) ctx.response.set(name, value)
+  ctx.status = status
+  ctx.response.set('Content-Type', contentType)
+  ctx.body = body
+}
 
 /** Koa answers an error with the headers that the error carries and no others: it is given those of this response. */
 function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {

@@ -5,6 +5,7 @@ import { sourceOf } from '../source.ts'
 import type { Store } from '../store.ts'
 import { micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
+import type { DeniedOption } from './denied.ts'
 import { reporter } from './events.ts'
 import { GONE, judgeBy, PASS, type Verdict } from './judge.ts'
 import { matcher } from './match.ts'
@@ -19,20 +20,20 @@ import { tellerOf } from './teller.ts'
 import { whileConnected } from './while-connected.ts'
 
 /** Judges a request: at once when the store is in this process. */
-export interface Guard<R, S = unknown, Name extends string = string> {
+export interface Guard<R, S = unknown, Name extends string = string, A = S> {
   (request: R): MaybePromise<Verdict<S>>
   /** What it has decided about a request; undefined where it has not counted it. */
   decisionOf(request: R): RequestDecision<Name> | undefined
   /** Puts other policies in force from the next request on. What has been counted stays counted, name by name. */
-  replace(policies: readonly PolicyOptions<R, S>[]): void
+  replace(policies: readonly PolicyOptions<R, S, string, A>[]): void
 }
 
 /** Builds the one pipeline from request to verdict that every adapter calls, on a default store where none is given. */
-export function httpGuard<R, S = unknown, Name extends string = string>(
-  named: RateLimitOptions<R, S, Name>,
+export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
+  named: RateLimitOptions<R, S, Name, A>,
   reader: RequestReader<R>,
   defaultStore?: () => Store,
-): Guard<R, S, Name> {
+): Guard<R, S, Name, A> {
   // Names are the caller's compiler's business: here they are text. Without options it is the quota that is missing.
   const options = (named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
   checkRateLimitOptions(options)
@@ -43,7 +44,7 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   const procedure = {
     reader,
     patience: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
-    onDenied: options.onDenied,
+    onDenied: options.onDenied as DeniedOption<R, never> | undefined,
     refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
     report: reporter(options.onDecision),
     tell: tellerOf(options),
@@ -86,8 +87,8 @@ export function httpGuard<R, S = unknown, Name extends string = string>(
   }
   return Object.assign(guard, {
     decisionOf: (request: R) => notes.read(reader.identity(request)) as RequestDecision<Name> | undefined,
-    replace: (policies: readonly PolicyOptions<R, S>[]) => {
-      judge = judging(policies)
+    replace: (policies: readonly PolicyOptions<R, S, string, A>[]) => {
+      judge = judging(policies as unknown as readonly PolicyOptions<R, S>[])
     },
   })
 }

@@ -5,10 +5,11 @@ import { type Ask, queues } from '../policy.ts'
 import type { Micros } from '../time.ts'
 import { warnOnce } from '../warn.ts'
 import { type Asks, asksOf } from './asks.ts'
+import { answerOf, type DeniedOption } from './denied.ts'
 import type { Reporter } from './events.ts'
 import type { Header } from './headers.ts'
 import { hold } from './hold.ts'
-import type { DeniedOption, Refusal } from './problem.ts'
+import type { Refusal } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import type { Rule } from './rule.ts'
 import { type RequestDecision, type Settlement, settlementOf, toldOf } from './settlement.ts'
@@ -22,8 +23,13 @@ export interface Verdict<S = unknown> {
   readonly decision: RequestDecision | undefined
   /** To be set on the response, whatever becomes of the request. */
   readonly headers: readonly Header[]
-  /** What to answer instead of passing the request on; undefined lets it pass. */
+  /** What to answer instead of passing the request on, unless `answer` says otherwise; undefined lets it pass. */
   readonly refusal: Refusal | undefined
+  /**
+   * Asks `onDenied`, where there is one, what to answer: to be called when the headers are set, with the framework's
+   * own response. Undefined if it has answered by itself.
+   */
+  readonly answer: ((response: unknown) => MaybePromise<Refusal | undefined>) | undefined
   /** To be called when the response has gone out, where anything depends on it. */
   readonly after: Settlement<S>['after'] | undefined
   /**
@@ -37,7 +43,7 @@ export interface Verdict<S = unknown> {
 export interface Procedure<R> {
   readonly reader: RequestReader<R>
   readonly patience: Micros
-  readonly onDenied: DeniedOption<R> | undefined
+  readonly onDenied: DeniedOption<R, never> | undefined
   readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
   readonly report: Reporter<R>
   readonly tell: Teller
@@ -47,6 +53,7 @@ export const PASS: Verdict = Object.freeze({
   decision: undefined,
   headers: Object.freeze([]),
   refusal: undefined,
+  answer: undefined,
   after: undefined,
   discard: () => {},
 })
@@ -78,11 +85,12 @@ export function judgeBy<R, S>(
     return booking instanceof Promise ? booking.catch(warnOfShadow) : booking
   }
 
-  const refusalFor = (request: R, decision: Decision): Refusal => {
+  const denial = (request: R, decision: Decision): Pick<Verdict, 'refusal' | 'answer'> => {
     // Whatever a policy decides has a rule.
-    const { refuse, onDenied: answer = onDenied } = ruleNamed(decision.policy) as Rule<R, S>
-    const standard = refuse(decision)
-    return answer ? { ...standard, ...answer(request, decision) } : standard
+    const { refuse, onDenied: option = onDenied } = ruleNamed(decision.policy) as Rule<R, S>
+    const refusal = refuse(decision)
+    const ask = option as DeniedOption<R> | undefined
+    return { refusal, answer: ask && ((response) => answerOf(ask, request, decision, response, refusal, reader)) }
   }
   const verdict = (request: R, booking: Booking, shadows: readonly MaybePromise<Booking | undefined>[]): Verdict<S> => {
     const { decision } = booking
@@ -93,10 +101,12 @@ export function judgeBy<R, S>(
       made ??= settlementOf(booking, shadows, settleOf, refundIf)
       return made
     }
+    const { refusal, answer } = decision.allowed ? PASS : denial(request, decision)
     return {
       decision: toldOf(decision, (actual, policy) => settlement().byHand(actual, policy)),
       headers: tell(booking),
-      refusal: decision.allowed ? undefined : refusalFor(request, decision),
+      refusal,
+      answer,
       after: decision.allowed && corrects ? settlement().after : undefined,
       discard: () => settlement().discard(),
     }

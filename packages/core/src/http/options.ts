@@ -2,16 +2,16 @@ import { checkOptions } from '../options.ts'
 import { STORE_OPTIONS, type StoreOptions } from '../source.ts'
 import type { Store } from '../store.ts'
 import type { Duration } from '../time.ts'
+import type { DeniedOption } from './denied.ts'
 import type { DecisionEvent } from './events.ts'
 import type { MatchOption } from './match.ts'
-import type { DeniedOption } from './problem.ts'
 import { POLICY_OPTIONS, type PolicyOptions } from './rule.ts'
 import type { SettleOptions } from './settlement.ts'
 import type { SourceOptions } from './sources.ts'
 import type { TellOptions } from './teller.ts'
 
 /** What concerns all policies of a limiter. */
-interface CommonOptions<R, Name extends string> extends SourceOptions<R>, SettleOptions, TellOptions, StoreOptions {
+interface CommonOptions<R, Name extends string, A> extends SourceOptions<R>, SettleOptions, TellOptions, StoreOptions {
   /** Where the counts live; each adapter brings a memory store of its own. */
   readonly store?: Store | undefined
   /**
@@ -22,17 +22,20 @@ interface CommonOptions<R, Name extends string> extends SourceOptions<R>, Settle
   /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
   readonly maxWait?: Duration
   /** What to answer a refused request instead of the problem document, where its policy does not say. */
-  readonly onDenied?: DeniedOption<R, Name>
+  readonly onDenied?: DeniedOption<R, A, Name>
   /** Is told of every decision. */
   readonly onDecision?: (event: DecisionEvent<R, Name>) => void
 }
 
-/** What `rateLimit` takes in every framework: one policy written flat, or a list of them. */
-export type RateLimitOptions<R, S = unknown, Name extends string = string> = CommonOptions<R, Name> &
+/**
+ * What `rateLimit` takes in every framework: one policy written flat, or a list of them. `S` is the response that
+ * `settle` is given, and `A` the one by which `onDenied` may answer.
+ */
+export type RateLimitOptions<R, S = unknown, Name extends string = string, A = S> = CommonOptions<R, Name, A> &
   (
-    | (PolicyOptions<R, S, Name> & { readonly policies?: never })
-    | ({ readonly policies: readonly PolicyOptions<R, S, Name>[] } & {
-        readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R, Name>>]?: never
+    | (PolicyOptions<R, S, Name, A> & { readonly policies?: never })
+    | ({ readonly policies: readonly PolicyOptions<R, S, Name, A>[] } & {
+        readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R, Name, A>>]?: never
       })
   )
 

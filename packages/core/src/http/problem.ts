@@ -12,24 +12,12 @@ export interface Refusal {
   readonly headers: readonly Header[]
   /** The body as text. */
   readonly body: string
+  /** A `Response` that `onDenied` returned, to be sent as it is instead of all that. */
+  readonly response?: unknown
 }
-
-/** What to answer a refused request: the parts of the refusal that are to be different. */
-export type DeniedOption<R, Name extends string = string> = (
-  request: R,
-  decision: Decision<Name>,
-) => Partial<Refusal> | undefined
 
 /** What a refusal by a policy says of the client: that it has used up its quota, or that this is no way to behave. */
 export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
-
-/** What a policy wants refused requests to be answered. */
-export interface RefusalOptions<R, Name extends string = string> {
-  /** The kind of problem that a refusal by this policy is; `'quota-exceeded'` unless given. */
-  readonly problem?: ProblemOption
-  /** What to answer a refused request instead of the problem document. */
-  readonly onDenied?: DeniedOption<R, Name>
-}
 
 /** Makes the problem document of a refusal. */
 export type Refuser = (decision: Decision) => Refusal

@@ -22,6 +22,8 @@ export interface RequestReader<R> {
   query(request: R, name: string): string | undefined
   /** One object for each request, the same however often the request comes by. */
   identity(request: R): object
+  /** Whether the adapter sends a `Response` that `onDenied` returns, as it is. */
+  readonly sendsResponses?: boolean
   /** Calls back if the client goes away before it is answered, or has; returns how to stop listening. */
   onGone(request: R, listener: () => void): () => void
 }

@@ -44,5 +44,6 @@ export function checkReturnedClaims(returned: unknown): Readonly<Record<string, 
   throw wrong('ERR_SPILLWAY_OPTION', 'claims must return an object, or undefined', returned)
 }
 
-const wrong = (code: ErrorCode, rule: string, returned: unknown, hint?: string): QuotaError =>
+/** An error about a value that a function option returned. */
+export const wrong = (code: ErrorCode, rule: string, returned: unknown, hint?: string): QuotaError =>
   new QuotaError(code, `${rule}; got ${shown(returned)}.${hint === undefined ? '' : ` ${hint}`}`)

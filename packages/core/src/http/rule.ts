@@ -10,19 +10,20 @@ import type { Store } from '../store.ts'
 import { type Duration, micros } from '../time.ts'
 import { mostOf } from '../verbs.ts'
 import { warnOnce } from '../warn.ts'
+import type { DeniedOption, RefusalOptions } from './denied.ts'
 import { checkUnit, headerItem, type PartitionReader, partitionReader, type ToldOptions } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
-import { checkProblem, type RefusalOptions, type Refuser, refuserOf } from './problem.ts'
+import { checkProblem, type Refuser, refuserOf } from './problem.ts'
 import { checkReturnedActual } from './returned.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
 import type { Read, Sources } from './sources.ts'
 import type { ToldPolicy } from './teller.ts'
 
 /** A named quota with whom it counts, which requests, and how much each takes. */
-export interface PolicyOptions<R, S = unknown, Name extends string = string>
+export interface PolicyOptions<R, S = unknown, Name extends string = string, A = S>
   extends CostOptions<R>,
     ToldOptions,
-    RefusalOptions<R, Name> {
+    RefusalOptions<R, A, Name> {
   /** The name in headers and problem documents; `'default'` unless given. */
   readonly name?: Name
   /** The quota, or a function that picks one for the request: a tier. */
@@ -79,7 +80,7 @@ export interface Rule<R, S> {
   readonly partitionOf: PartitionReader | undefined
   readonly settle: ((response: S) => MaybePromise<number>) | undefined
   readonly refuse: Refuser
-  readonly onDenied: RefusalOptions<R>['onDenied']
+  readonly onDenied: DeniedOption<R, never> | undefined
 }
 
 /** Compiles policies, and checks that each has a name of its own. */
@@ -139,7 +140,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     partitionOf: partition && !shadow ? partitionReader(partition) : undefined,
     settle: settle && checked(settle, checkReturnedActual),
     refuse: refuserOf(stateName, options.problem),
-    onDenied: options.onDenied,
+    onDenied: options.onDenied as DeniedOption<R, never> | undefined,
   }
 }
 

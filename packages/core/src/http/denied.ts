@@ -1,0 +1,140 @@
+import type { Decision } from '../decision.ts'
+import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
+import { checkOptions } from '../options.ts'
+import type { Header } from './headers.ts'
+import type { ProblemOption, Refusal } from './problem.ts'
+import type { RequestReader } from './reader.ts'
+import { wrong } from './returned.ts'
+
+/** What to answer a denied request: the parts of the standard answer that are to be different. */
+export interface DeniedAnswer {
+  /** 200 to 599. */
+  readonly status?: number
+  /** The media type of the body; of text it is `text/plain`, of an object `application/json`, unless given. */
+  readonly contentType?: string
+  /** Headers by name, or as pairs. */
+  readonly headers?: Readonly<Record<string, string | number>> | Iterable<readonly [string, string | number]>
+  /** Text as it is; an object or a list as JSON. */
+  readonly body?: string | object
+}
+
+/** A fetch `Response`, as far as it is read. */
+export interface WebResponse {
+  readonly status: number
+  readonly headers: { get(name: string): string | null }
+  arrayBuffer(): Promise<unknown>
+}
+
+/** The framework's response, where one is known. */
+type Own<A> = A extends object ? A : never
+
+/**
+ * What to answer a denied request instead of the problem document: an answer, or parts of it; text, which is its body;
+ * nothing, for the standard answer. Or the function answers by itself, by the framework's own response: it returns that
+ * response, or, if it has a third parameter, nothing. In Hono and with fetch it returns a `Response`.
+ */
+export type DeniedOption<R, A = unknown, Name extends string = string> = (
+  request: R,
+  decision: Decision<Name>,
+  response: A,
+  // biome-ignore lint/suspicious/noConfusingVoidType: what renders a page returns nothing.
+) => Awaitable<DeniedAnswer | WebResponse | Own<A> | string | undefined | void>
+
+/** What a policy wants refused requests to be answered. */
+export interface RefusalOptions<R, A = unknown, Name extends string = string> {
+  /** The kind of problem that a refusal by this policy is; `'quota-exceeded'` unless given. */
+  readonly problem?: ProblemOption
+  /** What to answer a refused request instead of the problem document. */
+  readonly onDenied?: DeniedOption<R, A, Name>
+}
+
+/** Asks `onDenied` what to answer; undefined if it has answered by itself. */
+export function answerOf<R, A>(
+  option: DeniedOption<R, A>,
+  request: R,
+  decision: Decision,
+  response: A,
+  standard: Refusal,
+  { sendsResponses = false }: Pick<RequestReader<R>, 'sendsResponses'>,
+): MaybePromise<Refusal | undefined> {
+  const answer = (returned: unknown): Refusal | undefined => {
+    if (returned === undefined) return option.length > 2 ? undefined : standard
+    return returned === response ? undefined : refusalOf(returned, standard, sendsResponses)
+  }
+  const returned: unknown = option(request, decision, response)
+  // Not awaited: a reply of Fastify can be, and is over when its response is.
+  return returned === response ? answer(returned) : andThen(settled(returned), answer)
+}
+
+/** What other limiters call it, by what to write here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  statusCode: 'status',
+  code: 'status',
+  message: 'body',
+  error: 'body',
+  type: 'contentType',
+}
+
+function refusalOf(returned: unknown, standard: Refusal, sendsResponses: boolean): Refusal {
+  if (typeof returned === 'string') return { ...standard, contentType: TEXT, body: returned }
+  if (isResponse(returned)) {
+    if (sendsResponses) return { ...standard, status: returned.status, response: returned }
+    throw invalid(
+      'the answer of onDenied',
+      'no Response here: { status, headers, body }, or answer by the third argument',
+      returned,
+    )
+  }
+  if (typeof returned !== 'object' || returned === null || Array.isArray(returned)) {
+    throw invalid('the answer of onDenied', "such as { status: 429, body: 'Slow down.' }, text, or nothing", returned)
+  }
+  checkOptions('what onDenied returns', returned, ['status', 'contentType', 'headers', 'body'], (name) => {
+    const here = ELSEWHERE[name]
+    return `${here === undefined ? 'JSON is written as body' : `Here that is ${here}`}: { status: 429, body: { … } }.`
+  })
+  const { status = standard.status, contentType, headers = [], body } = returned as DeniedAnswer
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    throw invalid('status of onDenied', '200 to 599', status)
+  const pairs = headersOf(headers)
+  const typed = pairs.find(([name]) => name.toLowerCase() === 'content-type')
+  return {
+    status,
+    contentType: contentType ?? typed?.[1] ?? typeOf(body, standard),
+    headers: pairs.filter((pair) => pair !== typed),
+    body: textOf(body, standard, status),
+  }
+}
+
+const TEXT = 'text/plain; charset=utf-8'
+
+function typeOf(body: DeniedAnswer['body'], { contentType }: Refusal): string {
+  if (body === undefined) return contentType
+  return typeof body === 'string' ? TEXT : 'application/json'
+}
+
+function textOf(body: unknown, standard: Refusal, status: number): string {
+  // The problem document tells its status, too.
+  if (body === undefined) return standard.body.replace(`"status":${standard.status},`, `"status":${status},`)
+  if (typeof body === 'string') return body
+  if (typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)) return JSON.stringify(body)
+  throw invalid('body of onDenied', 'text, or an object for JSON', body)
+}
+
+function headersOf(headers: unknown): readonly Header[] {
+  const pairs = typeof headers === 'object' && headers !== null ? pairsOf(headers) : undefined
+  if (pairs?.every(isPair)) return pairs.map(([name, value]) => [name, String(value)])
+  throw invalid('headers of onDenied', "an object such as { 'X-Reason': 'busy' }, or pairs", headers)
+}
+
+const pairsOf = (headers: object): readonly unknown[] =>
+  Symbol.iterator in headers ? [...(headers as Iterable<unknown>)] : Object.entries(headers)
+
+const isPair = (pair: unknown): pair is readonly [string, string | number] =>
+  Array.isArray(pair) && typeof pair[0] === 'string' && (typeof pair[1] === 'string' || typeof pair[1] === 'number')
+
+/** By its shape: runtimes and their adapters have Responses of their own. */
+const isResponse = (value: unknown): value is WebResponse =>
+  typeof (value as Partial<WebResponse> | null)?.arrayBuffer === 'function'
+
+const invalid = (what: string, rule: string, value: unknown): Error =>
+  wrong('ERR_SPILLWAY_OPTION', `${what} must be ${rule}`, value)

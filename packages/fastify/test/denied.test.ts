@@ -1,0 +1,37 @@
+import fastify from 'fastify'
+import { expect, test } from 'vitest'
+import { perMinute, type RateLimitOptions, rateLimit } from '../src/index.ts'
+
+// onDenied answers by itself, as a hook of Fastify does.
+
+test.each<[string, RateLimitOptions['onDenied'], number, string]>([
+  ['redirects', (_request, _decision, reply) => reply.redirect('/slow'), 302, ''],
+  ['sends', (_request, _decision, reply) => reply.code(503).send('busy'), 503, 'busy'],
+  [
+    'sends later',
+    async (_request, _decision, reply) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      return reply.code(503).send('busy')
+    },
+    503,
+    'busy',
+  ],
+  [
+    'sends when it has returned',
+    (_request, _decision, reply) => {
+      setImmediate(() => reply.code(503).send('busy'))
+    },
+    503,
+    'busy',
+  ],
+])('it %s, and nothing more is sent', async (_, onDenied, status, text) => {
+  const app = fastify()
+  app.addHook('onRequest', rateLimit({ quota: perMinute(1), key: () => 'a', ...(onDenied && { onDenied }) }))
+  app.get('/', async () => 'ok')
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  await fetch(url)
+  const response = await fetch(url, { redirect: 'manual' })
+  expect([response.status, await response.text()]).toEqual([status, text])
+  expect(response.headers.get('ratelimit')).toBe('"default";r=0;t=60')
+  await app.close()
+})
