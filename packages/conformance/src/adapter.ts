@@ -3,6 +3,7 @@ import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import { testDeniedAnswers } from './adapter-denied.ts'
 import { testLateVerdicts } from './adapter-late.ts'
 import { testPoliciesApart } from './adapter-stores.ts'
+import { testWaiting } from './adapter-wait.ts'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
 import type { Mount, NeutralOptions, NeutralResponse, Send } from './mount.ts'
@@ -212,5 +213,6 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
 
   testDeniedAnswers(test, mount)
   testPoliciesApart(test, mount)
+  testWaiting(test, mount)
   testLateVerdicts(test, mountIn)
 }

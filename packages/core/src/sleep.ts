@@ -35,32 +35,3 @@ export interface Signal {
   addEventListener(type: 'abort', listener: () => void): void
   removeEventListener(type: 'abort', listener: () => void): void
 }
-
-/** Resolves after `millis`, or rejects with the signal's reason; either way nothing is left behind. */
-export function sleep(millis: number, signal?: Signal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      stop()
-      signal?.removeEventListener('abort', abort)
-      reject(signal?.reason)
-    }
-    const stop = later(millis, () => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    })
-    if (signal?.aborted) abort()
-    else signal?.addEventListener('abort', abort)
-  })
-}
-
-/** The promise, or a rejection with the signal's reason should that come first. */
-export function unlessAborted<T>(promise: Promise<T>, signal: Signal | undefined): Promise<T> {
-  if (signal === undefined) return promise
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    const settled = (): void => signal.removeEventListener('abort', abort)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort)
-    void promise.then(resolve, reject).then(settled)
-  })
-}

@@ -1,9 +1,9 @@
-import { ask, put } from './booking.ts'
+import { type Booking, giveBack, put } from './booking.ts'
 import type { Decision } from './decision.ts'
 import { type Ask, queues } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
-import { type Signal, sleep, unlessAborted } from './sleep.ts'
+import { later, type Signal } from './sleep.ts'
 import type { Store } from './store.ts'
 import type { Micros } from './time.ts'
 import { waitForTurn } from './turns.ts'
@@ -14,52 +14,89 @@ export interface WaitOptions extends ReserveOptions {
   readonly signal?: Signal
 }
 
+/** Registers what a caller does when it leaves early, and returns how to unregister it. */
+export type OnLeave = (leave: () => void) => () => void
+
 /**
  * Resolves when it is the caller's turn, in the order in which callers came. Rejects with a `RateLimitedError` at once
  * when the turn would come too late, or with the signal's reason; then nothing stays taken.
- *
- * A bucket books the turn in the store, so that the order holds for all processes. When a caller gives up, those behind
- * it in this process move up. A window cannot be booked: there
- * the callers in this process stand in line, and the first of them asks again when its wait is over.
  */
 export async function wait(asks: readonly Ask[], patience: Micros, signal: Signal | undefined): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  if (asks.every(isBucket)) return turn(asks, patience, signal)
+  const booking = await bookTurn(asks, patience, onAbort(signal))
+  if (booking === undefined) throw signal?.reason
+  const { decision } = booking
+  if (!decision.allowed) throw refused(decision, asks)
+  if (!signal?.aborted) return decision
+  await giveBack(booking)
+  throw signal.reason
+}
+
+/**
+ * Resolves with a booking when its turn has come, with a refused one if the turn would come too late, and with undefined
+ * if the caller leaves first.
+ *
+ * A bucket books the turn in the store, so that the order holds for all processes. When a caller gives up, those behind
+ * it in this process move up. A window cannot be booked: the callers in this process queue up, and the first of them asks
+ * again when its wait is over.
+ */
+export async function bookTurn(asks: readonly Ask[], patience: Micros, onLeave: OnLeave): Promise<Booking | undefined> {
+  if (asks.every(isBucket)) return attempt(asks, patience, onLeave)
   const started = Date.now()
   const { ahead, leave } = standInLine(asks)
   try {
     if (ahead !== undefined) {
-      const decision = await ask('peek', asks)
-      if (decision.retryAfterMs * 1000 > patience) throw refused(decision, asks)
-      await unlessAborted(ahead, signal)
+      const booking = await put('peek', asks)
+      if (booking.decision.retryAfterMs * 1000 > patience) return booking
+      if (!(await staysUntil(ahead, onLeave))) return undefined
     }
-    return await turn(asks, Math.max(patience - (Date.now() - started) * 1000, 0), signal)
+    return await attempt(asks, Math.max(patience - (Date.now() - started) * 1000, 0), onLeave)
   } finally {
     leave()
   }
 }
 
-async function turn(asks: readonly Ask[], patience: Micros, signal?: Signal): Promise<Decision> {
+async function attempt(asks: readonly Ask[], patience: Micros, onLeave: OnLeave): Promise<Booking | undefined> {
   const booking = await put('consume', asks, { patience })
-  const { decision } = booking
-  if (decision.allowed) {
-    const turn = decision.delayMs > 0 || signal?.aborted ? await waitForTurn(booking, onAbort(signal)) : booking
-    if (turn === undefined) throw signal?.reason
-    return decision
-  }
-  const left = patience - decision.retryAfterMs * 1000
+  const { allowed, delayMs, retryAfterMs, degraded } = booking.decision
+  if (allowed) return delayMs > 0 ? waitForTurn(booking, onLeave) : booking
+  const left = patience - retryAfterMs * 1000
   // A bucket would have booked the turn, had there been one: its queue is full, or too long. And without the store no
   // wait is known.
-  const isKnown = decision.degraded?.action !== 'deny'
-  if (!(left >= 0) || !isKnown || asks.every(isBucket)) throw refused(decision, asks)
-  await sleep(decision.retryAfterMs, signal)
+  if (!(left >= 0) || degraded?.action === 'deny' || asks.every(isBucket)) return booking
+  if (!(await staysFor(retryAfterMs, onLeave))) return undefined
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
-  return turn(asks, Math.max(left, 1_000), signal)
+  return attempt(asks, Math.max(left, 1_000), onLeave)
+}
+
+/** Reports, when the time is over or the caller leaves, whether it has stayed. */
+function staysFor(millis: number, onLeave: OnLeave): Promise<boolean> {
+  return new Promise((resolve) => {
+    let forget: (() => void) | undefined
+    const end = (stayed: boolean): void => {
+      stop()
+      forget?.()
+      resolve(stayed)
+    }
+    const stop = later(millis, () => end(true))
+    forget = onLeave(() => end(false))
+  })
+}
+
+/** Reports, when the promise is kept or the caller leaves, whether it has stayed. */
+function staysUntil(promise: Promise<void>, onLeave: OnLeave): Promise<boolean> {
+  return new Promise((resolve) => {
+    const forget = onLeave(() => resolve(false))
+    void promise.then(() => {
+      forget()
+      resolve(true)
+    })
+  })
 }
 
 const onAbort =
-  (signal: Signal | undefined) =>
-  (leave: () => void): (() => void) => {
+  (signal: Signal | undefined): OnLeave =>
+  (leave) => {
     if (signal?.aborted) leave()
     else signal?.addEventListener('abort', leave)
     return () => signal?.removeEventListener('abort', leave)

@@ -9,7 +9,7 @@ import {
   type RequestReader,
   type Verdict,
 } from '../src/http/index.ts'
-import { leakyBucket, perMinute, perSecond, QuotaError, type Store, tokenBucket } from '../src/index.ts'
+import { leakyBucket, perMinute, perSecond, QuotaError, type Store, slidingLog, tokenBucket } from '../src/index.ts'
 
 interface FakeRequest {
   readonly ip?: string
@@ -372,6 +372,30 @@ describe('a request that is held back', () => {
     const next = guard({})
     await vi.advanceTimersByTimeAsync(100)
     expect((await next).refusal).toBeUndefined()
+  })
+
+  // A window cannot book a turn: maxWait did nothing there, and what did not fit was denied at once.
+  test('in a window, waits in line, and leaves it without a trace when its client goes away', async () => {
+    vi.useFakeTimers({ now: 0 })
+    const clock = fakeClock()
+    const { guard } = setUp({ quota: slidingLog({ limit: 1, window: '1s' }), maxWait: '10s' }, clock)
+    const served: string[] = []
+    const send = async (name: string, gone = new Set<() => void>()) => {
+      served.push(`${name} ${(await guard({ gone })).refusal?.status ?? 200}@${Date.now()}`)
+    }
+    const advance = async (millis: number) => {
+      clock.advance(millis)
+      await vi.advanceTimersByTimeAsync(millis)
+    }
+    const leaving = [new Set<() => void>(), new Set<() => void>()]
+    const all = [send('a'), send('b', leaving[0]), send('c', leaving[1]), send('d')]
+    await advance(500)
+    // The first in line, which has a timer, and one behind it.
+    for (const gone of leaving) for (const listener of gone) listener()
+    for (let i = 0; i < 6; i++) await advance(250)
+    await Promise.all(all)
+    expect(served.toSorted()).toEqual(['a 200@0', 'b 499@500', 'c 499@500', 'd 200@1000'])
+    expect([leaving[0]?.size, leaving[1]?.size, vi.getTimerCount()]).toEqual([0, 0, 0])
   })
 })
 

@@ -2,6 +2,7 @@ import { type Booking, put } from '../booking.ts'
 import type { Ask } from '../policy.ts'
 import type { Micros } from '../time.ts'
 import { waitForTurn } from '../turns.ts'
+import { bookTurn } from '../wait.ts'
 import type { RequestReader } from './reader.ts'
 
 /**
@@ -14,8 +15,9 @@ export async function hold<R>(
   reader: RequestReader<R>,
   request: R,
 ): Promise<Booking | undefined> {
-  const booking = await put('consume', asks, patience > 0 ? { patience } : {})
+  const onLeave = (leave: () => void): (() => void) => reader.onGone(request, leave)
+  if (patience > 0) return bookTurn(asks, patience, onLeave)
+  const booking = await put('consume', asks)
   const { allowed, delayMs } = booking.decision
-  if (!allowed || delayMs === 0) return booking
-  return waitForTurn(booking, (leave) => reader.onGone(request, leave))
+  return allowed && delayMs > 0 ? waitForTurn(booking, onLeave) : booking
 }
