@@ -30,6 +30,7 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
   switch (quota.kernel) {
     case 'bucket': {
       const { unit, grain, limit, overdraft } = quota
+      const { until, ends, whole } = refundOf(quota, increment, terms.of as BucketTaken | undefined)
       return {
         kernel: 'bucket',
         increment: increment * unit,
@@ -38,7 +39,9 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
         ceiling: (limit + overdraft) * unit,
         burst: quota.prompt * unit,
         patience: patienceFor(quota, cost, terms),
-        ...refundOf(quota, increment, terms.of as BucketTaken | undefined),
+        until,
+        ends,
+        whole,
         grain,
         peek,
       }
@@ -71,13 +74,15 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
 const patienceFor = (quota: BucketQuota, cost: number, { patience = 0 }: Terms): Micros =>
   quota.prompt < quota.limit || cost > mostOf(quota) ? 0 : patience
 
+const NO_TAKE: Pick<BucketStep, 'until' | 'ends' | 'whole'> = { until: Number.MAX_SAFE_INTEGER, ends: 0, whole: false }
+
 /** Which take a refund is of, and how much of it. */
 function refundOf(
   { prompt, unit, grain }: BucketQuota,
   increment: number,
   of: BucketTaken | undefined,
 ): Pick<BucketStep, 'until' | 'ends' | 'whole'> {
-  if (of === undefined) return { until: Number.MAX_SAFE_INTEGER, ends: 0, whole: false }
+  if (of === undefined) return NO_TAKE
   const { now, base, tat, gross } = of
   const [ticks, burst] = [tat - base, prompt * unit]
   const turn = Math.max(tickOf(now, grain), tat - burst)

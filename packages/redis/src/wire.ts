@@ -51,10 +51,17 @@ const texts = new WeakMap<Step, string>()
 /** What is not there is nil to Lua, which is as good as null or false. */
 const briefly = (_: string, value: unknown): unknown => (value === null || value === false ? undefined : value)
 
+/** A bucket's step without what only refunds need. */
+function neededOf(step: Step): Partial<Step> {
+  if (step.kernel !== 'bucket' || step.increment < 0) return step
+  const { until, ends, whole, burst, ...needed } = step
+  return needed
+}
+
 function textOf(step: Step): string {
   let text = texts.get(step)
   if (text === undefined) {
-    text = JSON.stringify(step, briefly)
+    text = JSON.stringify(neededOf(step), briefly)
     texts.set(step, text)
   }
   return text
@@ -70,12 +77,13 @@ export function decode(calls: readonly Call[], reply: readonly unknown[]): reado
 }
 
 function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
-  const allowed = next() === 1
+  const answer = next()
+  const allowed = answer > 0
   switch (kernel) {
     case 'bucket': {
       const base = now + next()
       const tat = base + next()
-      return { allowed, now, base, tat, gross: tat + next() }
+      return { allowed, now, base, tat, gross: answer === 2 ? tat + next() : tat }
     }
     case 'sliding-window':
       return { allowed, now, start: now + next(), current: next(), previous: next() }

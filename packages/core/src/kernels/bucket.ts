@@ -121,7 +121,7 @@ export function bucket(state: BucketState | undefined, now: Micros, step: Bucket
   const at = tickOf(now, step.grain)
   const due = step.patience === 0 ? at : tickOf(now + step.patience, step.grain)
   const found = foundIn(state, at, step)
-  const { base, honest } = found
+  const { base } = found
   const next = step.increment < 0 ? refund(found, at, step) : take(found, step)
   const allowed = base + step.check - due <= step.tolerance
   return {
@@ -130,7 +130,7 @@ export function bucket(state: BucketState | undefined, now: Micros, step: Bucket
     next: next.base,
     grossNext: next.gross,
     taken: state === undefined && next.base === at ? undefined : stateAt(next, at, step),
-    kept: honest ? state : stateAt(found, at, step),
+    kept: found.honest ? state : stateAt(found, at, step),
   }
 }
 
@@ -139,9 +139,11 @@ interface Ticks {
   readonly base: number
   readonly gross: number
   readonly turn: number
+  /** Not brought back from the future. */
+  readonly honest: boolean
 }
 
-function foundIn(state: BucketState | undefined, at: number, step: BucketStep): Ticks & { readonly honest: boolean } {
+function foundIn(state: BucketState | undefined, at: number, step: BucketStep): Ticks {
   const { grain, ceiling } = step
   if (state === undefined) return { base: at, gross: at, turn: 0, honest: true }
   const stored = typeof state === 'number' ? state : state.tat
@@ -149,16 +151,15 @@ function foundIn(state: BucketState | undefined, at: number, step: BucketStep): 
   const honest = stored < 0 || tat - at <= ceiling
   const base = Math.max(honest ? tat : at + ceiling, at)
   const gross = Math.max(typeof state === 'number' ? tat : fullTick(state.gross, grain), base)
-  if (!honest) return { base, honest, ...steppedBack(base, gross, grain) }
-  return { base, gross, turn: typeof state === 'number' ? 0 : turnTick(state.turn, grain), honest }
+  if (honest) return { base, gross, turn: typeof state === 'number' ? 0 : turnTick(state.turn, grain), honest }
+  // What is brought back moves takes down, too, nobody knows by how much each: they return nothing until they are over.
+  const known = (gross - base) * microsOf(grain) <= LONGEST_STEP
+  return { base, gross: known ? gross : base, turn: known ? gross : 0, honest }
 }
 
-/** What is brought back moves takes down, too. Nobody knows by how much each: they return nothing until they are over. */
-const steppedBack = (base: number, gross: number, grain: Grain | null): Pick<Ticks, 'gross' | 'turn'> =>
-  (gross - base) * microsOf(grain) <= LONGEST_STEP ? { gross, turn: gross } : { gross: base, turn: 0 }
-
 function take({ base, gross, turn }: Ticks, { increment, grain }: BucketStep): Ticks {
-  return { base: base + increment, gross: atMost(gross + increment, base + increment, grain), turn }
+  const next = base + increment
+  return { base: next, gross: atMost(gross + increment, next, grain), turn, honest: true }
 }
 
 function refund({ base, gross, turn }: Ticks, at: number, step: BucketStep): Ticks {
@@ -170,6 +171,7 @@ function refund({ base, gross, turn }: Ticks, at: number, step: BucketStep): Tic
     base: next,
     gross: atMost(last ? gross - returned : gross, next, step.grain),
     turn: returned === 0 || (last && step.whole && gross === base) ? turn : latest,
+    honest: true,
   }
 }
 
@@ -191,7 +193,7 @@ export function bucketState(
   step: BucketStep,
 ): BucketState | undefined {
   const at = tickOf(now, step.grain)
-  return base === at ? undefined : stateAt({ base, gross: base, turn: 0 }, at, step)
+  return base === at ? undefined : stateAt({ base, gross: base, turn: 0, honest: true }, at, step)
 }
 
 /** The tick the clock shows: with a grain it jumps by a whole amount at each interval's start. */

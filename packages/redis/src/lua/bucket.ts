@@ -21,8 +21,8 @@ local function fullMoment(tick, grain)
 end
 
 local function stateAt(tick, gross, turn, at, step)
-  local grain = step.grain
-  local tat = fullMoment(tick, grain)
+  local grain, tat = step.grain, tick
+  if grain then tat = fullMoment(tick, grain) end
   if tick - at > step.ceiling then tat = -tat end
   local ahead = turn > at
   if gross == tick and not ahead then return tat end
@@ -37,7 +37,7 @@ local function returned(at, base, gross, turn, step)
 end
 
 local function bucket(state, now, step)
-  local grain, increment, burst, ceiling = step.grain, step.increment, step.burst, step.ceiling
+  local grain, increment, ceiling = step.grain, step.increment, step.ceiling
   local refunded, stored = nil, state
   if type(state) == 'table' then refunded, stored = state, state.tat end
   local at, due, tat = now, now + step.patience, stored or now
@@ -50,9 +50,11 @@ local function bucket(state, now, step)
   local base = honest and tat or at + ceiling
   if base < at then base = at end
   local gross, turn = tat, 0
-  if refunded then gross = grain and fullTick(refunded.gross, grain) or refunded.gross end
+  if refunded then
+    gross, turn = refunded.gross, refunded.turn
+    if grain then gross, turn = fullTick(gross, grain), turn > 0 and fullTick(turn, grain) or 0 end
+  end
   if gross < base then gross = base end
-  if refunded and refunded.turn > 0 then turn = grain and fullTick(refunded.turn, grain) or refunded.turn end
   if not honest then
     local known = (gross - base) * (grain and grain.unit or 1) <= ${LONGEST_STEP}
     gross, turn = known and gross or base, known and gross or 0
@@ -60,13 +62,13 @@ local function bucket(state, now, step)
   local allowed = base + step.check - due <= step.tolerance
   local change, grossNext, turnNext = increment, gross + increment, turn
   if increment < 0 then
-    local latest, last = max(turn, base - burst), step['until'] == gross
+    local latest, last = max(turn, base - step.burst), step['until'] == gross
     change = -returned(at, base, gross, latest, step)
     grossNext = last and gross + change or gross
     if change ~= 0 and not (last and step.whole and gross == base) then turnNext = latest end
   end
   local next = base + change
-  grossNext = min(grossNext, next + floor(${MOST_RETURNED} / (grain and grain.unit or 1)))
+  if grossNext ~= next then grossNext = min(grossNext, next + floor(${MOST_RETURNED} / (grain and grain.unit or 1))) end
   local taken, kept = nil, state
   if state ~= nil or next ~= at then taken = stateAt(next, grossNext, turnNext, at, step) end
   if not honest then kept = stateAt(base, gross, turn, at, step) end
@@ -78,7 +80,9 @@ kernels.bucket = {
   step = bucket,
   tell = function(reply, place, now, step, base, next, written, grossNext)
     reply[place], reply[place + 1] = base - now, written and next - base or 0
-    reply[place + 2] = written and grossNext - next or 0
+    if not written or grossNext == next then return place + 2 end
+    -- One number more follows.
+    reply[place - 1], reply[place + 2] = 2, grossNext - next
     return place + 3
   end,
   encode = function(state)

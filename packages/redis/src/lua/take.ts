@@ -1,7 +1,7 @@
 /** What the kernels need, before them. */
 export const headLua = /* lua */ `
 local abs, ceil, floor, fmod, max, min = math.abs, math.ceil, math.floor, math.fmod, math.max, math.min
-local format, sub = string.format, string.sub
+local format, sub, type = string.format, string.sub, type
 local kernels = {}
 `
 
