@@ -61,7 +61,12 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
   })
 
   test('keys in different slots are taken in turn, and given back where a later one refuses', async () => {
-    const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(connected.client), deadline: '10s' })
+    const limiter = rateLimiter({
+      name: 'in turn',
+      quota: perMinute(3),
+      store: redisStore(connected.client),
+      deadline: '10s',
+    })
     const both = () =>
       consumeAll([
         [limiter, 'alice'],
@@ -92,13 +97,13 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
   // node-redis does not try again, as ioredis does: 10 of 10 failed with TRYAGAIN, and the circuit opened for all keys.
   test('two policies of a key whose slot is half moved are tried again until the deadline', async () => {
     const store = redisStore(connected.client, { denyCache: false })
-    const quotas = { minute: perMinute(100), hour: perHour(1_000) }
+    const quotas = { moving: perMinute(100), hour: perHour(1_000) }
     const limiter = rateLimiter({ quotas, store, deadline: '10s', onStoreError: 'throw' })
     const hurried = rateLimiter({ quotas, store, deadline: 60, onStoreError: 'throw' })
     const other = rateLimiter({ quota: perMinute(10), store, deadline: '10s', name: 'other' })
     await limiter.consume('half')
     let waiting: Promise<readonly Decision[]> | undefined
-    await cluster.move('spillway:1{half}minute', async () => {
+    await cluster.move('spillway:1{half}moving', async () => {
       // ioredis tries again by itself, later than this deadline: a timeout, which does count as the node's.
       const times = name === 'ioredis' ? 0 : 10
       const failed = await Promise.allSettled(Array.from({ length: times }, () => hurried.consume('half')))
