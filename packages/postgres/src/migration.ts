@@ -12,12 +12,18 @@ import { type Until, untilIn } from './until.ts'
 /** What `migrationSql` makes, counted up whenever it changes. */
 export const VERSION = 2
 
+/** Even IF NOT EXISTS needs CREATE on the database, which the owner of a schema may lack. */
+const createSchemaSql = (schema: string): string => `DO $$ BEGIN
+  IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA IF NOT EXISTS ${schema}; END IF;
+END $$;
+`
+
 function schemaSql(names: Names, unlogged: boolean): string {
   const { table, schema, bare, fn } = names
   const index = `"${bare[1]}_expires"`
   return `-- Spillway's states and functions, version ${VERSION}. Runs in one transaction; harmless when it has run before.
 SELECT pg_advisory_xact_lock(hashtextextended('spillway ${bare.join('.')}', 0));
-${bare[0] === 'public' ? '' : `CREATE SCHEMA IF NOT EXISTS ${schema};\n`}
+${bare[0] === 'public' ? '' : createSchemaSql(schema)}
 CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   name text COLLATE "C" PRIMARY KEY, -- policy/key, or a hash of them where they are long or not plain text
   tat int8,                          -- a bucket's state; one that has seen refunds is in counts: tat, gross, turn, 0, 0

@@ -32,7 +32,7 @@ export async function retrying<T>(until: Until, run: (until: Until) => Promise<T
 
 const CURES: Readonly<Record<string, string>> = {
   '42501':
-    'Give the role what the README lists under "A role that may do no more", or run migrationSql() as the owner.',
+    'As a role that may create it, run migrationSql() with the same table and schema; then give this role what the README lists under "A role that may do no more".',
   '42P01': 'Run migrate(pool), or migrationSql() as the owner.',
   '42883': 'Run migrate(pool), or migrationSql() as the owner.',
   '55P03': 'Another transaction holds the row.',

@@ -97,6 +97,38 @@ describe('migrate', () => {
   })
 })
 
+// CREATE SCHEMA IF NOT EXISTS needs CREATE on the database although the schema exists. The advice was to run the same
+// statements as the owner, which failed, too.
+describe('migrate by a role that may not create schemas', () => {
+  const options = { schema: 'owned' }
+  let role: pg.Pool
+  beforeAll(async () => {
+    await pool.query('CREATE ROLE tenant LOGIN')
+    role = new pg.Pool({ ...server.config, user: 'tenant', max: 1 })
+  })
+  afterAll(() => role?.end())
+  const denied = 'permission denied for database postgres (42501). As a role that may create it, run'
+
+  test('succeeds in a schema that the role owns', async () => {
+    await expect(migrate(role, options)).rejects.toThrow(denied)
+    await pool.query('CREATE SCHEMA owned AUTHORIZATION tenant')
+    await migrate(role, options)
+    await role.query(migrationSql(options))
+    expect((await take(unhurried(role, options), 'a'))[0]?.allowed).toBe(true)
+  })
+
+  test('fails with advice that works, if there is no such schema', async () => {
+    const absent = { schema: 'absent', table: 'limits' }
+    await expect(migrate(role, absent)).rejects.toThrow(denied)
+    await pool.query(migrationSql(absent))
+    await expect(take(unhurried(role, absent), 'a')).rejects.toThrow('A role that may do no more')
+    await pool.query(`
+      GRANT USAGE ON SCHEMA absent TO tenant;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON absent.limits TO tenant`)
+    expect((await take(unhurried(role, absent), 'a'))[0]?.allowed).toBe(true)
+  })
+})
+
 // Row 36 of the peers' bugs: a process that is two minutes ahead lets everybody begin anew.
 test('a process whose clock is wrong counts like all others', async () => {
   const store = unhurried(pool, { table: 'clocks' })
@@ -121,7 +153,7 @@ test('a role that may do no more than the README lists can take, forget and swee
   await store.delete([{ policy: 'p', key: 'a' }])
   expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
   expect(await sweep(app, { table: 'least' })).toBe(1)
-  const teaches = 'Give the role what the README lists'
+  const teaches = 'give this role what the README lists'
   await expect(take(unhurried(app, { table: 'mine' }), 'a')).rejects.toThrow(teaches)
   await expect(migrate(app, { table: 'mine' })).rejects.toThrow(teaches)
   await app.end()
