@@ -76,7 +76,7 @@ function ready(server: ChildProcess): Promise<void> {
     server.once('exit', () => reject(new Error(`PostgreSQL did not start:\n${said}`)))
     server.stderr?.on('data', (chunk: Buffer) => {
       if (said.length < 10_000) said += chunk.toString()
-      if (said.includes('ready to accept connections')) resolve()
+      if (/ready to accept (read.only )?connections/.test(said)) resolve()
     })
   })
 }

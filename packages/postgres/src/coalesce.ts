@@ -3,8 +3,8 @@ import { failure } from './retry.ts'
 import { Late, latest, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
 
-/** Puts calls to the database in one statement and answers each. */
-export type Send = (calls: readonly Call[], until: Until) => Promise<readonly (readonly Taken[])[]>
+/** Puts calls to the database in one statement and answers each, or says why that one failed. */
+export type Send = (calls: readonly Call[], until: Until) => Promise<readonly (readonly Taken[] | StoreError)[]>
 
 interface Waiting {
   readonly call: Call
@@ -48,8 +48,10 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
     for (const name of names) underway.add(name)
     try {
       const answers = await send(calls, latest(going.map(({ until }) => until())))
-      going.forEach(({ resolve }, i) => {
-        resolve(answers[i] as readonly Taken[])
+      going.forEach(({ resolve, reject }, i) => {
+        const answer = answers[i] as readonly Taken[] | StoreError
+        if (answer instanceof StoreError) reject(answer)
+        else resolve(answer)
       })
     } catch (error) {
       for (const [i, { reject }] of going.entries()) reject(lateOf(error, i))

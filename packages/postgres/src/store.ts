@@ -5,6 +5,7 @@ import {
   REMOTE_LOG_LIMIT,
   type StateKey,
   type Store,
+  StoreError,
   type Taken,
   withHashedKeys,
 } from '@spillway/core'
@@ -13,6 +14,7 @@ import { coalescing, lateOf, type Send } from './coalesce.ts'
 import { keyed, nameOf } from './key.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
+import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
@@ -83,7 +85,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   const many = queryOf('take_all', 6)
   const same = queryOf('take_same', 10)
-  const statement = async (calls: readonly Call[], until: Until): ReturnType<Send> => {
+  const answers = async (calls: readonly Call[], until: Until): Promise<readonly (readonly Taken[])[]> => {
     const alike = encodeSame(calls)
     const at = calls[0]?.at ?? null
     // The server gives up a little sooner than we do: what we have given up is then not taken later.
@@ -100,11 +102,23 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       throw new Late(error.message, late)
     }
   }
+  /** Answers what writes nothing also where the server is read-only. */
+  const statement = async (calls: readonly Call[], until: Until): ReturnType<Send> => {
+    try {
+      return await answers(calls, until)
+    } catch (error) {
+      if (!isReadOnly(error)) throw error
+      // Nothing was taken. If the peeks fail, too, the first error says why.
+      const peeked = await answers(peeksOf(calls), until).catch(() => Promise.reject(error))
+      return peeked.map((taken, i) => (mustWrite(calls[i] as Call, taken) ? failure(error, patience) : taken))
+    }
+  }
   const send: Send = (calls, until) => attempt(until, (left) => statement(calls, left))
   const single = async (call: Call): Promise<readonly Taken[]> => {
     const [taken] = await send([call], untilIn(patience, call.deadline)).catch((error: unknown) => {
       throw lateOf(error, 0)
     })
+    if (taken instanceof StoreError) throw taken
     return taken as readonly Taken[]
   }
   const put = coalesce ? coalescing(send, patience) : single
