@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { perHour, rateLimiter, type Store } from '@spillway/core'
+import { type Decision, perHour, rateLimiter, type Store } from '@spillway/core'
 import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forHono from '@spillway/hono'
@@ -13,21 +13,46 @@ import { Hono } from 'hono'
 import Koa from 'koa'
 
 /** What to do without the store, and what a client may then be answered; `'none'` is an app that has no limiter. */
-export const actions = { allow: [200], deny: [503], fallback: [200, 429], none: [200] } as const
+export const actions = { allow: [200], deny: [503], fallback: [200, 429], local: [200, 429], none: [200] } as const
 export type Action = keyof typeof actions
 
 /** What a client may have in an hour: so slow that next to nothing comes back during a test. */
 export const LIMIT = 200
+/** The quota of the apps that count locally without the store: so small that a client can use all of it. */
+export const LOCAL_LIMIT = 10
 /** What the limiter in memory lets through instead. */
-export const SHARE = 5
+const SHARE = 5
 
-const optionsOf = (store: Store, name: string, action: Exclude<Action, 'none'>) => ({
+/** Statuses of requests that were not answered. */
+export const HUNG = 0
+export const CRASHED = -1
+/** Far longer than a busy machine takes for an answer. */
+const HUNG_AFTER_MS = 20_000
+
+/** The decisions of an app: those that are allowed by its store, and those without it. */
+interface Tally {
+  allowedByStore: number
+  degraded: number
+}
+
+const optionsOf = (store: Store, name: string, action: Exclude<Action, 'none'>, tally: Tally) => ({
   name,
-  quota: perHour(LIMIT),
+  quota: perHour(action === 'local' ? LOCAL_LIMIT : LIMIT),
   key: 'header:x-client' as const,
   store,
-  onStoreError: action === 'fallback' ? rateLimiter({ quota: perHour(SHARE), store: memoryStore(), name }) : action,
+  ...onStoreErrorOf(name, action),
+  onDecision({ decision }: { readonly decision: Decision }) {
+    if (decision.degraded) tally.degraded++
+    else if (decision.allowed) tally.allowedByStore++
+  },
 })
+
+function onStoreErrorOf(name: string, action: Exclude<Action, 'none'>) {
+  // The default.
+  if (action === 'local') return {}
+  if (action !== 'fallback') return { onStoreError: action }
+  return { onStoreError: rateLimiter({ quota: perHour(SHARE), store: memoryStore(), name }) }
+}
 type Options = ReturnType<typeof optionsOf>
 
 const frameworks: Readonly<Record<string, (options?: Options) => RequestListener | Promise<RequestListener>>> = {
@@ -64,7 +89,8 @@ const frameworks: Readonly<Record<string, (options?: Options) => RequestListener
 export interface Served {
   readonly name: string
   readonly action: Action
-  /** Asks as a client; answers the status, and how many requests are left where that is told. */
+  readonly tally: Readonly<Tally>
+  /** Asks as a client; returns the status, and how many requests remain in the store where it reports that. */
   ask(client: string): Promise<{ readonly status: number; readonly remaining: number | undefined }>
   stop(): void
 }
@@ -78,17 +104,29 @@ export async function serveAll(store: Store): Promise<readonly Served[]> {
 }
 
 async function serve(name: string, action: Action, build: (typeof frameworks)[string], store: Store): Promise<Served> {
-  const server: Server = createServer(await build(action === 'none' ? undefined : optionsOf(store, name, action)))
+  const tally: Tally = { allowedByStore: 0, degraded: 0 }
+  const app = await build(action === 'none' ? undefined : optionsOf(store, name, action, tally))
+  const server: Server = createServer(app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     name,
     action,
+    tally,
     async ask(client) {
-      const response = await fetch(url, { headers: { 'x-client': client }, signal: AbortSignal.timeout(10_000) })
-      await response.arrayBuffer()
-      const remaining = /;r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1]
-      return { status: response.status, remaining: remaining === undefined ? undefined : Number(remaining) }
+      const { degraded } = tally
+      try {
+        const response = await fetch(url, {
+          headers: { 'x-client': client },
+          signal: AbortSignal.timeout(HUNG_AFTER_MS),
+        })
+        await response.arrayBuffer()
+        const remaining = /;r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1]
+        const isByStore = remaining !== undefined && tally.degraded === degraded
+        return { status: response.status, remaining: isByStore ? Number(remaining) : undefined }
+      } catch (error) {
+        return { status: (error as Error).name === 'TimeoutError' ? HUNG : CRASHED, remaining: undefined }
+      }
     },
     stop() {
       server.close()

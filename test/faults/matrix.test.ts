@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { perHour, rateLimiter } from '@spillway/core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { until } from '../services/redis-cluster.ts'
-import { actions, LIMIT, type Served, serveAll } from './apps.ts'
+import { actions, CRASHED, HUNG, LIMIT, LOCAL_LIMIT, type Served, serveAll } from './apps.ts'
+import { boundOf, exhaust, takenBy } from './local.ts'
 import { type Fault, faults, type Subject, subjects, type Trouble } from './servers.ts'
+import { addRow, printTable } from './table.ts'
 
 // Servers that really fail, under load through every adapter, with each of the things an app may want done then. It takes
 // real time, as servers do. `FAULT_SECONDS=30` makes each fault last as long, and asks for what a machine can only hold
@@ -15,20 +17,7 @@ const lastsMs = Number(seconds ?? 0.5) * 1_000
 const EVERY_MS = 25
 const DEADLINE_MS = 50
 const SLACK_MS = 10
-const table: string[] = [
-  [
-    'server',
-    'fault',
-    'requests',
-    'allow: 200',
-    'deny: 503',
-    'fallback: 200/429',
-    'p50 added ms',
-    'p99 added ms',
-    'counts',
-  ].join(' | '),
-]
-afterAll(() => void process.stdout.write(`\n${table.join('\n')}\n\n`))
+afterAll(printTable)
 
 /** One request: what it was answered, and how long that took. */
 interface Sample {
@@ -56,6 +45,10 @@ async function knock(apps: readonly Served[], client: string): Promise<readonly 
   await Promise.all(apps.flatMap((app) => [caller(app), caller(app)]))
   return samples
 }
+
+/** The clients as which `knock` asks during a fault. */
+const loadClients = (fault: Fault): readonly string[] =>
+  Array.from({ length: Math.ceil(lastsMs / 1_000) }, (_, i) => `load ${fault} ${i}`)
 
 /** Asks each app until it is told what is left: a busy machine may be late for a deadline, which is no fault. */
 async function asked(
@@ -138,16 +131,39 @@ describe.each(Object.keys(subjects))('%s', (name) => {
   test.each(faults.filter(suffers))(
     '%s: nobody hangs, each policy does what it says, and the count goes on',
     async (fault) => {
-      const { begin, end, forgets, passes } = subject.troubles[fault] as Trouble
+      const { begin, end, passes, ...trouble } = subject.troubles[fault] as Trouble
       const steady = `steady ${fault}`
+      const promotions = await subject.promotions?.()
+      const locals = apps.filter(({ action }) => action === 'local')
       // Three times, so that a server that forgets is seen to.
       for (let i = 0; i < 2; i++) await asked(limited, steady)
       const before = await asked(limited, steady)
 
+      const greedy = `greedy ${fault}`
+      const startMs = performance.now()
+      const allowed = [await exhaust(locals, greedy, LOCAL_LIMIT)]
+      const clients = [greedy, ...loadClients(fault)]
+      const takenBefore = await takenBy(subject.store, locals, clients)
+      const byStoreBefore = locals.map(({ tally }) => tally.allowedByStore)
+
       await begin()
-      const samples = await knock(apps, `load ${fault}`)
+      const [samples, during] = await Promise.all([
+        knock(apps, `load ${fault}`),
+        exhaust(locals, greedy, 2 * LOCAL_LIMIT),
+      ])
       await end()
       await answers()
+
+      const byStore = locals.map(({ tally }, i) => tally.allowedByStore - (byStoreBefore[i] as number))
+      const taken = await takenBy(subject.store, locals, clients)
+      const lost = taken.map((units, i) => units - (takenBefore[i] as number) - (byStore[i] as number))
+      allowed.push(during, await exhaust(locals, greedy, 2 * LOCAL_LIMIT))
+      const forgets = trouble.forgets === true || promotions !== (await subject.promotions?.())
+      const admitted = locals.map((_, i) => allowed.reduce((sum, each) => sum + (each[i] as number), 0))
+      const bound = boundOf(performance.now() - startMs) + (forgets ? LOCAL_LIMIT : 0)
+      expect(admitted.filter((each) => each > bound || each < LOCAL_LIMIT)).toEqual([])
+      const [hung, crashed] = [HUNG, CRASHED].map((status) => samples.filter((each) => each.status === status).length)
+      expect({ hung, crashed }).toEqual({ hung: 0, crashed: 0 })
 
       expect(samples.filter((sample) => !isPromised(sample, passes === true))).toEqual([])
       if (seconds !== undefined) expect(added(samples, 0.99)).toBeLessThanOrEqual(DEADLINE_MS + SLACK_MS)
@@ -159,19 +175,23 @@ describe.each(Object.keys(subjects))('%s', (name) => {
       }))
       expect(differences.filter(({ by, times }) => by < -times || (by > 1 && !forgets))).toEqual([])
       const counts = differences.every(({ by }) => by <= 1) ? 'as before' : 'as new'
-      table.push(
-        [
-          name,
-          fault,
-          samples.length,
-          share(samples, 'allow'),
-          share(samples, 'deny'),
-          share(samples, 'fallback'),
-          added(samples, 0.5).toFixed(0),
-          added(samples, 0.99).toFixed(0),
-          counts,
-        ].join(' | '),
-      )
+      addRow({
+        server: name,
+        fault,
+        requests: samples.length,
+        'allow: 200': share(samples, 'allow'),
+        'deny: 503': share(samples, 'deny'),
+        'fallback: 200/429': share(samples, 'fallback'),
+        'local: 200/429': share(samples, 'local'),
+        admitted: Math.max(...admitted),
+        bound,
+        lost: forgets ? undefined : Math.max(0, ...lost),
+        hung,
+        crashed,
+        'p50 added ms': added(samples, 0.5).toFixed(0),
+        'p99 added ms': added(samples, 0.99).toFixed(0),
+        counts,
+      })
     },
   )
 

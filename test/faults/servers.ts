@@ -36,6 +36,8 @@ export interface Trouble {
 export interface Subject {
   readonly store: Store
   readonly troubles: Readonly<Partial<Record<Fault, Trouble>>>
+  /** Changes when a replica is promoted, which a busy machine may cause by itself: what it had not received is lost. */
+  promotions?(): Promise<number>
   stop(): Promise<unknown>
 }
 
@@ -126,6 +128,10 @@ async function cluster(): Promise<Subject> {
         forgets: true,
         passes: true,
       },
+    },
+    async promotions() {
+      const infos = await Promise.all(admins.map((admin) => admin.call('CLUSTER', 'INFO') as Promise<string>))
+      return Math.max(...infos.map((info) => Number(/cluster_current_epoch:(\d+)/.exec(info)?.[1])))
     },
     async stop() {
       client.disconnect()

@@ -32,12 +32,17 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
     const far = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target)
     keep(far)
     near.pipe(far)
+    // In order, as TCP has it: what comes in fair weather waits for what was held back before it.
+    const held: Buffer[] = []
+    let dueMs = 0
     far.on('data', (chunk) => {
-      if (weather !== 'slow') return void near.write(chunk)
+      if (weather !== 'slow' && held.length === 0) return void near.write(chunk)
+      held.push(chunk)
+      dueMs = Math.max(dueMs, performance.now() + (weather === 'slow' ? LATE_MS : 0))
       const timer = setTimeout(() => {
         timers.delete(timer)
-        near.write(chunk)
-      }, LATE_MS)
+        near.write(held.shift() as Buffer)
+      }, dueMs - performance.now())
       timers.add(timer)
     })
     near.on('close', () => far.destroy())
