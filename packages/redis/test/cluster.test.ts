@@ -35,12 +35,13 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
   })
   afterAll(() => connected.close())
 
-  // One slot, as batches of the suite name several keys.
+  let stores = 0
+  // One slot, as batches of the suite name several keys; stores of one client and prefix know of each other's denials.
   testStore(
     test,
     async () => {
       await cluster.flush()
-      return redisStore(connected.client, { prefix: '{suite}' })
+      return redisStore(connected.client, { prefix: `{suite}${++stores}` })
     },
     { histories: 60 },
   )
@@ -100,7 +101,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     const quotas = { moving: perMinute(100), hour: perHour(1_000) }
     const limiter = rateLimiter({ quotas, store, deadline: '10s', onStoreError: 'throw' })
     const hurried = rateLimiter({ quotas, store, deadline: 60, onStoreError: 'throw' })
-    const other = rateLimiter({ quota: perMinute(10), store, deadline: '10s', name: 'other' })
+    const other = rateLimiter({ quota: perMinute(10), store, deadline: '10s', name: 'another' })
     await limiter.consume('half')
     let waiting: Promise<readonly Decision[]> | undefined
     await cluster.move('spillway:1{half}moving', async () => {
