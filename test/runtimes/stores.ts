@@ -47,18 +47,22 @@ const pool = once(
   (made) => made.end(),
 )
 
+let prefixes = 0
+/** Stores of one client and prefix know of each other's denials. */
+const freshPrefix = (): string => `store-${++prefixes}`
+
 /** Each makes a store in which nothing has been counted yet. */
 export const allStores: Readonly<Record<string, () => Store | Promise<Store>>> = {
   memory: () => memoryStore(),
   'Redis by ioredis': async () => {
     const client = await ioredis()
     await client.flushall()
-    return redisStore(client)
+    return redisStore(client, { prefix: freshPrefix() })
   },
   'Redis by node-redis': async () => {
     const client = await nodeRedis()
     await client.flushAll()
-    return redisStore(client)
+    return redisStore(client, { prefix: freshPrefix() })
   },
   'PostgreSQL by pg': async () => {
     const made = await pool()
