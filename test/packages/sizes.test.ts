@@ -42,7 +42,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/koa': 31_000,
   '@spillway/memory': 18_000,
   '@spillway/opentelemetry': 3_000,
-  '@spillway/postgres': 11_500,
+  '@spillway/postgres': 12_000,
   '@spillway/redis': 11_500,
 }
 

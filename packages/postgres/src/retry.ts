@@ -31,8 +31,7 @@ export async function retrying<T>(until: Until, run: (until: Until) => Promise<T
 }
 
 const CURES: Readonly<Record<string, string>> = {
-  '25006':
-    'The server or the session is read-only: denials and peeks are answered, but nothing can be counted. Connect to the primary.',
+  '25006': 'The server or the session is read-only and counts nothing. Connect to the primary.',
   '42501':
     'As a role that may create it, run migrationSql() with the same table and schema; then give this role what the README lists under "A role that may do no more".',
   '42P01': 'Run migrate(pool), or migrationSql() as the owner.',
