@@ -36,7 +36,7 @@ const reader: RequestReader<FastifyRequest> = {
   address: ({ ip }) => ip,
   peer: ({ socket }) => socket.remoteAddress,
   method: ({ method }) => method,
-  path: ({ originalUrl }) => pathOf(originalUrl),
+  path: pathOf,
   header: ({ headers }, name) => headers[name] as string | undefined,
   query: ({ query }, name) => {
     const value = (query as Record<string, unknown>)[name]
@@ -47,8 +47,17 @@ const reader: RequestReader<FastifyRequest> = {
   onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
 }
 
-/** The path as the router reads it: the target may also be a whole URL, or end in a fragment. */
-const pathOf = (target: string): string => target.replace(/^https?:\/\/[^/?]*/i, '').split(/[?#]/, 1)[0] as string
+/** The path as the router reads it, rewritten or not: the target may also be a whole URL, or end in a fragment. */
+function pathOf({ url, server }: FastifyRequest): string {
+  const { useSemicolonDelimiter, routerOptions } = server.initialConfig as RouterOptions
+  const ends = useSemicolonDelimiter || routerOptions?.useSemicolonDelimiter ? /[?#;]/ : /[?#]/
+  return url.replace(/^https?:\/\/[^/?]*/i, '').split(ends, 1)[0] as string
+}
+
+interface RouterOptions {
+  readonly useSemicolonDelimiter?: boolean
+  readonly routerOptions?: RouterOptions
+}
 
 /**
  * Limits requests, by client IP and in memory unless told otherwise. It is an `onRequest` hook: of the app, or of a route.

@@ -21,13 +21,19 @@ declare module 'koa' {
   }
 }
 
-/** The path as Koa reads it, wherever it is mounted: the target may also be a whole URL, or end in a fragment. */
-function originalPath({ app, originalUrl }: Context): string {
+/**
+ * The path as routers read it, behind the prefix that koa-mount has taken from it. If the whole is the end of what came
+ * in, more may have been taken from it: by another mount, or by middleware that rewrites it.
+ */
+function pathOf(ctx: Context): string | readonly string[] {
   try {
-    // Koa tells the path of the URL that a mount has left; this asks it for that of the original.
-    return Reflect.get(app.request, 'path', { req: { url: originalUrl } }) ?? originalUrl
+    const { mountPath = '' } = ctx
+    const whole = `${mountPath}${ctx.path}`
+    if (mountPath === '') return whole
+    const original = Reflect.get(ctx.app.request, 'path', { req: { url: ctx.originalUrl } })
+    return original?.endsWith(whole) ? [whole, original] : whole
   } catch {
-    return originalUrl // a URL that nobody can read
+    return ctx.url // a URL that nobody can read
   }
 }
 
@@ -46,7 +52,7 @@ const reader: RequestReader<Context> = {
   address: (ctx) => ctx.ip,
   peer: (ctx) => ctx.req.socket.remoteAddress,
   method: (ctx) => ctx.method,
-  path: originalPath,
+  path: pathOf,
   header: (ctx, name) => ctx.get(name) || undefined,
   query: (ctx, name) => (typeof ctx.query[name] === 'string' ? ctx.query[name] : undefined),
   identity: (ctx) => ctx.req,

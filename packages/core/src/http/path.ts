@@ -15,7 +15,8 @@ export const literalSegment = (segment: string): string => decoded(segment).toLo
  * The ways in which a path is read: as routers do, and as file servers and proxies do where that differs, which decode
  * slashes, take backslashes for slashes, and resolve dots.
  */
-export function readingsOf(path: string): readonly (readonly string[])[] {
+export function readingsOf(path: string | readonly string[]): readonly (readonly string[])[] {
+  if (typeof path !== 'string') return path.flatMap(readingsOf)
   const segments = segmentsOf(path)
   return AMBIGUOUS.test(path) ? [segments, resolved(path)] : [segments]
 }
@@ -23,7 +24,10 @@ export function readingsOf(path: string): readonly (readonly string[])[] {
 const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
 
 /** A path in the one spelling that all others of it come to: `/login` for `//x/../LOGIN/`. */
-export const plainPath = (path: string): string => `/${readingsOf(path).at(-1)?.join('/')}`
+export const plainPath = (path: string | readonly string[]): string =>
+  `/${readingsOf(typeof path === 'string' ? path : (path[0] ?? ''))
+    .at(-1)
+    ?.join('/')}`
 
 function resolved(path: string): readonly string[] {
   const segments: string[] = []

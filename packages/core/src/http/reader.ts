@@ -14,8 +14,11 @@ export interface RequestReader<R> {
   peer(request: R): string | undefined
   /** In capitals. */
   method(request: R): string
-  /** The whole path, without the query, wherever the middleware is mounted. */
-  path(request: R): string
+  /**
+   * The whole path, without the query, as the router reads it: wherever the middleware is mounted, and after whatever
+   * has rewritten it. If it may be one or another, both, the router's first: policies are for either.
+   */
+  path(request: R): string | readonly string[]
   /** The value of a header, whose name is in small letters; undefined where there is none. */
   header(request: R, name: string): string | undefined
   /** The value of a parameter of the query, decoded; undefined where there is none. */

@@ -1,0 +1,212 @@
+import type { RequestListener } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import * as forExpress from '@spillway/express'
+import { memoryStore, perMinute } from '@spillway/express'
+import * as forFastify from '@spillway/fastify'
+import * as forFetch from '@spillway/fetch'
+import * as forHono from '@spillway/hono'
+import * as forKoa from '@spillway/koa'
+import express from 'express'
+import fc from 'fast-check'
+import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyServerOptions } from 'fastify'
+import { Hono } from 'hono'
+import Koa, { type Middleware } from 'koa'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { deliver } from './hostile/deliver.ts'
+
+// However a request is spelt, and whatever rewrites it before the limiter: if it reaches the handler of a route, the
+// policy for the path of that route has counted it. `PATHS=100000` for more spellings of each.
+const RUNS = Number(process.env.PATHS ?? 400)
+
+const optionsFor = (path: string) => ({
+  policies: [{ name: 'login', quota: perMinute(1_000_000), key: () => 'all', match: { path } }],
+  store: memoryStore(),
+})
+
+/** `/v1/login` is `/login`, and `/old` too. */
+const rewritten = (url: string): string => url.replace(/^\/v1(?=\/)/, '').replace(/^\/old(?=$|\?)/, '/login')
+
+const served =
+  (app: FastifyInstance): RequestListener =>
+  async (request, response) => {
+    await app.ready()
+    app.routing(request, response)
+  }
+
+function ofFastify(options: FastifyServerOptions, path = '/login', prefix = ''): RequestListener {
+  const app = fastify(options)
+  app.addHook('onRequest', forFastify.rateLimit(optionsFor(path)))
+  const routes: FastifyPluginCallback = (child, _, done) => {
+    child.all('/login', async (_, reply) => reply.header('x-login', '1').send('ok'))
+    done()
+  }
+  void app.register(routes, { prefix })
+  return served(app)
+}
+
+/** Takes a prefix away and puts it back as koa-mount does. */
+const mounted =
+  (prefix: string, ...inner: readonly Middleware[]): Middleware =>
+  async (ctx, next) => {
+    const { path } = ctx
+    if (!path.startsWith(`${prefix}/`)) return next()
+    ctx['mountPath'] = prefix
+    ctx.path = path.slice(prefix.length)
+    const run = (i: number): Promise<unknown> => Promise.resolve(inner[i]?.(ctx, () => run(i + 1)))
+    await run(0)
+    ctx.path = path
+  }
+
+const login: Middleware = (ctx) => {
+  if (ctx.path !== '/login') return
+  ctx.set('x-login', '1')
+  ctx.body = 'ok'
+}
+
+function ofKoa(...middlewares: readonly Middleware[]): RequestListener {
+  const app = new Koa()
+  app.silent = true
+  for (const each of middlewares) app.use(each)
+  return app.callback()
+}
+
+const limitKoa = (path: string): Middleware => forKoa.rateLimit(optionsFor(path))
+
+function ofExpress(configure: (app: express.Express) => unknown, path = '/login', at = '/'): RequestListener {
+  const app = express()
+  configure(app)
+  const router = express.Router({ caseSensitive: app.enabled('case sensitive routing') })
+  router.use(forExpress.rateLimit(optionsFor(path)))
+  router.all('/login', (_, res) => {
+    res.set('x-login', '1').end('ok')
+  })
+  return app.use(at, router)
+}
+
+function ofHono(routes: Hono, path = '/login', app = new Hono()): RequestListener {
+  app.use(forHono.rateLimit(optionsFor(path)))
+  return getRequestListener(app.route('/', routes).fetch)
+}
+
+const honoLogin = new Hono().all('/login', (c) => c.body('ok', 200, { 'x-login': '1' })) as Hono
+
+const apps: Readonly<Record<string, RequestListener>> = {
+  Express: ofExpress(() => {}),
+  'Express, strict': ofExpress((app) => app.enable('strict routing').enable('case sensitive routing')),
+  'Express, rewritten': ofExpress((app) =>
+    app.use((req, _, next) => {
+      req.url = rewritten(req.url)
+      next()
+    }),
+  ),
+  'Express, mounted': ofExpress(() => {}, '/v1/login', '/v1'),
+  'Express, rewritten and mounted': ofExpress(
+    (app) =>
+      app.use((req, _, next) => {
+        req.url = req.url.replace(/^\/old(?=\/)/, '/v1')
+        next()
+      }),
+    '/v1/login',
+    '/v1',
+  ),
+  Koa: ofKoa(limitKoa('/login'), login),
+  'Koa, path rewritten': ofKoa(
+    (ctx, next) => {
+      ctx.path = rewritten(ctx.path)
+      return next()
+    },
+    limitKoa('/login'),
+    login,
+  ),
+  'Koa, URL rewritten': ofKoa(
+    (ctx, next) => {
+      ctx.url = rewritten(ctx.url)
+      return next()
+    },
+    limitKoa('/login'),
+    login,
+  ),
+  'Koa, mounted': ofKoa(mounted('/v1', limitKoa('/v1/login'), login)),
+  'Koa, mounted twice': ofKoa(mounted('/old', mounted('/v1', limitKoa('/old/v1/login'), login))),
+  'Koa, rewritten and mounted': ofKoa(
+    (ctx, next) => {
+      ctx.path = ctx.path.replace(/^\/old(?=\/)/, '/v1')
+      return next()
+    },
+    mounted('/v1', limitKoa('/v1/login'), login),
+  ),
+  'Koa, prefix taken and mounted': ofKoa(
+    (ctx, next) => {
+      ctx.path = ctx.path.replace(/^\/old(?=\/)/, '')
+      return next()
+    },
+    mounted('/v1', limitKoa('/v1/login'), login),
+  ),
+  'Koa, mounted and rewritten': ofKoa(
+    mounted(
+      '/v1',
+      (ctx, next) => {
+        ctx.path = rewritten(ctx.path)
+        return next()
+      },
+      limitKoa('/v1/login'),
+      login,
+    ),
+  ),
+  Fastify: ofFastify({}),
+  'Fastify, lenient': ofFastify({
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false },
+  }),
+  // Its types do not know it there yet.
+  'Fastify, semicolons': ofFastify({ routerOptions: { useSemicolonDelimiter: true } as object }),
+  'Fastify, rewritten': ofFastify({ rewriteUrl: ({ url = '' }) => rewritten(url) }),
+  'Fastify, prefixed': ofFastify({}, '/v1/login', '/v1'),
+  Hono: ofHono(honoLogin),
+  'Hono, lenient': ofHono(honoLogin, '/login', new Hono({ strict: false })),
+  'Hono, routed': ofHono(new Hono().route('/v1', honoLogin), '/v1/login'),
+  fetch: getRequestListener(
+    forFetch.rateLimit(optionsFor('/login'))(({ url }: Request) =>
+      new URL(url).pathname === '/login' ? new Response('ok', { headers: { 'x-login': '1' } }) : new Response('no'),
+    ),
+  ),
+}
+
+const encoded = (letter: string): string => `%${(letter.codePointAt(0) as number).toString(16)}`
+/** Mostly the first. */
+const mostly = (first: string, ...others: readonly string[]) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(first) }, { weight: 1, arbitrary: fc.constantFrom(...others) })
+const letter = (text: string) =>
+  fc.oneof(
+    { weight: 12, arbitrary: fc.constant(text) },
+    { weight: 1, arbitrary: fc.constantFrom(text.toUpperCase(), encoded(text), encoded(text).toUpperCase()) },
+  )
+const word = (text: string) => fc.tuple(...[...text].map(letter)).map((letters) => letters.join(''))
+const slash = mostly('/', '//', '/./', '/x/../', '/%2e%2e/', '%2f', '\\', '/\t')
+const prefix = fc.oneof(
+  fc.constant(''),
+  fc.constant('/v1'),
+  fc.constantFrom('/old', '/old/v1', '/v1/old'),
+  fc.tuple(slash, word('v1')).map((parts) => parts.join('')),
+)
+const origin = mostly('', 'http://h', 'HTTP://h', 'http://h:80', 'https://u@h', 'http://h?', 'http:')
+const ending = mostly('', '/', '//', '?', '?a=/x', '#', '#/x', ';', ';a=b', '/;a', '%3f', '%23', '%00', '.')
+const target = fc
+  .tuple(origin, prefix, slash, fc.oneof({ weight: 5, arbitrary: word('login') }, fc.constant('old')), ending)
+  .map((parts) => parts.join(''))
+
+beforeEach(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+})
+
+test.each(Object.entries(apps))('%s: what reaches a route is counted by the policy for its path', async (_, app) => {
+  let reached = 0
+  const send = async (url: string): Promise<void> => {
+    const delivery = { method: 'GET', target: url, lines: [], from: '203.0.113.7' }
+    const { headers } = await deliver(app, delivery)
+    if (!headers.has('x-login')) return
+    reached++
+    expect(headers.get('ratelimit'), url).toMatch(/^"login";r=/)
+  }
+  await fc.assert(fc.asyncProperty(target, send), { numRuns: RUNS })
+  expect(reached).toBeGreaterThan(RUNS / 100)
+})
