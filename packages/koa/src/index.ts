@@ -114,9 +114,13 @@ function refuse(ctx: Context, { status, contentType, headers, body }: Refusal): 
 
 /** Koa answers an error with the headers that the error carries and no others: it is given those of this response. */
 function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {
-  if (!(error instanceof Error) || !Object.isExtensible(error)) return
+  if (!(error instanceof Error)) return
   const told = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
-  Object.assign(error, { headers: { ...(error as { headers?: object }).headers, ...told } })
+  const all = { ...(error as { headers?: object }).headers, ...told }
+  try {
+    // Not assigned: it may have a getter of that name and no setter.
+    Object.defineProperty(error, 'headers', { value: all, configurable: true, enumerable: true, writable: true })
+  } catch {} // It is frozen, or its getter cannot be replaced.
 }
 
 export {

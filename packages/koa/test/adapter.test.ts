@@ -73,3 +73,26 @@ test('goes by the proxy setting of the app', async () => {
   )
   expect(statuses).toEqual([200, 200, 429])
 })
+
+// The adapter assigned headers to the error, which threw a TypeError in its place: the 418 became a 500.
+test.each<[string, () => Error]>([
+  ['of its own', () => Object.defineProperty(new Error('teapot'), 'headers', { get: () => ({ 'x-own': 'kept' }) })],
+  [
+    'of its class',
+    () =>
+      new (class extends Error {
+        get headers() {
+          return { 'x-own': 'kept' }
+        }
+      })('teapot'),
+  ],
+])('leaves the status of an error whose headers are a getter %s', async (_, make) => {
+  const app = new Koa()
+  app.silent = true
+  app.use(rateLimit({ quota: perMinute(1) }))
+  app.use(() => {
+    throw Object.assign(make(), { status: 418 })
+  })
+  const { status, headers } = await request(app.callback()).get('/')
+  expect([status, headers['x-own']]).toEqual([418, 'kept'])
+})
