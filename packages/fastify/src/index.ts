@@ -12,7 +12,13 @@ import {
   whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+} from 'fastify'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,8 +30,8 @@ declare module 'fastify' {
 /** What `rateLimit` takes. */
 export type RateLimitOptions<Name extends string = string> = Options<FastifyRequest, FastifyReply, Name>
 
-/** The hook, what it decides, and a way to put other policies in force without losing counts. */
-export interface RateLimit<Name extends string = string> extends onRequestHookHandler {
+/** The hook, which is a plugin too; what it decides, and a way to put other policies in force without losing counts. */
+export interface RateLimit<Name extends string = string> extends onRequestHookHandler, FastifyPluginCallback {
   /** What this limiter has decided about a request, by the names of its policies. */
   decisionOf(request: FastifyRequest): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
@@ -68,11 +74,23 @@ interface RouterOptions {
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
   const hook: onRequestHookHandler = (request, reply, done) => {
+    if ('addHook' in request) return register(request as unknown as FastifyInstance, hook, done)
     const verdict = guard(request)
     if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
     else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
   }
-  return Object.assign(hook, { replace: guard.replace, decisionOf: guard.decisionOf })
+  return Object.assign(hook as onRequestHookHandler & FastifyPluginCallback, {
+    // As a plugin, it is for the app that registers it, not for a context of its own.
+    [Symbol.for('skip-override')]: true,
+    replace: guard.replace,
+    decisionOf: guard.decisionOf,
+  })
+}
+
+/** What a plugin does: `app.register(rateLimit(…))` adds the hook to the app. */
+function register(app: FastifyInstance, hook: onRequestHookHandler, done: () => void): void {
+  app.addHook('onRequest', hook)
+  done()
 }
 
 const isLate = (reply: FastifyReply): boolean => reply.sent || isOver(reply.raw)

@@ -88,3 +88,35 @@ test('gives back what a failed request took', async () => {
   for (let i = 0; i < 3; i++) left.push((await send({ path: '/fails' })).headers.ratelimit)
   expect(left).toEqual(Array(3).fill('"default";r=1;t=30'))
 })
+
+// What is registered as a plugin took the app for a request, threw where nobody could catch it, and ended the process.
+describe('registered as a plugin', () => {
+  test('limits all routes of the app, whenever they were added', async () => {
+    const app = build()
+    app.get('/before', async () => 'ok')
+    await app.register(rateLimit({ quota: perMinute(2) }))
+    app.get('/after', async () => 'ok')
+    await app.register((child, _, done) => {
+      child.get('/child', async () => 'ok')
+      done()
+    })
+    const send = await listening(app)
+    const statuses: number[] = []
+    for (const path of ['/before', '/after', '/child']) statuses.push((await send({ path })).status)
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
+  test('limits the routes of the plugin it is registered in, and no others', async () => {
+    const app = build()
+    await app.register((child, _, done) => {
+      void child.register(rateLimit({ quota: perMinute(1) }))
+      child.get('/limited', async () => 'ok')
+      done()
+    })
+    app.get('/free', async () => 'ok')
+    const send = await listening(app)
+    const statuses: number[] = []
+    for (const path of ['/limited', '/limited', '/free']) statuses.push((await send({ path })).status)
+    expect(statuses).toEqual([200, 429, 200])
+  })
+})
