@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import { testDeniedAnswers } from './adapter-denied.ts'
+import { testKeySpellings } from './adapter-keys.ts'
 import { testLateVerdicts } from './adapter-late.ts'
 import { testPoliciesApart } from './adapter-stores.ts'
 import { testWaiting } from './adapter-wait.ts'
@@ -212,6 +213,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   })
 
   testDeniedAnswers(test, mount)
+  testKeySpellings(test, mount)
   testPoliciesApart(test, mount)
   testWaiting(test, mount)
   testLateVerdicts(test, mountIn)

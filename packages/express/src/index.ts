@@ -1,4 +1,5 @@
 import {
+  firstValue,
   httpGuard,
   isOver,
   joined,
@@ -40,11 +41,7 @@ const reader: RequestReader<Request> = {
   // As the router reads it: the target may also be a whole URL, or end in a fragment.
   path: (req) => req.baseUrl + req.path,
   header: (req, name) => req.get(name),
-  query: (req, name) => {
-    // Read once: Express parses it each time it is asked for.
-    const value = req.query[name]
-    return typeof value === 'string' ? value : undefined
-  },
+  query: (req, name) => firstValue(req.query[name]),
   identity: (req) => req,
   onGone: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
 }

@@ -1,5 +1,6 @@
 import {
   type Closable,
+  firstValue,
   httpGuard,
   isOver,
   joined,
@@ -44,10 +45,7 @@ const reader: RequestReader<FastifyRequest> = {
   method: ({ method }) => method,
   path: pathOf,
   header: ({ headers }, name) => headers[name] as string | undefined,
-  query: ({ query }, name) => {
-    const value = (query as Record<string, unknown>)[name]
-    return typeof value === 'string' ? value : undefined
-  },
+  query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
   identity: ({ raw }) => raw,
   // The message is closed as soon as its body has been read; its socket, or its stream in HTTP/2, when the client goes.
   onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),

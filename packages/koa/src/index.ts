@@ -1,4 +1,5 @@
 import {
+  firstValue,
   type Header,
   httpGuard,
   isOver,
@@ -54,7 +55,7 @@ const reader: RequestReader<Context> = {
   method: (ctx) => ctx.method,
   path: pathOf,
   header: (ctx, name) => ctx.get(name) || undefined,
-  query: (ctx, name) => (typeof ctx.query[name] === 'string' ? ctx.query[name] : undefined),
+  query: (ctx, name) => firstValue(ctx.query[name]),
   identity: (ctx) => ctx.req,
   onGone: (ctx, listener) => whenClosed(ctx.res, listener),
 }

@@ -21,7 +21,7 @@ export interface RequestReader<R> {
   path(request: R): string | readonly string[]
   /** The value of a header, whose name is in small letters; undefined where there is none. */
   header(request: R, name: string): string | undefined
-  /** The value of a parameter of the query, decoded; undefined where there is none. */
+  /** The value of a parameter of the query, decoded, of a repeated one the first; undefined if there is none. */
   query(request: R, name: string): string | undefined
   /** One object for each request, the same however often the request comes by. */
   identity(request: R): object

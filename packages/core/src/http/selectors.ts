@@ -2,6 +2,7 @@ import { QuotaError, shown } from '../errors.ts'
 import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
 import { warnOnce } from '../warn.ts'
 import { ipKey } from './address.ts'
+import { cookieIn } from './cookie.ts'
 import { claimIn, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
@@ -71,7 +72,7 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
     case 'query':
       return (request) => reader.query(request, name) ?? ''
     case 'cookie':
-      return (request) => cookie(reader.header(request, 'cookie'), name) ?? ''
+      return (request) => cookieIn(reader.header(request, 'cookie'), name) ?? ''
     case 'claim':
       if (sources.claims) {
         return (request, claims = claimsOnce(sources, request)) =>
@@ -151,9 +152,4 @@ const parseCost = (text: string | undefined): number => (text !== undefined && /
 function wholeCost(what: string, value: number): number {
   if (isCost(value)) return value
   throw new QuotaError('ERR_SPILLWAY_COST', `${what} must be a whole number of units, 1 or more; got ${shown(value)}.`)
-}
-
-function cookie(header: string | undefined, name: string): string | undefined {
-  const pair = header?.split(';').find((pair) => pair.slice(0, pair.indexOf('=')).trim() === name)
-  return pair?.slice(pair.indexOf('=') + 1).trim()
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { perMinute } from '@spillway/core'
+import { fakeClock } from './clock.ts'
+import { modelStore } from './model.ts'
+import type { NeutralOptions, NeutralRequest, Send } from './mount.ts'
+import type { TestFunction } from './runner.ts'
+
+const cookie = (value: string): NeutralRequest => ({ headers: { cookie: value } })
+const query = (value: string): NeutralRequest => ({ path: `/${value}` })
+
+/** Requests that are one client's, and one of another. */
+type Case = readonly [what: string, key: string, same: readonly NeutralRequest[], other: NeutralRequest]
+
+const cases: readonly Case[] = [
+  [
+    'by the first of repeated parameters',
+    'query:user',
+    ['?user=ann', '?user=ann&user=bob', '?user=ann&user=', '?x=1&user=a%6En&user=carl'].map(query),
+    query('?user=bob&user=ann'),
+  ],
+  [
+    'as lacking it, where the first parameter is empty or is only alike',
+    'query:user',
+    ['', '?user', '?user=', '?user=&user=ann', '?username=ann', '?USER=ann'].map(query),
+    query('?user=ann'),
+  ],
+  [
+    'by the first of repeated cookies, quoted and encoded or not',
+    'cookie:sid',
+    ['sid=ann', 'sid=ann; sid=bob', 'x=1;sid = ann', 'sid="ann"', 'sid=%61nn', 'sid="a%6en"'].map(cookie),
+    cookie('sid=bob; sid=ann'),
+  ],
+  // A cookie without `=` lost its last letter, and what was left was taken for its name.
+  [
+    'as lacking it, where a cookie has no value, no name, or is only alike',
+    'cookie:sid',
+    ['sid', 'sidA', 'sid=', 'sid=""', '=sid', 'sidB; sid', 'SID=ann', 'asid=ann'].map(cookie),
+    cookie('sidC; sid=ann'),
+  ],
+]
+
+/** What some parsers pass over and others do not, before a cookie that all of them read. */
+const DISPUTED = ['sid =', 'sid=a"b', 'sid=a\\b', 'sid="a', 'sid\u00a0=', 'sid={"a":1}']
+
+/** Tells stories of keys that clients spell in several ways: no spelling is another client. */
+export function testKeySpellings(test: TestFunction, mount: (options: NeutralOptions) => Send | Promise<Send>): void {
+  for (const [what, key, same, other] of cases) {
+    test(`counts a client ${what}`, async () => {
+      const options = { quota: perMinute(same.length), key, store: modelStore(fakeClock()) }
+      const send = await mount(options as NeutralOptions)
+      for (const request of same) assert.equal((await send(request)).status, 200, JSON.stringify(request))
+      for (const request of same) assert.equal((await send(request)).status, 429, JSON.stringify(request))
+      assert.equal((await send(other)).status, 200, JSON.stringify(other))
+    })
+  }
+
+  test('counts a repeated cookie that parsers read in different ways as none, whatever its value', async () => {
+    const send = await mount({ quota: perMinute(1), key: 'cookie:sid', store: modelStore(fakeClock()) })
+    assert.equal((await send()).status, 200)
+    for (const [i, disputed] of DISPUTED.entries()) {
+      const { status } = await send({ headers: { cookie: `${disputed}${i}; sid=ann` } })
+      assert.equal(status, 429, disputed)
+    }
+  })
+}
