@@ -42,6 +42,22 @@ export interface Counted<Name extends string = string> {
 // Outside Workers, the bindings are what the runtime hands over beside the request.
 const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.env)
 
+/**
+ * What a limiter knows a request by. Not `c.req.raw`, which middleware such as bodyLimit replaces. Where the Node server
+ * has handed over the message that came in, and this is still a request for its path, it is that: methodOverride hands a
+ * new request to the app. One that the app makes up for another path is another request.
+ */
+function identityOf(c: Context): object {
+  const incoming = (c.env as Partial<HttpBindings> | undefined)?.incoming
+  const [path = ''] = incoming?.url?.split('?', 1) ?? []
+  const [, url] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(c.req.url) ?? []
+  return incoming && path === url ? incoming : c
+}
+
+interface HttpBindings {
+  readonly incoming: { readonly url?: string }
+}
+
 const reader: RequestReader<Context> = {
   address: peer,
   peer,
@@ -49,7 +65,7 @@ const reader: RequestReader<Context> = {
   path: (c) => c.req.path,
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
-  identity: (c) => c.req.raw,
+  identity: identityOf,
   sendsResponses: true,
   onGone: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
 }

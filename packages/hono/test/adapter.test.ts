@@ -1,7 +1,8 @@
-import { type NeutralOptions, type Scene, sendInto, testAdapter } from '@spillway/conformance'
+import { fakeClock, type NeutralOptions, type Scene, sendInto, testAdapter } from '@spillway/conformance'
 import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { expect, test } from 'vitest'
-import { perMinute, rateLimit } from '../src/index.ts'
+import { memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
 /** The bindings that the Node server would hand over. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
@@ -80,4 +81,15 @@ test('tells of each limiter once where a handler throws away the response that k
   })
   const { headers } = await app.request('/', {}, from('203.0.113.7'))
   expect(headers.get('RateLimit-Policy')).toBe('"outer";q=10;w=60, "inner";q=5;w=60')
+})
+
+// Such middleware replaces c.req.raw, by which a limiter knew its requests.
+test('knows a request again whose body has been read by bodyLimit', async () => {
+  const limit = rateLimit({ quota: perMinute(10), store: memoryStore({ clock: fakeClock() }) })
+  const app = new Hono()
+  app.use(limit, bodyLimit({ maxSize: 100 }), limit)
+  app.post('/', async (c) => c.json([await c.req.text(), limit.decisionOf(c)?.remaining]))
+  const response = await app.request('/', { method: 'POST', body: 'hello' })
+  expect(response.headers.get('ratelimit')).toBe('"default";r=9;t=6')
+  expect(await response.json()).toEqual(['hello', 9])
 })
