@@ -1,5 +1,4 @@
 import {
-  firstValue,
   httpGuard,
   isOver,
   joined,
@@ -7,12 +6,12 @@ import {
   type PolicyOptions,
   type Refusal,
   type RequestDecision,
-  type RequestReader,
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import { reader } from './reader.ts'
 
 declare global {
   namespace Express {
@@ -32,18 +31,6 @@ export interface RateLimit<Name extends string = string> extends RequestHandler 
   decisionOf(req: Request): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Request, Response>[]): void
-}
-
-const reader: RequestReader<Request> = {
-  address: (req) => req.ip,
-  peer: (req) => req.socket.remoteAddress,
-  method: (req) => req.method,
-  // As the router reads it: the target may also be a whole URL, or end in a fragment.
-  path: (req) => req.baseUrl + req.path,
-  header: (req, name) => req.get(name),
-  query: (req, name) => firstValue(req.query[name]),
-  identity: (req) => req,
-  onGone: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
 }
 
 /**

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import express from 'express'
 import request from 'supertest'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
 // Express does not support HTTP/2: its responses inherit from those of node:http.
@@ -53,4 +53,21 @@ test('goes by the trust proxy setting of the app', async () => {
     ({ status }) => status,
   )
   expect(statuses).toEqual([200, 200, 429])
+})
+
+// Believing every proxy lets anybody choose a key: nothing was said about it.
+test('warns once of an app that trusts every proxy, and of no other', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const serve = async (setting: unknown) => {
+    const app = express().set('trust proxy', setting)
+    app.use(rateLimit({ quota: perMinute(9) }), (_req, res) => {
+      res.end()
+    })
+    await request(app).get('/')
+  }
+  for (const setting of [false, 1, 'loopback', '10.0.0.0/8', () => false]) await serve(setting)
+  expect(warn).not.toHaveBeenCalled()
+  for (const setting of [true, () => true, true]) await serve(setting)
+  expect(warn).toHaveBeenCalledOnce()
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('trustProxy: 1'))
 })

@@ -1,6 +1,4 @@
 import {
-  type Closable,
-  firstValue,
   httpGuard,
   isOver,
   joined,
@@ -8,7 +6,6 @@ import {
   type PolicyOptions,
   type Refusal,
   type RequestDecision,
-  type RequestReader,
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
@@ -20,6 +17,7 @@ import type {
   FastifyRequest,
   onRequestHookHandler,
 } from 'fastify'
+import { reader } from './reader.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,30 +35,6 @@ export interface RateLimit<Name extends string = string> extends onRequestHookHa
   decisionOf(request: FastifyRequest): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<FastifyRequest, FastifyReply>[]): void
-}
-
-const reader: RequestReader<FastifyRequest> = {
-  address: ({ ip }) => ip,
-  peer: ({ socket }) => socket.remoteAddress,
-  method: ({ method }) => method,
-  path: pathOf,
-  header: ({ headers }, name) => headers[name] as string | undefined,
-  query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
-  identity: ({ raw }) => raw,
-  // The message is closed as soon as its body has been read; its socket, or its stream in HTTP/2, when the client goes.
-  onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
-}
-
-/** The path as the router reads it, rewritten or not: the target may also be a whole URL, or end in a fragment. */
-function pathOf({ url, server }: FastifyRequest): string {
-  const { useSemicolonDelimiter, routerOptions } = server.initialConfig as RouterOptions
-  const ends = useSemicolonDelimiter || routerOptions?.useSemicolonDelimiter ? /[?#;]/ : /[?#]/
-  return url.replace(/^https?:\/\/[^/?]*/i, '').split(ends, 1)[0] as string
-}
-
-interface RouterOptions {
-  readonly useSemicolonDelimiter?: boolean
-  readonly routerOptions?: RouterOptions
 }
 
 /**

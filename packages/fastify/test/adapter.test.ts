@@ -1,6 +1,6 @@
 import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { perMinute, rateLimit } from '../src/index.ts'
 
 const apps: FastifyInstance[] = []
@@ -119,4 +119,20 @@ describe('registered as a plugin', () => {
     for (const path of ['/limited', '/limited', '/free']) statuses.push((await send({ path })).status)
     expect(statuses).toEqual([200, 429, 200])
   })
+})
+
+// Believing every proxy lets anybody choose a key: nothing was said about it.
+test('warns once of an app that trusts every proxy, and of no other', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const serve = async (setting: unknown) => {
+    const app = build({ trustProxy: setting } as FastifyServerOptions)
+    app.addHook('onRequest', rateLimit({ quota: perMinute(9) }))
+    app.get('/', async () => 'ok')
+    await (await listening(app))()
+  }
+  for (const setting of [false, 1, 'loopback', '10.0.0.0/8', () => false]) await serve(setting)
+  expect(warn).not.toHaveBeenCalled()
+  for (const setting of [true, () => true, true]) await serve(setting)
+  expect(warn).toHaveBeenCalledOnce()
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('trustProxy: 1'))
 })

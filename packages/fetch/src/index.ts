@@ -1,16 +1,12 @@
 import {
-  connectionAddress,
   httpGuard,
   isAbandoned,
-  joined,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
-  type RequestReader,
-  type Verdict,
-  whenAbandoned,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
+import { note, reader, visitOf } from './reader.ts'
 import { refusing, settling, telling } from './response.ts'
 
 /** What `rateLimit` takes. */
@@ -29,45 +25,6 @@ export interface RateLimit<Name extends string = string> {
   decisionOf(request: Request): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Request, Response, string, undefined>[]): void
-}
-
-/** What is known of a request, by all limiters that it passes. */
-interface Visit {
-  readonly beside: unknown
-  readonly told: Map<string, string>
-  decision: RequestDecision | undefined
-}
-
-const visits = new WeakMap<Request, Visit>()
-
-function visitOf(request: Request, beside: unknown): Visit {
-  const visit = visits.get(request) ?? { beside, told: new Map(), decision: undefined }
-  visits.set(request, visit)
-  return visit
-}
-
-function note(visit: Visit, { decision, headers }: Verdict<Response>): void {
-  if (decision) visit.decision = decision
-  for (const header of headers) visit.told.set(header[0], joined(visit.told.get(header[0]), header))
-}
-
-/** What `rateLimit` decided about a request; undefined where it was not counted. */
-export function decisionOf(request: Request): RequestDecision | undefined {
-  return visits.get(request)?.decision
-}
-
-const peer = (request: Request): string | undefined => connectionAddress(request, visits.get(request)?.beside)
-
-const reader: RequestReader<Request> = {
-  address: peer,
-  peer,
-  method: ({ method }) => method,
-  path: ({ url }) => new URL(url).pathname,
-  header: ({ headers }, name) => headers.get(name) ?? undefined,
-  query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
-  identity: (request) => request,
-  sendsResponses: true,
-  onGone: (request, listener) => whenAbandoned(request, visits.get(request)?.beside, listener),
 }
 
 /**
@@ -121,3 +78,4 @@ export {
 } from '@spillway/core'
 export { ipKey } from '@spillway/core/http'
 export { memoryStore, rateLimiter } from '@spillway/memory'
+export { decisionOf } from './reader.ts'

@@ -1,5 +1,4 @@
 import {
-  firstValue,
   type Header,
   httpGuard,
   isOver,
@@ -8,33 +7,17 @@ import {
   type PolicyOptions,
   type Refusal,
   type RequestDecision,
-  type RequestReader,
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Context, Middleware, Next } from 'koa'
+import { reader } from './reader.ts'
 
 declare module 'koa' {
   interface DefaultState {
     /** What `rateLimit` decided; undefined where the request was not counted. */
     rateLimit?: RequestDecision | undefined
-  }
-}
-
-/**
- * The path as routers read it, behind the prefix that koa-mount has taken from it. If the whole is the end of what came
- * in, more may have been taken from it: by another mount, or by middleware that rewrites it.
- */
-function pathOf(ctx: Context): string | readonly string[] {
-  try {
-    const { mountPath = '' } = ctx
-    const whole = `${mountPath}${ctx.path}`
-    if (mountPath === '') return whole
-    const original = Reflect.get(ctx.app.request, 'path', { req: { url: ctx.originalUrl } })
-    return original?.endsWith(whole) ? [whole, original] : whole
-  } catch {
-    return ctx.url // a URL that nobody can read
   }
 }
 
@@ -47,17 +30,6 @@ export interface RateLimit<Name extends string = string> extends Middleware {
   decisionOf(ctx: Context): RequestDecision<Name> | undefined
   /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Context, Context>[]): void
-}
-
-const reader: RequestReader<Context> = {
-  address: (ctx) => ctx.ip,
-  peer: (ctx) => ctx.req.socket.remoteAddress,
-  method: (ctx) => ctx.method,
-  path: pathOf,
-  header: (ctx, name) => ctx.get(name) || undefined,
-  query: (ctx, name) => firstValue(ctx.query[name]),
-  identity: (ctx) => ctx.req,
-  onGone: (ctx, listener) => whenClosed(ctx.res, listener),
 }
 
 /**

@@ -3,7 +3,7 @@ import http2 from 'node:http2'
 import { type NeutralOptions, type Scene, sendTo, testAdapter } from '@spillway/conformance'
 import Koa from 'koa'
 import request from 'supertest'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { perMinute, rateLimit } from '../src/index.ts'
 
 function build(options: NeutralOptions, { timeout, onHandled }: Scene): Koa {
@@ -95,4 +95,23 @@ test.each<[string, () => Error]>([
   })
   const { status, headers } = await request(app.callback()).get('/')
   expect([status, headers['x-own']]).toEqual([418, 'kept'])
+})
+
+// Believing every proxy lets anybody choose a key: nothing was said about it.
+test('warns once of an app that trusts every proxy, and of no other', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const serve = async (setting: object) => {
+    const app = new Koa(setting)
+    app.use(rateLimit({ quota: perMinute(9) }))
+    app.use((ctx) => {
+      ctx.body = 'ok'
+    })
+    await request(app.callback()).get('/')
+  }
+  for (const setting of [{}, { proxy: true, maxIpsCount: 1 }, { proxy: true, proxyIpHeader: 'CF-Connecting-IP' }])
+    await serve(setting)
+  expect(warn).not.toHaveBeenCalled()
+  for (const setting of [{ proxy: true }, { proxy: true, maxIpsCount: 0 }]) await serve(setting)
+  expect(warn).toHaveBeenCalledOnce()
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('trustProxy: 1'))
 })

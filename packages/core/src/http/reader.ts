@@ -12,6 +12,8 @@ export interface RequestReader<R> {
   address(request: R): string | undefined
   /** The address at the other end of the connection. */
   peer(request: R): string | undefined
+  /** Whether the framework trusts whatever address a client writes into `X-Forwarded-For`; to be left out if it cannot. */
+  trustsEveryProxy?(request: R): boolean
   /** In capitals. */
   method(request: R): string
   /**

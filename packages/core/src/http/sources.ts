@@ -70,6 +70,11 @@ function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
           'requests arrive whose client address nobody tells: all of them count as one. Write trustProxy: 1 if a proxy of yours tells it in X-Forwarded-For, or say by key whom to count.',
         )
       }
+      if (reader.trustsEveryProxy?.(request)) {
+        warnOnce(
+          "the app trusts every proxy, so a client can write a new address into X-Forwarded-For for each request and is never limited. Write how many proxies are yours: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
+        )
+      }
       if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
         warnOnce(
           'requests arrive with X-Forwarded-For, which nobody has said to trust: all clients of that proxy count as one. If the proxy is yours, write trustProxy: 1 (how many there are); if not, never mind.',

@@ -1,0 +1,16 @@
+import { firstValue, type RequestReader, whenClosed } from '@spillway/core/http'
+import type { Request } from 'express'
+
+export const reader: RequestReader<Request> = {
+  address: (req) => req.ip,
+  peer: (req) => req.socket.remoteAddress,
+  // An address for documentation, farther away than any proxy.
+  trustsEveryProxy: (req) => req.app.get('trust proxy fn')('192.0.2.1', 64),
+  method: (req) => req.method,
+  // As the router reads it: the target may also be a whole URL, or end in a fragment.
+  path: (req) => req.baseUrl + req.path,
+  header: (req, name) => req.get(name),
+  query: (req, name) => firstValue(req.query[name]),
+  identity: (req) => req,
+  onGone: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
+}

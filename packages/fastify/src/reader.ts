@@ -1,0 +1,35 @@
+import { type Closable, firstValue, type RequestReader, whenClosed } from '@spillway/core/http'
+import type { FastifyRequest } from 'fastify'
+
+const FORGERIES = 64
+const NOBODY = '192.0.2.1' // an address for documentation
+
+/** A request of which every word is forged: Fastify tells the app's settings in what it believes of it. */
+const FORGED = {
+  raw: { socket: { remoteAddress: NOBODY }, headers: { 'x-forwarded-for': Array(FORGERIES).fill(NOBODY).join() } },
+}
+
+export const reader: RequestReader<FastifyRequest> = {
+  address: ({ ip }) => ip,
+  peer: ({ socket }) => socket.remoteAddress,
+  trustsEveryProxy: (request) => (Reflect.get(request, 'ips', FORGED)?.length ?? 0) > FORGERIES,
+  method: ({ method }) => method,
+  path: pathOf,
+  header: ({ headers }, name) => headers[name] as string | undefined,
+  query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
+  identity: ({ raw }) => raw,
+  // The message is closed as soon as its body has been read; its socket, or its stream in HTTP/2, when the client goes.
+  onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
+}
+
+/** The path as the router reads it, rewritten or not: the target may also be a whole URL, or end in a fragment. */
+function pathOf({ url, server }: FastifyRequest): string {
+  const { useSemicolonDelimiter, routerOptions } = server.initialConfig as RouterOptions
+  const ends = useSemicolonDelimiter || routerOptions?.useSemicolonDelimiter ? /[?#;]/ : /[?#]/
+  return url.replace(/^https?:\/\/[^/?]*/i, '').split(ends, 1)[0] as string
+}
+
+interface RouterOptions {
+  readonly useSemicolonDelimiter?: boolean
+  readonly routerOptions?: RouterOptions
+}

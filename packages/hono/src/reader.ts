@@ -1,0 +1,33 @@
+import { connectionAddress, type RequestReader, whenAbandoned } from '@spillway/core/http'
+import type { Context } from 'hono'
+
+// Outside Workers, the bindings are what the runtime hands over beside the request.
+const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.env)
+
+/**
+ * What a limiter knows a request by. Not `c.req.raw`, which middleware such as bodyLimit replaces. Where the Node server
+ * has handed over the message that came in, and this is still a request for its path, it is that: methodOverride hands a
+ * new request to the app. One that the app makes up for another path is another request.
+ */
+function identityOf(c: Context): object {
+  const incoming = (c.env as Partial<HttpBindings> | undefined)?.incoming
+  const [path = ''] = incoming?.url?.split('?', 1) ?? []
+  const [, url] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(c.req.url) ?? []
+  return incoming && path === url ? incoming : c
+}
+
+interface HttpBindings {
+  readonly incoming: { readonly url?: string }
+}
+
+export const reader: RequestReader<Context> = {
+  address: peer,
+  peer,
+  method: (c) => c.req.method,
+  path: (c) => c.req.path,
+  header: (c, name) => c.req.header(name),
+  query: (c, name) => c.req.query(name),
+  identity: identityOf,
+  sendsResponses: true,
+  onGone: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
+}
