@@ -9,7 +9,7 @@ import { Pool, type PoolConfig } from 'pg'
 
 /** The app, over the database that this leads to. */
 export async function build(config: PoolConfig = {}): Promise<FastifyInstance> {
-  const pool = new Pool({ max: 5, ...config })
+  const pool = new Pool({ max: 4, ...config }) // the limiter's own: the app's queries use another
   pool.on('error', ({ message }) => console.error(`postgres: ${message}`))
   await migrate(pool) // before anybody waits for it
   // An export takes seconds by itself: it may as well wait for a database that is busy.

@@ -56,7 +56,7 @@ const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepa
  * Makes its table before the first take, unless it is there.
  *
  * @example
- * const limiter = rateLimiter({ quota: perMinute(100), store: postgresStore(new Pool()) })
+ * const limiter = rateLimiter({ quota: perMinute(100), store: postgresStore(new Pool({ max: 4 })) })
  */
 export function postgresStore(database: Database, options: PostgresStoreOptions = {}): PostgresStore {
   const names = namesFrom('postgresStore', options, OPTIONS)
