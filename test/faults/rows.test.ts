@@ -1,0 +1,193 @@
+import { perHour, type RateLimiter, rateLimiter, type Store } from '@spillway/core'
+import { postgresStore } from '@spillway/postgres'
+import { type RedisClient, redisStore } from '@spillway/redis'
+import { Redis as Client, Cluster } from 'ioredis'
+import pg from 'pg'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { startPostgres } from '../services/postgres.ts'
+import { startProxy } from '../services/proxy.ts'
+import { type Redis, startRedis } from '../services/redis.ts'
+import { startRedisCluster, until } from '../services/redis-cluster.ts'
+import { boundOf } from './local.ts'
+import { addRow, printTable } from './table.ts'
+
+// Faults that a process, its pool or some of its shards cause, each with the default failure mode.
+
+const LIMIT = 20
+const CALLS = 3 * LIMIT
+
+const after: (() => unknown)[] = []
+afterEach(async () => {
+  for (const each of after.splice(0).reverse()) await each()
+})
+beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
+afterAll(printTable)
+
+const quota = perHour(LIMIT)
+const patientOf = (store: Store): RateLimiter =>
+  rateLimiter({ quota, store, deadline: '10s', onStoreError: 'throw', name: 'row' })
+
+/** Calls a limiter, all at once: the answers, and the p99 of what the calls take, all of which a limiter adds. */
+async function load(limiter: RateLimiter, keys: readonly string[], meanwhile: () => unknown = () => {}) {
+  const startMs = performance.now()
+  const calls = keys.map(async (key) => {
+    const { allowed, degraded } = await limiter.consume(key)
+    return { key, allowed, byStore: !degraded, ms: performance.now() - startMs }
+  })
+  meanwhile()
+  // A call that hangs or throws fails the test.
+  const answers = await Promise.all(calls)
+  const times = answers.map(({ ms }) => ms).sort((a, b) => a - b)
+  return { answers, p99: (times[Math.floor((times.length - 1) * 0.99)] as number).toFixed(0) }
+}
+
+const same = (times: number): readonly string[] => Array.from({ length: times }, () => 'a')
+const countOf = (answers: readonly { readonly allowed: boolean }[]): number =>
+  answers.filter(({ allowed }) => allowed).length
+/** Waits for refunds and for the circuit: units refill so slowly that they cannot be what is waited for. */
+const remains = (limiter: RateLimiter, units: number): Promise<void> =>
+  until(() =>
+    limiter.peek('a').then(
+      ({ remaining }) => remaining === units,
+      () => false,
+    ),
+  )
+const row = { hung: 0, crashed: 0 }
+
+async function standaloneRedis() {
+  const server = await startRedis()
+  const proxy = await startProxy(server.port)
+  const client = new Client({ port: proxy.port, retryStrategy: () => 20 })
+  client.on('error', () => {})
+  after.push(
+    () => server.stop(),
+    () => proxy.stop(),
+    () => client.disconnect(),
+  )
+  return { proxy, store: redisStore(client, { denyCache: false }) }
+}
+
+test('event-loop stall: calls in flight are counted by the store or locally, within the bound', async () => {
+  const { store } = await standaloneRedis()
+  const [limiter, patient] = [rateLimiter({ quota, store, name: 'row' }), patientOf(store)]
+  await patient.peek('a')
+  const startMs = performance.now()
+  const { answers, p99 } = await load(limiter, same(CALLS), () => {
+    const stallMs = performance.now()
+    while (performance.now() - stallMs < 60);
+  })
+  const admitted = countOf(answers)
+  const byStore = countOf(answers.filter((answer) => answer.byStore))
+  const bound = boundOf(performance.now() - startMs, LIMIT)
+  expect(admitted).toBeGreaterThanOrEqual(LIMIT)
+  expect(admitted).toBeLessThanOrEqual(bound)
+  // What is late on a busy machine is given back.
+  await remains(patient, LIMIT - byStore)
+  addRow({
+    server: 'Redis',
+    fault: 'event-loop stall',
+    requests: CALLS,
+    admitted,
+    bound,
+    lost: 0,
+    ...row,
+    'p99 added ms': p99,
+  })
+})
+
+test('late answers beyond the threshold of the breaker: nothing stays of what was reported as failed', async () => {
+  const { proxy, store } = await standaloneRedis()
+  const [limiter, patient] = [rateLimiter({ quota, store, name: 'row' }), patientOf(store)]
+  await patient.peek('a')
+  const startMs = performance.now()
+  proxy.set('slow')
+  const { answers, p99 } = await load(limiter, same(LIMIT))
+  expect(answers.filter(({ byStore }) => byStore)).toEqual([])
+  proxy.set('fair')
+  await remains(patient, LIMIT)
+  const later = await load(limiter, same(CALLS))
+  const admitted = countOf(answers) + countOf(later.answers)
+  const bound = boundOf(performance.now() - startMs, LIMIT)
+  expect(admitted).toBeGreaterThanOrEqual(LIMIT)
+  expect(admitted).toBeLessThanOrEqual(bound)
+  addRow({
+    server: 'Redis',
+    fault: 'late answers beyond the threshold',
+    requests: LIMIT + CALLS,
+    admitted,
+    bound,
+    lost: 0,
+    ...row,
+    'p99 added ms': p99,
+  })
+})
+
+test('partial outage: a cluster with one of three masters frozen counts every request to the others', async () => {
+  const cluster = await startRedisCluster({ replicated: false })
+  const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
+  const client = new Cluster(nodes, { slotsRefreshTimeout: 500 })
+  client.on('error', () => {})
+  after.push(
+    () => cluster.stop(),
+    () => client.disconnect(),
+  )
+  const store = redisStore(client as RedisClient, { denyCache: false })
+  // A healthy master answers within two seconds on a busy machine, too.
+  const [limiter, patient] = [rateLimiter({ quota, store, deadline: '2s', name: 'row' }), patientOf(store)]
+  const keys = Array.from({ length: 30 }, (_, i) => `key ${i}`)
+  const masters = await Promise.all(keys.map((key) => cluster.masterOf(`spillway:1{${key}}row`)))
+  for (const key of keys) await patient.peek(key)
+  const frozen = masters[0] as Redis
+  const startMs = performance.now()
+  frozen.signal('SIGSTOP')
+  const { answers, p99 } = await load(limiter, Array.from({ length: LIMIT + 5 }, () => keys).flat()).finally(() =>
+    frozen.signal('SIGCONT'),
+  )
+  const isHealthy = (key: string): boolean => masters[keys.indexOf(key)] !== frozen
+  expect(answers.filter(({ key, byStore }) => isHealthy(key) !== byStore)).toEqual([])
+  const admitted = keys.map((key) => countOf(answers.filter((answer) => answer.key === key)))
+  const refilled = boundOf(performance.now() - startMs, LIMIT) / 2 - LIMIT
+  expect(admitted.filter((each) => each < LIMIT || each > LIMIT + refilled)).toEqual([])
+  addRow({
+    server: 'Redis Cluster',
+    fault: 'partial outage',
+    requests: answers.length,
+    admitted: Math.max(...admitted),
+    bound: LIMIT + refilled,
+    ...row,
+    'p99 added ms': p99,
+  })
+})
+
+test('pool starvation: an app that holds both connections leaves its requests counted locally, and nothing taken', async () => {
+  const server = await startPostgres()
+  const pool = new pg.Pool({ ...server.config, max: 2 }).on('error', () => {})
+  after.push(
+    () => server.stop(),
+    () => pool.end(),
+  )
+  const store = postgresStore(pool)
+  const [limiter, patient] = [rateLimiter({ quota, store, name: 'row' }), patientOf(store)]
+  await patient.peek('a')
+  const startMs = performance.now()
+  const held = await Promise.all([pool.connect(), pool.connect()])
+  const { answers, p99 } = await load(limiter, same(CALLS))
+  for (const connection of held) connection.release()
+  expect(answers.filter(({ byStore }) => byStore)).toEqual([])
+  await remains(patient, LIMIT)
+  const later = await load(limiter, same(CALLS))
+  const admitted = countOf(answers) + countOf(later.answers)
+  const bound = boundOf(performance.now() - startMs, LIMIT)
+  expect(admitted).toBeGreaterThanOrEqual(LIMIT)
+  expect(admitted).toBeLessThanOrEqual(bound)
+  addRow({
+    server: 'PostgreSQL',
+    fault: 'pool starvation',
+    requests: 2 * CALLS,
+    admitted,
+    bound,
+    lost: 0,
+    ...row,
+    'p99 added ms': p99,
+  })
+})
