@@ -1,6 +1,7 @@
 export { type StoreHealth, storeHealth } from './breaker.ts'
 export { decide } from './decide.ts'
 export type { Decision } from './decision.ts'
+export { digester, hasKnownHashes } from './digest.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure, shown } from './errors.ts'
 export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 export {
@@ -15,6 +16,7 @@ export {
   type RefundedBucket,
 } from './kernels/bucket.ts'
 export { emptyAt, type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'
+export { leastUsed, refillTime, unitTime } from './kernels/refill.ts'
 export type {
   SlidingLogOutcome,
   SlidingLogState,

@@ -1,36 +1,66 @@
+import { digester, hasKnownHashes } from './digest.ts'
 import { emptyAt, type Outcome, runKernel, type State, type Taken, takenOf } from './kernels/kernel.ts'
+import { leastUsed, refillTime, unitTime } from './kernels/refill.ts'
 import type { StateKey, Store, SyncStore, Take } from './store.ts'
 import type { Micros } from './time.ts'
 
 /** The most keys that this process counts by itself for a store that does not answer. */
 const MAX_KEYS = 10_000
-/** How many keys are compared to evict one. */
-const EVICTION_SAMPLE = 8
+/** The most characters of a name that is kept: what is longer is known by its digest. */
+const LONGEST_NAME = 512
 
 interface Entry {
+  readonly name: string
   readonly state: State
   readonly emptyAt: Micros
+  readonly unit: Micros
 }
 
 /**
  * A bounded in-memory store for the time in which a remote store does not answer. When there is no room, it evicts the
- * key of a sample that is full again soonest, so that a key that is limited outlives a flood of fresh ones.
+ * key of a sample that has used the least, so that a key that is limited outlives a flood of fresh ones.
  */
 export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () => Date.now() * 1000): SyncStore {
-  const entries = new Map<string, Entry>()
-  const nameOf = ({ policy, key }: StateKey): string => `${policy.length} ${policy}${key}`
+  const entries: Entry[] = []
+  const places = new Map<string, number>()
+  const digestsAll = hasKnownHashes()
+  let hand = 0
+  let digest: ((name: string) => string) | undefined
 
-  const evict = (): void => {
-    const sample = [...take(entries, EVICTION_SAMPLE)]
-    const [soonest] = sample.reduce((a, b) => (b[1].emptyAt < a[1].emptyAt ? b : a), sample[0] as [string, Entry])
-    for (const [name, entry] of sample) {
-      entries.delete(name)
-      // To the end: the next sample is another one.
-      if (name !== soonest) entries.set(name, entry)
+  // Joined: in V8, a concatenation would keep the whole header alive of which the key is a slice.
+  const nameOf = ({ policy, key }: StateKey): string => {
+    const name = [policy.length, policy, key].join(' ')
+    if (name.length <= LONGEST_NAME && !digestsAll) return name
+    digest ??= digester()
+    return digest(name)
+  }
+  const stateOf = (op: StateKey): State | undefined => entries[places.get(nameOf(op)) ?? -1]?.state
+  const evict = (entry: Entry, now: Micros): number => {
+    const next = (): number => {
+      hand = (hand + 1) % entries.length
+      return hand
     }
+    const timeOf = ({ state, emptyAt, unit }: Entry): Micros => refillTime(state, emptyAt, unit, now)
+    const place = leastUsed(entries.length, next, (each) => timeOf(entries[each] as Entry), timeOf(entry))
+    places.delete((entries[place] as Entry).name)
+    return place
+  }
+  const write = (entry: Entry, now: Micros): void => {
+    const place = places.get(entry.name) ?? (entries.length < maxKeys ? entries.length : evict(entry, now))
+    entries[place] = entry
+    places.set(entry.name, place)
+  }
+  const remove = (name: string): void => {
+    const place = places.get(name)
+    const last = entries.at(-1)
+    if (place === undefined || last === undefined) return
+    entries[place] = last
+    places.set(last.name, place)
+    entries.pop()
+    places.delete(name)
   }
   const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
-    const found = ops.map((op) => entries.get(nameOf(op))?.state)
+    const found = ops.map(stateOf)
     const outcomes = ops.map(({ step }, i) => runKernel(found[i], at, step))
     const takes = outcomes.every(({ allowed }) => allowed)
     return ops.map((op, i) => {
@@ -38,28 +68,19 @@ export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () 
       const outcome = outcomes[i] as Outcome
       const state = takes ? outcome.taken : outcome.kept
       if (state !== undefined && state !== found[i] && !step.peek) {
-        if (found[i] === undefined && entries.size >= maxKeys) evict()
-        entries.set(nameOf(op), { state, emptyAt: emptyAt(state, step) })
+        write({ name: nameOf(op), state, emptyAt: emptyAt(state, step), unit: unitTime(step) }, at)
       }
       return takenOf(outcome, at, step, takes && !step.peek)
     })
   }
   const deleteSync = (keys: readonly StateKey[]): void => {
-    for (const key of keys) entries.delete(nameOf(key))
+    for (const key of keys) remove(nameOf(key))
   }
   return {
     takeSync,
     deleteSync,
     take: async (ops, at) => takeSync(ops, at),
     delete: async (keys) => deleteSync(keys),
-  }
-}
-
-function* take<T>(values: Iterable<T>, count: number): Iterable<T> {
-  let left = count
-  for (const value of values) {
-    if (left-- === 0) return
-    yield value
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Micros } from '@spillway/core'
-import { digester } from './digest.ts'
+import { digester, type Micros } from '@spillway/core'
 import { Hashes, NONE, SHORT } from './hashes.ts'
 import type { Slots } from './slots.ts'
 import { Table } from './table.ts'

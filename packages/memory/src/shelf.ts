@@ -1,6 +1,14 @@
-import { emptyAt, type Micros, type State, type Step } from '@spillway/core'
+import {
+  emptyAt,
+  hasKnownHashes,
+  leastUsed,
+  type Micros,
+  refillTime,
+  type State,
+  type Step,
+  unitTime,
+} from '@spillway/core'
 import { ManySlots } from './many-slots.ts'
-import { refillTime, unitTime } from './refill.ts'
 import { FewSlots, type Slots } from './slots.ts'
 
 /** The most keys that one Map holds: when one of a million grows, the program stops for tens of milliseconds. */
@@ -9,22 +17,6 @@ const WHOLE = 131_072
 const SWEPT = 2
 /** How long a state is kept that time has emptied: its key may soon be back, or the clock may step back. */
 const GRACE: Micros = 60e6
-/** Among how many slots, when all are taken, the one is chosen that is evicted. */
-const CANDIDATES = 8
-/** How many slots are looked at for one that is to be evicted while all of them have used more than the new key. */
-const MOST_CANDIDATES = 64
-
-// Not every runtime has it.
-declare const process: { versions?: { node?: string } } | undefined
-
-/**
- * Whether anybody can choose texts whose hashes agree in this runtime's Map: in Bun, which hashes without a secret, and
- * in Node 24.0.0 to 24.4.0, whose secret a text can cancel (CVE-2025-27209).
- */
-function hasKnownHashes(): boolean {
-  const node = typeof process === 'undefined' ? undefined : process.versions?.node
-  return 'Bun' in globalThis || /^24\.([0-3]\.|4\.0$)/.test(node ?? '')
-}
 
 /**
  * The states of one policy: up to `most` keys, each in a numbered slot.
@@ -98,23 +90,16 @@ export class Shelf {
     }
   }
 
-  /**
-   * Evicts the key that has used the least among a few neighbours; if all of those have used more than the new key, among
-   * others drawn by lot, too: however the slots of limited keys lie, and whoever has put them there.
-   */
   #evict(state: State, step: Step, now: Micros): number {
-    let chosen = this.#next()
-    let least = this.#refillTime(chosen, now)
-    const enough = refillTime(state, emptyAt(state, step), unitTime(step), now)
-    for (let i = 1; i < CANDIDATES || (i < MOST_CANDIDATES && least > enough); i++) {
-      const slot = i < CANDIDATES ? this.#next() : Math.floor(Math.random() * this.#length)
-      const time = this.#refillTime(slot, now)
-      if (time >= least) continue
-      chosen = slot
-      least = time
-    }
-    if (this.#emptyAt(chosen) > now) this.forgotten++
-    this.#clear(chosen)
+    const used = refillTime(state, emptyAt(state, step), unitTime(step), now)
+    const slot = leastUsed(
+      this.#length,
+      () => this.#next(),
+      (each) => this.#refillTime(each, now),
+      used,
+    )
+    if (this.#emptyAt(slot) > now) this.forgotten++
+    this.#clear(slot)
     return this.#free.pop() as number
   }
 
@@ -135,6 +120,7 @@ export class Shelf {
 
   #refillTime(slot: number, now: Micros): Micros {
     const at = this.#emptyAt(slot)
-    return refillTime(this.#others[slot] ?? at, at, this.#units[slot] ?? 1, now)
+    const state = this.#others.length > 0 ? this.#others[slot] : undefined
+    return state === undefined ? at - now : refillTime(state, at, this.#units[slot] as Micros, now)
   }
 }

@@ -1,5 +1,4 @@
-import type { Micros } from '@spillway/core'
-import { digester } from './digest.ts'
+import { digester, type Micros } from '@spillway/core'
 
 /** Numbered slots, each with a key and a moment. Slots are taken in order the first time. */
 export interface Slots {

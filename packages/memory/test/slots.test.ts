@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { digester } from '@spillway/core'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { digester } from '../src/digest.ts'
 import { Hashes, SHORT } from '../src/hashes.ts'
 import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
 import { ManySlots } from '../src/many-slots.ts'

@@ -1,3 +1,4 @@
+import { digester, hasKnownHashes } from '../digest.ts'
 import { type BucketStep, type BucketTaken, bucketState } from '../kernels/bucket.ts'
 import type { State, Step, Taken } from '../kernels/kernel.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
@@ -68,5 +69,12 @@ const LONGEST_NAME = 512
  * concatenated: a key is often a slice of a header, and in V8 a concatenation keeps the whole header alive.
  */
 export function nameOf({ policy, key }: StateKey): string | undefined {
-  return policy.length + key.length > LONGEST_NAME ? undefined : [policy.length, policy, key].join(' ')
+  if (policy.length + key.length > LONGEST_NAME) return undefined
+  const name = [policy.length, policy, key].join(' ')
+  if (!digestsAll) return name
+  digest ??= digester()
+  return digest(name)
 }
+
+const digestsAll = hasKnownHashes()
+let digest: ((name: string) => string) | undefined

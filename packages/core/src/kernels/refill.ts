@@ -1,4 +1,7 @@
-import type { Micros, SlidingLogState, SlidingWindowState, State, Step } from '@spillway/core'
+import type { Micros } from '../time.ts'
+import type { State, Step } from './kernel.ts'
+import type { SlidingLogState } from './sliding-log.ts'
+import type { SlidingWindowState } from './sliding-window.ts'
 
 /** How many entries of a log are summed up: of those before them, each counts as one unit. */
 const SUMMED = 16
@@ -45,4 +48,30 @@ function unitsInLog(log: SlidingLogState, emptyAt: Micros, now: Micros): number 
   let units = summed - first
   for (let i = summed; i < log.length / 2; i++) units += log[2 * i + 1] as number
   return units
+}
+
+/** How many keys are compared to evict one, and how many at most while all of them have used more than the new key. */
+const [SAMPLE, MOST_SAMPLED] = [8, 64]
+
+/**
+ * Chooses which of `count` keys is evicted: the one that has used the least among the `next` few, which are neighbours and
+ * cheap to look at. While all of those have used more than the new key, others are drawn by lot: however limited keys lie,
+ * and whoever has put them there, none is chosen while half of all are not limited.
+ */
+export function leastUsed(
+  count: number,
+  next: () => number,
+  refillTimeOf: (place: number) => Micros,
+  newRefillTime: Micros,
+): number {
+  let chosen = next()
+  let least = refillTimeOf(chosen)
+  for (let i = 1; i < SAMPLE || (i < MOST_SAMPLED && least > newRefillTime); i++) {
+    const place = i < SAMPLE ? next() : Math.floor(Math.random() * count)
+    const time = refillTimeOf(place)
+    if (time >= least) continue
+    chosen = place
+    least = time
+  }
+  return chosen
 }

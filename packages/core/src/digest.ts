@@ -14,7 +14,18 @@ type CreateHash = (algorithm: string) => Hash
 // Every runtime has the first, though no ECMAScript library declares it. Asked for the second way, the module is found
 // where there is one, and the edge does without.
 declare const crypto: { getRandomValues<T>(into: T): T }
-declare const process: { getBuiltinModule?: (name: string) => { createHash?: CreateHash } | undefined } | undefined
+declare const process:
+  | { versions?: { node?: string }; getBuiltinModule?: (name: string) => { createHash?: CreateHash } | undefined }
+  | undefined
+
+/**
+ * Reports whether anybody can choose texts whose hashes agree in this runtime's Map: in Bun, which hashes without a
+ * secret, and in Node 24.0.0 to 24.4.0, whose secret a text can cancel (CVE-2025-27209).
+ */
+export function hasKnownHashes(): boolean {
+  const node = typeof process === 'undefined' ? undefined : process.versions?.node
+  return 'Bun' in globalThis || /^24\.([0-3]\.|4\.0$)/.test(node ?? '')
+}
 
 /**
  * Builds what names long keys: by 16 bytes, as text of a byte each, which no two keys share. They are hashes behind a
