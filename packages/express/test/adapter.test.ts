@@ -3,7 +3,7 @@ import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from 
 import express from 'express'
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
-import { memoryStore, perMinute, rateLimit } from '../src/index.ts'
+import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
 // Express does not support HTTP/2: its responses inherit from those of node:http.
 function mount(options: NeutralOptions, { timeout, onHandled }: Scene): Promise<Send> {
@@ -15,7 +15,7 @@ function mount(options: NeutralOptions, { timeout, onHandled }: Scene): Promise<
   app.use(rateLimit(options))
   app.use((req, res) => {
     onHandled()
-    res.json({ rateLimit: req.rateLimit })
+    res.json({ rateLimit: decisionOf(req) })
   })
   return sendTo(createServer(app))
 }

@@ -1,7 +1,7 @@
 import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { perMinute, rateLimit } from '../src/index.ts'
+import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
 
 const apps: FastifyInstance[] = []
 afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())))
@@ -24,9 +24,9 @@ function mount(options: NeutralOptions, { timeout, onHandled }: Scene, app = bui
     done()
   })
   app.addHook('onRequest', rateLimit(options))
-  app.all('*', async ({ rateLimit }) => {
+  app.all('*', async (request) => {
     onHandled()
-    return { rateLimit }
+    return { rateLimit: decisionOf(request) }
   })
   return listening(app)
 }

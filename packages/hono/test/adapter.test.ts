@@ -2,7 +2,7 @@ import { fakeClock, type NeutralOptions, type Scene, sendInto, testAdapter } fro
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { expect, test } from 'vitest'
-import { memoryStore, perMinute, rateLimit } from '../src/index.ts'
+import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
 /** The bindings that the Node server would hand over. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
@@ -19,7 +19,7 @@ function build(options: NeutralOptions, { timeout, onHandled }: Scene): Hono {
   app.use(rateLimit(options))
   app.all('*', (c) => {
     onHandled()
-    return c.json({ rateLimit: c.get('rateLimit') })
+    return c.json({ rateLimit: decisionOf(c) })
   })
   return app
 }

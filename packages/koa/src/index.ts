@@ -1,112 +1,24 @@
-import {
-  type Header,
-  httpGuard,
-  isOver,
-  joined,
-  type RateLimitOptions as Options,
-  type PolicyOptions,
-  type Refusal,
-  type RequestDecision,
-  type Verdict,
-  whenClosed,
-} from '@spillway/core/http'
-import { memoryStore } from '@spillway/memory'
-import type { Context, Middleware, Next } from 'koa'
-import { reader } from './reader.ts'
-
-declare module 'koa' {
-  interface DefaultState {
-    /** What `rateLimit` decided; undefined where the request was not counted. */
-    rateLimit?: RequestDecision | undefined
-  }
-}
-
-/** What `rateLimit` takes. */
-export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
-
-/** The middleware, what it decides, and a way to put other policies in force without losing counts. */
-export interface RateLimit<Name extends string = string> extends Middleware {
-  /** What this limiter has decided about a request, by the names of its policies. */
-  decisionOf(ctx: Context): RequestDecision<Name> | undefined
-  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<Context, Context>[]): void
-}
-
-/**
- * Limits requests, by client IP and in memory unless told otherwise.
- *
- * @example
- * app.use(rateLimit({ quota: perMinute(100) }))
- */
-export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
-  const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
-    if (isOver(ctx.res)) {
-      verdict.discard()
-      return DONE
-    }
-    const { decision, headers, refusal, answer, after } = verdict
-    const before = ctx.state.rateLimit && ctx.res
-    if (decision) ctx.state.rateLimit = decision
-    for (const header of headers) ctx.response.set(header[0], joined(before?.getHeader(header[0]), header))
-    if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
-    if (refusal === undefined) {
-      return next().catch((error: unknown) => {
-        carryHeaders(ctx, error, headers)
-        throw error
-      })
-    }
-    if (answer) return askAnswer(ctx, refusal, answer)
-    refuse(ctx, refusal)
-    return DONE
-  }
-  const middleware: Middleware = (ctx, next) => {
-    const verdict = guard(ctx)
-    // Not awaited where it is there already: a promise costs more than the decision.
-    return verdict instanceof Promise ? verdict.then((known) => follow(ctx, next, known)) : follow(ctx, next, verdict)
-  }
-  return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
-}
-
-const DONE = Promise.resolve()
-
-/** Answers as `onDenied` says, unless it has answered by itself: it returned the context, or has set its response. */
-async function askAnswer(ctx: Context, standard: Refusal, answer: NonNullable<Verdict['answer']>): Promise<void> {
-  const { status, body } = ctx
-  const own = await answer(ctx)
-  const isSet = ctx.status !== status || ctx.body !== body || ctx.respond === false || isOver(ctx.res)
-  if (own && !(own === standard && isSet)) refuse(ctx, own)
-}
-
-function refuse(ctx: Context, { status, contentType, headers, body }: Refusal): void {
-  for (const [name, value] of headers) ctx.response.set(name, value)
-  ctx.status = status
-  ctx.response.set('Content-Type', contentType)
-  ctx.body = body
-}
-
-/** Koa answers an error with the headers that the error carries and no others: it is given those of this response. */
-function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {
-  if (!(error instanceof Error)) return
-  const told = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
-  const all = { ...(error as { headers?: object }).headers, ...told }
-  try {
-    // Not assigned: it may have a getter of that name and no setter.
-    Object.defineProperty(error, 'headers', { value: all, configurable: true, enumerable: true, writable: true })
-  } catch {} // It is frozen, or its getter cannot be replaced.
-}
-
 export {
+  consumeAll,
+  type Decision,
   fixedWindow,
   leakyBucket,
   perDay,
   perHour,
   perMinute,
   perSecond,
+  type Quota,
+  QuotaError,
+  RateLimitedError,
+  type Store,
+  StoreError,
   shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,
+  withDenyCache,
+  withLeases,
 } from '@spillway/core'
-export { ipKey } from '@spillway/core/http'
+export { ipKey, type PolicyOptions, type RequestDecision } from '@spillway/core/http'
 export { memoryStore, rateLimiter } from '@spillway/memory'
+export { decisionOf, type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'

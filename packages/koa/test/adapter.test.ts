@@ -4,7 +4,7 @@ import { type NeutralOptions, type Scene, sendTo, testAdapter } from '@spillway/
 import Koa from 'koa'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
-import { perMinute, rateLimit } from '../src/index.ts'
+import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
 
 function build(options: NeutralOptions, { timeout, onHandled }: Scene): Koa {
   const app = new Koa()
@@ -18,7 +18,7 @@ function build(options: NeutralOptions, { timeout, onHandled }: Scene): Koa {
   app.use(rateLimit(options))
   app.use((ctx) => {
     onHandled()
-    ctx.body = { rateLimit: ctx.state.rateLimit }
+    ctx.body = { rateLimit: decisionOf(ctx) }
   })
   return app
 }

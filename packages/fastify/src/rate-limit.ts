@@ -1,0 +1,107 @@
+import {
+  httpGuard,
+  isOver,
+  joined,
+  type RateLimitOptions as Options,
+  type PolicyOptions,
+  type Refusal,
+  type RequestDecision,
+  type Verdict,
+  whenClosed,
+} from '@spillway/core/http'
+import { memoryStore } from '@spillway/memory'
+import type {
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+} from 'fastify'
+import { reader } from './reader.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What `rateLimit` decided; undefined where the request was not counted. */
+    rateLimit?: RequestDecision | undefined
+  }
+}
+
+/** What `rateLimit` takes. */
+export type RateLimitOptions<Name extends string = string> = Options<FastifyRequest, FastifyReply, Name>
+
+/** The hook, which is a plugin too; what it decides, and a way to put other policies in force without losing counts. */
+export interface RateLimit<Name extends string = string> extends onRequestHookHandler, FastifyPluginCallback {
+  /** What this limiter has decided about a request, by the names of its policies. */
+  decisionOf(request: FastifyRequest): RequestDecision<Name> | undefined
+  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
+  replace(policies: readonly PolicyOptions<FastifyRequest, FastifyReply>[]): void
+}
+
+/**
+ * Limits requests, by client IP and in memory unless told otherwise. It is an `onRequest` hook: of the app, or of a route.
+ *
+ * @example
+ * app.addHook('onRequest', rateLimit({ quota: perMinute(100) }))
+ */
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
+  const hook: onRequestHookHandler = (request, reply, done) => {
+    if ('addHook' in request) return register(request as unknown as FastifyInstance, hook, done)
+    const verdict = guard(request)
+    if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
+    else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
+  }
+  return Object.assign(hook as onRequestHookHandler & FastifyPluginCallback, {
+    // As a plugin, it is for the app that registers it, not for a context of its own.
+    [Symbol.for('skip-override')]: true,
+    replace: guard.replace,
+    decisionOf: guard.decisionOf,
+  })
+}
+
+/** What a plugin does: `app.register(rateLimit(…))` adds the hook to the app. */
+function register(app: FastifyInstance, hook: onRequestHookHandler, done: () => void): void {
+  app.addHook('onRequest', hook)
+  done()
+}
+
+const isLate = (reply: FastifyReply): boolean => reply.sent || isOver(reply.raw)
+
+/** Does what a verdict says; nothing but giving back where the response is over. */
+function follow(
+  verdict: Verdict<FastifyReply>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+): void {
+  const { decision, headers, refusal, answer, after, discard } = verdict
+  if (isLate(reply)) {
+    discard()
+    return
+  }
+  const before = request.rateLimit && reply
+  if (decision) request.rateLimit = decision
+  for (const header of headers) reply.header(header[0], joined(before?.getHeader(header[0]), header))
+  if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
+  if (refusal === undefined) {
+    done()
+    return
+  }
+  const own = answer ? answer(reply) : refusal
+  if (!(own instanceof Promise)) refuse(reply, own)
+  else own.then((known) => refuse(reply, known)).catch((error) => isLate(reply) || done(error))
+}
+
+/** Answers, unless `onDenied` has answered by itself. */
+function refuse(reply: FastifyReply, refusal: Refusal | undefined): void {
+  if (refusal === undefined || isLate(reply)) return
+  const { status, contentType, headers, body } = refusal
+  for (const [name, value] of headers) reply.header(name, value)
+  // With a serializer, or Fastify gives it a charset that the media type does not have.
+  reply.code(status).header('Content-Type', contentType).serializer(asItIs).send(body)
+}
+
+const asItIs = (body: unknown): string => body as string
+
+/** What `rateLimit` decided about a request, the last one if there are several; undefined if it was not counted. */
+export const decisionOf = (request: FastifyRequest): RequestDecision | undefined => request.rateLimit

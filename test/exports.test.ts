@@ -1,0 +1,49 @@
+import * as forExpress from '@spillway/express'
+import * as forFastify from '@spillway/fastify'
+import * as forFetch from '@spillway/fetch'
+import * as forHono from '@spillway/hono'
+import * as forKoa from '@spillway/koa'
+import { expect, test } from 'vitest'
+
+// What users of an adapter need is in the adapter: @spillway/core is no dependency of theirs, and pnpm hides it.
+
+const VALUES = [
+  'QuotaError',
+  'RateLimitedError',
+  'StoreError',
+  'consumeAll',
+  'decisionOf',
+  'fixedWindow',
+  'ipKey',
+  'leakyBucket',
+  'memoryStore',
+  'perDay',
+  'perHour',
+  'perMinute',
+  'perSecond',
+  'rateLimit',
+  'rateLimiter',
+  'shareOf',
+  'slidingLog',
+  'slidingWindow',
+  'tokenBucket',
+  'withDenyCache',
+  'withLeases',
+]
+
+// The compiler checks these.
+export type Types = [
+  forExpress.Decision | forExpress.RequestDecision | forExpress.Quota | forExpress.Store,
+  forFastify.Decision | forFastify.RequestDecision | forFastify.Quota | forFastify.Store,
+  forFetch.Decision | forFetch.RequestDecision | forFetch.Quota | forFetch.Store,
+  forHono.Decision | forHono.RequestDecision | forHono.Quota | forHono.Store,
+  forKoa.Decision | forKoa.RequestDecision | forKoa.Quota | forKoa.Store,
+  forExpress.PolicyOptions<unknown> | forFastify.PolicyOptions<unknown> | forFetch.PolicyOptions<unknown>,
+  forHono.PolicyOptions<unknown> | forKoa.PolicyOptions<unknown>,
+]
+
+const adapters = { forExpress, forFastify, forFetch, forHono, forKoa }
+
+test.each(Object.entries(adapters))('%s exports what its users need, as all adapters do', (_, adapter) => {
+  expect(Object.keys(adapter).sort()).toEqual(VALUES)
+})
