@@ -23,7 +23,7 @@ import { describe, expect, test } from 'vitest'
 type Handler = Parameters<typeof getRequestListener>[0]
 
 const apps: Readonly<Record<string, (options: NeutralOptions, scene: Scene) => Handler>> = {
-  Hono: (options, { timeout, onHandled }) => {
+  Hono: (options, { timeout, inner, onHandled }) => {
     const app = new Hono()
     app.onError((error, c) => c.text(error.name, 500))
     app.use(async (c, next) => {
@@ -32,18 +32,19 @@ const apps: Readonly<Record<string, (options: NeutralOptions, scene: Scene) => H
       })
       await Promise.race([next(), expired])
     })
-    app.use(forHono.rateLimit(options))
+    for (const each of [options, ...inner]) app.use(forHono.rateLimit(each))
     app.all('*', (c) => {
       onHandled()
       return c.json({ rateLimit: c.get('rateLimit') })
     })
     return app.fetch
   },
-  fetch: (options, { timeout, onHandled }) => {
-    const app = forFetch.rateLimit(options)((request: Request, _: unknown) => {
+  fetch: (options, { timeout, inner, onHandled }) => {
+    const handler = async (request: Request, _: unknown) => {
       onHandled()
       return Response.json({ rateLimit: forFetch.decisionOf(request) })
-    })
+    }
+    const app = [options, ...inner].reduceRight((next, each) => forFetch.rateLimit(each)(next), handler)
     const expired = timeout.then(() => new Response(null, { status: 503 }))
     return (request, beside) => Promise.race([app(request, beside), expired])
   },

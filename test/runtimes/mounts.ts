@@ -34,21 +34,22 @@ export const timedOut =
   }
 
 export const mounts: Readonly<Record<string, Mount>> = {
-  Hono: (options, { timeout, onHandled }) => {
+  Hono: (options, { timeout, inner, onHandled }) => {
     const app = new Hono()
     app.onError((error, c) => c.text(error.name, 500))
-    app.use(forHono.rateLimit(options))
+    for (const each of [options, ...inner]) app.use(forHono.rateLimit(each))
     app.all('*', (c) => {
       onHandled()
       return c.json({ rateLimit: c.get('rateLimit') })
     })
     return send(timedOut((request) => app.fetch(request), timeout))
   },
-  fetch: (options, { timeout, onHandled }) => {
-    const limited = forFetch.rateLimit(options)((request: Request) => {
+  fetch: (options, { timeout, inner, onHandled }) => {
+    const handler = async (request: Request) => {
       onHandled()
       return Response.json({ rateLimit: forFetch.decisionOf(request) })
-    })
+    }
+    const limited = [options, ...inner].reduceRight((next, each) => forFetch.rateLimit(each)(next), handler)
     return send(timedOut(limited, timeout))
   },
 }

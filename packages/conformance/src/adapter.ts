@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import { testDeniedAnswers } from './adapter-denied.ts'
+import { testHeaders } from './adapter-headers.ts'
 import { testKeySpellings } from './adapter-keys.ts'
 import { testLateVerdicts } from './adapter-late.ts'
 import { testPoliciesApart } from './adapter-stores.ts'
@@ -20,8 +21,8 @@ const told = ({ status, headers }: NeutralResponse): readonly unknown[] => [
 
 /** Holds an adapter against the same HTTP stories as every other. */
 export function testAdapter(test: TestFunction, mountIn: Mount): void {
-  const mount = (options: NeutralOptions): Send | Promise<Send> =>
-    mountIn(options, { timeout: new Promise(() => {}), onHandled: () => {} })
+  const mount = (options: NeutralOptions, ...inner: NeutralOptions[]): Send | Promise<Send> =>
+    mountIn(options, { timeout: new Promise(() => {}), inner, onHandled: () => {} })
   test('lets the quota through, tells what is left, and refuses the rest with a problem document', async () => {
     const clock = fakeClock()
     const send = await mount({ quota: perMinute(2), store: modelStore(clock) })
@@ -216,5 +217,6 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   testKeySpellings(test, mount)
   testPoliciesApart(test, mount)
   testWaiting(test, mount)
+  testHeaders(test, mount)
   testLateVerdicts(test, mountIn)
 }

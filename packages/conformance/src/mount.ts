@@ -29,6 +29,8 @@ export type Send = (request?: NeutralRequest) => Promise<NeutralResponse>
 export interface Scene {
   /** When it resolves, a timeout before the limiter answers what is not answered with 503. */
   readonly timeout: Promise<void>
+  /** Further limiters, each behind the one before it. */
+  readonly inner: readonly NeutralOptions[]
   /** Called by the route's handler, each time. */
   readonly onHandled: () => void
 }

@@ -58,3 +58,9 @@ function editDistance(a: string, b: string): number {
   }
   return row[b.length] as number
 }
+
+/** Checks a switch; `name` is the option's name in the error. False if it is not given. */
+export function checkBoolean(name: string, value: unknown): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? false
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be true or false; got ${shown(value)}.`)
+}

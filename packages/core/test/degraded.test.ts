@@ -45,7 +45,7 @@ describe('a store that fails', () => {
     const { store, send } = setUp({ onStoreError: 'deny' })
     store.break('failing')
     const { decision, headers, refusal } = await send()
-    expect(headers).toEqual([])
+    expect(headers).toEqual([['Retry-After', '1']])
     expect(refusal?.status).toBe(503)
     expect(refusal?.body).not.toContain('retry-after-ms')
     expect(JSON.parse(refusal?.body ?? '')).toMatchObject({

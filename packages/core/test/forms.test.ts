@@ -1,8 +1,22 @@
+import { quotas } from '@spillway/conformance'
+import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { headerItem, partitionReader } from '../src/http/fields.ts'
+import { advertised, headerItem, partitionReader } from '../src/http/fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from '../src/http/forms.ts'
-import { joined } from '../src/http/headers.ts'
-import { leakyBucket, perMinute, QuotaError, slidingWindow, tokenBucket } from '../src/index.ts'
+import { type Header, joinHeaders } from '../src/http/headers.ts'
+import {
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  type Quota,
+  QuotaError,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -165,10 +179,10 @@ describe('one policy', () => {
   })
 
   test.each([
-    ['a window below a second', tokenBucket({ limit: 10, per: 250 }), '10;w=1'],
-    ['a fraction of a second more', slidingWindow({ limit: 10, window: '1.5s' }), '10;w=2'],
+    ['a window below a second', tokenBucket({ limit: 10, per: 250 }), '40;w=1'],
+    ['a fraction of a second more', slidingWindow({ limit: 10, window: '1.5s' }), '20;w=3'],
     ['a queue', leakyBucket({ limit: 1, per: '2s', queue: 4 }), '5;w=10'],
-  ])('with %s tells whole seconds, rounded up', (_, quota, numbers) =>
+  ])('with %s tells whole seconds', (_, quota, numbers) =>
     expect(headerItem({ name: 'default', quota }).numbers).toBe(numbers),
   )
 })
@@ -179,16 +193,116 @@ test('drafts 6 and 7 tell the first of several policies with one limit', () => {
   expect(headerWriter(['draft-6'])(told, nowMs).at(-1)).toEqual(POLICY)
 })
 
-test.each([
-  ['RateLimit-Policy', '10;w=1', '100;w=60', '10;w=1, 100;w=60'],
-  ['RateLimit', '"a";r=1', '"b";r=2', '"a";r=1, "b";r=2'],
-  // A dictionary with each name twice says nothing more than its last.
-  ['RateLimit', 'limit=1, remaining=0, reset=1', 'limit=2, remaining=1, reset=1', 'limit=2, remaining=1, reset=1'],
-  ['RateLimit-Reset', '1', '2', '2'],
-  ['Retry-After', '1', '2', '2'],
-])('%s of two limiters, %s and %s, is told as %s', (name, first, second, both) => {
-  expect(joined(undefined, [name, first])).toBe(first)
-  expect(joined(first, [name, second])).toBe(both)
+describe('the headers of a limiter behind another', () => {
+  /** What a response has in the end of a field that both have set, or of several. */
+  const both = (first: Record<string, unknown>, second: readonly Header[], limited = true) => {
+    const response = new Map(Object.entries(first))
+    for (const [name, value] of joinHeaders(second, limited, (name) => response.get(name))) response.set(name, value)
+    return Object.fromEntries(response)
+  }
+
+  test.each([
+    ['RateLimit-Policy', '10;w=1', '100;w=60', '10;w=1, 100;w=60'],
+    ['RateLimit', '"a";r=1', '"b";r=2', '"a";r=1, "b";r=2'],
+    ['RateLimit', '"a";r=1', '"a";r=2', '"a";r=1, "a-2";r=2'],
+    ['RateLimit', '"a";r=1, "a-2";r=2', '"a";r=3, "a-2";r=4', '"a";r=1, "a-2";r=2, "a-3";r=3, "a-2-2";r=4'],
+    ['RateLimit', '"a\\";r=";r=1', '"a\\";r=";r=2', '"a\\";r=";r=1, "a\\";r=-2";r=2'],
+    ['RateLimit', '"b";r=1', '"a, \\"b\\"";r=2', '"b";r=1, "a, \\"b\\"";r=2'],
+    [
+      'RateLimit-Policy',
+      '"a";q=1;w=1;qu="requests";pk=:AA==:',
+      '"a";q=1;w=1;qu="requests", "requests";q=2;w=1',
+      '"a";q=1;w=1;qu="requests";pk=:AA==:, "a-2";q=1;w=1;qu="requests", "requests";q=2;w=1',
+    ],
+    // A dictionary with each name twice says nothing more than its last.
+    ['RateLimit', 'limit=1, remaining=0, reset=1', 'limit=2, remaining=1, reset=1', 'limit=1, remaining=0, reset=1'],
+    ['RateLimit', 'limit=2, remaining=1, reset=1', 'limit=1, remaining=0, reset=1', 'limit=1, remaining=0, reset=1'],
+    ['RateLimit', 'limit=2, remaining=1, reset=1', '"a";r=2', '"a";r=2'],
+    ['Retry-After', '1', '2', '2'],
+  ])('%s: %s and %s are %s', (name, first, second, expected) => {
+    expect(both({}, [[name, second]])).toEqual({ [name]: second })
+    expect(both({ [name]: first }, [[name, second]])).toEqual({ [name]: expected })
+  })
+
+  const counts = (prefix: string, [limit, remaining, reset]: readonly unknown[]) => ({
+    [`${prefix}-Limit`]: limit,
+    [`${prefix}-Remaining`]: remaining,
+    [`${prefix}-Reset`]: reset,
+  })
+
+  // The second replaced the first, which was the one that was nearly used up.
+  test.each(['RateLimit', 'X-RateLimit'])('%s-* are those of the scarcer, all three', (prefix) => {
+    const headersOf = (values: readonly string[]) => Object.entries(counts(prefix, values)) as unknown as Header[]
+    const [few, many] = [
+      ['5', '1', '60'],
+      ['100', '99', '1'],
+    ]
+    expect(both(counts(prefix, few as string[]), headersOf(many as string[]))).toEqual(counts(prefix, few as string[]))
+    expect(both(counts(prefix, many as string[]), headersOf(few as string[]))).toEqual(counts(prefix, few as string[]))
+    // What somebody else has written as a number is one, and the last of equals stays.
+    expect(both(counts(prefix, [5, 0, 60]), headersOf(['9', '0', '7']))).toEqual(counts(prefix, ['9', '0', '7']))
+    expect(both(counts(prefix, [5, 0, 60]), headersOf(['9', '1', '7']))).toEqual(counts(prefix, [5, 0, 60]))
+  })
+
+  test.each([
+    [undefined, 'RateLimit, Retry-After'],
+    ['ETag', 'ETag, RateLimit, Retry-After'],
+    [['ETag', 'X-Id'], 'ETag,X-Id, RateLimit, Retry-After'],
+    ['ratelimit , ETag', 'ratelimit , ETag, Retry-After'],
+    ['*', '*, RateLimit, Retry-After'],
+    ['RateLimit-Policy', 'RateLimit-Policy, RateLimit, Retry-After'],
+  ])('what an app exposes by itself is kept: %j', (before, expected) => {
+    const name = 'Access-Control-Expose-Headers'
+    for (const limited of [false, true]) {
+      expect(both(before === undefined ? {} : { [name]: before }, [[name, 'RateLimit, Retry-After']], limited)).toEqual(
+        {
+          [name]: expected,
+        },
+      )
+    }
+  })
+
+  test('are as they are where none has been before', () => {
+    const headers: Header[] = [['RateLimit', '"a";r=1']]
+    expect(both({ RateLimit: 'anything' }, headers, false)).toEqual({ RateLimit: '"a";r=1' })
+  })
+})
+
+test.each<[Quota, string]>([
+  [perMinute(100), 'q=100;w=60'],
+  [perSecond(10, { burst: 20 }), 'q=20;w=2'],
+  // A hundred times too little: q=1;w=1.
+  [perSecond(100, { burst: 1 }), 'q=100;w=1'],
+  [perMinute(100, { burst: 1 }), 'q=5;w=3'],
+  [perMinute(60, { burst: 10 }), 'q=10;w=10'],
+  [perMinute(7, { burst: 1 }), 'q=1;w=9'],
+  [perHour(7, { burst: 1 }), 'q=1;w=515'],
+  [perSecond(10, { burst: 15 }), 'q=20;w=2'],
+  // A third of a second is no whole number of microseconds.
+  [perSecond(3), 'q=3;w=1'],
+  [perMinute(7), 'q=7;w=60'],
+  [perSecond(9_000), 'q=9000;w=1'],
+  [perDay(10_000), 'q=10000;w=86400'],
+  [fixedWindow({ limit: 100, window: 1_500 }), 'q=200;w=3'],
+  [slidingWindow({ limit: 5, window: 500 }), 'q=10;w=1'],
+  [slidingLog({ limit: 5, window: '1m' }), 'q=5;w=60'],
+  [leakyBucket({ limit: 10, per: '1s', queue: 5 }), 'q=10;w=1'],
+  [tokenBucket({ limit: 1, per: '30d' }), 'q=1;w=2592000'],
+])('%j is advertised as %s', (quota, expected) => {
+  const { policy } = headerItem({ name: 'a', quota })
+  expect(policy).toBe(`"a";${expected}`)
+})
+
+test('what is advertised is the rate, as far as whole numbers go, and no less than what fits at once', () => {
+  fc.assert(
+    fc.property(quotas, (quota) => {
+      const { limit, window } = advertised(quota)
+      const rate = quota.limit / quota.window
+      expect(limit).toBeGreaterThanOrEqual(quota.limit)
+      expect(limit / (window * 1e6) / rate).toBeLessThanOrEqual(1.011)
+      expect(limit / (window * 1e6) / rate).toBeGreaterThan(0.89)
+    }),
+  )
 })
 
 test('nothing is told where no policy counted', () =>

@@ -4,6 +4,7 @@ import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseList } from 'structured-headers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
+import { advertised } from '../src/http/fields.ts'
 import { type HeaderForm, httpGuard, type RateLimitOptions, type Verdict } from '../src/http/index.ts'
 import {
   type Decision,
@@ -36,9 +37,9 @@ algorithm       | cost       | RateLimit-Policy     | RateLimit          | 6 and
 token bucket    | 1 taken    | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 |
 token bucket    | 5 refused  | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 | 6
 token bucket    | 6 never    | "api";q=5;w=30       | "api";r=4          | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 |
-in 250 ms       | 1 taken    | "api";q=10;w=1       | "api";r=9;t=1      | 10;w=1       | limit=10, remaining=9, reset=1      | 10 9 1      | 1767225601 |
-in 250 ms       | 10 refused | "api";q=10;w=1       | "api";r=9;t=1      | 10;w=1       | limit=10, remaining=9, reset=1      | 10 9 1      | 1767225601 | 1
-in 250 ms       | 11 never   | "api";q=10;w=1       | "api";r=9          | 10;w=1       | limit=10, remaining=9, reset=1      | 10 9 1      | 1767225601 |
+in 250 ms       | 1 taken    | "api";q=40;w=1       | "api";r=9;t=1      | 40;w=1       | limit=40, remaining=9, reset=1      | 40 9 1      | 1767225601 |
+in 250 ms       | 10 refused | "api";q=40;w=1       | "api";r=9;t=1      | 40;w=1       | limit=40, remaining=9, reset=1      | 40 9 1      | 1767225601 | 1
+in 250 ms       | 11 never   | "api";q=40;w=1       | "api";r=9          | 40;w=1       | limit=40, remaining=9, reset=1      | 40 9 1      | 1767225601 |
 in 30 days      | 1 taken    | "api";q=10;w=2592000 | "api";r=9;t=259200 | 10;w=2592000 | limit=10, remaining=9, reset=259200 | 10 9 259200 | 1767484801 |
 in 30 days      | 10 refused | "api";q=10;w=2592000 | "api";r=9;t=259200 | 10;w=2592000 | limit=10, remaining=9, reset=259200 | 10 9 259200 | 1767484801 | 259200
 in 30 days      | 11 never   | "api";q=10;w=2592000 | "api";r=9          | 10;w=2592000 | limit=10, remaining=9, reset=259200 | 10 9 259200 | 1767484801 |
@@ -130,9 +131,9 @@ function readBack(form: (typeof FORMS)[number], headers: Record<string, string>)
 }
 
 /** What they should find, by the decision and its quota. */
-function expected(form: (typeof FORMS)[number], decision: Decision, { limit, window }: Quota): object {
+function expected(form: (typeof FORMS)[number], decision: Decision, quota: Quota): object {
   const { allowed, remaining, retryAfterMs, replenishAfterMs, resetAfterMs } = decision
-  const w = Math.ceil(window / 1e6)
+  const { limit, window: w } = advertised(quota)
   const t = seconds(allowed ? replenishAfterMs : retryAfterMs)
   const reset = seconds(resetAfterMs)
   switch (form) {

@@ -57,6 +57,19 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+// A handler for every method would be reached uncounted by a request with a body.
+test('what has a body is no preflight', () => {
+  const preflight = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  const { judge } = setUp({ quota: perMinute(100) })
+  const isCounted = (headers: Record<string, string>) => judge({ method: 'OPTIONS', headers }).decision !== undefined
+  expect([{}, { 'content-length': '0' }].map((more) => isCounted({ ...preflight, ...more }))).toEqual([false, false])
+  expect(
+    [{ 'content-length': '5' }, { 'content-length': '00' }, { 'transfer-encoding': 'chunked' }].map((more) =>
+      isCounted({ ...preflight, ...more }),
+    ),
+  ).toEqual([true, true, true])
+})
+
 describe('a match', () => {
   test.each<[string, RateLimitOptions<FakeRequest>['match'], FakeRequest[], FakeRequest[]]>([
     ['a method', { method: 'post' }, [{ method: 'POST' }], [{ method: 'GET' }, { method: 'HEAD' }]],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { type BareItem, parseDictionary, parseList } from 'structured-headers'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { headerItem, partitionReader } from '../src/http/fields.ts'
+import { advertised, headerItem, partitionReader } from '../src/http/fields.ts'
 import { type HeaderForm, headerWriter } from '../src/http/forms.ts'
 import type { Decision, Quota } from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
@@ -30,15 +30,16 @@ const anyTold = (most: number, longestMs: number) =>
       retryAfterMs: fc.oneof(millis(longestMs), fc.constant(Infinity)),
       pk: fc.option(fc.uint8Array({ maxLength: 12 }), { nil: undefined }),
     })
-    .map(({ name, limit, window, pk, ...parts }) => ({
-      decision: decisionOf({ policy: name, limit, ...parts }),
-      item: headerItem({
-        name,
-        quota: { kernel: 'sliding-log', limit, window } as Quota,
-      }),
-      pk: pk ? (partitionReader(() => pk)('ann') as string) : '',
-      expected: { name, q: Math.min(limit, MOST), w: Math.ceil(window / 1e6), pk },
-    }))
+    .map(({ name, limit, window, pk, ...parts }) => {
+      const quota = { kernel: 'sliding-log', limit, window } as Quota
+      const { limit: q, window: w } = advertised(quota)
+      return {
+        decision: decisionOf({ policy: name, limit, ...parts }),
+        item: headerItem({ name, quota }),
+        pk: pk ? (partitionReader(() => pk)('ann') as string) : '',
+        expected: { name, q, w, pk },
+      }
+    })
 
 type Told = ReturnType<typeof anyTold> extends fc.Arbitrary<infer T> ? T : never
 
@@ -86,11 +87,11 @@ describe('a structured-field reader agrees', () => {
       fc.property(several, (told) => {
         const headers = written('draft-7', told)
         const least = Math.min(...told.map(({ decision }) => decision.remaining))
-        const { decision } = told.find((each) => each.decision.remaining === least) as Told
+        const { decision, expected } = told.find((each) => each.decision.remaining === least) as Told
         expect(parseDictionary(headers.get('ratelimit') ?? '')).toEqual(
           new Map(
             Object.entries({
-              limit: [Math.min(decision.limit, MOST), new Map()],
+              limit: [expected.q, new Map()],
               remaining: [Math.min(least, MOST), new Map()],
               reset: [Math.ceil(decision.resetAfterMs / 1000), new Map()],
             }),
@@ -121,7 +122,8 @@ describe('ratelimit-header-parser agrees', () => {
   ] as const)('with %s', (form, reset) => {
     fc.assert(
       fc.property(anyTold(MOST, 20 * 86_400_000), (told) => {
-        const { limit, remaining, resetAfterMs } = told.decision
+        const { remaining, resetAfterMs } = told.decision
+        const limit = told.expected.q
         expect(parseRateLimit(written(form, [told]), { reset })).toEqual({
           limit,
           remaining,

@@ -89,10 +89,10 @@ describe('the guard', () => {
     ])
   })
 
-  test('rounds windows and waits up to whole seconds', () => {
+  test('tells the rate in whole seconds, and waits rounded up to them', () => {
     const guard = guardOf({ quota: tokenBucket({ limit: 10, per: 250, burst: 12 }) })
     expect(judge(guard).headers).toEqual([
-      ['RateLimit-Policy', '"default";q=12;w=1'],
+      ['RateLimit-Policy', '"default";q=40;w=1'],
       ['RateLimit', '"default";r=11;t=1'],
     ])
   })
@@ -126,6 +126,12 @@ describe('the guard', () => {
       { quota: perMinute(1), skip: { path: '/metrics', ip: undefined } },
       'skip.ip is undefined',
     ],
+    [
+      'a switch that is text',
+      { quota: perMinute(1), exposeHeaders: 'no' },
+      'exposeHeaders must be true or false; got "no".',
+    ],
+    ['another', { quota: perMinute(1), countPreflight: 0 }, 'countPreflight must be true or false; got 0.'],
     ['a store that is null', { quota: perMinute(1), store: null }, 'store must be a store'],
     ['no selectors', { quota: perMinute(1), key: [] }, 'a selector, a list of them or a function'],
     ['an unknown cost', { quota: perMinute(1), cost: 'body:weight' }, "'header:NAME', 'query:NAME' or a function"],

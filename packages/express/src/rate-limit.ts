@@ -1,7 +1,7 @@
 import {
   httpGuard,
   isOver,
-  joined,
+  joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type Refusal,
@@ -57,9 +57,9 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: N
     return
   }
   // Asked of the request alone: Express puts a prototype of its own behind each, where to find nothing takes long.
-  const before = Object.hasOwn(req, 'rateLimit') ? res : undefined
+  const limited = Object.hasOwn(req, 'rateLimit')
   if (decision) req.rateLimit = decision
-  for (const header of headers) res.setHeader(header[0], joined(before?.getHeader(header[0]), header))
+  for (const [name, value] of joinHeaders(headers, limited, (name) => res.getHeader(name))) res.setHeader(name, value)
   if (after) whenClosed(res, () => void after(res.statusCode, res))
   if (refusal === undefined) {
     next()

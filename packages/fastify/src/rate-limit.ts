@@ -1,7 +1,7 @@
 import {
   httpGuard,
   isOver,
-  joined,
+  joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type Refusal,
@@ -79,9 +79,9 @@ function follow(
     discard()
     return
   }
-  const before = request.rateLimit && reply
+  const limited = request.rateLimit !== undefined
   if (decision) request.rateLimit = decision
-  for (const header of headers) reply.header(header[0], joined(before?.getHeader(header[0]), header))
+  for (const [name, value] of joinHeaders(headers, limited, (name) => reply.getHeader(name))) reply.header(name, value)
   if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
   if (refusal === undefined) {
     done()

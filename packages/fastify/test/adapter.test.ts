@@ -18,12 +18,12 @@ async function listening(app: FastifyInstance): Promise<Send> {
   return sendTo(app.server)
 }
 
-function mount(options: NeutralOptions, { timeout, onHandled }: Scene, app = build()): Promise<Send> {
+function mount(options: NeutralOptions, { timeout, inner, onHandled }: Scene, app = build()): Promise<Send> {
   app.addHook('onRequest', (_, reply, done) => {
     void timeout.then(() => reply.code(503).send())
     done()
   })
-  app.addHook('onRequest', rateLimit(options))
+  for (const each of [options, ...inner]) app.addHook('onRequest', rateLimit(each))
   app.all('*', async (request) => {
     onHandled()
     return { rateLimit: decisionOf(request) }

@@ -1,6 +1,6 @@
 import {
   connectionAddress,
-  joined,
+  joinHeaders,
   type RequestDecision,
   type RequestReader,
   type Verdict,
@@ -26,7 +26,8 @@ export function visitOf(request: Request, beside: unknown): Visit {
 /** Notes what a verdict tells of a request. */
 export function note(visit: Visit, { decision, headers }: Verdict<Response>): void {
   if (decision) visit.decision = decision
-  for (const header of headers) visit.told.set(header[0], joined(visit.told.get(header[0]), header))
+  const { told } = visit
+  for (const [name, value] of joinHeaders(headers, told.size > 0, (name) => told.get(name))) told.set(name, value)
 }
 
 /** What `rateLimit` decided about a request; undefined where it was not counted. */

@@ -1,4 +1,4 @@
-import type { Refusal, Verdict } from '@spillway/core/http'
+import { joinHeaders, type Refusal, type Verdict } from '@spillway/core/http'
 
 /** The answer to a request that is refused, with the headers that limiters before this one have to tell, too. */
 export function refusing(request: Request, refusal: Refusal, told: ReadonlyMap<string, string>): Response {
@@ -26,7 +26,8 @@ export function telling(answer: Response, request: Request, told: ReadonlyMap<st
 }
 
 function withHeaders(response: Response, told: ReadonlyMap<string, string>): Response {
-  for (const [name, value] of told) response.headers.set(name, value)
+  const before = (name: string): string | null => response.headers.get(name)
+  for (const [name, value] of joinHeaders([...told], false, before)) response.headers.set(name, value)
   return response
 }
 

@@ -4,11 +4,12 @@ import { decisionOf, memoryStore, perMinute, perSecond, rateLimit, rateLimiter }
 
 const URL_ = 'http://localhost'
 
-function mount(options: NeutralOptions, { timeout, onHandled }: Scene): Send {
-  const app = rateLimit(options)((request: Request) => {
+function mount(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Send {
+  const handler = async (request: Request) => {
     onHandled()
     return Response.json({ rateLimit: decisionOf(request) })
-  })
+  }
+  const app = [options, ...inner].reduceRight((next, each) => rateLimit(each)(next), handler)
   return sendInto((request) => {
     // A timeout before a limiter tells it so by the signal of the request.
     const expired = new AbortController()

@@ -1,7 +1,8 @@
 import {
   httpGuard,
   isAbandoned,
-  joined,
+  joinHeaders,
+  missingHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type Refusal,
@@ -64,18 +65,18 @@ function followLate(verdict: Verdict<Context>, c: Context, next: Next): Promise<
 async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
   const { decision, headers, refusal, answer, after } = verdict
   // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
-  const before = c.get('rateLimit') ? c.res.headers : undefined
+  const before = (name: string): string | null => c.res.headers.get(name)
+  const told = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
   if (decision) c.set('rateLimit', decision)
-  const told = before ? headers.map((header) => [header[0], joined(before.get(header[0]), header)] as const) : headers
   const tell = (): void => {
-    for (const [name, value] of told) c.header(name, value)
+    for (const [name, value] of missingHeaders(told, before)) c.header(name, value)
   }
-  tell()
+  for (const [name, value] of told) c.header(name, value)
   if (refusal) return answer ? answered(c, await answer(c), refusal, tell) : refused(c, refusal)
   await (after ? nextThen(c, next, (status) => after(status, c)) : next())
   // A handler that answers with a Response of its own has not seen the headers set above.
   const [first] = told
-  if (first && !c.res.headers.get(first[0])?.includes(first[1])) tell()
+  if (first && !before(first[0])?.includes(first[1])) tell()
 }
 
 /** What `onDenied` has answered by itself, with the headers; or what it says. */

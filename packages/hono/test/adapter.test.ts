@@ -7,7 +7,7 @@ import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 /** The bindings that the Node server would hand over. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
 
-function build(options: NeutralOptions, { timeout, onHandled }: Scene): Hono {
+function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Hono {
   const app = new Hono()
   app.onError((error, c) => c.text(error.name, 500))
   app.use(async (c, next) => {
@@ -16,7 +16,7 @@ function build(options: NeutralOptions, { timeout, onHandled }: Scene): Hono {
     })
     await Promise.race([next(), expired])
   })
-  app.use(rateLimit(options))
+  for (const each of [options, ...inner]) app.use(rateLimit(each))
   app.all('*', (c) => {
     onHandled()
     return c.json({ rateLimit: decisionOf(c) })

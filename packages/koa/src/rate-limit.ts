@@ -2,7 +2,7 @@ import {
   type Header,
   httpGuard,
   isOver,
-  joined,
+  joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type Refusal,
@@ -46,9 +46,10 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       return DONE
     }
     const { decision, headers, refusal, answer, after } = verdict
-    const before = ctx.state.rateLimit && ctx.res
+    const limited = ctx.state.rateLimit !== undefined
     if (decision) ctx.state.rateLimit = decision
-    for (const header of headers) ctx.response.set(header[0], joined(before?.getHeader(header[0]), header))
+    const told = joinHeaders(headers, limited, (name) => ctx.res.getHeader(name))
+    for (const [name, value] of told) ctx.response.set(name, value)
     if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
     if (refusal === undefined) {
       return next().catch((error: unknown) => {

@@ -6,7 +6,7 @@ import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
 
-function build(options: NeutralOptions, { timeout, onHandled }: Scene): Koa {
+function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Koa {
   const app = new Koa()
   app.silent = true
   app.use((ctx, next) => {
@@ -15,7 +15,7 @@ function build(options: NeutralOptions, { timeout, onHandled }: Scene): Koa {
     })
     return Promise.race([next(), expired])
   })
-  app.use(rateLimit(options))
+  for (const each of [options, ...inner]) app.use(rateLimit(each))
   app.use((ctx) => {
     onHandled()
     ctx.body = { rateLimit: decisionOf(ctx) }

@@ -56,13 +56,9 @@ export function checkUnit(unit: unknown): void {
   )
 }
 
-/**
- * Writes what headers say of a policy whatever the request. The window is rounded up to whole seconds, which is never
- * more than the quota really allows.
- */
+/** Writes what headers say of a policy whatever the request. */
 export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
-  const limit = integer(quota.limit)
-  const window = integer(Math.ceil(quota.window / 1e6))
+  const { limit, window } = advertised(quota)
   const qu = unit === undefined ? '' : `;qu=${quoted(unit)}`
   return {
     policy: `${quoted(name)};q=${limit};w=${window}${qu}`,
@@ -72,8 +68,32 @@ export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
   }
 }
 
+/** What a window in whole seconds may lose of the rate, as long as the limit is what fits at once. */
+const TOLERATED_LOSS = 0.1
+/** The longest window that is looked at besides, in seconds. */
+const LONGEST_SEARCH = 3_600
+
+/**
+ * A quota as so many units in so many whole seconds: what fits at once, and how long that takes to come back, rounded
+ * up. If that would be less than nine tenths of the sustained rate, it is the rate in the shortest window that has it:
+ * `perSecond(100, { burst: 1 })` is 100 in a second, not one.
+ */
+export function advertised({ limit, window }: Quota): { readonly limit: number; readonly window: number } {
+  const unit = window / limit
+  const least = Math.max(Math.ceil((window - limit) / 1e6), 1)
+  if (limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6) return { limit: integer(limit), window: integer(least) }
+  // The interval of a unit is whole microseconds, rounded up: three times a third of a second is one.
+  const unitsIn = (seconds: number): number => Math.floor((seconds * 1e6) / unit + 0.01)
+  const loss = (seconds: number): number => 1 - (unitsIn(seconds) * unit) / (seconds * 1e6)
+  let best = least
+  for (let each = least; each < least + LONGEST_SEARCH && loss(best) >= 0.001; each++) {
+    if (loss(each) < loss(best)) best = each
+  }
+  return { limit: integer(unitsIn(best)), window: integer(best) }
+}
+
 /** The value of one field. `scarcest` is the policy with the least left, for fields that tell of one alone. */
-export type Field = (told: readonly Told[], scarcest: Decision, nowMs: () => number) => string
+export type Field = (told: readonly Told[], scarcest: Told, nowMs: () => number) => string
 
 /** A form of the header fields, under the newest revision that has it. */
 export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy-epoch'
@@ -86,28 +106,28 @@ export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   },
   'draft-7': {
     'RateLimit-Policy': policyNumbers,
-    RateLimit: (_, { limit, remaining, resetAfterMs }) =>
-      `limit=${integer(limit)}, remaining=${integer(remaining)}, reset=${integer(seconds(resetAfterMs))}`,
+    RateLimit: (_, { item, decision: { remaining, resetAfterMs } }) =>
+      `limit=${item.limit}, remaining=${integer(remaining)}, reset=${integer(seconds(resetAfterMs))}`,
   },
   'draft-6': {
     ...counts('RateLimit'),
-    'RateLimit-Reset': (_, { resetAfterMs }) => String(integer(seconds(resetAfterMs))),
+    'RateLimit-Reset': (_, { decision: { resetAfterMs } }) => String(integer(seconds(resetAfterMs))),
     'RateLimit-Policy': policyNumbers,
   },
   'legacy-delta': {
     ...counts('X-RateLimit'),
-    'X-RateLimit-Reset': (_, { resetAfterMs }) => String(integer(seconds(resetAfterMs))),
+    'X-RateLimit-Reset': (_, { decision: { resetAfterMs } }) => String(integer(seconds(resetAfterMs))),
   },
   'legacy-epoch': {
     ...counts('X-RateLimit'),
-    'X-RateLimit-Reset': (_, { resetAfterMs }, nowMs) => String(integer(seconds(nowMs() + resetAfterMs))),
+    'X-RateLimit-Reset': (_, { decision: { resetAfterMs } }, nowMs) => String(integer(seconds(nowMs() + resetAfterMs))),
   },
 }
 
 function counts(prefix: string): Record<string, Field> {
   return {
-    [`${prefix}-Limit`]: (_, { limit }) => String(integer(limit)),
-    [`${prefix}-Remaining`]: (_, { remaining }) => String(integer(remaining)),
+    [`${prefix}-Limit`]: (_, { item }) => String(item.limit),
+    [`${prefix}-Remaining`]: (_, { decision: { remaining } }) => String(integer(remaining)),
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
 import { FIELDS, type Field, type Told, type Wire } from './fields.ts'
 import type { Header } from './headers.ts'
@@ -70,9 +69,9 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
   return (told, nowMs) => {
     const [first] = told
     if (first === undefined) return []
-    const scarcest = told.length === 1 ? first.decision : told.map(({ decision }) => decision).reduce(scarcer)
+    const scarcest = told.length === 1 ? first : told.reduce(scarcer)
     return fields.map(([name, field]) => [name, field(told, scarcest, nowMs)])
   }
 }
 
-const scarcer = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)
+const scarcer = (a: Told, b: Told): Told => (b.decision.remaining < a.decision.remaining ? b : a)

@@ -1,5 +1,5 @@
 import { checked, type MaybePromise } from '../maybe-promise.ts'
-import { checkFunctions } from '../options.ts'
+import { checkBoolean, checkFunctions } from '../options.ts'
 import { type Registration, register } from '../registry.ts'
 import { sourceOf } from '../source.ts'
 import type { Store } from '../store.ts'
@@ -11,6 +11,7 @@ import { GONE, judgeBy, PASS, type Verdict } from './judge.ts'
 import { matcher } from './match.ts'
 import { notesOnRequests } from './notes.ts'
 import { checkRateLimitOptions, ownOptions, type RateLimitOptions } from './options.ts'
+import { isPreflight } from './preflight.ts'
 import type { RequestReader } from './reader.ts'
 import { checkFlag } from './returned.ts'
 import { type PolicyOptions, rulesOf } from './rule.ts'
@@ -41,6 +42,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   const source = sourceOf({ ...options, store: options.store === undefined ? defaultStore?.() : options.store })
   const sources = sourcesOf(options, reader)
   const skips = matcher('skip', options.skip, sources)
+  const countsPreflight = checkBoolean('countPreflight', options.countPreflight)
   const procedure = {
     reader,
     patience: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
@@ -77,6 +79,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     return verdict
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
+    if (!countsPreflight && isPreflight(reader, request)) return PASS
     const claims = claimsOnce(sources, request)
     const skipped = skips?.(request, claims)
     if (!(skipped instanceof Promise)) return skipped ? PASS : count(request, claims)

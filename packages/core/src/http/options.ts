@@ -19,6 +19,11 @@ interface CommonOptions<R, Name extends string, A> extends SourceOptions<R>, Set
    * `{ ip: ['10.0.0.0/8', '2001:db8::7'] }`, or a function.
    */
   readonly skip?: MatchOption<R>
+  /**
+   * Counts the preflights of browsers, too: `OPTIONS` requests without a body that ask by `Access-Control-Request-Method`
+   * whether another may follow. Needed where a handler runs for every method. Default: false.
+   */
+  readonly countPreflight?: boolean
   /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
   readonly maxWait?: Duration
   /** What to answer a refused request instead of the problem document, where its policy does not say. */
@@ -44,6 +49,8 @@ const COMMON_OPTIONS: readonly string[] = [
   ...STORE_OPTIONS,
   'headers',
   'jitter',
+  'exposeHeaders',
+  'countPreflight',
   'trustProxy',
   'skip',
   'maxWait',

@@ -1,16 +1,22 @@
 import type { Booking } from '../booking.ts'
 import { isCounted } from '../decide.ts'
 import type { Decision } from '../decision.ts'
+import { checkBoolean } from '../options.ts'
 import type { Ask, Policy } from '../policy.ts'
 import type { HeaderItem } from './fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
-import type { Header } from './headers.ts'
+import { EXPOSE, type Header } from './headers.ts'
 import { checkJitter, retryAfterSeconds } from './jitter.ts'
 
 /** How clients are told what is left, and when to come back. */
 export interface TellOptions {
   /** Which header fields, one form of them or several; `'draft-11'` unless given, none if false. */
   readonly headers?: HeaderForm | readonly HeaderForm[] | false
+  /**
+   * Lets scripts of other origins read these headers, by `Access-Control-Expose-Headers`: the names that are written are
+   * appended to it. Default: false.
+   */
+  readonly exposeHeaders?: boolean
   /** The share of the wait, 0 to 0.5, that `Retry-After` may add, the same for the same client; 0 unless given. */
   readonly jitter?: number
 }
@@ -30,9 +36,10 @@ export interface ToldAsk extends Ask {
 }
 
 /** Builds a teller. */
-export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
+export function tellerOf({ headers, jitter: share, exposeHeaders }: TellOptions): Teller {
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(share)
+  const exposes = checkBoolean('exposeHeaders', exposeHeaders)
   return ({ asks, decision }) => {
     const decisions = decision.policies ?? [decision]
     // Rules make no others.
@@ -42,13 +49,22 @@ export function tellerOf({ headers, jitter: share }: TellOptions): Teller {
     // Without the store there are numbers only where this process counts by itself.
     const known = decision.degraded ? told.filter((each) => isCounted(each.decision)) : told
     const headers = write(known, Date.now)
-    return decision.allowed ? headers : [...headers, ...retryAfter(asks, decision, jitter)]
+    const all = decision.allowed ? headers : [...headers, ...retryAfter(asks, decision, jitter)]
+    return exposes ? exposed(all) : all
   }
 }
 
+/** The headers, after the one that exposes them. */
+const exposed = (headers: readonly Header[]): readonly Header[] =>
+  headers.length === 0 ? headers : [[EXPOSE, headers.map(([name]) => name).join(', ')], ...headers]
+
+// Nobody knows when the store answers again. It is tried as soon as this, or a little later.
+const UNKNOWN_WAIT: readonly Header[] = [['Retry-After', '1']]
+
 /** `Retry-After` (RFC 9110, section 10.2.3) of a refusal, where waiting helps. */
 function retryAfter(asks: readonly Ask[], decision: Decision, jitter: number): readonly Header[] {
-  const { retryAfterMs, policy } = decision
+  const { retryAfterMs, policy, degraded } = decision
+  if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT
   if (retryAfterMs === 0 || retryAfterMs === Infinity) return []
   const key = asks.find((ask) => ask.policy.name === policy)?.key ?? ''
   return [['Retry-After', String(retryAfterSeconds(decision, key, jitter))]]

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { perMinute, perSecond } from '@spillway/core'
+import { fakeClock } from './clock.ts'
+import { faultyStore } from './faulty.ts'
+import { modelStore } from './model.ts'
+import type { NeutralOptions, Send } from './mount.ts'
+import type { TestFunction } from './runner.ts'
+
+const EXPOSED = 'access-control-expose-headers'
+
+/** What a browser sends before a request to another origin. */
+const PREFLIGHT = {
+  method: 'OPTIONS',
+  headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
+} as const
+
+type MountAll = (options: NeutralOptions, ...inner: NeutralOptions[]) => Send | Promise<Send>
+
+/** Tells stories of what several limiters, a failing store and browsers have to do with headers. */
+export function testHeaders(test: TestFunction, mount: MountAll): void {
+  const limiter = (options: object): NeutralOptions =>
+    ({ quota: perMinute(10), store: modelStore(fakeClock()), ...options }) as NeutralOptions
+
+  test('tells two limiters without a name apart', async () => {
+    const send = await mount(limiter({}), limiter({ quota: perMinute(2) }))
+    const { headers } = await send()
+    assert.equal(headers['ratelimit-policy'], '"default";q=10;w=60, "default-2";q=2;w=60')
+    assert.equal(headers['ratelimit'], '"default";r=9;t=6, "default-2";r=1;t=30')
+  })
+
+  for (const [form, prefix] of [
+    ['draft-6', 'ratelimit'],
+    ['legacy-delta', 'x-ratelimit'],
+  ] as const) {
+    test(`shows the scarcer of two limiters where a form has room for one: ${form}`, async () => {
+      const [rich, poor] = [limiter({ headers: form }), limiter({ quota: perMinute(2), headers: form })]
+      for (const [first, second] of [
+        [rich, poor],
+        [poor, rich],
+      ] as const) {
+        // Each order has counts of its own.
+        const send = await mount(
+          { ...first, store: modelStore(fakeClock()) } as NeutralOptions,
+          { ...second, store: modelStore(fakeClock()) } as NeutralOptions,
+        )
+        const { headers } = await send()
+        const shown = ['limit', 'remaining', 'reset'].map((name) => headers[`${prefix}-${name}`])
+        assert.deepEqual(shown, ['2', '1', '30'])
+      }
+    })
+  }
+
+  test('shows the scarcer of two limiters in draft 7', async () => {
+    const send = await mount(limiter({ quota: perMinute(2), headers: 'draft-7' }), limiter({ headers: 'draft-7' }))
+    assert.equal((await send()).headers['ratelimit'], 'limit=2, remaining=1, reset=30')
+  })
+
+  // A hundred times too little: q=1;w=1.
+  test('sends the rate of a bucket that is smaller than its rate', async () => {
+    const send = await mount(limiter({ quota: perSecond(100, { burst: 1 }) }))
+    const { headers } = await send()
+    assert.deepEqual([headers['ratelimit-policy'], headers['ratelimit']], ['"default";q=100;w=1', '"default";r=0;t=1'])
+  })
+
+  test('says when to come back where the store does not answer', async () => {
+    const store = faultyStore(modelStore(fakeClock()))
+    const send = await mount(limiter({ store, onStoreError: 'deny', logger: { warn: () => {} } }))
+    store.break('failing')
+    const { status, headers } = await send()
+    assert.deepEqual([status, headers['retry-after']], [503, '1'])
+  })
+
+  test('exposes to browsers exactly the headers that it writes', async () => {
+    const send = await mount(limiter({ quota: perMinute(1), exposeHeaders: true }))
+    assert.equal((await send()).headers[EXPOSED], 'RateLimit-Policy, RateLimit')
+    const denied = await send()
+    assert.deepEqual([denied.status, denied.headers[EXPOSED]], [429, 'RateLimit-Policy, RateLimit, Retry-After'])
+    assert.equal((await (await mount(limiter({})))()).headers[EXPOSED], undefined)
+    const silent = await mount(limiter({ quota: perMinute(1), headers: false, exposeHeaders: true }))
+    assert.deepEqual([(await silent()).headers[EXPOSED], (await silent()).headers[EXPOSED]], [undefined, 'Retry-After'])
+  })
+
+  test('exposes the headers of two limiters, each once', async () => {
+    const send = await mount(
+      limiter({ exposeHeaders: true }),
+      limiter({ exposeHeaders: true, headers: ['draft-11', 'legacy-delta'] }),
+    )
+    const legacy = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+    assert.equal((await send()).headers[EXPOSED], `RateLimit-Policy, RateLimit, ${legacy}`)
+  })
+
+  test('does not count the preflights of browsers, unless it is to', async () => {
+    const send = await mount(limiter({ quota: perMinute(1) }))
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await send(PREFLIGHT)
+      assert.deepEqual([status, headers['ratelimit']], [200, undefined])
+    }
+    assert.deepEqual([(await send()).status, (await send()).status, (await send(PREFLIGHT)).status], [200, 429, 200])
+    const counting = await mount(limiter({ quota: perMinute(1), countPreflight: true }))
+    assert.deepEqual([(await counting(PREFLIGHT)).status, (await counting(PREFLIGHT)).status], [200, 429])
+  })
+
+  // What is no preflight must not be let through as one: a handler for all methods would run uncounted.
+  test('counts what only looks like a preflight', async () => {
+    for (const request of [
+      { ...PREFLIGHT, method: 'POST' },
+      { ...PREFLIGHT, headers: { origin: 'https://app.example' } },
+      { ...PREFLIGHT, headers: { 'access-control-request-method': 'POST' } },
+    ] as const) {
+      const send = await mount(limiter({ quota: perMinute(1) }))
+      assert.equal((await send(request)).headers['ratelimit'], '"default";r=0;t=60')
+    }
+  })
+}
