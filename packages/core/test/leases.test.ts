@@ -1,53 +1,64 @@
-import {
-  fakeClock,
-  faultyStore,
-  historiesOf,
-  modelStore,
-  momentsOf,
-  quotas,
-  quotasOf,
-  START,
-} from '@spillway/conformance'
+import { fakeClock, faultyStore, histories, modelStore, momentsOf, quotasOf, START } from '@spillway/conformance'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
+  type LeaseOptions,
   perMinute,
   perSecond,
   type Quota,
   QuotaError,
   rateLimiter,
+  type Store,
   slidingLog,
   stepFor,
   tokenBucket,
   withLeases,
 } from '../src/index.ts'
 
-beforeEach(() => void vi.useFakeTimers())
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
+interface Options extends Omit<LeaseOptions, 'requests' | 'stopwatch'> {
+  readonly processes?: number
+  readonly requests?: number
+}
+
 /** Some processes that lease from one store, with one clock. */
-function setUp(quota: Quota = perSecond(1_000), { processes = 1, requests = 100 } = {}) {
+function setUp(
+  quota: Quota = perSecond(1_000),
+  { processes = 1, requests = 100, maxLoss = '1h', ...options }: Options = {},
+) {
   const clock = fakeClock()
   const shared = faultyStore(modelStore(clock))
   const stores = Array.from({ length: processes }, () =>
-    withLeases(shared, { requests, stopwatch: () => clock() / 1000 }),
+    withLeases(shared, { requests, maxLoss, ...options, stopwatch: () => clock() / 1000 }),
   )
-  const limiters = stores.map((store) => rateLimiter({ quota, store, name: 'p', onStoreError: 'throw' }))
+  const limiters = stores.map((store) =>
+    rateLimiter({ quota, store, name: 'p', deadline: '1h', onStoreError: 'throw' }),
+  )
   const [limiter, other = limiter] = limiters as [(typeof limiters)[0], (typeof limiters)[0]]
   const direct = rateLimiter({ quota, store: shared, name: 'p' })
   return { clock, shared, stores, limiters, limiter, other, direct }
 }
 
-// While the store's clock steps back, states are mended that are too far ahead, and leased units with them.
-const forth = quotas
-  .chain((quota) => historiesOf([quota]))
-  .map((calls) => calls.map((call) => ({ ...call, after: Math.abs(call.after) })))
+type Limiter = ReturnType<typeof setUp>['limiter']
 
-test('a process that leases alone answers as the store would, whatever the history', async () => {
+const consume = async (limiter: Limiter, times: number, key = 'a'): Promise<void> => {
+  for (let i = 0; i < times; i++) expect((await limiter.consume(key)).allowed).toBe(true)
+}
+const allowedOf = async (limiter: Limiter, times: number): Promise<number> => {
+  const decisions = await Promise.all(Array.from({ length: times }, () => limiter.consume('a')))
+  return decisions.filter(({ allowed }) => allowed).length
+}
+
+// While the store's clock steps back, states are mended that are too far ahead, and leased units with them.
+const forth = histories.map((calls) => calls.map((call) => ({ ...call, after: Math.abs(call.after) })))
+
+test('a process that leases alone answers as the store would, whatever the history and the changes of its quota', async () => {
   await fc.assert(
     fc.asyncProperty(forth, fc.integer({ min: 2, max: 9 }), async (history, requests) => {
       const model = modelStore(() => START)
-      const store = withLeases(faultyStore(modelStore(() => START)), { requests })
+      const store = withLeases(faultyStore(modelStore(() => START)), { requests, maxLoss: '1h' })
       const moments = momentsOf(history)
       for (const [i, { ops }] of history.entries()) {
         expect(await store.take(ops, moments[i])).toEqual(model.takeSync(ops, moments[i]))
@@ -81,76 +92,234 @@ test('processes that lease together admit nothing that the bucket would not', as
 })
 
 describe('a lease', () => {
-  test('of a hundred requests costs one call', async () => {
-    const { limiter, shared } = setUp()
-    for (let i = 0; i < 100; i++)
-      expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 999 - i })
-    expect(shared.calls).toBe(1)
-    await limiter.consume('a')
-    expect(shared.calls).toBe(2)
+  test('is not taken for the first request of a key, nor for one now and then', async () => {
+    const { clock, limiter, shared, direct } = setUp()
+    for (let i = 1; i < 5; i++) {
+      await consume(limiter, 1)
+      expect(shared.calls).toBe(i)
+      clock.advance(1_001)
+    }
+    await consume(limiter, 1)
+    expect((await direct.peek('a')).remaining).toBe(999)
   })
 
-  test('is waited for by those who come together', async () => {
-    const { limiter, shared } = setUp()
+  test('doubles each time it is used up: 100 requests cost 7 calls, and each 100 after them one', async () => {
+    const { limiter, shared } = setUp(perSecond(10_000))
+    for (let i = 0; i < 127; i++)
+      expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 9_999 - i })
+    expect(shared.calls).toBe(7)
+    await consume(limiter, 1_000)
+    expect(shared.calls).toBe(17)
+  })
+
+  test('halves when it is returned', async () => {
+    const { limiter, direct, stores } = setUp(perSecond(10_000))
+    await consume(limiter, 127)
+    const heldOf = async (): Promise<number> => {
+      await consume(limiter, 1)
+      const { remaining } = await direct.peek('a')
+      await stores[0]?.release()
+      return (await direct.peek('a')).remaining - remaining
+    }
+    // Each is doubled when it is taken, to a hundred at most, and halved when it is returned.
+    const sizes = [await heldOf(), await heldOf(), await heldOf()]
+    expect(sizes).toEqual([99, 49, 49])
+  })
+
+  test('is waited for by those who come together, who then need one more call for all', async () => {
+    const { limiter, shared } = setUp(perSecond(10_000))
+    await consume(limiter, 127)
+    const { calls } = shared
     const decisions = await Promise.all(Array.from({ length: 500 }, () => limiter.consume('a')))
-    expect(decisions.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 500 }, (_, i) => 999 - i))
-    expect(shared.calls).toBe(5)
+    expect(decisions.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 500 }, (_, i) => 9_872 - i))
+    expect(shared.calls).toBe(calls + 2)
   })
 
-  test('takes half of what a small bucket holds, and then one by one', async () => {
+  test('is for half of what is left in the bucket', async () => {
     const { limiter, direct } = setUp(perMinute(10))
-    await limiter.consume('a')
-    expect((await direct.peek('a')).remaining).toBe(5)
-    for (let i = 0; i < 9; i++) expect((await limiter.consume('a')).allowed).toBe(true)
+    await consume(limiter, 2)
+    // Nine were left, and a lease of two was taken; then seven, three of which are leased.
+    expect((await direct.peek('a')).remaining).toBe(7)
+    await consume(limiter, 2)
+    expect((await direct.peek('a')).remaining).toBe(4)
+    await consume(limiter, 6)
     expect(await limiter.consume('a')).toMatchObject({ allowed: false, retryAfterMs: 6_000 })
   })
 
   test('leaves to others what it has not taken, and keeps from them what it holds', async () => {
     const { limiter, other } = setUp(perMinute(100), { processes: 2, requests: 40 })
-    await limiter.consume('a')
-    const admitted = await Promise.all(Array.from({ length: 100 }, () => other.consume('a')))
-    expect(admitted.filter(({ allowed }) => allowed)).toHaveLength(60)
+    await consume(limiter, 32)
+    // 1 + 2 + 4 + 8 + 16 are spent, and one of the 32 that are leased: half of what was left is 34.
+    expect(await allowedOf(other, 100)).toBe(100 - 31 - 32)
+    expect(await allowedOf(limiter, 100)).toBe(31)
   })
 
-  test('is given back when nobody has spent of it for a second', async () => {
+  test('is returned when nobody has spent of it for a second', async () => {
     const { clock, limiter, direct } = setUp(perMinute(100))
-    await limiter.consume('a')
+    await consume(limiter, 4)
+    expect((await direct.peek('a')).remaining).toBe(93)
     clock.advance(999)
     await vi.advanceTimersByTimeAsync(999)
-    expect((await direct.peek('a')).remaining).toBe(51)
+    expect((await direct.peek('a')).remaining).toBe(94)
     clock.advance(1)
     await vi.advanceTimersByTimeAsync(1)
-    // One was spent, and more than one has come back since.
-    expect((await direct.peek('a')).remaining).toBe(100)
+    // One has been refilled since.
+    expect((await direct.peek('a')).remaining).toBe(97)
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('is given back at once when the process says so', async () => {
+  test('is returned at once when the process says so', async () => {
     const { stores, limiter, direct } = setUp(perMinute(100))
-    await limiter.consume('a', 3)
+    await consume(limiter, 4)
     await stores[0]?.release()
-    expect((await direct.peek('a')).remaining).toBe(97)
+    expect((await direct.peek('a')).remaining).toBe(96)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that is being taken is returned too when the process says so', async () => {
+    const { stores, shared, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 3)
+    shared.break('slow')
+    const [consumed, released] = [limiter.consume('a'), stores[0]?.release()]
+    shared.break('none')
+    await shared.thaw()
+    await released
+    expect((await consumed).allowed).toBe(true)
+    expect((await direct.peek('a')).remaining).toBe(96)
     expect(vi.getTimerCount()).toBe(0)
   })
 
   test('does not outlive the bucket’s own refill: nothing is spent twice', async () => {
     const { clock, limiter, direct } = setUp(perSecond(100), { requests: 50 })
-    await limiter.consume('a')
-    // Half a second later the bucket is full again, leased units and all.
-    clock.advance(500)
+    await consume(limiter, 32)
+    // A second later the bucket is full again, leased units and all.
+    clock.advance(1_000)
     await direct.consume('a', 100)
     expect((await limiter.consume('a')).allowed).toBe(false)
   })
 
+  // What one process returned moved the lease of another down, which did not know of it: 103 of 100 were admitted.
+  test('is not returned from below that of another process', async () => {
+    const { clock, stores, limiter, other, direct } = setUp(perSecond(100), { processes: 2 })
+    await consume(other, 4)
+    await consume(limiter, 32)
+    await stores[1]?.release()
+    clock.advance(650)
+    const { remaining } = await direct.peek('a')
+    await direct.consume('a', remaining)
+    expect(remaining + (await allowedOf(limiter, 20))).toBe(100)
+  })
+
+  // Our clock counts from before the store was asked: what the bucket refills while an answer is late is not spent.
+  test('is as old as the call for it, however late that is answered', async () => {
+    const clock = fakeClock()
+    const model = modelStore(clock)
+    let delayMs = 0
+    const late: Store = {
+      ...faultyStore(model),
+      async take(ops) {
+        const taken = model.takeSync(ops)
+        clock.advance(delayMs)
+        return taken
+      },
+    }
+    const quota = perSecond(100)
+    const store = withLeases(late, { requests: 50, stopwatch: () => clock() / 1000 })
+    const [limiter, direct] = [store, late].map((each) =>
+      rateLimiter({ quota, store: each, name: 'p', deadline: '1h' }),
+    ) as [Limiter, Limiter]
+    await consume(limiter, 7)
+    // Eight are taken, after seven; both are refilled before the answer comes.
+    delayMs = 150
+    await consume(limiter, 1)
+    delayMs = 0
+    expect((await direct.consume('a', 100)).allowed).toBe(true)
+    expect(await allowedOf(limiter, 10)).toBe(0)
+  })
+
+  // Three seconds leased of one quota would be three thousand units of the other.
+  test('is returned when the quota is another', async () => {
+    const { clock, stores, limiter, direct } = setUp(perMinute(20))
+    const step = stepFor(perSecond(1_000), 'consume', 1)
+    await consume(limiter, 2)
+    expect((await direct.peek('a')).remaining).toBe(17)
+    clock.advance(5_500)
+    expect((await stores[0]?.take([{ policy: 'p', key: 'a', step }]))?.[0]?.allowed).toBe(true)
+    // Half a second of the first two is left.
+    expect((await direct.peek('a')).resetAfterMs).toBe(501)
+  })
+
+  // Without an end to the wait, the key would fail in this process for as long as it runs.
+  test('that the store never answers is not waited for by those who come a second later', async () => {
+    const { clock, shared, limiter, stores } = setUp()
+    await consume(limiter, 3)
+    shared.break('frozen')
+    void limiter.consume('a')
+    shared.break('none')
+    clock.advance(1_001)
+    await consume(limiter, 1)
+    expect((await limiter.peek('a')).allowed).toBe(true)
+    await stores[0]?.release()
+  })
+
+  test('is not taken for a caller who has stopped waiting', async () => {
+    const { shared, stores, limiter } = setUp()
+    await consume(limiter, 3)
+    shared.break('slow')
+    const take = { policy: 'p', key: 'a', step: stepFor(perSecond(1_000), 'consume', 400) }
+    const first = limiter.consume('a')
+    const late = stores[0]?.take([take], undefined, { atMs: performance.now() - 1 })
+    const refund = { ...take, step: stepFor(perSecond(1_000), 'refund', 1) }
+    const lateRefund = stores[0]?.take([refund], undefined, { atMs: performance.now() - 1 })
+    const ends = Promise.allSettled([late, lateRefund])
+    shared.break('none')
+    await shared.thaw()
+    expect((await first).allowed).toBe(true)
+    expect(await ends).toMatchObject([
+      { status: 'rejected', reason: { code: 'ERR_SPILLWAY_STORE', reason: 'timeout' } },
+      { status: 'rejected', reason: { code: 'ERR_SPILLWAY_STORE', reason: 'timeout' } },
+    ])
+    expect((await limiter.peek('a')).remaining).toBe(996)
+  })
+
   test('ends before anything else is asked of its key', async () => {
     const { limiter } = setUp(perMinute(100))
-    await limiter.consume('a')
-    expect((await limiter.peek('a')).remaining).toBe(99)
-    expect((await limiter.refund('a')).remaining).toBe(100)
-    await limiter.consume('a')
+    await consume(limiter, 2)
+    expect((await limiter.peek('a')).remaining).toBe(98)
+    expect((await limiter.refund('a', 2)).remaining).toBe(100)
+    await consume(limiter, 2)
     expect((await limiter.charge('a', 150)).remaining).toBe(0)
     await limiter.reset('a')
     expect((await limiter.consume('a', 100)).allowed).toBe(true)
+  })
+
+  // The lease was taken before the reset and told after it: 150 of 100 were admitted.
+  test('that is asked for in the tick of a reset is not spent after it', async () => {
+    const { limiter } = setUp(perMinute(100), { requests: 50 })
+    await consume(limiter, 32)
+    const [consumed] = await Promise.all([limiter.consume('a'), limiter.reset('a')])
+    expect(consumed.allowed).toBe(true)
+    expect(await allowedOf(limiter, 200)).toBe(100)
+  })
+
+  test('is for one request again where 10,000 other keys were asked about meanwhile', async () => {
+    const { limiter, shared } = setUp()
+    await consume(limiter, 3)
+    for (let i = 0; i < 9_999; i++) await limiter.consume(`fresh-${i}`)
+    const { calls } = shared
+    await consume(limiter, 4)
+    expect(shared.calls).toBe(calls + 1)
+    await limiter.peek('a')
+    for (let i = 0; i < 10_000; i++) await limiter.consume(`other-${i}`)
+    const after = shared.calls
+    await consume(limiter, 2)
+    expect(shared.calls).toBe(after + 2)
+  })
+
+  test('is not taken for a long key', async () => {
+    const { limiter, shared } = setUp()
+    await consume(limiter, 10, 'a'.repeat(15_000))
+    expect(shared.calls).toBe(10)
   })
 
   test('is not taken of a window or a log', async () => {
@@ -159,38 +328,44 @@ describe('a lease', () => {
     expect(shared.calls).toBe(10)
   })
 
-  test('that cannot be had fails for all who waited, and may be had again', async () => {
+  test('that cannot be taken fails for all who waited, and may be taken again', async () => {
     const { limiter, shared } = setUp()
+    await consume(limiter, 3)
+    const { calls } = shared
     shared.break('failing')
     const answers = await Promise.allSettled([limiter.consume('a'), limiter.consume('a'), limiter.consume('a')])
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    expect(shared.calls).toBe(1)
+    expect(shared.calls).toBe(calls + 1)
     shared.break('none')
-    expect((await limiter.consume('a')).allowed).toBe(true)
+    await consume(limiter, 1)
   })
 
-  test('that cannot be given back is no error to anybody', async () => {
-    const { clock, limiter, shared } = setUp(perMinute(100))
-    await limiter.consume('a')
+  test('that cannot be returned is no error to anybody', async () => {
+    const { clock, limiter, shared, stores } = setUp(perMinute(100))
+    await consume(limiter, 4)
     shared.break('failing')
+    await stores[0]?.release()
     clock.advance(1_000)
-    await vi.advanceTimersByTimeAsync(1_000)
     shared.break('none')
-    expect((await limiter.consume('a')).remaining).toBe(50)
+    expect((await limiter.consume('a')).remaining).toBe(93)
   })
 })
 
-test.each([{ requests: 1 }, { requests: 2.5 }, {}, { requests: 10, idle: 0 }, { units: 10 }])(
-  'refuses %j',
-  (options) => {
-    expect(() =>
-      withLeases(
-        modelStore(() => START),
-        options as never,
-      ),
-    ).toThrow(QuotaError)
-  },
-)
+test.each([
+  { requests: 1 },
+  { requests: 2.5 },
+  {},
+  { requests: 10, idle: 0 },
+  { requests: 10, maxLoss: 0 },
+  { units: 10 },
+])('refuses %j', (options) => {
+  expect(() =>
+    withLeases(
+      modelStore(() => START),
+      options as never,
+    ),
+  ).toThrow(QuotaError)
+})
 
 test('an overdraft is not leased', async () => {
   const { limiter, shared } = setUp(tokenBucket({ limit: 100, per: '1s', overdraft: 10 }))

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { faultyStore, modelStore, START } from '@spillway/conformance'
 import { expect, test } from 'vitest'
-import { perMinute, rateLimiter, type Store, withDenyCache, withHashedKeys } from '../src/index.ts'
+import { perMinute, rateLimiter, type Store, withDenyCache, withHashedKeys, withLeases } from '../src/index.ts'
 
 /** What the program keeps when all garbage has been collected. */
 function heapBytes(): number {
@@ -13,6 +13,7 @@ function heapBytes(): number {
 
 const wrappers: readonly (readonly [string, (store: Store) => Store])[] = [
   ['deny cache', (store) => withDenyCache(store, { for: '1h' })],
+  ['lease', (store) => withLeases(store, { requests: 100 })],
 ]
 const keys: readonly (readonly [string, (header: string) => string])[] = [
   ['fill a header', (header) => header],
@@ -22,7 +23,7 @@ const keys: readonly (readonly [string, (header: string) => string])[] = [
 // A name concatenated of a policy and a slice of a header kept the header alive: 15 kB for each of 10,000 keys. In a file
 // of its own, as V8 does not do so any more once it has optimised the concatenation.
 test.each(wrappers.flatMap(([name, wrap]) => keys.map(([what, keyOf]) => ({ name, wrap, what, keyOf }))))(
-  'a $name keeps little of keys that $what',
+  'a wrapper for a $name keeps little of keys that $what',
   async ({ wrap, keyOf }) => {
     // The store behind counts all keys as one, so that what grows is the wrapper.
     const one = withHashedKeys(faultyStore(modelStore(() => START)), () => 'one')

@@ -2,6 +2,7 @@ import {
   checkOptions,
   checkSecret,
   type Duration,
+  type LeaseOptions,
   type LeasingStore,
   QuotaError,
   REMOTE_LOG_LIMIT,
@@ -37,11 +38,12 @@ export interface RedisStoreOptions {
    */
   readonly denyCache?: Duration | false
   /**
-   * Takes the units of so many requests at once and spends them in this process, and gives back what is left after a
-   * second: a hundredth of the calls with 100. Nothing is over-admitted; other processes may have to wait for what is
-   * held here. None unless given. Buckets only.
+   * Takes the units of up to so many requests at once and spends them in this process: up to a hundredth of the calls with
+   * 100. Nothing is over-admitted; other processes may have to wait for what is held here. A process that is killed loses
+   * what it holds, the refill of a second at most: `{ requests: 100, maxLoss: '10s' }` bounds it otherwise. Buckets only.
+   * Default: no leases.
    */
-  readonly lease?: number
+  readonly lease?: number | LeaseOptions
   /**
    * A secret by which keys are hashed before they reach Redis (HMAC-SHA-256), so that no address or user is to be read
    * there; 16 characters or more, the same in all processes. Another secret finds new states.
@@ -56,7 +58,10 @@ export interface RedisStoreOptions {
  * @example
  * const limiter = rateLimiter({ quota: perMinute(100), store: redisStore(new Redis()) })
  */
-export function redisStore(client: RedisClient, options: RedisStoreOptions & { readonly lease: number }): LeasingStore
+export function redisStore(
+  client: RedisClient,
+  options: RedisStoreOptions & { readonly lease: number | LeaseOptions },
+): LeasingStore
 /** A store in Redis or Valkey that asks the server about every request. */
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): Store
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
@@ -65,7 +70,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const asking =
     'hashKeys' in options ? withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys))) : named
   const store = withDenyCache(asking, { for: denyCache, scope: scopeOf(client, options) })
-  return lease === undefined ? store : withLeases(store, { requests: lease })
+  return lease === undefined ? store : withLeases(store, typeof lease === 'object' ? lease : { requests: lease })
 }
 
 const scopes = new WeakMap<object, Map<string, object>>()

@@ -56,7 +56,8 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
   }
 }
 
-function sameGrain({ grain: a }: BucketStep, { grain: b }: BucketStep): boolean {
+/** Reports whether the ticks of two steps are the same. */
+export function sameGrain({ grain: a }: BucketStep, { grain: b }: BucketStep): boolean {
   if (a === null || b === null) return a === b
   return a.every === b.every && a.amount === b.amount && a.unit === b.unit && a.shift === b.shift
 }
@@ -78,3 +79,9 @@ export function nameOf({ policy, key }: StateKey): string | undefined {
 
 const digestsAll = hasKnownHashes()
 let digest: ((name: string) => string) | undefined
+
+/** A pair of its own: to keep a slice of a header would keep the whole header alive. */
+export function copyOf({ policy, key }: StateKey): StateKey {
+  const text = [policy, key].join(' ')
+  return { policy: text.slice(0, policy.length), key: text.slice(policy.length + 1) }
+}

@@ -1,0 +1,206 @@
+import { StoreError } from '../errors.ts'
+import { type BucketTaken, bucket, bucketState } from '../kernels/bucket.ts'
+import type { Deadline, StateKey, Store } from '../store.ts'
+import type { Micros } from '../time.ts'
+import {
+  countsAlike,
+  denial,
+  type Lease,
+  momentOf,
+  type PlainTake,
+  returning,
+  spend,
+  stepOf,
+  takenAt,
+  ticksLeft,
+} from './lease.ts'
+import { firstSize, type LeaseBounds, type LeaseSize, learn, leaseTicks } from './lease-size.ts'
+
+/** What a store is asked about one request. */
+export interface Call {
+  readonly take: PlainTake
+  readonly at: Micros | undefined
+  readonly deadline: Deadline | undefined
+}
+
+/** A request that waits for a lease. */
+interface Waiter extends Call {
+  readonly resolve: (taken: BucketTaken | Promise<BucketTaken>) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What is known of a key. */
+export interface Entry extends LeaseSize {
+  readonly key: StateKey
+  lease: Lease | undefined
+  /** Ends when the requests that wait for a lease are answered. */
+  serving: Promise<void> | undefined
+  /** When the lease was asked for that they wait for. */
+  askedMs: number
+  readonly waiters: Waiter[]
+  /** How many other calls of the key are under way: no lease is taken meanwhile. */
+  others: number
+  /** Ends when the lease has been returned. */
+  ending: Promise<void> | undefined
+}
+
+export const newEntry = (key: StateKey): Entry => ({
+  key,
+  ...firstSize(),
+  lease: undefined,
+  serving: undefined,
+  askedMs: 0,
+  waiters: [],
+  others: 0,
+  ending: undefined,
+})
+
+export const isUnused = ({ lease, serving, others, ending }: Entry): boolean =>
+  !lease && !serving && !ending && others === 0
+
+export interface LeaseServer {
+  /** Takes a request's units from the lease of its key, or from the store with those of others. */
+  take(entry: Entry, call: Call): Promise<BucketTaken>
+  /** Asks the store about one request, as without leases. */
+  ask(entry: Entry, call: Call): Promise<BucketTaken>
+  giveBack(key: StateKey, lease: Lease, at: Micros | undefined): Promise<void>
+  /**
+   * Reports whether the store has not answered for longer than a lease is kept. It may never answer: nobody waits for it
+   * any more, and its answer leaves no lease.
+   */
+  isStuck(entry: Entry): boolean
+}
+
+/** Takes leases and spends them; `stopwatch` is our clock in milliseconds, and `kept` hears of each new lease. */
+export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => number, kept: () => void): LeaseServer {
+  const ask: LeaseServer['ask'] = async (entry, { take, at, deadline }) => {
+    const [taken] = (await store.take([take], at, deadline)) as [BucketTaken]
+    learn(entry, take.step, taken, stopwatch(), bounds)
+    return taken
+  }
+  const giveBack: LeaseServer['giveBack'] = async (key, lease, at) => {
+    const ticks = ticksLeft(lease, at ?? momentOf(lease, stopwatch()))
+    // Should it fail, the bucket refills the units by itself.
+    if (ticks > 0) await store.take([{ ...key, step: returning(lease, ticks) }], at).catch(() => {})
+  }
+  const isStuck = ({ askedMs }: Entry): boolean => stopwatch() - askedMs > bounds.idleMs
+  const ticksFor = (entry: Entry, { take: { step }, at }: Call): number =>
+    leaseTicks(entry, step, at, stopwatch(), bounds)
+
+  const fromLease = (entry: Entry, { take: { step }, at }: Call): BucketTaken | undefined => {
+    const { lease } = entry
+    if (lease === undefined || !countsAlike(lease.step, step)) return undefined
+    const spent = spend(lease, step, at ?? momentOf(lease, stopwatch()))
+    if (spent) entry.usedMs = stopwatch()
+    return spent
+  }
+  /** Answers one who waits, if that takes no call. */
+  const isServed = (entry: Entry, waiter: Waiter): boolean => {
+    const spent = fromLease(entry, waiter)
+    if (spent) waiter.resolve(spent)
+    else if (isExpired(waiter.deadline)) waiter.reject(expired())
+    else return false
+    return true
+  }
+
+  const serve = async (entry: Entry): Promise<void> => {
+    do await serveWaiters(entry)
+    while (entry.waiters.length > 0)
+    entry.serving = undefined
+  }
+  /** Answers those who wait, with few calls for all of them, and keeps what is left over. */
+  const serveWaiters = async (entry: Entry): Promise<void> => {
+    const waiters = entry.waiters.splice(0).filter((each) => !isServed(entry, each))
+    const [first] = waiters
+    if (first === undefined) return
+    const ticks = ticksFor(entry, first)
+    if (canLease(entry, waiters, ticks)) await lease(entry, first, waiters, ticks)
+    else for (const each of waiters) each.resolve(ask(entry, each))
+  }
+  const canLease = ({ others, lease }: Entry, waiters: readonly Waiter[], ticks: number): boolean => {
+    const { step } = lease ?? (waiters[0] as Waiter).take
+    if (others > 0 || !waiters.every(({ take }) => countsAlike(take.step, step))) return false
+    return lease !== undefined || ticks > step.increment
+  }
+  /** Takes a lease of these ticks, or of what those who wait need, if that is more. */
+  const lease = async (entry: Entry, first: Waiter, waiters: readonly Waiter[], ticks: number): Promise<void> => {
+    const { lease: old } = entry
+    const { take, at } = first
+    const needed = waiters.reduce((sum, each) => sum + each.take.step.increment, 0)
+    entry.lease = undefined
+    entry.askedMs = stopwatch()
+    try {
+      const step = stepOf(take.step, Math.max(ticks, needed))
+      const taken = await ask(entry, { take: { ...take, step }, at, deadline: latest(waiters) })
+      const left = old ? ticksLeft(old, taken.now) : 0
+      if (taken.allowed) return grant(entry, waiters, taken, left)
+      if (old && left > 0) await giveBack({ policy: take.policy, key: take.key }, old, at)
+      denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], taken, left)
+    } catch (error) {
+      for (const { reject } of [...waiters, ...entry.waiters.splice(0)]) reject(error)
+    }
+  }
+  /** Serves all, the first with what was left before, which was not enough for it, and keeps the rest. */
+  const grant = (entry: Entry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
+    let base = taken.base - left
+    for (const { take, resolve } of waiters) {
+      resolve(takenAt(taken, base, take.step.increment))
+      base += take.step.increment
+    }
+    const { now, tat, gross } = taken
+    if (tat === base || isStuck(entry)) return
+    const { step } = (waiters[0] as Waiter).take
+    entry.lease = { step, now, askedMs: entry.askedMs, tat, gross, held: tat - base }
+    kept()
+  }
+  /**
+   * A lease was denied, and the answer says what is left. Those who wait are denied if it is not enough for them; about
+   * the others the store is asked, one by one and all at once.
+   */
+  const denyOrAsk = (entry: Entry, waiters: readonly Waiter[], { now, base }: BucketTaken, left: number): void => {
+    const { step } = (waiters[0] as Waiter).take
+    let full = base - left
+    for (const each of waiters) {
+      const { take, resolve } = each
+      const fits =
+        !countsAlike(take.step, step) || bucket(bucketState({ now, base: full }, take.step), now, take.step).allowed
+      if (fits) full += take.step.increment
+      resolve(fits ? ask(entry, each) : denial(now, full))
+    }
+  }
+
+  return {
+    ask,
+    giveBack,
+    isStuck,
+    take(entry, call) {
+      if (entry.serving && isStuck(entry)) return ask(entry, call)
+      if (!entry.serving) {
+        const spent = fromLease(entry, call)
+        if (spent) return Promise.resolve(spent)
+        if (!entry.lease && ticksFor(entry, call) === call.take.step.increment) return ask(entry, call)
+      }
+      return new Promise((resolve, reject) => {
+        entry.waiters.push({ ...call, resolve, reject })
+        entry.serving ??= serve(entry)
+      })
+    },
+  }
+}
+
+// Every runtime has it, though no ECMAScript library declares it.
+declare const performance: { now(): number }
+
+/** Reports whether the caller has stopped waiting. */
+export const isExpired = (deadline: Deadline | undefined): boolean =>
+  deadline !== undefined && performance.now() >= deadline.atMs
+
+/** Why a call was not sent whose caller has stopped waiting. */
+export const expired = (): StoreError =>
+  new StoreError('The deadline passed before the store could be asked.', undefined, { reason: 'timeout' })
+
+/** Until when any of these callers waits; undefined if one has no deadline. */
+function latest(waiters: readonly Waiter[]): Deadline | undefined {
+  const atMs = waiters.reduce((last, { deadline }) => Math.max(last, deadline?.atMs ?? Number.POSITIVE_INFINITY), 0)
+  return atMs === Number.POSITIVE_INFINITY ? undefined : { atMs }
+}

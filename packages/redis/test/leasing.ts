@@ -1,0 +1,19 @@
+// A process to be killed with a lease: tells how many units it has spent, and when first by the server's clock.
+
+import { type BucketTaken, stepFor, tokenBucket } from '@spillway/core'
+import { Redis } from 'ioredis'
+import { redisStore } from '../src/index.ts'
+import type { Leasing } from './lease-crash.test.ts'
+
+const { port, limit, lease, requests } = JSON.parse(process.argv[2] as string) as Leasing
+const store = redisStore(new Redis({ port }), { lease })
+const step = stepFor(tokenBucket({ limit, per: '1d' }), 'consume', 1)
+let first: number | undefined
+for (let i = 0; i < requests; i++) {
+  const [taken] = (await store.take([{ policy: 'p', key: 'a', step }])) as [BucketTaken]
+  if (!taken.allowed) throw new RangeError(`denied after ${i} requests`)
+  first ??= taken.now
+}
+process.send?.(first)
+// Until it is killed: what it holds is not returned.
+setInterval(() => {}, 1_000)
