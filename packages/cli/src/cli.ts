@@ -29,7 +29,13 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Messages show what was given, also where a URL stands in the wrong place. */
-const withoutPasswords = (text: string): string => text.replace(/(\w:\/\/)[^\s@]*@/g, '$1…@')
+function withoutPasswords(text: string): string {
+  const hidden = (word: string): string => {
+    const [start, end] = [word.indexOf('://') + 3, word.lastIndexOf('@')]
+    return start > 3 && end >= start ? `${word.slice(0, start)}…${word.slice(end)}` : word
+  }
+  return text.split(/(\s)/).map(hidden).join('')
+}
 
 const ipv6Prefix = (): Option =>
   new Option('--ipv6-prefix <bits>', 'how many leading bits of an IPv6 address make one client')

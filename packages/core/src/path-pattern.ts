@@ -62,7 +62,7 @@ function meantBy(pattern: string): readonly string[] {
   const segments = pattern
     .replace(/^[a-z]+:\/\/[^/]*/i, '')
     .replace(/\{\/\*\w*\}$/, '/*')
-    .replace(/(:\w+)\([^/]*\)/g, '$1')
+    .replace(/(?<=:\w{1,100})\([^/()]{0,200}\)/g, '')
     .replace(/[?#].*$/s, '')
     .split(/\/|\\|%2f|%5c/i)
     .filter((segment) => segment !== '')

@@ -82,7 +82,7 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
 export function lateOf(error: unknown, place: number): unknown {
   if (!(error instanceof StoreError) || error.late === undefined) return error
   const late = error.late.then((answers) => (answers as readonly unknown[] | undefined)?.[place])
-  return new StoreError(error.message.replace(/ \[docs.*$/, ''), error.cause, { reason: error.reason, late })
+  return new StoreError(error.message.split(' [docs', 1)[0] ?? '', error.cause, { reason: error.reason, late })
 }
 
 const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)

@@ -40,7 +40,8 @@ const SCHEMES = { redis: ['redis', 'rediss'], postgres: ['postgres', 'postgresql
 
 /** The URL of a store. What is wrong is said without the URL itself, which may have a password. */
 export function urlOf(text: string, kinds: readonly (keyof typeof SCHEMES)[] = ['redis', 'postgres']): URL {
-  const [scheme = ''] = /^[a-z]+(?=:\/\/)/i.exec(text) ?? []
+  const before = text.slice(0, Math.max(text.indexOf('://'), 0))
+  const scheme = /^[a-z]{1,20}$/i.test(before) ? before : ''
   if (!kinds.some((kind) => (SCHEMES[kind] as readonly string[]).includes(scheme.toLowerCase()))) {
     const wanted = kinds.includes('postgres') ? 'redis://…, rediss://… or postgres://…' : 'redis://… or rediss://…'
     throw new UserError(`a store is ${wanted}; got ${scheme === '' ? 'no such URL' : JSON.stringify(`${scheme}:`)}.`)
