@@ -1,4 +1,13 @@
-import { fakeClock, faultyStore, histories, modelStore, momentsOf, quotasOf, START } from '@spillway/conformance'
+import {
+  fakeClock,
+  faultyStore,
+  historiesOf,
+  modelStore,
+  momentsOf,
+  quotas,
+  quotasOf,
+  START,
+} from '@spillway/conformance'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
@@ -52,7 +61,14 @@ const allowedOf = async (limiter: Limiter, times: number): Promise<number> => {
 }
 
 // While the store's clock steps back, states are mended that are too far ahead, and leased units with them.
-const forth = histories.map((calls) => calls.map((call) => ({ ...call, after: Math.abs(call.after) })))
+// And where a quota that refills at intervals becomes one that does not, the same state is read as another moment.
+const changing = fc.oneof(
+  quotas.map((quota) => [quota]),
+  fc.tuple(quotasOf['token bucket'], quotasOf['token bucket']),
+)
+const forth = changing
+  .chain(historiesOf)
+  .map((calls) => calls.map((call) => ({ ...call, after: Math.abs(call.after) })))
 
 test('a process that leases alone answers as the store would, whatever the history and the changes of its quota', async () => {
   await fc.assert(
