@@ -25,7 +25,20 @@ function folder(path: string): Item[] {
   return pages(...files, ...names.map((name) => `${path}/${name}/README.md`))
 }
 
-const GUIDES = ['keys', 'cost', 'tiers', 'headers', 'cors', 'stores', 'redis-eviction', 'failure', 'testing', 'edge']
+const GUIDES = [
+  'keys',
+  'cost',
+  'tiers',
+  'headers',
+  'cors',
+  'stores',
+  'redis-eviction',
+  'failure',
+  'testing',
+  'edge',
+  'production',
+  'troubleshooting',
+]
 
 const group = (text: string, items: Item[], collapsed = false): Item[] =>
   items.length === 0 ? [] : [{ text, items, collapsed }]
