@@ -47,12 +47,15 @@ const isList = (name: string, value: string): boolean =>
   name === 'RateLimit-Policy' || (name === 'RateLimit' && value.startsWith('"'))
 
 function exposing(before: string, value: string): string {
-  const known = before.toLowerCase().split(/\s*,\s*/)
+  const known = before
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
   return [before, ...value.split(', ').filter((name) => !known.includes(name.toLowerCase()))].join(', ')
 }
 
-/** The names of policies in a list. */
-const NAMES = /"(?:[^"\\]|\\.)*"(?=;[qr]=)/g
+/** The names of policies in a list: up to 100 characters, each of which may be escaped. */
+const NAMES = /"(?:[^"\\]|\\.){1,220}"(?=;[qr]=)/g
 
 /** A list whose policies have other names than those before: a second "default" is "default-2". */
 function renamed(value: string, before: string): string {
