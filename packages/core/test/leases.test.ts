@@ -142,6 +142,20 @@ describe('a lease', () => {
     expect(sizes).toEqual([99, 49, 49])
   })
 
+  test('halves when it is denied', async () => {
+    const { limiter, direct } = setUp(perMinute(1_000))
+    await consume(limiter, 63)
+    await direct.consume('a', 1_000 - 63 - 20)
+    // The next one would be for 64 requests: it is denied, and the request allowed by itself.
+    await consume(limiter, 1)
+    await direct.reset('a')
+    // The bucket is not known to be full again: half of the 19 that were left are leased before.
+    await consume(limiter, 9 + 1)
+    const { remaining } = await direct.peek('a')
+    await limiter.peek('a')
+    expect((await direct.peek('a')).remaining - remaining).toBe(31)
+  })
+
   test('is waited for by those who come together, who then need one more call for all', async () => {
     const { limiter, shared } = setUp(perSecond(10_000))
     await consume(limiter, 127)
@@ -265,6 +279,29 @@ describe('a lease', () => {
     expect((await direct.peek('a')).resetAfterMs).toBe(501)
   })
 
+  test('that is answered a second late is not kept, as nobody waited for it before something else', async () => {
+    const clock = fakeClock()
+    const model = modelStore(clock)
+    let [delayMs, calls] = [0, 0]
+    const late: Store = {
+      ...faultyStore(model),
+      async take(ops) {
+        calls++
+        const taken = model.takeSync(ops)
+        clock.advance(delayMs)
+        return taken
+      },
+    }
+    const store = withLeases(late, { requests: 50, maxLoss: '1h', stopwatch: () => clock() / 1000 })
+    const limiter = rateLimiter({ quota: perMinute(100), store, name: 'p', deadline: '1h' })
+    await consume(limiter, 7)
+    delayMs = 1_001
+    await consume(limiter, 1)
+    delayMs = 0
+    await consume(limiter, 1)
+    expect(calls).toBe(5)
+  })
+
   // Without an end to the wait, the key would fail in this process for as long as it runs.
   test('that the store never answers is not waited for by those who come a second later', async () => {
     const { clock, shared, limiter, stores } = setUp()
@@ -323,8 +360,13 @@ describe('a lease', () => {
     await consume(limiter, 3)
     for (let i = 0; i < 9_999; i++) await limiter.consume(`fresh-${i}`)
     const { calls } = shared
-    await consume(limiter, 4)
+    await consume(limiter, 3)
     expect(shared.calls).toBe(calls + 1)
+    // A lease that is held stays.
+    for (let i = 0; i < 10_000; i++) await limiter.consume(`more-${i}`)
+    const held = shared.calls
+    await consume(limiter, 1)
+    expect(shared.calls).toBe(held)
     await limiter.peek('a')
     for (let i = 0; i < 10_000; i++) await limiter.consume(`other-${i}`)
     const after = shared.calls

@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts'
-import { type BucketTaken, bucket, bucketState } from '../kernels/bucket.ts'
+import { type BucketStep, type BucketTaken, bucket, bucketState } from '../kernels/bucket.ts'
 import type { Deadline, StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import {
@@ -73,11 +73,12 @@ export interface LeaseServer {
 
 /** Takes leases and spends them; `stopwatch` is our clock in milliseconds, and `kept` hears of each new lease. */
 export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => number, kept: () => void): LeaseServer {
-  const ask: LeaseServer['ask'] = async (entry, { take, at, deadline }) => {
-    const [taken] = (await store.take([take], at, deadline)) as [BucketTaken]
-    learn(entry, take.step, taken, stopwatch(), bounds)
+  const askFor = async (entry: Entry, { take, at, deadline }: Call, step: BucketStep): Promise<BucketTaken> => {
+    const [taken] = (await store.take([{ ...take, step }], at, deadline)) as [BucketTaken]
+    learn(entry, step, take.step.increment, taken, stopwatch(), bounds)
     return taken
   }
+  const ask: LeaseServer['ask'] = (entry, call) => askFor(entry, call, call.take.step)
   const giveBack: LeaseServer['giveBack'] = async (key, lease, at) => {
     const ticks = ticksLeft(lease, at ?? momentOf(lease, stopwatch()))
     // Should it fail, the bucket refills the units by itself.
@@ -131,7 +132,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     entry.askedMs = stopwatch()
     try {
       const step = stepOf(take.step, Math.max(ticks, needed))
-      const taken = await ask(entry, { take: { ...take, step }, at, deadline: latest(waiters) })
+      const taken = await askFor(entry, { take, at, deadline: latest(waiters) }, step)
       const left = old ? ticksLeft(old, taken.now) : 0
       if (taken.allowed) return grant(entry, waiters, taken, left)
       if (old && left > 0) await giveBack({ policy: take.policy, key: take.key }, old, at)

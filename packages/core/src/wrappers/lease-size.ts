@@ -14,7 +14,7 @@ interface Answer {
 
 /** For how many requests the next lease of a key is. */
 export interface LeaseSize {
-  /** Requests: doubles when a lease is taken, halves when one is denied or returned. */
+  /** Requests: doubles when a lease for so many is taken, halves when one is denied or returned. */
   size: number
   last: Answer | undefined
   /** When a request of the key was last allowed or denied, by our clock. */
@@ -49,15 +49,18 @@ export function leaseTicks(
   return Math.max(Math.min(size, Math.floor(most / increment)), 1) * increment
 }
 
-/** Learns from what the store has answered. */
+/** Learns from what the store has answered to a step for requests of so many ticks each. */
 export function learn(
   of: LeaseSize,
   step: BucketStep,
+  ticks: number,
   { allowed, tat, now }: BucketTaken,
   ms: number,
   { requests }: LeaseBounds,
 ): void {
-  of.size = allowed ? Math.min(of.size * 2, requests) : halved(of.size)
+  // One that was smaller, as there was no room for more, says nothing of the next.
+  const grown = step.increment < of.size * ticks ? of.size : Math.min(of.size * 2, requests)
+  of.size = allowed ? grown : halved(of.size)
   of.last = { step, tat, now, askedMs: ms }
   of.usedMs = ms
 }
