@@ -9,12 +9,16 @@ const asked = new WeakSet<object>()
  * Warns, once for each client, of a server that evicts the states of limited keys under a flood of fresh ones. It never
  * fails, and keeps nothing waiting: a server that forbids INFO is not an error.
  */
-export async function warnOfEviction(client: object): Promise<void> {
-  const { info } = client as { info?: (section: string) => Promise<unknown> }
-  if (asked.has(client) || typeof info !== 'function') return
+export function warnOfEviction(client: object): void {
+  if (asked.has(client)) return
   asked.add(client)
+  void askAndWarn(client)
+}
+
+async function askAndWarn(client: { info?: (section: string) => Promise<unknown> }): Promise<void> {
   try {
-    const memory = String(await info.call(client, 'memory'))
+    if (typeof client.info !== 'function') return
+    const memory = String(await client.info('memory'))
     const [, policy = ''] = /^maxmemory_policy:(\S+)/m.exec(memory) ?? []
     if (/^maxmemory:0*$/m.test(memory.replaceAll('\r', '')) || policy === '' || SAFE.includes(policy)) return
     warnOnce(

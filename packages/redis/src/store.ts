@@ -94,7 +94,7 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
   const send: Send = async (calls, deadline) => {
     try {
       const reply = await redis.run(encode(calls), deadline)
-      void warnOfEviction(client)
+      warnOfEviction(client)
       return decode(calls, reply)
     } catch (error) {
       throw failure(error)
