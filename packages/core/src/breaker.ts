@@ -2,6 +2,7 @@ import { type CallDeadline, whenExpired } from './deadline.ts'
 import { QuotaError, StoreError, shown } from './errors.ts'
 import { failureLog } from './failure-log.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
+import { oncePer } from './once-per.ts'
 import type { StateKey, Store, Take } from './store.ts'
 import type { Logger } from './warn.ts'
 
@@ -149,17 +150,8 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
 const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
   circuit !== undefined && circuit.failures >= FAILURE_THRESHOLD
 
-const breakers = new WeakMap<Store, Breaker>()
-
 /** The breaker of a store: one for all limiters that use it. */
-export function breakerOf(store: Store): Breaker {
-  let known = breakers.get(store)
-  if (known === undefined) {
-    known = breaker(store)
-    breakers.set(store, known)
-  }
-  return known
-}
+export const breakerOf: (store: Store) => Breaker = oncePer((store) => breaker(store))
 
 /** What is known of a store by its answers to this process, such as for a health check. */
 export const storeHealth = (store: Store): StoreHealth => breakerOf(store).health

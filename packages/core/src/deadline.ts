@@ -1,3 +1,4 @@
+import { StoreError } from './errors.ts'
 import { later } from './sleep.ts'
 import type { Deadline } from './store.ts'
 import type { Micros } from './time.ts'
@@ -19,6 +20,24 @@ export function deadlineIn(span: Micros, startMs: number = performance.now()): C
   const spanMs = span / 1000
   return { atMs: startMs + spanMs, spanMs }
 }
+
+/** Until when any of several callers waits; undefined if one has no deadline. */
+export function latestDeadline(deadlines: Iterable<Deadline | undefined>): Deadline | undefined {
+  let atMs = 0
+  for (const deadline of deadlines) {
+    if (deadline === undefined) return undefined
+    atMs = Math.max(atMs, deadline.atMs)
+  }
+  return { atMs }
+}
+
+/** Reports whether the caller has stopped waiting. */
+export const isExpired = (deadline: Deadline | undefined): boolean =>
+  deadline !== undefined && performance.now() >= deadline.atMs
+
+/** Why a call was not sent whose caller has stopped waiting. */
+export const expiredError = (): StoreError =>
+  new StoreError('The deadline passed before the store could be asked.', undefined, { reason: 'timeout' })
 
 /**
  * Calls back when the deadline has passed, unless stopped by the function returned.

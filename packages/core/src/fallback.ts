@@ -4,6 +4,7 @@ import { StoreError } from './errors.ts'
 import type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 import { localStoreOf } from './local-store.ts'
 import type { MaybePromise } from './maybe-promise.ts'
+import { oncePer } from './once-per.ts'
 import { type Answered, answerTo, giveBackLate, giveBackPart, type Part, settlePart, takesFor } from './part.ts'
 import type { Ask, Policy } from './policy.ts'
 import { stepFor, type Terms, type Verb } from './verbs.ts'
@@ -93,24 +94,18 @@ function countLocally(
   return { asks, answered: answerTo(puts, takesFor(puts, verb, terms)) as Answered }
 }
 
-const locals = new WeakMap<Policy, Policy>()
-
 /** A policy as this process enforces it by itself. */
-function localOf(policy: Policy): Policy {
-  const known = locals.get(policy)
-  if (known !== undefined) return known
+const localOf = oncePer((policy: Policy): Policy => {
   const { share, source } = policy
   const store = localStoreOf(source.store)
-  const local = {
+  return {
     ...policy,
     quota: share,
     source: { ...source, store },
     one: stepFor(share, 'consume', 1),
     straight: undefined,
   }
-  locals.set(policy, local)
-  return local
-}
+})
 
 interface Asked {
   readonly ask: Ask

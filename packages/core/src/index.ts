@@ -1,4 +1,5 @@
 export { type StoreHealth, storeHealth } from './breaker.ts'
+export { latestDeadline } from './deadline.ts'
 export { decide } from './decide.ts'
 export type { Decision } from './decision.ts'
 export { digester, hasKnownHashes } from './digest.ts'

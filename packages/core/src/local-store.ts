@@ -1,13 +1,12 @@
-import { digester, hasKnownHashes } from './digest.ts'
 import { emptyAt, type Outcome, runKernel, type State, type Taken, takenOf } from './kernels/kernel.ts'
 import { leastUsed, refillTime, unitTime } from './kernels/refill.ts'
+import { oncePer } from './once-per.ts'
+import { stateNamer } from './state-name.ts'
 import type { StateKey, Store, SyncStore, Take } from './store.ts'
 import type { Micros } from './time.ts'
 
 /** The most keys that this process counts by itself for a store that does not answer. */
 const MAX_KEYS = 10_000
-/** The most characters of a name that is kept: what is longer is known by its digest. */
-const LONGEST_NAME = 512
 
 interface Entry {
   readonly name: string
@@ -23,17 +22,9 @@ interface Entry {
 export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () => Date.now() * 1000): SyncStore {
   const entries: Entry[] = []
   const places = new Map<string, number>()
-  const digestsAll = hasKnownHashes()
+  const nameOf = stateNamer()
   let hand = 0
-  let digest: ((name: string) => string) | undefined
 
-  // Joined: in V8, a concatenation would keep the whole header alive of which the key is a slice.
-  const nameOf = ({ policy, key }: StateKey): string => {
-    const name = [policy.length, policy, key].join(' ')
-    if (name.length <= LONGEST_NAME && !digestsAll) return name
-    digest ??= digester()
-    return digest(name)
-  }
   const stateOf = (op: StateKey): State | undefined => entries[places.get(nameOf(op)) ?? -1]?.state
   const evict = (entry: Entry, now: Micros): number => {
     const next = (): number => {
@@ -84,14 +75,5 @@ export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () 
   }
 }
 
-const localStores = new WeakMap<Store, SyncStore>()
-
 /** Where this process counts while a store does not answer: one for all limiters that use it. */
-export function localStoreOf(store: Store): SyncStore {
-  let known = localStores.get(store)
-  if (known === undefined) {
-    known = localStore()
-    localStores.set(store, known)
-  }
-  return known
-}
+export const localStoreOf: (store: Store) => SyncStore = oncePer(() => localStore())

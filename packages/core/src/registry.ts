@@ -1,4 +1,5 @@
 import { QuotaError, shown } from './errors.ts'
+import { oncePer } from './once-per.ts'
 import { type Store, scopeOf } from './store.ts'
 
 /** What a limiter counts under a state name. */
@@ -21,7 +22,8 @@ type Texts = Readonly<Partial<Record<(typeof PARTS)[number], string>>>
 /** The most names kept for one database: a program that makes up names must not fill the memory. */
 const MOST_NAMES = 1_000
 
-const databases = new WeakMap<object, Map<string, Texts>>()
+/** What is registered on each database. */
+const databases = oncePer((_owner: object) => new Map<string, Texts>())
 
 /**
  * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database
@@ -45,14 +47,7 @@ export function register(registrations: readonly Registration[], before: readonl
   }
 }
 
-function namesOn(store: Store): Map<string, Texts> {
-  const { owner } = scopeOf(store)
-  const known = databases.get(owner)
-  if (known !== undefined) return known
-  const names = new Map<string, Texts>()
-  databases.set(owner, names)
-  return names
-}
+const namesOn = (store: Store): Map<string, Texts> => databases(scopeOf(store).owner)
 
 /** A state name has no line breaks. */
 function idOf({ store, name }: Registration): string {

@@ -1,4 +1,6 @@
 import { type Booking, giveBack } from './booking.ts'
+import type { OnLeave } from './leaving.ts'
+import { oncePer } from './once-per.ts'
 import type { Part } from './part.ts'
 import type { Ask } from './policy.ts'
 import { later } from './sleep.ts'
@@ -16,7 +18,7 @@ interface Waiter {
 }
 
 /** Those who wait for the same units of the same states, in the order of their turns. */
-const queues = new WeakMap<Store, Map<string, Waiter[]>>()
+const queuesOf = oncePer((_store: Store) => new Map<string, Waiter[]>())
 
 /**
  * Waits for the turn of a booking, and resolves with the booking whose turn has come. `onLeave` registers what ends the
@@ -25,10 +27,7 @@ const queues = new WeakMap<Store, Map<string, Waiter[]>>()
  * A turn in the middle of a queue cannot be given back, because later ones stand on it. So the callers behind in this
  * process move up by one each, and the last of their turns is what is given back.
  */
-export async function waitForTurn(
-  booking: Booking,
-  onLeave: (leave: () => void) => () => void,
-): Promise<Booking | undefined> {
+export async function waitForTurn(booking: Booking, onLeave: OnLeave): Promise<Booking | undefined> {
   const { asks, decision } = booking
   const [queue, end] = queueOf(asks)
   const waiter: Waiter = { booking, dueMs: performance.now() + decision.delayMs, schedule: () => {} }
@@ -60,8 +59,7 @@ export async function waitForTurn(
 
 function queueOf(asks: readonly Ask[]): [queue: Waiter[], end: () => void] {
   const { store } = (asks[0] as Ask).policy.source
-  const known = queues.get(store) ?? new Map<string, Waiter[]>()
-  queues.set(store, known)
+  const known = queuesOf(store)
   const name = JSON.stringify(asks.map(({ policy, key, cost }) => [policy.name, key, cost]))
   const queue = known.get(name) ?? []
   known.set(name, queue)

@@ -1,5 +1,7 @@
 import { type Booking, giveBack, put } from './booking.ts'
 import type { Decision } from './decision.ts'
+import { type OnLeave, unlessLeft } from './leaving.ts'
+import { oncePer } from './once-per.ts'
 import { type Ask, queues } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
@@ -13,9 +15,6 @@ export interface WaitOptions extends ReserveOptions {
   /** Gives up the wait, and the units, when it aborts. */
   readonly signal?: Signal
 }
-
-/** Registers what a caller does when it leaves early, and returns how to unregister it. */
-export type OnLeave = (leave: () => void) => () => void
 
 /**
  * Resolves when it is the caller's turn, in the order in which callers came. Rejects with a `RateLimitedError` at once
@@ -48,7 +47,11 @@ export async function bookTurn(asks: readonly Ask[], patience: Micros, onLeave: 
     if (ahead !== undefined) {
       const booking = await put('peek', asks)
       if (booking.decision.retryAfterMs * 1000 > patience) return booking
-      if (!(await staysUntil(ahead, onLeave))) return undefined
+      const stayed = await unlessLeft(
+        ahead.then(() => true),
+        onLeave,
+      )
+      if (!stayed) return undefined
     }
     return await attempt(asks, Math.max(patience - (Date.now() - started) * 1000, 0), onLeave)
   } finally {
@@ -83,17 +86,6 @@ function staysFor(millis: number, onLeave: OnLeave): Promise<boolean> {
   })
 }
 
-/** Reports, when the promise is kept or the caller leaves, whether it has stayed. */
-function staysUntil(promise: Promise<void>, onLeave: OnLeave): Promise<boolean> {
-  return new Promise((resolve) => {
-    const forget = onLeave(() => resolve(false))
-    void promise.then(() => {
-      forget()
-      resolve(true)
-    })
-  })
-}
-
 const onAbort =
   (signal: Signal | undefined): OnLeave =>
   (leave) => {
@@ -110,13 +102,12 @@ const refused = (decision: Decision, asks: readonly Ask[]): RateLimitedError =>
 
 const isBucket = ({ policy }: Ask): boolean => policy.quota.kernel === 'bucket'
 
-const lines = new WeakMap<Store, Map<string, Promise<void>>>()
+const linesOf = oncePer((_store: Store) => new Map<string, Promise<void>>())
 
 /** Stands behind the callers in this process that wait for the same states; `ahead` resolves when they have left. */
 function standInLine(asks: readonly Ask[]): { ahead: Promise<void> | undefined; leave: () => void } {
   const { store } = (asks[0] as Ask).policy.source
-  const known = lines.get(store) ?? new Map<string, Promise<void>>()
-  lines.set(store, known)
+  const known = linesOf(store)
   const name = JSON.stringify(asks.map(({ policy, key }) => [policy.name, key]))
   const ahead = known.get(name)
   let left: () => void = () => {}

@@ -1,4 +1,4 @@
-import type { Deadline, Micros, Taken } from '@spillway/core'
+import { type Deadline, latestDeadline, type Micros, type Taken } from '@spillway/core'
 import type { Call } from './wire.ts'
 
 /** Puts calls to the server in one script call and answers each. */
@@ -38,7 +38,7 @@ export function coalescing(send: Send, slotOf: (call: Call) => number): Coalesce
   const travel = async ({ seats }: Coach): Promise<void> => {
     try {
       const calls = seats.map(({ call }) => call)
-      const answers = await send(calls, latest(calls))
+      const answers = await send(calls, latestDeadline(calls.map(({ deadline }) => deadline)))
       seats.forEach(({ resolve }, i) => {
         resolve(answers[i] as readonly Taken[])
       })
@@ -78,16 +78,6 @@ function seated(all: readonly Waiting[], slotOf: (call: Call) => number): readon
     coach.weight += weight
   }
   return coaches
-}
-
-/** Until when any of these callers waits; undefined if one has no deadline. */
-function latest(calls: readonly Call[]): Deadline | undefined {
-  let atMs = 0
-  for (const { deadline } of calls) {
-    if (deadline === undefined) return undefined
-    atMs = Math.max(atMs, deadline.atMs)
-  }
-  return { atMs }
 }
 
 /** A log takes the script longer, the longer it is. */

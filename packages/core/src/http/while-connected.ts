@@ -1,3 +1,4 @@
+import { unlessLeft } from '../leaving.ts'
 import type { RequestReader } from './reader.ts'
 
 /** Waits for a promise while the client does: undefined if the client goes away first. */
@@ -6,8 +7,5 @@ export function whileConnected<R, T>(
   request: R,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const forget = reader.onGone(request, () => resolve(undefined))
-    promise.then(resolve, reject).finally(() => forget())
-  })
+  return unlessLeft(promise, (leave) => reader.onGone(request, leave))
 }

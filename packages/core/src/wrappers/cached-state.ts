@@ -1,8 +1,8 @@
-import { digester, hasKnownHashes } from '../digest.ts'
 import { type BucketStep, type BucketTaken, bucketState } from '../kernels/bucket.ts'
 import type { State, Step, Taken } from '../kernels/kernel.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
+import { isLong, stateNamer } from '../state-name.ts'
 import type { StateKey } from '../store.ts'
 import type { Micros } from '../time.ts'
 
@@ -62,23 +62,10 @@ export function sameGrain({ grain: a }: BucketStep, { grain: b }: BucketStep): b
   return a.every === b.every && a.amount === b.amount && a.unit === b.unit && a.shift === b.shift
 }
 
-/** The most characters of a name that is remembered. */
-const LONGEST_NAME = 512
+const named = stateNamer()
 
-/**
- * One text for each pair of policy and key; none for a long one, so that long keys fill no memory. It is joined, not
- * concatenated: a key is often a slice of a header, and in V8 a concatenation keeps the whole header alive.
- */
-export function nameOf({ policy, key }: StateKey): string | undefined {
-  if (policy.length + key.length > LONGEST_NAME) return undefined
-  const name = [policy.length, policy, key].join(' ')
-  if (!digestsAll) return name
-  digest ??= digester()
-  return digest(name)
-}
-
-const digestsAll = hasKnownHashes()
-let digest: ((name: string) => string) | undefined
+/** The name of a pair of policy and key; none for a long one, so that long keys fill no memory. */
+export const nameOf = (state: StateKey): string | undefined => (isLong(state) ? undefined : named(state))
 
 /** A pair of its own: to keep a slice of a header would keep the whole header alive. */
 export function copyOf({ policy, key }: StateKey): StateKey {

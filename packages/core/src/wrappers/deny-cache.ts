@@ -1,5 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
+import { oncePer } from '../once-per.ts'
 import { checkOptions } from '../options.ts'
 import { partsOfStore, type StateKey, type Store, type Take } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
@@ -42,16 +43,7 @@ interface Cache {
   lastGiven: number
 }
 
-const caches = new WeakMap<object, Cache>()
-
-function cacheOf(scope: object): Cache {
-  let cache = caches.get(scope)
-  if (cache === undefined) {
-    cache = { refusals: new Map(), calls: 0, lastGiven: 0 }
-    caches.set(scope, cache)
-  }
-  return cache
-}
+const cacheOf = oncePer((_scope: object): Cache => ({ refusals: new Map(), calls: 0, lastGiven: 0 }))
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }

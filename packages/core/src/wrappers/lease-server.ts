@@ -1,4 +1,4 @@
-import { StoreError } from '../errors.ts'
+import { expiredError, isExpired, latestDeadline } from '../deadline.ts'
 import { type BucketStep, type BucketTaken, bucket, bucketState } from '../kernels/bucket.ts'
 import type { Deadline, StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'
@@ -99,7 +99,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
   const isServed = (entry: Entry, waiter: Waiter): boolean => {
     const spent = fromLease(entry, waiter)
     if (spent) waiter.resolve(spent)
-    else if (isExpired(waiter.deadline)) waiter.reject(expired())
+    else if (isExpired(waiter.deadline)) waiter.reject(expiredError())
     else return false
     return true
   }
@@ -132,7 +132,11 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     entry.askedMs = stopwatch()
     try {
       const step = stepOf(take.step, Math.max(ticks, needed))
-      const taken = await askFor(entry, { take, at, deadline: latest(waiters) }, step)
+      const taken = await askFor(
+        entry,
+        { take, at, deadline: latestDeadline(waiters.map((each) => each.deadline)) },
+        step,
+      )
       const left = old ? ticksLeft(old, taken.now) : 0
       if (taken.allowed) return grant(entry, waiters, taken, left)
       if (old && left > 0) await giveBack({ policy: take.policy, key: take.key }, old, at)
@@ -187,21 +191,4 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
       })
     },
   }
-}
-
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
-
-/** Reports whether the caller has stopped waiting. */
-export const isExpired = (deadline: Deadline | undefined): boolean =>
-  deadline !== undefined && performance.now() >= deadline.atMs
-
-/** Why a call was not sent whose caller has stopped waiting. */
-export const expired = (): StoreError =>
-  new StoreError('The deadline passed before the store could be asked.', undefined, { reason: 'timeout' })
-
-/** Until when any of these callers waits; undefined if one has no deadline. */
-function latest(waiters: readonly Waiter[]): Deadline | undefined {
-  const atMs = waiters.reduce((last, { deadline }) => Math.max(last, deadline?.atMs ?? Number.POSITIVE_INFINITY), 0)
-  return atMs === Number.POSITIVE_INFINITY ? undefined : { atMs }
 }

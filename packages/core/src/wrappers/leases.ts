@@ -1,3 +1,4 @@
+import { expiredError, isExpired } from '../deadline.ts'
 import { QuotaError, shown } from '../errors.ts'
 import type { BucketTaken } from '../kernels/bucket.ts'
 import { checkOptions } from '../options.ts'
@@ -6,7 +7,7 @@ import { partsOfStore, type StateKey, type Store } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { copyOf, nameOf } from './cached-state.ts'
 import { countsAlike, isPlain } from './lease.ts'
-import { type Call, type Entry, expired, isExpired, isUnused, leaseServer, newEntry } from './lease-server.ts'
+import { type Call, type Entry, isUnused, leaseServer, newEntry } from './lease-server.ts'
 import { halved } from './lease-size.ts'
 
 /** What `withLeases` takes besides the store. */
@@ -136,7 +137,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       const ends = entered.map(([, entry]) => endLease(entry, at)).filter((end) => end !== undefined)
       if (ends.length > 0) {
         await Promise.all(ends)
-        if (isExpired(deadline)) throw expired()
+        if (isExpired(deadline)) throw expiredError()
       }
       return await work()
     } finally {
