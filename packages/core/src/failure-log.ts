@@ -1,5 +1,5 @@
 import type { StoreError } from './errors.ts'
-import type { Logger } from './warn.ts'
+import { type Logger, warn } from './warn.ts'
 
 /** How far apart two reports of a failing store are at least. */
 const REPORT_INTERVAL_MS = 60_000
@@ -45,8 +45,9 @@ export function failureLog(now: () => number): FailureLog {
       const past =
         sinceMs === Infinity || counts.failed === 1 ? '' : ` (${numbers()} in ${Math.round(sinceMs / 1000)} s)`
       if (past === '') numbers()
-      logger.warn(
-        `spillway: the store failed${past}: ${error.message} onStoreError decides about these requests; further failures are reported once a minute.`,
+      warn(
+        logger,
+        `the store failed${past}: ${error.message} onStoreError decides about these requests; further failures are reported once a minute.`,
       )
       reportedMs = now()
       reporter = logger
@@ -58,7 +59,7 @@ export function failureLog(now: () => number): FailureLog {
       counts.dropped++
     },
     recovered() {
-      reporter?.warn(`spillway: the store answers again; since the last report: ${numbers()}.`)
+      if (reporter) warn(reporter, `the store answers again; since the last report: ${numbers()}.`)
       reporter = undefined
     },
   }

@@ -77,7 +77,7 @@ export {
 export { type Duration, type Micros, micros } from './time.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'
-export { type Logger, warnOnce } from './warn.ts'
+export { type Logger, loggerOf, warnOnce } from './warn.ts'
 export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'
 export { checkSecret, withHashedKeys } from './wrappers/hashed-keys.ts'
 export { type LeaseOptions, type LeasingStore, withLeases } from './wrappers/leases.ts'

@@ -1,9 +1,9 @@
 import { QuotaError, shown } from './errors.ts'
 import { checkStoreError, type StoreErrorOption } from './failure-mode.ts'
 import { checkWhole } from './quota.ts'
-import type { Store } from './store.ts'
+import { type Store, scopeOf } from './store.ts'
 import { DEADLINE, type Duration, type Micros, micros } from './time.ts'
-import { checkLogger, type Logger } from './warn.ts'
+import { checkLogger, type Logger, setLogger } from './warn.ts'
 
 /** A store, how long to wait for its answers, and what to do without them. */
 export interface Source {
@@ -29,24 +29,32 @@ export interface StoreOptions {
    * allowed in all. Default: 1.
    */
   readonly replicas?: number
-  /** Where failures of the store are reported: the first at once, further ones once a minute. Default: `console`. */
+  /**
+   * Where warnings go: likely mistakes once each, failures of the store at once and then once a minute. Default: `console`.
+   */
   readonly logger?: Logger
 }
 
 export const STORE_OPTIONS: readonly string[] = ['store', 'deadline', 'onStoreError', 'replicas', 'logger']
 
 /** Reads what a limiter is told about its store. */
-export const sourceOf = (options: StoreOptions & { readonly store: Store | undefined }): Source => ({
-  store: checkStore(options.store),
-  deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
-  onStoreError: checkStoreError(options.onStoreError ?? 'local'),
-  replicas: checkWhole('replicas', options.replicas ?? 1, 1),
-  logger: checkLogger(options.logger),
-})
+export function sourceOf(options: StoreOptions & { readonly store: Store | undefined }): Source {
+  const logger = checkLogger(options.logger)
+  return {
+    store: checkStore(options.store, logger),
+    deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
+    onStoreError: checkStoreError(options.onStoreError ?? 'local'),
+    replicas: checkWhole('replicas', options.replicas ?? 1, 1),
+    logger,
+  }
+}
 
-/** Checks that a store is one. */
-export function checkStore(store: unknown): Store {
-  if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) return store as Store
+/** Checks that a store is one, which reports to the logger from now on. */
+export function checkStore(store: unknown, logger: Logger): Store {
+  if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) {
+    setLogger(scopeOf(store as Store).owner, logger)
+    return store as Store
+  }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `store must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${shown(store)}.`,

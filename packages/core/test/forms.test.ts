@@ -159,7 +159,7 @@ describe('one policy', () => {
 
   test('tells its unit, and its partition in both fields', () => {
     const told = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes' })
-    const pk = partitionReader((key) => new TextEncoder().encode(`${key}!`))('ann') as string
+    const pk = partitionReader((key) => new TextEncoder().encode(`${key}!`), console)('ann') as string
     expect(write('draft-11', {}, told, pk)).toEqual([
       '"disk";q=100;w=60;qu="content-bytes";pk=:YW5uIQ==:',
       '"disk";r=99;t=1;pk=:YW5uIQ==:',
@@ -174,7 +174,7 @@ describe('one policy', () => {
     ['is missing', () => undefined],
   ])('tells no partition that %s, and says so', (_, partition) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    expect(partitionReader(partition as () => Uint8Array)('ann')).toBe('')
+    expect(partitionReader(partition as () => Uint8Array, console)('ann')).toBe('')
     expect(warn.mock.calls.flat().every((message) => message.includes('partition must return bytes'))).toBe(true)
   })
 

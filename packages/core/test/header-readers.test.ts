@@ -36,7 +36,7 @@ const anyTold = (most: number, longestMs: number) =>
       return {
         decision: decisionOf({ policy: name, limit, ...parts }),
         item: headerItem({ name, quota }),
-        pk: pk ? (partitionReader(() => pk)('ann') as string) : '',
+        pk: pk ? (partitionReader(() => pk, console)('ann') as string) : '',
         expected: { name, q, w, pk },
       }
     })

@@ -1,4 +1,4 @@
-import { warnOnce } from '@spillway/core'
+import { loggerOf, warnOnce } from '@spillway/core'
 
 /** Policies that evict no state of a limited key before those of fresh keys with the same quota. */
 const SAFE: readonly string[] = ['noeviction', 'volatile-ttl']
@@ -22,6 +22,7 @@ async function askAndWarn(client: { info?: (section: string) => Promise<unknown>
     const [, policy = ''] = /^maxmemory_policy:(\S+)/m.exec(memory) ?? []
     if (/^maxmemory:0*$/m.test(memory.replaceAll('\r', '')) || policy === '' || SAFE.includes(policy)) return
     warnOnce(
+      loggerOf(client),
       'when its memory is full, Redis evicts the states of limited keys under a flood of fresh ones, and those keys start again with a full quota. Set maxmemory-policy to noeviction, on a server of its own; `npx @spillway/cli check --redis URL` says more. maxmemory-policy: ',
       policy,
     )

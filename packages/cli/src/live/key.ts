@@ -49,5 +49,5 @@ const reader: RequestReader<Parts> = {
 function sourcesFor(selectors: readonly KeySelector[], ipv6Prefix: number): Sources<Parts> {
   const names = selectors.filter((each) => each.startsWith('claim:')).map((each) => each.slice('claim:'.length))
   const claims = (typed: Parts) => Object.fromEntries(names.map((name) => [name, typed.get(`claim:${name}`)]))
-  return { reader, address: reader.address, claims, ipv6Prefix }
+  return { reader, address: reader.address, claims, ipv6Prefix, logger: console }
 }

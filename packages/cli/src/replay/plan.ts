@@ -185,5 +185,5 @@ export function sourcesFor(
     ...Object.keys(match?.claim ?? {}),
   ])
   const claims = (entry: Entry) => Object.fromEntries(names.map((name) => [name, entry.claim(name)]))
-  return { reader: entryReader, address, claims, ipv6Prefix }
+  return { reader: entryReader, address, claims, ipv6Prefix, logger: console }
 }

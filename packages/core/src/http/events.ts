@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.ts'
 import { shown } from '../errors.ts'
 import { settled } from '../maybe-promise.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
 export interface DecisionEvent<R, Name extends string = string> {
@@ -32,7 +32,9 @@ const channel: Channel | undefined =
 export type Reporter<R> = (decision: Decision, request: R, mode: DecisionEvent<R>['mode']) => void
 
 /** Builds a reporter, which does nothing while nobody listens; a listener that throws does not harm the request. */
-export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined): Reporter<R> {
+export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined, logger: Logger): Reporter<R> {
+  const warnOfListener = (error: unknown): void =>
+    warnOnce(logger, 'onDecision threw: ', error instanceof Error ? error.message : shown(error))
   return (decision, request, mode) => {
     if (listener === undefined && !channel?.hasSubscribers) return
     const event = { decision, request, mode }
@@ -44,8 +46,4 @@ export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | u
       warnOfListener(error)
     }
   }
-}
-
-function warnOfListener(error: unknown): void {
-  warnOnce('onDecision threw: ', error instanceof Error ? error.message : shown(error))
 }

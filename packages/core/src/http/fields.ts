@@ -2,7 +2,7 @@ import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
 import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
 import type { Quota } from '../quota.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 import { seconds } from './headers.ts'
 import { byteSequence, integer, quoted } from './structured.ts'
 
@@ -144,14 +144,14 @@ export type PartitionReader = (key: string) => MaybePromise<string>
 
 /** Compiles a `partition` option. */
 export const partitionReader =
-  (partition: NonNullable<ToldOptions['partition']>): PartitionReader =>
+  (partition: NonNullable<ToldOptions['partition']>, logger: Logger): PartitionReader =>
   (key) =>
-    andThen<unknown, string>(settled(partition(key)), (bytes) => parameter(bytes, key))
+    andThen<unknown, string>(settled(partition(key)), (bytes) => parameter(bytes, key, logger))
 
 /** The parameter; nothing if the partition is no bytes, or the very key, which is nobody else's business. */
-function parameter(bytes: unknown, key: string): string {
+function parameter(bytes: unknown, key: string, logger: Logger): string {
   if (bytes instanceof Uint8Array && !spells(bytes, key)) return `;pk=${byteSequence(bytes)}`
-  warnOnce('partition must return bytes that do not tell the key, such as an HMAC, cut short; it was left out.')
+  warnOnce(logger, 'partition must return bytes that do not tell the key, such as an HMAC, cut short; it was left out.')
   return ''
 }
 

@@ -4,7 +4,7 @@ import { type Registration, register } from '../registry.ts'
 import { sourceOf } from '../source.ts'
 import type { Store } from '../store.ts'
 import { micros } from '../time.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 import type { DeniedOption } from './denied.ts'
 import { reporter } from './events.ts'
 import { GONE, judgeBy, PASS, type Verdict } from './judge.ts'
@@ -40,7 +40,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   checkRateLimitOptions(options)
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const source = sourceOf({ ...options, store: options.store === undefined ? defaultStore?.() : options.store })
-  const sources = sourcesOf(options, reader)
+  const sources = sourcesOf(options, reader, source.logger)
   const skips = matcher('skip', options.skip, sources)
   const countsPreflight = checkBoolean('countPreflight', options.countPreflight)
   const procedure = {
@@ -48,7 +48,8 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     patience: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
     refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
-    report: reporter(options.onDecision),
+    report: reporter(options.onDecision, source.logger),
+    logger: source.logger,
     tell: tellerOf(options),
   }
   let registered: readonly Registration[] = []
@@ -67,7 +68,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   const notes = notesOnRequests<RequestDecision>()
   const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {
     const note = notes.begin(reader.identity(request))
-    if (note === undefined) return twice()
+    if (note === undefined) return twice(source.logger)
     const verdict = judge(request, claims)
     if (verdict instanceof Promise) {
       return verdict.then((known) => {
@@ -96,7 +97,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   })
 }
 
-function twice(): Verdict {
-  warnOnce('a request came by the same rateLimit(…) twice; it was counted once. Mount it once on each way.')
+function twice(logger: Logger): Verdict {
+  warnOnce(logger, 'a request came by the same rateLimit(…) twice; it was counted once. Mount it once on each way.')
   return PASS
 }

@@ -3,7 +3,7 @@ import type { Decision } from '../decision.ts'
 import { andThen, type MaybePromise } from '../maybe-promise.ts'
 import { type Ask, queues } from '../policy.ts'
 import type { Micros } from '../time.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 import { type Asks, asksOf } from './asks.ts'
 import { answerOf, type DeniedOption } from './denied.ts'
 import type { Reporter } from './events.ts'
@@ -47,6 +47,7 @@ export interface Procedure<R> {
   readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
   readonly report: Reporter<R>
   readonly tell: Teller
+  readonly logger: Logger
 }
 
 export const PASS: Verdict = Object.freeze({
@@ -69,7 +70,7 @@ export function judgeBy<R, S>(
   rules: readonly Rule<R, S>[],
   procedure: Procedure<R>,
 ): (request: R, claims: ClaimsOf) => MaybePromise<Verdict<S>> {
-  const { reader, patience, onDenied, refundIf, report, tell } = procedure
+  const { reader, patience, onDenied, refundIf, report, tell, logger } = procedure
   const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
   const settleOf = ({ policy }: Ask): Rule<R, S>['settle'] => ruleNamed(policy.name)?.settle
   const corrects = refundIf !== undefined || rules.some(({ settle }) => settle)
@@ -82,7 +83,7 @@ export function judgeBy<R, S>(
       report(booking.decision, request, 'shadow')
       return booking
     })
-    return booking instanceof Promise ? booking.catch(warnOfShadow) : booking
+    return booking instanceof Promise ? booking.catch((error) => warnOfShadow(logger, error)) : booking
   }
 
   const denial = (request: R, decision: Decision): Pick<Verdict, 'refusal' | 'answer'> => {
@@ -98,7 +99,7 @@ export function judgeBy<R, S>(
     // Few requests are corrected: what would do that is made when it is asked for.
     let made: Settlement<S> | undefined
     const settlement = (): Settlement<S> => {
-      made ??= settlementOf(booking, shadows, settleOf, refundIf)
+      made ??= settlementOf(booking, shadows, settleOf, procedure)
       return made
     }
     const { refusal, answer } = decision.allowed ? PASS : denial(request, decision)
@@ -121,7 +122,7 @@ export function judgeBy<R, S>(
       return booking.then((known) => (known ? verdict(request, known, shadows) : GONE))
     }
     if (shadows.length === 0) return PASS
-    const { after, discard } = settlementOf(undefined, shadows, settleOf, refundIf)
+    const { after, discard } = settlementOf(undefined, shadows, settleOf, procedure)
     return { ...PASS, after: corrects ? after : undefined, discard }
   }
   return (request, claims) => {
@@ -133,6 +134,6 @@ export function judgeBy<R, S>(
 
 const NONE: readonly never[] = Object.freeze([])
 
-function warnOfShadow(error: Error): undefined {
-  warnOnce('a shadow policy: ', error.message)
+function warnOfShadow(logger: Logger, error: Error): undefined {
+  warnOnce(logger, 'a shadow policy: ', error.message)
 }

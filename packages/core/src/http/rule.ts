@@ -9,7 +9,7 @@ import { checkStore, type Source } from '../source.ts'
 import type { Store } from '../store.ts'
 import { type Duration, micros } from '../time.ts'
 import { mostOf } from '../verbs.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 import type { DeniedOption, RefusalOptions } from './denied.ts'
 import { checkUnit, headerItem, type PartitionReader, partitionReader, type ToldOptions } from './fields.ts'
 import { type MatchOption, matcher } from './match.ts'
@@ -113,7 +113,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   const stateName = shadow ? shadowOf(name) : name
   const at = {
     ...source,
-    store: options.store === undefined ? source.store : checkStore(options.store),
+    store: options.store === undefined ? source.store : checkStore(options.store, source.logger),
     deadline: options.deadline === undefined ? source.deadline : micros(options.deadline, 'deadline'),
     onStoreError: options.onStoreError === undefined ? source.onStoreError : checkStoreError(options.onStoreError),
   }
@@ -122,7 +122,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     item: headerItem({ name: stateName, quota, ...(unit && { unit }) }),
   })
   const pick = picker(name, quota, policyFor)
-  if (typeof quota !== 'function') warnOfCost(name, quota, options)
+  if (typeof quota !== 'function') warnOfCost(name, quota, options, source.logger)
   return {
     name: stateName,
     shadow,
@@ -137,7 +137,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
     applies: matcher('match', options.match, sources),
     keyOf: keyReader(key, sources),
     costOf: costReader(options, sources.reader),
-    partitionOf: partition && !shadow ? partitionReader(partition) : undefined,
+    partitionOf: partition && !shadow ? partitionReader(partition, source.logger) : undefined,
     settle: settle && checked(settle, checkReturnedActual),
     refuse: refuserOf(stateName, options.problem),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
@@ -145,11 +145,17 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
 }
 
 /** Tells of a cost that no bucket of this size ever holds: whatever costs so much is always refused. */
-function warnOfCost<R>(name: string, quota: Quota, { cost, defaultCost, maxCost }: CostOptions<R>): void {
+function warnOfCost<R>(
+  name: string,
+  quota: Quota,
+  { cost, defaultCost, maxCost }: CostOptions<R>,
+  logger: Logger,
+): void {
   const most = mostOf(quota)
   for (const [option, units] of Object.entries({ cost, defaultCost, maxCost })) {
     if (typeof units !== 'number' || units <= most) continue
     warnOnce(
+      logger,
       'a request is always denied: ',
       `policy ${shown(name)} never takes more than ${most} units at once, but its ${option} is ${units}. Lower ${option}, or raise the quota's burst.`,
     )

@@ -1,6 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
 import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 import { ipKey } from './address.ts'
 import { cookieIn } from './cookie.ts'
 import { claimIn, needsClaims } from './match.ts'
@@ -31,7 +31,9 @@ export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((
 
 /** Compiles a key option, once, into the function that reads a request's key. */
 export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R, string | undefined> {
-  if (typeof option === 'function') return checked(option, (returned) => watchAddress(checkReturnedKey(returned)))
+  if (typeof option === 'function') {
+    return checked(option, (returned) => watchAddress(checkReturnedKey(returned), sources.logger))
+  }
   if (typeof option === 'string') return selectorReader(option, sources)
   if (!Array.isArray(option) || option.length === 0) {
     throw new QuotaError(
@@ -46,10 +48,11 @@ export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R,
 }
 
 /** Warns of a function that returns IPv6 addresses as they are: whoever has one has at least 2^64 of them. */
-function watchAddress(key: string | undefined): string | undefined {
+function watchAddress(key: string | undefined, logger: Logger): string | undefined {
   // Nearly every key is told apart here, for little.
   if (key?.includes(':') && /^[\da-f:.]{2,45}(%|$)/i.test(key) && ipKey(key).includes('/')) {
     warnOnce(
+      logger,
       'a key function returns a whole IPv6 address: each client has a network of them, and a limit of its own for each. Write ipKey(address), which is exported beside rateLimit.',
     )
   }

@@ -4,7 +4,7 @@ import { QuotaError, shown } from '../errors.ts'
 import type { Awaitable, MaybePromise } from '../maybe-promise.ts'
 import type { Ask } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 import { type Rule, shadowOf } from './rule.ts'
 
 /** What handlers are told of a request. */
@@ -53,12 +53,18 @@ export interface SettleOptions {
   readonly refundIf?: (status: number) => Awaitable<boolean>
 }
 
+/** What corrections need besides the bookings. */
+interface Corrections {
+  readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
+  readonly logger: Logger
+}
+
 /** Settles what was booked of the policies in force, if any, and what those have that only watch. */
 export function settlementOf<R, S>(
   enforced: Booking | undefined,
   shadows: readonly MaybePromise<Booking | undefined>[],
   settleOf: (ask: Ask) => Rule<R, S>['settle'],
-  refundIf: ((status: number) => MaybePromise<boolean>) | undefined,
+  { refundIf, logger }: Corrections,
 ): Settlement<S> {
   const corrected: Ask[] = []
   const booked = async (): Promise<readonly Booking[]> =>
@@ -80,11 +86,12 @@ export function settlementOf<R, S>(
         const refunded = await refundIf?.(status)
         const actual = new Map<Ask, number>()
         for (const ask of bookings.flatMap(({ asks }) => asks)) {
-          if (!corrected.includes(ask)) actual.set(ask, refunded ? 0 : await actualCost(ask, settleOf(ask), response))
+          if (!corrected.includes(ask))
+            actual.set(ask, refunded ? 0 : await actualCost(ask, settleOf(ask), response, logger))
         }
         await correct(bookings, actual)
       } catch (error) {
-        warnOfFailure(error)
+        warnOfFailure(logger, error)
       }
     },
     discard: () => {
@@ -93,24 +100,30 @@ export function settlementOf<R, S>(
         corrected.push(...bookings.flatMap(({ asks }) => asks))
         await Promise.all(bookings.map(giveBack))
       }
-      giveAllBack().catch(warnOfFailure)
+      giveAllBack().catch((error) => warnOfFailure(logger, error))
     },
   }
 }
 
 /** What a response says that a policy's units should have been; as many as were taken if it says nothing sensible. */
-async function actualCost<S>({ cost }: Ask, settle: Rule<unknown, S>['settle'], response: S): Promise<number> {
+async function actualCost<S>(
+  { cost }: Ask,
+  settle: Rule<unknown, S>['settle'],
+  response: S,
+  logger: Logger,
+): Promise<number> {
   try {
     return settle === undefined ? cost : await settle(response)
   } catch (error) {
-    warnOfFailure(error)
+    warnOfFailure(logger, error)
     return cost
   }
 }
 
 /** The response has gone out: there is nobody left to tell but the developer. */
-function warnOfFailure(error: unknown): void {
-  warnOnce('what a request took could not be corrected: ', error instanceof Error ? error.message : shown(error))
+function warnOfFailure(logger: Logger, error: unknown): void {
+  const why = error instanceof Error ? error.message : shown(error)
+  warnOnce(logger, 'what a request took could not be corrected: ', why)
 }
 
 function askNamed(policy: string | undefined, enforced: Booking | undefined, bookings: readonly Booking[]): Ask {

@@ -1,5 +1,5 @@
 import { checked, type MaybePromise } from '../maybe-promise.ts'
-import { warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 import { checkPrefix } from './address.ts'
 import { addressIn, clientAddress } from './client.ts'
 import type { Claims, RequestReader } from './reader.ts'
@@ -33,16 +33,19 @@ export interface Sources<R> {
   readonly claims: Claims<R> | undefined
   /** How many leading bits of an IPv6 address make one client. */
   readonly ipv6Prefix: number
+  /** Where warnings go. */
+  readonly logger: Logger
 }
 
 /** Compiles the options; throws a QuotaError for what is none. */
 export function sourcesOf<R>(
   { claims, ipv6Prefix = 56, trustProxy }: SourceOptions<R>,
   reader: RequestReader<R>,
+  logger: Logger,
 ): Sources<R> {
   checkPrefix(ipv6Prefix, 32)
-  const address = trustProxy === undefined ? frameworksAddress(reader) : clientAddress(trustProxy, reader)
-  return { reader, claims, ipv6Prefix, address }
+  const address = trustProxy === undefined ? frameworksAddress(reader, logger) : clientAddress(trustProxy, reader)
+  return { reader, claims, ipv6Prefix, address, logger }
 }
 
 /** Looks up the claims of a request when they are first asked for. */
@@ -59,7 +62,7 @@ export function claimsOnce<R>({ claims }: Pick<Sources<R>, 'claims'>, request: R
 const noClaims = (): undefined => undefined
 
 /** The client's address by the framework's own rules; a proxy that those do not know of is warned about. */
-function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
+function frameworksAddress<R>(reader: RequestReader<R>, logger: Logger): Sources<R>['address'] {
   let watched = 100
   return (request) => {
     const address = reader.address(request)
@@ -67,16 +70,19 @@ function frameworksAddress<R>(reader: RequestReader<R>): Sources<R>['address'] {
       watched--
       if (address === undefined) {
         warnOnce(
+          logger,
           'requests arrive whose client address nobody tells: all of them count as one. Write trustProxy: 1 if a proxy of yours tells it in X-Forwarded-For, or say by key whom to count.',
         )
       }
       if (reader.trustsEveryProxy?.(request)) {
         warnOnce(
+          logger,
           "the app trusts every proxy, so a client can write a new address into X-Forwarded-For for each request and is never limited. Write how many proxies are yours: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
         )
       }
       if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
         warnOnce(
+          logger,
           'requests arrive with X-Forwarded-For, which nobody has said to trust: all clients of that proxy count as one. If the proxy is yours, write trustProxy: 1 (how many there are); if not, never mind.',
         )
       }
