@@ -123,10 +123,17 @@ async function tells(url: string, ...options: string[]): Promise<void> {
   const no = await answered('\n')
   expect([no.exitCode, no.err]).toEqual([1, 'Forget 192.0.2.1 in "minute", "day (shadow)"? [y/N] '])
   expect(await inspect('192.0.2.1')).not.toEqual(full)
-  expect((await answered('y\n')).exitCode).toBe(0)
+  expect(await answered('y\n')).toMatchObject({
+    exitCode: 0,
+    out: 'Reset in "minute", "day (shadow)": the next request finds a full quota.\n',
+  })
   expect(await inspect('192.0.2.1')).toEqual(full)
   const yes = await spillway(withPolicies('reset', url, '192.0.2.1', 'k', '--yes', '--json', ...options), { env })
-  expect(JSON.parse(yes.out)).toEqual({ reset: true, policies: ['pair'] })
+  expect(JSON.parse(yes.out)).toEqual({ reset: true, policies: ['pair'], found: ['pair'] })
+  expect(await answered('y\n')).toMatchObject({
+    exitCode: 0,
+    out: 'Nothing to reset: no policy had a state of this key.\n',
+  })
   expect(await inspect('192.0.2.1', 'k')).toEqual([['pair', 7, 7]])
 }
 

@@ -40,9 +40,9 @@ export class RateLimits extends DurableObject {
     })
   }
 
-  /** Forgets states. */
-  forget(keys: readonly StateKey[]): void {
-    for (const key of keys) this.#kept.delete(key)
+  /** Deletes states, and returns how many were stored. */
+  forget(keys: readonly StateKey[]): number {
+    return keys.filter((key) => this.#kept.delete(key)).length
   }
 
   /** Clears away what has expired by `now`, in milliseconds since 1970. */

@@ -37,8 +37,10 @@ export class States {
     )
   }
 
-  delete(key: StateKey): void {
-    if (this.#tableIsThere) this.#sql.exec('DELETE FROM states WHERE name = ?', nameOf(key))
+  /** Reports whether there was a state. */
+  delete(key: StateKey): boolean {
+    if (!this.#tableIsThere) return false
+    return this.#sql.exec('DELETE FROM states WHERE name = ? RETURNING name', nameOf(key)).toArray().length > 0
   }
 
   /** Forgets what has expired; tells when the next of the others will, undefined if there are none. */

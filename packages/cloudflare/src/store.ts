@@ -27,7 +27,7 @@ export interface DurableObjectStoreOptions {
 /** An object, as it is called from elsewhere. */
 interface Stub {
   take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
-  forget(keys: readonly StateKey[]): Promise<void>
+  forget(keys: readonly StateKey[]): Promise<number>
 }
 
 /** The longest name that an object is given as it is. */
@@ -64,7 +64,8 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
     delete: async (keys) => {
       const parts = new Map<string, StateKey[]>()
       for (const key of keys) parts.set(partOf(key), [...(parts.get(partOf(key)) ?? []), key])
-      await Promise.all([...parts].map(([part, own]) => stub(part).forget(own)))
+      const deleted = await Promise.all([...parts].map(([part, own]) => stub(part).forget(own)))
+      return deleted.reduce((sum, count) => sum + count, 0)
     },
   }
 }

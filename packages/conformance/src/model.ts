@@ -28,9 +28,7 @@ export function modelStore(clock: () => Micros): SyncStore {
       return takenOf(outcome, at, op.step, takes && !op.step.peek)
     })
   }
-  const deleteSync = (keys: readonly StateKey[]): void => {
-    for (const key of keys) states.delete(nameOf(key))
-  }
+  const deleteSync = (keys: readonly StateKey[]): number => keys.filter((key) => states.delete(nameOf(key))).length
   return {
     takeSync,
     deleteSync,

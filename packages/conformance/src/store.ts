@@ -4,8 +4,10 @@ import {
   type Micros,
   perMinute,
   perSecond,
+  type Quota,
   type StateKey,
   type Store,
+  slidingLog,
   stepFor,
   type Take,
   type Taken,
@@ -31,7 +33,7 @@ export interface StoreSuiteOptions {
 
 const momentOf = (millis: number): Micros => START + Math.round(millis * 1000)
 
-const consume = (key: string, cost = 1, quota = perMinute(10), policy = 'p'): Take => ({
+const consume = (key: string, cost = 1, quota: Quota = perMinute(10), policy = 'p'): Take => ({
   policy,
   key,
   step: stepFor(quota, 'consume', cost),
@@ -186,6 +188,28 @@ export function testStore(
     assert.deepEqual([star?.allowed, ...others.map(({ allowed }) => allowed)], [true, false, false])
     await store.delete([])
     await store.delete([{ policy: 'p', key: 'never seen' }])
+  })
+
+  test('returns how many of the states that it deletes were stored', async () => {
+    const store = await makeStore()
+    const log = slidingLog({ limit: 10, window: '1m' })
+    const keys = [
+      { policy: 'p', key: 'a' },
+      { policy: 'q', key: 'a' },
+      { policy: 'p', key: 'full again' },
+      { policy: 'p', key: 'denied' },
+      { policy: 'p', key: 'never seen' },
+    ]
+    assert.equal(await store.delete(keys), 0)
+    await store.take([consume('a'), consume('a', 1, log, 'q'), consume('full again')], START)
+    const refund = stepFor(perMinute(10), 'refund', 1)
+    await store.take([{ policy: 'p', key: 'full again', step: refund }], START)
+    await store.take([consume('denied', 11)], START)
+    await store.take([peek('never seen')], START)
+    assert.equal(await store.delete(keys), 3)
+    assert.equal(await store.delete(keys), 0)
+    await store.take([consume('a')], START)
+    assert.equal(await store.delete(keys), 1)
   })
 
   test('keeps every key apart, whatever is in it', async () => {

@@ -27,7 +27,7 @@ interface Seams {
   keep: (state: State) => State
   pause: () => Promise<void> | undefined
   answer: (taken: Taken) => Taken
-  forget: (states: Map<string, State>, names: readonly string[]) => void
+  forget: (states: Map<string, State>, names: readonly string[]) => number
 }
 
 const RIGHT: Seams = {
@@ -39,9 +39,7 @@ const RIGHT: Seams = {
   keep: (state) => state,
   pause: () => undefined,
   answer: (taken) => taken,
-  forget: (states, names) => {
-    for (const name of names) states.delete(name)
-  },
+  forget: (states, names) => names.filter((name) => states.delete(name)).length,
 }
 
 function storeWith(faults: Partial<Seams>): Store {
@@ -63,7 +61,7 @@ function storeWith(faults: Partial<Seams>): Store {
       })
     },
     async delete(keys) {
-      seams.forget(states, keys.map(seams.nameOf))
+      return seams.forget(states, keys.map(seams.nameOf))
     },
   }
 }
@@ -130,10 +128,21 @@ const mutants: Record<string, Partial<Seams>> = {
   'normalises keys': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.normalize()]) },
   'resets by pattern': {
     forget: (states, names) => {
+      const before = states.size
       for (const name of names) name.includes('*') ? states.clear() : states.delete(name)
+      return before - states.size
     },
   },
-  'never forgets': { forget: () => {} },
+  'never forgets': { forget: (states, names) => names.filter((name) => states.has(name)).length },
+  'counts what it was told to delete': {
+    forget: (states, names) => {
+      for (const name of names) states.delete(name)
+      return names.length
+    },
+  },
+  'deletes one state at most': {
+    forget: (states, names) => Number(names.some((name) => states.delete(name))),
+  },
   'computes in floating point': numbers((state) => Math.floor(state * 1.000000000001)),
   'loses the previous window': {
     keep: (state) => (typeof state === 'object' && 'start' in state ? { ...state, previous: 0 } : state),

@@ -30,8 +30,11 @@ export interface RateLimiter {
   reserve(key: string, options?: ReserveOptions): Promise<Reservation>
   /** Resolves when it is this caller's turn; first come, first served. Rejects at once if that is past `maxWait`. */
   wait(key: string, options?: WaitOptions): Promise<Decision>
-  /** Forgets a key: its next request finds everything there. Rejects with a `StoreError` if the store fails. */
-  reset(key: string): Promise<void>
+  /**
+   * Resets a key: its next request finds a full quota. Resolves with whether any policy had a state of it, which can be
+   * one that time has refilled since. Rejects with a `StoreError` if the store fails.
+   */
+  reset(key: string): Promise<boolean>
 }
 
 /** A limiter whose store is in this process: it can also answer without a promise. */
@@ -90,11 +93,12 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     reset: async (key) => {
       checkKey(key)
       const names = policies.map((policy) => ({ policy: policy.name, key }))
-      if (isSync(store)) return store.deleteSync(names)
-      localStoreOf(store).deleteSync(names)
+      if (isSync(store)) return store.deleteSync(names) > 0
+      const local = localStoreOf(store).deleteSync(names)
       const [first] = names as [StateKey]
       const deadline = deadlineIn(source.deadline)
-      await breakerOf(store).call(first, () => store.delete(names, deadline), deadline, source.logger)
+      const stored = await breakerOf(store).call(first, () => store.delete(names, deadline), deadline, source.logger)
+      return local + stored > 0
     },
   }
   const built = isSync(store)

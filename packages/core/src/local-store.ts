@@ -41,14 +41,14 @@ export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () 
     entries[place] = entry
     places.set(entry.name, place)
   }
-  const remove = (name: string): void => {
+  const remove = (name: string): boolean => {
     const place = places.get(name)
     const last = entries.at(-1)
-    if (place === undefined || last === undefined) return
+    if (place === undefined || last === undefined) return false
     entries[place] = last
     places.set(last.name, place)
     entries.pop()
-    places.delete(name)
+    return places.delete(name)
   }
   const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
     const found = ops.map(stateOf)
@@ -64,9 +64,7 @@ export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () 
       return takenOf(outcome, at, step, takes && !step.peek)
     })
   }
-  const deleteSync = (keys: readonly StateKey[]): void => {
-    for (const key of keys) remove(nameOf(key))
-  }
+  const deleteSync = (keys: readonly StateKey[]): number => keys.filter((key) => remove(nameOf(key))).length
   return {
     takeSync,
     deleteSync,

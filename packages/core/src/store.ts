@@ -42,8 +42,11 @@ export interface Store {
    * Rejects only when the store itself fails. `deadline` is when the caller stops waiting, if it does.
    */
   take(ops: readonly Take[], at?: Micros, deadline?: Deadline): Promise<readonly Taken[]>
-  /** Forgets states, of any parts: their next take finds them new. */
-  delete(keys: readonly StateKey[], deadline?: Deadline): Promise<void>
+  /**
+   * Deletes states, of any parts, and returns how many were stored: their next take finds them new. A state counts for at
+   * least a minute after it has become the same as none.
+   */
+  delete(keys: readonly StateKey[], deadline?: Deadline): Promise<number>
   /**
    * Tells which states live together, for a store that is spread over places: a slot of a cluster, a shard. A batch is
    * then of one part only; what has several parts is taken from one after the other, and given back where a later one
@@ -112,8 +115,8 @@ export interface SyncStore extends Store {
   prepareSync?(policy: string, step: BucketStep): PreparedTake
   /** Tells the time by which steps are taken, for those who have to know it besides the number above. */
   clock?(): Micros
-  /** What `delete` does, at once. */
-  deleteSync(keys: readonly StateKey[]): void
+  /** What `delete` returns, at once. */
+  deleteSync(keys: readonly StateKey[]): number
 }
 
 /** Reports whether a store can answer without a promise. */

@@ -15,7 +15,7 @@ function setUp(store: Partial<Store> = { partOf: ({ key }) => key.charAt(0) }) {
     taken.push(ops)
     return []
   }
-  const circuit = breaker({ take, delete: async () => {}, ...store }, { now: () => now })
+  const circuit = breaker({ take, delete: async () => 0, ...store }, { now: () => now })
   const logger = { warn: (message: string) => log.push(message) }
   const outcome = (work: () => unknown, key = 'a') =>
     circuit

@@ -311,6 +311,16 @@ describe("a store that fails, with 'local'", () => {
     expect(await limiter.consume('alice')).toMatchObject({ allowed: true, remaining: 2 })
   })
 
+  test('is state of a key that is reset, also if the store has none', async () => {
+    const store = faultyStore(modelStore(fakeClock()))
+    const limiter = rateLimiter({ quota, store })
+    store.break('failing')
+    await limiter.consume('alice')
+    store.break('none')
+    expect(await limiter.reset('alice')).toBe(true)
+    expect(await limiter.reset('alice')).toBe(false)
+  })
+
   test('counts every verb of a limiter in one place', async () => {
     const store = faultyStore(modelStore(fakeClock()))
     const limiter = rateLimiter({ quota: perMinute(10), store })

@@ -230,7 +230,7 @@ describe('a shadow policy', () => {
 
   test('that fails harms nobody', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+    const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
     const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store, onStoreError: 'throw' })
     expect(judge().refusal).toBeUndefined()
     await vi.waitFor(() =>

@@ -98,8 +98,9 @@ async function play(
     },
     async delete(keys) {
       await delivered('request')
-      model.deleteSync(keys)
+      const deleted = model.deleteSync(keys)
       await delivered('answer')
+      return deleted
     },
   }
   // A stopwatch that goes faster than the store's clock: ours is ahead, whatever the answers take.

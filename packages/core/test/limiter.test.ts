@@ -1,4 +1,4 @@
-import { fakeClock, modelStore } from '@spillway/conformance'
+import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import {
   perHour,
@@ -87,6 +87,33 @@ describe('a limiter', () => {
     await limiter.reset('alice')
     expect(await limiter.peek('alice')).toMatchObject({ remaining: 10 })
     expect(await limiter.peek('bob')).toMatchObject({ remaining: 0 })
+  })
+
+  test('reports whether a reset key had a state', async () => {
+    const { limiter } = setUp()
+    expect(await limiter.reset('alice')).toBe(false)
+    await limiter.peek('alice')
+    await limiter.consume('alice', 11)
+    expect(await limiter.reset('alice')).toBe(false)
+    await limiter.consume('alice')
+    expect(await limiter.reset('alice')).toBe(true)
+    expect(await limiter.reset('alice')).toBe(false)
+  })
+
+  test.each<[string, (store: Store) => Store]>([
+    ['promises', (store) => store],
+    ['a deny cache', (store) => withDenyCache(store)],
+    ['leases', (store) => withLeases(store, { requests: 2 })],
+    ['hashed keys', (store) => withHashedKeys(store, (key) => `#${key}`)],
+  ])('reports it of a store behind %s', async (_, before) => {
+    const store = before(faultyStore(modelStore(fakeClock())))
+    const limiter = rateLimiter({ quotas: { minute: perMinute(10), hour: perHour(1) }, store })
+    const single = rateLimiter({ name: 'hour', quota: perHour(1), store })
+    expect(await limiter.reset('alice')).toBe(false)
+    await single.consume('alice')
+    await single.consume('alice')
+    expect(await limiter.reset('alice')).toBe(true)
+    expect(await limiter.reset('alice')).toBe(false)
   })
 
   test('grants a large request now and lets the next one wait, where there is an overdraft', async () => {
@@ -180,7 +207,7 @@ describe('a limiter written wrongly', () => {
 
 // A full log of 10,000 blocked Redis for 3.3 ms and PostgreSQL for 29 ms a take, and the deadline failed.
 describe('a store that keeps short logs', () => {
-  const store = { take: async () => [], delete: async () => {}, maxLogLimit: 1_000 }
+  const store = { take: async () => [], delete: async () => 0, maxLogLimit: 1_000 }
   const log = (limit: number) => slidingLog({ limit, window: '1m' })
   test.each([
     ['as it is', store],
@@ -196,7 +223,7 @@ describe('a store that keeps short logs', () => {
 describe('a store that fails', () => {
   const failing = (error: unknown): Store => ({
     take: () => Promise.reject(error),
-    delete: () => Promise.resolve(),
+    delete: () => Promise.resolve(0),
   })
 
   test('is reported as a StoreError with its cause', async () => {

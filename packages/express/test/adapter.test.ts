@@ -34,7 +34,7 @@ test('calls next() in the same tick', () => {
 
 test('passes a failing store on to the error handler', async () => {
   const app = express()
-  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
   app.use(rateLimit({ quota: perMinute(1), store, onStoreError: 'throw' }))
   app.use((error: Error, _req: express.Request, res: express.Response, _next: express.NextFunction) => {
     res.status(503).send(error.name)

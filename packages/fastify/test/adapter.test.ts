@@ -56,7 +56,7 @@ test('limits what no route is for', async () => {
 
 test('lets a failing store reach the error handler of the app', async () => {
   const app = build()
-  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
   app.addHook('onRequest', rateLimit({ quota: perMinute(1), store, onStoreError: 'throw' }))
   app.setErrorHandler((error: Error, _, reply) => reply.code(503).send(error.name))
   app.get('/', async () => 'ok')

@@ -162,7 +162,7 @@ test.each<[string, (reader: ReadableStreamDefaultReader<Uint8Array>, close: () =
 })
 
 test('lets a failing store reach the caller', async () => {
-  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() }
+  const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
   const app = rateLimit({ quota: perMinute(1), store, onStoreError: 'throw' })(ok)
   await expect(app(new Request(URL_))).rejects.toThrow('down')
 })

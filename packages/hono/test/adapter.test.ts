@@ -50,7 +50,7 @@ test('lets a failing store reach the error handler of the app', async () => {
     rateLimit({
       quota: perMinute(1),
       onStoreError: 'throw',
-      store: { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() },
+      store: { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) },
     }),
   )
   app.onError((error, c) => c.text(error.name, 503))

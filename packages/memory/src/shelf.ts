@@ -74,9 +74,11 @@ export class Shelf {
     }
   }
 
-  delete(key: string): void {
+  /** Reports whether the key had a state. */
+  delete(key: string): boolean {
     const slot = this.find(key)
     if (slot >= 0) this.#clear(slot)
+    return slot >= 0
   }
 
   get size(): number {

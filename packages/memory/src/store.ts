@@ -96,9 +96,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return takenOf(outcome, at, step, takes && !step.peek)
     })
   }
-  const deleteSync = (keys: readonly StateKey[]): void => {
-    for (const { policy, key } of keys) shelves.get(policy)?.delete(key)
-  }
+  const deleteSync = (keys: readonly StateKey[]): number =>
+    keys.filter(({ policy, key }) => shelves.get(policy)?.delete(key)).length
   const sum = (of: (shelf: Shelf) => number): number => [...shelves.values()].reduce((all, shelf) => all + of(shelf), 0)
   return {
     takeOneSync,

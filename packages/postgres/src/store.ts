@@ -123,9 +123,10 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   const put = coalesce ? coalescing(send, patience) : single
 
-  const forget = async (keys: readonly StateKey[], deadline?: Deadline): Promise<void> => {
+  const forget = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
     const values = [keys.map(nameOf).join('\n')]
-    await attempt(untilIn(patience, deadline), (left) => run({ text: forgetSql(names), values }, left))
+    const deleted = await attempt(untilIn(patience, deadline), (left) => run({ text: forgetSql(names), values }, left))
+    return deleted.length
   }
   const store: Store = {
     scope: { owner: database, name: names.table },
@@ -143,7 +144,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
 const forgetSql = ({ table }: Names): string => `
 WITH forgotten AS (
   SELECT t.name FROM ${table} t WHERE t.name = ANY (string_to_array($1, E'\\n')) ORDER BY t.name FOR UPDATE
-) DELETE FROM ${table} t USING forgotten f WHERE t.name = f.name`
+) DELETE FROM ${table} t USING forgotten f WHERE t.name = f.name RETURNING t.name`
 
 /** Does a thing once before others go on, and again if it failed or turns out undone. */
 function preparing(prepare: () => Promise<void>): Preparation {

@@ -25,7 +25,8 @@ export interface Redis {
   /** The node that a hash slot is on now, as the client knows it. */
   nodeOf(slot: number): string | undefined
   run(request: Request, deadline?: Deadline): Promise<readonly unknown[]>
-  forget(name: string): Promise<unknown>
+  /** Returns how many keys of this name there were. */
+  forget(name: string): Promise<number>
 }
 
 /** Recognises a client by what it can do: names of classes change with versions, bundlers and subclasses. */
@@ -81,7 +82,7 @@ function speaking<Client extends RedisClient>(client: Client, clustered: boolean
         }
       }
     },
-    forget: async (name) => client.del(name),
+    forget: async (name) => Number(await client.del(name)),
   }
 }
 

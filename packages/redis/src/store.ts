@@ -123,7 +123,8 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       // What was asked before is done before.
       flush()
       try {
-        await Promise.all(keys.map((key) => redis.forget(nameOf(prefix, key))))
+        const deleted = await Promise.all(keys.map((key) => redis.forget(nameOf(prefix, key))))
+        return deleted.reduce((sum, count) => sum + count, 0)
       } catch (error) {
         throw failure(error)
       }

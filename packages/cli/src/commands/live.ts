@@ -45,19 +45,26 @@ export async function inspect(url: string, parts: readonly string[], options: Ke
   return 0
 }
 
-/** Forgets a live key, after asking; 1 if the answer is no. */
+/** Resets a live key, after asking, and reports which policies had a state of it; 1 if the answer is no. */
 export async function reset(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
   const asked = await askedFor(parts, options)
   const names = asked.map(({ name }) => JSON.stringify(name)).join(', ')
   const agreed = options.yes === true || (await agrees(`Forget ${plain(parts.join(' '))} in ${names}? [y/N] `, io))
+  const found: string[] = []
   if (agreed) {
     await over(url, options, io, async (store) => {
-      for (const each of asked) await limiterOf(each, store).reset(each.key)
+      for (const each of asked) if (await limiterOf(each, store).reset(each.key)) found.push(each.name)
     })
   }
-  if (options.json) io.stdout.write(`${JSON.stringify({ reset: agreed, policies: asked.map(({ name }) => name) })}\n`)
-  else io.stdout.write(agreed ? `Forgotten: the next request finds everything there.\n` : 'Nothing has been changed.\n')
+  const report = { reset: agreed, policies: asked.map(({ name }) => name), found }
+  io.stdout.write(`${options.json ? JSON.stringify(report) : resultOf(agreed, found)}\n`)
   return agreed ? 0 : 1
+}
+
+function resultOf(agreed: boolean, found: readonly string[]): string {
+  if (!agreed) return 'Nothing has been changed.'
+  if (found.length === 0) return 'Nothing to reset: no policy had a state of this key.'
+  return `Reset in ${found.map((name) => JSON.stringify(name)).join(', ')}: the next request finds a full quota.`
 }
 
 async function askedFor(parts: readonly string[], { policy, ipv6Prefix }: KeyOptions): Promise<readonly Asked[]> {

@@ -36,7 +36,7 @@ export async function serverAt(text: string, prefix: string | undefined): Promis
     })
     const error = await limiter
       .consume('spillway check')
-      .then(() => limiter.reset('spillway check'))
+      .then(async () => void (await limiter.reset('spillway check')))
       .catch((failure: Error) => ((failure.cause as Error | undefined) ?? failure).message)
     return { redis: placeOf(url), ...reportOf(info), ...(error !== undefined && { error }) }
   } finally {

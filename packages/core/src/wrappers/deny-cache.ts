@@ -126,7 +126,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     },
     async delete(keys, deadline) {
       try {
-        await store.delete(keys, deadline)
+        return await store.delete(keys, deadline)
       } finally {
         cache.lastGiven = cache.calls
         forget(keys)

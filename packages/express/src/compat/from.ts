@@ -67,7 +67,13 @@ export function fromExpressRateLimitStore(
       return Promise.all(ops.map(({ key }, i) => undone(store, key, steps[i] as FixedStep, answers[i] as BucketTaken)))
     },
     async delete(keys) {
-      for (const { key } of keys) await store.resetKey(key)
+      let deleted = 0
+      for (const { key } of keys) {
+        // A store without `get` cannot tell.
+        if (!store.get || (await store.get(key)) !== undefined) deleted++
+        await store.resetKey(key)
+      }
+      return deleted
     },
   }
 }

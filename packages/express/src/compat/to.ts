@@ -77,7 +77,9 @@ function oneState(store: SyncStore, name: string, known: () => Quotas): Counter 
     totalHits: current - 1,
     resetTime: new Date(Math.ceil((start + known().count.window) / 1000)),
   })
-  const forget = (key: string): void => store.deleteSync([{ policy: name, key }])
+  const forget = (key: string): void => {
+    store.deleteSync([{ policy: name, key }])
+  }
   return {
     get: async (key) => {
       const found = take(key, 'peek', 1)
