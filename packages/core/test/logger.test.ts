@@ -31,7 +31,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const failing = (): Store => ({ take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve() })
+const failing = (): Store => ({ take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) })
 const throwing = (): never => {
   throw new Error('a mistake')
 }
