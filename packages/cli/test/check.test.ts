@@ -30,6 +30,10 @@ describe('a policy in a sentence', () => {
       'Each client address may make 100 requests in each day of the clock.',
     ],
     [
+      rule('fixed_window', { limit: 100, window: '1d', align: 'first' }),
+      'Each client address may make 100 requests in each day from the first of them.',
+    ],
+    [
       rule('sliding_window', { limit: 1, window: '90s' }),
       'Each client address may make about 1 request in any 1 min 30 s.',
     ],
@@ -97,6 +101,11 @@ describe('traps', () => {
     ],
     ['a window below a second', [rule('token_bucket', { rps: 100, burst: 10 })], ['p0 window-below-second']],
     ['the edge of a window', [rule('fixed_window', { limit: 10, window: '1m' })], ['p0 window-edge']],
+    [
+      'the end of a window of the first request',
+      [rule('fixed_window', { limit: 10, window: '1m', align: 'first' })],
+      ['p0 window-edge'],
+    ],
     ['a long log', [rule('sliding_log', { limit: 1001, window: '1m' })], ['p0 log-long']],
     ['made-up paths', [rule('token_bucket', good, { limit_keys: ['ip', 'path'] })], ['p0 key-by-path']],
     [

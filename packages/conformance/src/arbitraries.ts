@@ -22,6 +22,7 @@ export type Algorithm =
   | 'token bucket'
   | 'interval refill'
   | 'fixed window'
+  | 'fixed window from the first request'
   | 'leaky bucket'
   | 'sliding window'
   | 'sliding log'
@@ -49,6 +50,9 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
   'fixed window': fc
     .record({ limit: limits, window: windows, offset: fc.constantFrom(1, 77, 5_000) })
     .map((options) => fixedWindow(options)),
+  'fixed window from the first request': fc
+    .record({ limit: limits, window: windows })
+    .map((options) => fixedWindow({ ...options, align: 'first' })),
   'leaky bucket': fc
     .record({ limit: limits, per: windows, queue: fc.integer({ min: 0, max: 9 }) })
     .map((options) => leakyBucket(options)),

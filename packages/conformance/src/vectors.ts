@@ -81,6 +81,49 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
+    name: 'a fixed window may start at the first request, and ends all at once',
+    quota: fixedWindow({ limit: 3, window: '10s', align: 'first' }),
+    rows: [
+      [4_000, 'peek', 4, false, 3, Infinity, 0],
+      // A denial starts no window.
+      [4_000, 'consume', 4, false, 3, Infinity, 0],
+      [6_000, 'consume', 2, true, 1, 0, 10_000],
+      [9_000, 'consume', 2, false, 1, 7_000, 7_000],
+      [15_999.999, 'consume', 1, true, 0, 0, 0.001],
+      [15_999.999, 'consume', 1, false, 0, 0.001, 0.001],
+      [16_000, 'peek', 3, true, 3, 0, 0],
+      // The next window starts at the next request, not at the end of the last one.
+      [17_000, 'consume', 3, true, 0, 0, 10_000],
+      [26_999.999, 'consume', 1, false, 0, 0.001, 0.001],
+      [27_000, 'consume', 1, true, 2, 0, 10_000],
+    ],
+  },
+  {
+    name: 'a fixed window from the first request returns refunds to the window that counts them, and owes what is charged',
+    quota: fixedWindow({ limit: 3, window: '10s', align: 'first' }),
+    rows: [
+      [0, 'consume', 2, true, 1, 0, 10_000],
+      [4_000, 'refund', 2, true, 3, 0, 0, 0],
+      // The window that the first request has started goes on.
+      [4_000, 'consume', 3, true, 0, 0, 6_000],
+      [10_000, 'consume', 1, true, 2, 0, 10_000],
+      [11_000, 'refund', 3, true, 2, 0, 9_000, 2],
+      [12_000, 'charge', 5, true, 0, 0, 8_000],
+      [12_000, 'consume', 1, false, 0, 8_000, 8_000],
+      [20_000, 'consume', 3, true, 0, 0, 10_000],
+    ],
+  },
+  {
+    name: 'a fixed window from the first request starts now where the clock has stepped back before it',
+    quota: fixedWindow({ limit: 3, window: '10s', align: 'first' }),
+    rows: [
+      [0, 'consume', 3, true, 0, 0, 10_000],
+      [-1_000, 'consume', 1, false, 0, 10_000, 10_000],
+      [8_999.999, 'consume', 1, false, 0, 0.001, 0.001],
+      [9_000, 'consume', 1, true, 2, 0, 10_000],
+    ],
+  },
+  {
     name: 'interval refill gives back whole amounts, also where they do not divide the interval',
     quota: tokenBucket({ limit: 7, per: '10s', refill: '10s', burst: 21 }),
     rows: [

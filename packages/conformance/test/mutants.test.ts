@@ -147,6 +147,12 @@ const mutants: Record<string, Partial<Seams>> = {
   'loses the previous window': {
     keep: (state) => (typeof state === 'object' && 'start' in state ? { ...state, previous: 0 } : state),
   },
+  'lets a window that ends all at once fade out': withStep((step) =>
+    step.kernel === 'sliding-window' ? { fixed: false } : {},
+  ),
+  'ends a window that fades out all at once': withStep((step) =>
+    step.kernel === 'sliding-window' ? { fixed: true } : {},
+  ),
   'keeps only the newest entry of a log': { keep: (state) => (Array.isArray(state) ? state.slice(-2) : state) },
 }
 

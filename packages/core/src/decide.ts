@@ -106,7 +106,7 @@ function readWindow(quota: SlidingWindowQuota, cost: number, taken: SlidingWindo
   const ticks = quota.window / quota.tick
   const rest = ticks - Math.floor((now - start) / quota.tick)
   const remaining = Math.max(quota.limit - current - Math.floor((previous * rest) / ticks), 0)
-  const used = current > 0 ? 2 : previous > 0 ? 1 : 0
+  const used = current > 0 && !quota.fixed ? 2 : current + previous > 0 ? 1 : 0
   const moment = (units: number): Micros => Math.max(windowFitsAt(quota, taken, units), now)
   return {
     remaining,
@@ -119,13 +119,13 @@ function readWindow(quota: SlidingWindowQuota, cost: number, taken: SlidingWindo
 
 /** When `units` fit, by the previous window's fading or the current one's; `units` are no more than the limit. */
 function windowFitsAt(quota: SlidingWindowQuota, state: SlidingWindowTaken, units: number): Micros {
-  const { limit, window, tick } = quota
+  const { limit, window, tick, fixed } = quota
   const ticks = window / tick
   const faded = (count: number, room: number): Micros =>
     count === 0 ? 0 : Math.max(ticks - Math.floor(((room + 1) * ticks - 1) / count), 0) * tick
   const room = limit - state.current - units
   if (room >= 0) return state.start + faded(state.previous, room)
-  return state.start + window + faded(state.current, limit - units)
+  return state.start + window + (fixed ? 0 : faded(state.current, limit - units))
 }
 
 function readLog({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, emptyAt }: SlidingLogTaken): Reading {

@@ -29,6 +29,8 @@ export interface SlidingWindowQuota {
   readonly window: Micros
   /** The grain of time in which shares of the window are told. */
   readonly tick: Micros
+  /** The window starts at the key's first request and ends all at once: the one before it does not count. */
+  readonly fixed: boolean
 }
 
 /** A quota kept as a log. */
@@ -62,7 +64,12 @@ export interface FixedWindowOptions {
   readonly limit: number
   /** How long each window is. */
   readonly window: Duration
-  /** Moves the windows, which otherwise start at multiples of `window` since 1970 UTC. */
+  /**
+   * When windows start: `'clock'`, at multiples of `window` since 1970 UTC, the same for all keys; `'first'`, at the key's
+   * first request after its last window. Default: `'clock'`.
+   */
+  readonly align?: 'clock' | 'first'
+  /** Moves the windows of the clock by so much. */
   readonly offset?: Duration
 }
 
@@ -108,13 +115,27 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
 }
 
 /**
- * `limit` units in each window of the clock, all back at the window's end. Up to twice the limit can pass around the
- * end of a window; `tokenBucket` has no such edge.
+ * `limit` units in each window, all back at the window's end. Up to twice the limit can pass around the end of a window;
+ * `tokenBucket` has no such edge. With `align: 'first'`, a window starts at a key's first request that is allowed.
  */
-export function fixedWindow(options: FixedWindowOptions): BucketQuota {
-  checkOptions('fixedWindow', options, ['limit', 'window', 'offset'])
+export function fixedWindow(options: FixedWindowOptions & { readonly align: 'first' }): SlidingWindowQuota
+/** `limit` units in each window of the clock, all back at the window's end. */
+export function fixedWindow(options: FixedWindowOptions & { readonly align?: 'clock' }): BucketQuota
+/** `limit` units in each window, all back at the window's end. */
+export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota
+export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota {
+  checkOptions('fixedWindow', options, ['limit', 'window', 'align', 'offset'])
   const limit = checkWhole('fixedWindow limit', options.limit, 1)
   const window = micros(options.window, 'fixedWindow window')
+  if (isAlignedToFirst(options)) {
+    return Object.freeze({
+      kernel: 'sliding-window',
+      limit,
+      window,
+      tick: tickFor('fixedWindow', options, [window]),
+      fixed: true,
+    })
+  }
   const offset = options.offset === undefined ? 0 : micros(options.offset, 'fixedWindow offset') % window
   return bucketQuota('fixedWindow', {
     limit,
@@ -125,6 +146,17 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota {
   })
 }
 
+function isAlignedToFirst({ align = 'clock', offset }: FixedWindowOptions): boolean {
+  if (align !== 'clock' && align !== 'first') {
+    throw new QuotaError('ERR_SPILLWAY_QUOTA', `fixedWindow align must be 'clock' or 'first'; got ${shown(align)}.`)
+  }
+  if (align === 'clock' || offset === undefined) return align === 'first'
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `fixedWindow offset moves windows of the clock, and with align 'first' a key's window starts at its first request; got offset ${shown(offset)}. Leave out one of them.`,
+  )
+}
+
 /**
  * `limit` units in any window, estimated from two counts: the previous window's fades out as the current one goes by.
  * At most twice the limit can pass in a window's length, around a boundary; steady traffic gets the limit.
@@ -133,13 +165,19 @@ export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
   checkOptions('slidingWindow', options, ['limit', 'window'])
   const limit = checkWhole('slidingWindow limit', options.limit, 1)
   const window = micros(options.window, 'slidingWindow window')
-  const tick = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6].find(
-    (each) => window % each === 0 && limit * (window / each) <= 2 ** 50,
-  )
-  if (tick !== undefined) return Object.freeze({ kernel: 'sliding-window', limit, window, tick })
+  const tick = tickFor('slidingWindow', options, [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6])
+  return Object.freeze({ kernel: 'sliding-window', limit, window, tick, fixed: false })
+}
+
+/** The finest of these ticks in which shares of a window's units are exact. */
+function tickFor(what: string, options: WindowOptions, ticks: readonly Micros[]): Micros {
+  const { limit } = options
+  const window = micros(options.window, `${what} window`)
+  const tick = ticks.find((each) => window % each === 0 && limit * (window / each) <= 2 ** 50)
+  if (tick !== undefined) return tick
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `slidingWindow: shares of ${limit} units over ${shown(options.window)} are not exact in whole numbers. Use a window of whole seconds, or a smaller limit.`,
+    `${what}: shares of ${limit} units over ${shown(options.window)} are not exact in whole numbers. Use a window of whole seconds, or a smaller limit.`,
   )
 }
 

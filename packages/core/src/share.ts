@@ -1,5 +1,14 @@
 import { checkOptions } from './options.ts'
-import { type BucketQuota, bucketQuota, checkWhole, grained, type Quota, slidingLog, slidingWindow } from './quota.ts'
+import {
+  type BucketQuota,
+  bucketQuota,
+  checkWhole,
+  fixedWindow,
+  grained,
+  type Quota,
+  slidingLog,
+  slidingWindow,
+} from './quota.ts'
 import type { Micros } from './time.ts'
 
 /** Among whom a quota is shared. */
@@ -19,7 +28,8 @@ export function shareOf(quota: Quota, options: ShareOptions): Quota {
   if (quota.kernel === 'bucket') return bucketShare(quota, replicas)
   const { amount, every } = split(quota.limit, quota.window, replicas)
   const window = { limit: amount, window: every / 1000 }
-  return quota.kernel === 'sliding-log' ? slidingLog(window) : slidingWindow(window)
+  if (quota.kernel === 'sliding-log') return slidingLog(window)
+  return quota.fixed ? fixedWindow({ ...window, align: 'first' }) : slidingWindow(window)
 }
 
 function bucketShare({ grain, ...quota }: BucketQuota, replicas: number): BucketQuota {

@@ -57,6 +57,7 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
         limit,
         ticks,
         tick,
+        fixed: quota.fixed,
         most,
         since: (terms.of as SlidingWindowTaken | undefined)?.start ?? 0,
         peek,

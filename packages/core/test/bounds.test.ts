@@ -61,6 +61,15 @@ const bounds: Readonly<Record<string, Bound>> = {
       [tenSeconds, 1, 6],
     ],
   },
+  'a fixed window from the first request: the limit in each that is touched, less the unit that has started the first':
+    {
+      quota: fixedWindow({ limit: 1, window: '10s', align: 'first' }),
+      most: (from, through) => Math.floor((through - from) / tenSeconds) + 2 - 1,
+      tight: [
+        [0, 1, 1],
+        [tenSeconds, 1, 1],
+      ],
+    },
   'a sliding window: the limit in each that is touched, hence twice the limit within one length': {
     quota: slidingWindow({ limit: 6, window: '10s' }),
     most: (from, through) => 6 * (Math.floor((through - from) / tenSeconds) + 2),

@@ -27,6 +27,7 @@ const ALGORITHMS: Readonly<Record<string, Quota>> = {
   'interval refill': tokenBucket({ limit: 10, per: '1m', refill: '30s' }),
   overdraft: tokenBucket({ limit: 10, per: '1m', overdraft: 5 }),
   'fixed window': fixedWindow({ limit: 10, window: '1m' }),
+  'from first': fixedWindow({ limit: 10, window: '1m', align: 'first' }),
   'sliding window': slidingWindow({ limit: 10, window: '1m' }),
   'sliding log': slidingLog({ limit: 10, window: '1m' }),
   'leaky bucket': leakyBucket({ limit: 10, per: '1m', queue: 4 }),
@@ -53,6 +54,9 @@ overdraft       | 16 never   | "api";q=10;w=60      | "api";r=0          | 10;w=
 fixed window    | 1 taken    | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225660 |
 fixed window    | 10 refused | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225660 | 60
 fixed window    | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225660 |
+from first      | 1 taken    | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
+from first      | 10 refused | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 | 60
+from first      | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
 sliding window  | 1 taken    | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 |
 sliding window  | 10 refused | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 | 61
 sliding window  | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 |

@@ -76,6 +76,17 @@ describe('quotas', () => {
       () => tokenBucket({ limit: 10, per: '1m', refill: '7s' }),
       'no whole number every "7s"',
     ],
+    ['an unknown alignment', () => fixedWindow({ limit: 1, window: '1s', align: 'last' as never }), 'got "last"'],
+    [
+      'an offset of windows that are not of the clock',
+      () => fixedWindow({ limit: 1, window: '1s', align: 'first', offset: '1ms' }),
+      'Leave out one of them',
+    ],
+    [
+      'a window of the first request with too many units',
+      () => fixedWindow({ limit: 2 ** 51, window: '1s', align: 'first' }),
+      'or a smaller limit',
+    ],
     ['a window of too many', () => fixedWindow({ limit: 2_000, window: 1 }), 'more than one a microsecond'],
     ['a bucket of centuries', () => perDay(1, { burst: 40_000 }), 'over 95 years'],
   ])('refuse %s and say what to write', (_, build, message) => {

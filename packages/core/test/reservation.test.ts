@@ -23,6 +23,7 @@ const everyKind: readonly (readonly [string, Quota])[] = [
   ['token bucket', perMinute(10)],
   ['interval refill', tokenBucket({ limit: 10, per: '1m', refill: '1m' })],
   ['fixed window', fixedWindow({ limit: 10, window: '1m' })],
+  ['fixed window from the first request', fixedWindow({ limit: 10, window: '1m', align: 'first' })],
   ['leaky bucket', leakyBucket({ limit: 10, per: '1m', queue: 9 })],
   ['sliding window', slidingWindow({ limit: 10, window: '1m' })],
   ['sliding log', slidingLog({ limit: 10, window: '1m' })],

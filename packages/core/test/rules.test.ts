@@ -78,6 +78,7 @@ test.each([
   ['token_bucket', { rps: 0.5, burst: 5, refill: '10s' }, tokenBucket({ limit: 5, per: '10s', refill: '10s' })],
   ['leaky_bucket', { limit: 5, per: '1s', queue: 0 }, leakyBucket({ limit: 5, per: '1s', queue: 0 })],
   ['fixed_window', { limit: 5, window: '1d', offset: '2h' }, fixedWindow({ limit: 5, window: '1d', offset: '2h' })],
+  ['fixed_window', { limit: 5, window: '1d', align: 'first' }, fixedWindow({ limit: 5, window: '1d', align: 'first' })],
   ['sliding_window', { limit: 5, window: '1m' }, slidingWindow({ limit: 5, window: '1m' })],
   ['sliding_log', { limit: 5, window: '1.5s' }, slidingLog({ limit: 5, window: '1.5s' })],
 ])('%s with %j', (algorithm, numbers, quota) => expect(config(numbers, algorithm)?.quota).toEqual(quota))

@@ -18,6 +18,7 @@ const quotas: Readonly<Record<string, (limit: number) => Quota>> = {
   perMinute: (limit) => perMinute(limit),
   'a token bucket that refills every minute': (limit) => tokenBucket({ limit, per: '1m', refill: '1m', burst: limit }),
   'a fixed window': (limit) => fixedWindow({ limit, window: '1m' }),
+  'a fixed window from the first request': (limit) => fixedWindow({ limit, window: '1m', align: 'first' }),
   'a leaky bucket': (limit) => leakyBucket({ limit, per: '1m', queue: 12 }),
   'a sliding window': (limit) => slidingWindow({ limit, window: '1m' }),
   'a sliding log': (limit) => slidingLog({ limit, window: '1m' }),

@@ -49,6 +49,7 @@ function setUp(quota: Quota | Record<string, Quota>) {
 const everyKind: readonly (readonly [string, Quota])[] = [
   ['token bucket', perSecond(1)],
   ['fixed window', fixedWindow({ limit: 1, window: '1s' })],
+  ['fixed window from the first request', fixedWindow({ limit: 1, window: '1s', align: 'first' })],
   ['interval refill', tokenBucket({ limit: 1, per: '1s', refill: '1s' })],
   ['leaky bucket', leakyBucket({ limit: 1, per: '1s', queue: 9 })],
   ['sliding log', slidingLog({ limit: 1, window: '1s' })],

@@ -6,6 +6,7 @@ import { memoryStore, rateLimiter } from '../src/index.ts'
 const quotas: Readonly<Record<string, Quota>> = {
   'token bucket': perMinute(5),
   'fixed window': fixedWindow({ limit: 5, window: '1m' }),
+  'fixed window from the first request': fixedWindow({ limit: 5, window: '1m', align: 'first' }),
   'leaky bucket': leakyBucket({ limit: 5, per: '1m', queue: 4 }),
   'interval refill': tokenBucket({ limit: 60, per: '5m', burst: 12, refill: '1m' }),
   'sliding window': slidingWindow({ limit: 5, window: '1m' }),

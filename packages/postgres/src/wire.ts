@@ -76,8 +76,9 @@ function numbersOf(step: Step): string {
     }
     case 'sliding-window': {
       // More than the limit never fits, and much more would overflow once it is multiplied by the ticks.
-      const { limit, ticks, tick, most, since } = step
-      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, 0, 0, 0, 0, 0, 0])
+      const { limit, ticks, tick, most, since, fixed } = step
+      const kind = fixed ? 1 : 0
+      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, 0, 0, 0, 0, 0])
     }
     case 'sliding-log':
       return shown([...common, check, step.limit, step.window, step.since, 0, 0, 0, 0, 0, 0, 0, 0])

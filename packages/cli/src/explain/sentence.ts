@@ -46,6 +46,8 @@ function quotaText(quota: Quota, what: string): string {
   const { limit } = quota
   const window = each(quota.window / 1000)
   if (quota.kernel === 'sliding-log') return `make ${some(limit, what)} in any ${window}, exactly`
+  if (quota.kernel === 'sliding-window' && quota.fixed)
+    return `make ${some(limit, what)} in each ${window} from the first of them`
   if (quota.kernel === 'sliding-window') return `make about ${some(limit, what)} in any ${window}`
   return bucketText(quota, what)
 }

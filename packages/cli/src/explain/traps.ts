@@ -78,6 +78,13 @@ const LOOKS: readonly Look[] = [
           `up to ${count(2 * quota.limit)} pass around the edge of two windows, and all clients are refilled at the same moment. A token_bucket has no edge.`,
         ]
       : undefined,
+  ({ quota, mode }) =>
+    quota.kernel === 'sliding-window' && quota.fixed && mode !== 'shadow' && quota.limit > 1
+      ? [
+          'window-edge',
+          `up to ${count(2 * quota.limit)} pass around the end of a key's window. A token_bucket has no such end.`,
+        ]
+      : undefined,
   ({ quota }) =>
     quota.kernel === 'sliding-log' && quota.limit > 1000
       ? [

@@ -65,7 +65,9 @@ export function emptyAt(state: State, step: Step): Micros {
     case 'bucket':
       return typeof state === 'number' ? Math.abs(state) : isBucketState(state) ? state.gross : 0
     case 'sliding-window':
-      return typeof state === 'object' && 'start' in state ? state.start + 2 * step.ticks * step.tick : 0
+      return typeof state === 'object' && 'start' in state
+        ? state.start + (step.fixed ? 1 : 2) * step.ticks * step.tick
+        : 0
     case 'sliding-log':
       return Array.isArray(state) && state.length > 0 ? state[state.length - 2] + step.window : 0
   }

@@ -6,13 +6,16 @@ import type { SlidingWindowState } from './sliding-window.ts'
 /** How many entries of a log are summed up: of those before them, each counts as one unit. */
 const SUMMED = 16
 
-/** How long a bucket of the same quota takes to refill one unit of a state that is no moment; 1 for a bucket. */
+/**
+ * How long a bucket of the same quota takes to refill one unit of a state that is no moment; 1 for a bucket. Below zero
+ * for a fixed window, whose units all refill at its end.
+ */
 export const unitTime = (step: Step): Micros => {
   switch (step.kernel) {
     case 'bucket':
       return 1
     case 'sliding-window':
-      return (step.ticks * step.tick) / step.limit
+      return ((step.fixed ? -1 : 1) * step.ticks * step.tick) / step.limit
     case 'sliding-log':
       return step.window / step.limit
   }
@@ -25,6 +28,7 @@ export const unitTime = (step: Step): Micros => {
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
   if (typeof state === 'number') return emptyAt - now
   if ('gross' in state) return Math.abs(state.tat) - now
+  if (unit < 0 && 'start' in state) return now < emptyAt ? -unit * state.current : emptyAt - now
   return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, emptyAt, now))
 }
 

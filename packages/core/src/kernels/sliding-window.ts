@@ -1,7 +1,8 @@
 import type { Micros } from '../time.ts'
 
 /**
- * The sliding-window kernel: two counts, the older one fading out as the newer one's window goes by.
+ * The sliding-window kernel: two counts, the older one fading out as the newer one's window goes by. A fixed window that
+ * starts at a key's first request is the same without the older count: the window ends all at once.
  *
  * A key's first window starts with its first request. What counts is the current window's units, and of the previous
  * window's as large a share as the current window has still to run, in whole units, rounded down. Between two windows
@@ -20,6 +21,8 @@ export interface SlidingWindowStep {
   readonly ticks: number
   /** The length of a tick. */
   readonly tick: Micros
+  /** Counts the current window alone: no state outlives it, and the next request starts a window of its own. */
+  readonly fixed: boolean
   /** The most units a window can count, however much is charged. */
   readonly most: number
   /** The start of the window that counts the units refunded; 0 refunds the latest. Once it is gone, nothing is returned. */
@@ -60,7 +63,9 @@ export function slidingWindow(
   now: Micros,
   step: SlidingWindowStep,
 ): SlidingWindowOutcome {
-  const base = turned(state, now, step.ticks * step.tick)
+  const window = step.ticks * step.tick
+  const over = step.fixed && state !== undefined && now - state.start >= window
+  const base = turned(over ? undefined : state, now, window)
   const rest = step.ticks - Math.floor((now - base.start) / step.tick)
   const allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
   const next =

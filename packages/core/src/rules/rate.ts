@@ -14,7 +14,7 @@ export interface RateConfig {
 const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
   token_bucket: (config) => tokenBucket({ ...rateOf(config), ...pick(config, 'burst', 'refill', 'overdraft') }),
   leaky_bucket: (config) => leakyBucket(pick(config, 'limit', 'per', 'queue')),
-  fixed_window: (config) => fixedWindow(pick(config, 'limit', 'window', 'offset')),
+  fixed_window: (config) => fixedWindow(pick(config, 'limit', 'window', 'align', 'offset')),
   sliding_window: (config) => slidingWindow(pick(config, 'limit', 'window')),
   sliding_log: (config) => slidingLog(pick(config, 'limit', 'window')),
 }

@@ -59,7 +59,15 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
     dependentRequired: { limit: ['per'], per: ['limit'] },
   },
   leaky_bucket: config({ limit: whole(1), per: duration, queue: whole(0) }, ['limit', 'per', 'queue']),
-  fixed_window: config({ limit: whole(1), window: duration, offset: duration }, ['limit', 'window']),
+  fixed_window: config(
+    {
+      limit: whole(1),
+      window: duration,
+      align: { description: '"clock" or "first"', enum: ['clock', 'first'] },
+      offset: duration,
+    },
+    ['limit', 'window'],
+  ),
   sliding_window: windowed,
   sliding_log: windowed,
 }

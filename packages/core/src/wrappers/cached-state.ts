@@ -43,6 +43,7 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
     case 'sliding-window': {
       const window = step.ticks * step.tick
       if (cached.kernel !== 'sliding-window' || cached.ticks * cached.tick !== window) return false
+      if (cached.fixed !== step.fixed) return false
       // Which window starts next, only the state as it is kept can tell.
       return now - (state as SlidingWindowState).start < window
     }

@@ -1,11 +1,10 @@
 import {
-  type BucketStep,
-  type BucketTaken,
   checkOptions,
-  type Grain,
   type Micros,
   micros,
   QuotaError,
+  type SlidingWindowStep,
+  type SlidingWindowTaken,
   type Store,
   shown,
   type Take,
@@ -18,19 +17,9 @@ export interface FromExpressRateLimitStoreOptions {
   readonly windowMs: number
 }
 
-type FixedStep = BucketStep & { readonly grain: Grain }
-
-/** What a key's window holds, on a clock that is set so that the window begins and ends where the quota's do. */
-interface Seen {
-  readonly now: Micros
-  /** The tick at which the window began. */
-  readonly start: number
-  readonly hits: number
-}
-
 /**
  * A store of Spillway over one made for express-rate-limit, for quotas of the one kind that it can count:
- * `fixedWindow({ limit, window: windowMs })`, whose window then starts with a key's first request. It counts one policy.
+ * `fixedWindow({ limit, window: windowMs, align: 'first' })`. It counts one policy.
  * Such a store adds one at a time and never refuses, hence: a cost of n is n calls, what is refused is counted and
  * taken back, and among requests that come together more may be refused than need be, never more admitted.
  */
@@ -44,7 +33,7 @@ export function fromExpressRateLimitStore(
   begin(store, options.windowMs)
   let policy: string | undefined
 
-  const check = (op: Take): FixedStep => {
+  const check = (op: Take): SlidingWindowStep => {
     policy ??= op.policy
     if (policy !== op.policy) {
       throw refusal(
@@ -52,19 +41,20 @@ export function fromExpressRateLimitStore(
       )
     }
     const { step } = op
-    const fixed = step.kernel === 'bucket' && step.grain?.every === window && step.ceiling === step.grain.amount
-    if (fixed && step.patience === 0) return step as FixedStep
-    throw refusal(`counts fixedWindow({ limit, window: ${options.windowMs} }) alone, and nobody can wait for it`)
+    if (step.kernel === 'sliding-window' && step.fixed && step.ticks * step.tick === window) return step
+    throw refusal(`counts fixedWindow({ limit, window: ${options.windowMs}, align: 'first' }) alone`)
   }
 
   return {
     async take(ops, at) {
       if (at !== undefined) throw refusal('has a clock of its own: it takes no moment')
       const steps = ops.map(check)
-      const answers: BucketTaken[] = []
-      for (const [i, { key }] of ops.entries()) answers.push(await takeOne(store, key, steps[i] as FixedStep))
+      const answers: SlidingWindowTaken[] = []
+      for (const [i, { key }] of ops.entries()) answers.push(await takeOne(store, key, steps[i] as SlidingWindowStep))
       if (answers.every(({ allowed }) => allowed)) return answers
-      return Promise.all(ops.map(({ key }, i) => undone(store, key, steps[i] as FixedStep, answers[i] as BucketTaken)))
+      return Promise.all(
+        ops.map(({ key }, i) => undone(store, key, steps[i] as SlidingWindowStep, answers[i] as SlidingWindowTaken)),
+      )
     },
     async delete(keys) {
       let deleted = 0
@@ -91,45 +81,45 @@ function begin(store: ExpressRateLimitStore, windowMs: number): void {
   }
 }
 
-async function takeOne(store: ExpressRateLimitStore, key: string, step: FixedStep): Promise<BucketTaken> {
-  const { increment, check, tolerance, peek } = step
-  if (peek || increment < 0 || check > tolerance) {
-    const seen = seenIn(await store.get?.(key), step)
-    const give = peek ? 0 : Math.max(increment, Math.min(seen.start - step.until, 0))
-    for (let left = give; left < 0; left++) await store.decrement(key)
-    const given = Math.max(seen.hits + Math.min(give, 0), 0)
-    return takenOf({ ...seen, hits: given }, seen.hits + check <= tolerance, step, given)
+async function takeOne(
+  store: ExpressRateLimitStore,
+  key: string,
+  step: SlidingWindowStep,
+): Promise<SlidingWindowTaken> {
+  const { increment, check, limit, since, peek } = step
+  if (peek || increment < 0 || check > limit) {
+    const seen = windowOf(await store.get?.(key), step)
+    // Windows of one key start a window apart at least; a store may tell the start of one a little differently each time.
+    const counts = since === 0 || (seen.start - since) * 2 < step.ticks * step.tick
+    const given = peek || !counts ? 0 : Math.min(Math.max(-increment, 0), seen.current)
+    for (let left = given; left > 0; left--) await store.decrement(key)
+    return { ...seen, allowed: seen.current + check <= limit, current: seen.current - given }
   }
   let last: Counted | undefined
   for (let i = 0; i < increment; i++) last = await store.increment(key)
-  const seen = seenIn(last, step)
-  const before = Math.max(seen.hits - increment, 0)
-  return takenOf(seen, before + check <= tolerance, step, before)
+  const seen = windowOf(last, step)
+  return { ...seen, allowed: Math.max(seen.current - increment, 0) + check <= limit }
 }
 
 /** Takes back what an op of a refused batch has counted. */
 async function undone(
   store: ExpressRateLimitStore,
   key: string,
-  { increment, check, tolerance, peek }: FixedStep,
-  taken: BucketTaken,
-): Promise<BucketTaken> {
-  if (peek || increment < 0 || check > tolerance) return taken
+  { increment, check, limit, peek }: SlidingWindowStep,
+  taken: SlidingWindowTaken,
+): Promise<SlidingWindowTaken> {
+  if (peek || increment < 0 || check > limit) return taken
   for (let i = 0; i < increment; i++) await store.decrement(key)
-  return { ...taken, tat: taken.base, gross: taken.base }
+  return { ...taken, current: Math.max(taken.current - increment, 0) }
 }
 
-function takenOf({ now, start, hits }: Seen, allowed: boolean, { grain }: FixedStep, before: number): BucketTaken {
-  const full = (units: number): number => start + Math.min(units, grain.amount)
-  return { allowed, now, base: full(before), tat: full(hits), gross: full(hits) }
-}
-
-/** Moves the clock so that the key's window ends where one of the quota's does: only differences are told. */
-function seenIn(counted: Counted | undefined, { grain }: FixedStep): Seen {
-  const { every, amount, shift } = grain
-  const now = Date.now() * 1000
-  const resets = counted?.resetTime === undefined ? now + every : counted.resetTime.getTime() * 1000
-  const left = Math.min(Math.max(resets - now, 1), every)
-  const turn = Math.ceil((now + left + shift) / every)
-  return { now: turn * every - shift - left, start: (turn - 1) * amount, hits: counted?.totalHits ?? 0 }
+function windowOf(
+  counted: Counted | undefined,
+  { ticks, tick }: SlidingWindowStep,
+): Omit<SlidingWindowTaken, 'allowed'> {
+  const window = ticks * tick
+  const now: Micros = Date.now() * 1000
+  const ends = counted?.resetTime === undefined ? now + window : counted.resetTime.getTime() * 1000
+  const start = Math.min(Math.max(ends - window, now - window + 1), now)
+  return { now, start, current: counted?.totalHits ?? 0, previous: 0 }
 }

@@ -12,7 +12,7 @@ beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
 const windowMs = 60_000
-const quota = fixedWindow({ limit: 5, window: '1m' })
+const quota = fixedWindow({ limit: 5, window: '1m', align: 'first' })
 const pass = (millis: number): void => void vi.setSystemTime(Date.now() + millis)
 
 const made = {
@@ -81,7 +81,11 @@ for (const [name, make] of Object.entries(made)) {
 test('it stands behind the middleware of Spillway', async () => {
   const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
   const app = express().use(
-    rateLimit({ quota: fixedWindow({ limit: 1, window: windowMs }), store, refundIf: (status) => status === 404 }),
+    rateLimit({
+      quota: fixedWindow({ limit: 1, window: windowMs, align: 'first' }),
+      store,
+      refundIf: (status) => status === 404,
+    }),
   )
   app.get('/', (_req, res) => void res.end())
   const get = async (path: string) => {
@@ -114,9 +118,11 @@ test('it refuses what it cannot count', async () => {
   // Not of one database, or limiters that differ would be refused.
   const apart = () => ({ ...store, scope: { owner: {}, name: '' } })
   const ask = (options: object) => rateLimiter({ quota, store: apart(), ...options } as never).consume('a')
-  await expect(ask({ quota: perMinute(5) })).rejects.toThrow('counts fixedWindow({ limit, window: 60000 }) alone')
-  await expect(ask({ quota: fixedWindow({ limit: 5, window: '2m' }) })).rejects.toThrow('alone')
+  await expect(ask({ quota: perMinute(5) })).rejects.toThrow(
+    "counts fixedWindow({ limit, window: 60000, align: 'first' }) alone",
+  )
+  await expect(ask({ quota: fixedWindow({ limit: 5, window: '1m' }) })).rejects.toThrow('alone')
+  await expect(ask({ quota: fixedWindow({ limit: 5, window: '2m', align: 'first' }) })).rejects.toThrow('alone')
   await expect(ask({ name: 'other' })).rejects.toThrow('counts one policy, "default" here; "other" needs a store')
   await expect(store.take([], 0)).rejects.toThrow('has a clock of its own')
-  await expect(rateLimiter({ quota, store }).wait('a', { maxWait: '1s' })).rejects.toThrow('nobody can wait')
 })

@@ -39,7 +39,9 @@ describe('over a stopped clock', () => {
       vi.setSystemTime(Date.now() + afterMs)
       if (verb === 'decrement' && !(await store.get?.(key))?.totalHits) continue
       const counted = await store[verb]?.(key)
-      answers.push(counted && [counted.totalHits, counted.resetTime?.getTime()])
+      // A window without hits that has started at this very moment is told apart from none by the next moment only.
+      const startsNow = counted?.totalHits === 0 && counted.resetTime?.getTime() === Date.now() + windowMs
+      answers.push(startsNow ? undefined : counted && [counted.totalHits, counted.resetTime?.getTime()])
     }
     return answers
   }

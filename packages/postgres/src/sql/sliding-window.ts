@@ -4,7 +4,7 @@ import type { Names } from './names.ts'
  * The sliding-window kernel in SQL: `kernels/sliding-window.ts` of core, in the same order with the same names.
  *
  * A state is an array: start, current, previous. A step is kernel, peek, increment, check, limit, ticks, tick, most,
- * since. An outcome is allowed, whether the step leaves a state (taken is next), whether a refusal changes it (kept is
+ * since, fixed. An outcome is allowed, whether the step leaves a state (taken is next), whether a refusal changes it (kept is
  * base), then base and next.
  */
 export const slidingWindowSql = ({ fn }: Names): string => `
@@ -40,7 +40,7 @@ DECLARE
   tick CONSTANT int8 := step[7];
   base int8[]; rest int8; allowed bool; next int8[];
 BEGIN
-  base := ${fn('turned')}(state, now, ticks * tick);
+  base := ${fn('turned')}(CASE WHEN step[10] = 0 OR now - state[1] < ticks * tick THEN state END, now, ticks * tick);
   rest := ticks - (now - base[1]) / tick;
   allowed := base[3] * rest < (step[5] - base[2] - step[4] + 1) * ticks;
   next := CASE WHEN step[3] < 0 THEN ${fn('sliding_window_less')}(base, step)

@@ -32,7 +32,7 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('spent_at')}(state int8[], now int8, step int8[]) RETURNS int8
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE step[1]
-    WHEN 2 THEN state[1] + 2 * step[6] * step[7]
+    WHEN 2 THEN state[1] + (2 - step[10]) * step[6] * step[7]
     ELSE coalesce(state[cardinality(state) - 1], now) + step[6] END
 $$;
 `

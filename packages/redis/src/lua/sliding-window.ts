@@ -22,7 +22,9 @@ local function moreWindow(base, step)
 end
 
 local function slidingWindow(state, now, step)
-  local base = turned(state, now, step.ticks * step.tick)
+  local window = step.ticks * step.tick
+  local over = step.fixed and state ~= nil and now - state.start >= window
+  local base = turned(not over and state or nil, now, window)
   local rest = step.ticks - floor((now - base.start) / step.tick)
   local allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
   local next = step.increment < 0 and lessWindow(base, step) or moreWindow(base, step)
@@ -41,6 +43,6 @@ kernels['sliding-window'] = {
     return place + 3
   end,
   encode = function(state) return format('w:%.0f:%.0f:%.0f', state.start, state.current, state.previous) end,
-  emptyAt = function(state, step) return state.start + 2 * step.ticks * step.tick end,
+  emptyAt = function(state, step) return state.start + (step.fixed and 1 or 2) * step.ticks * step.tick end,
 }
 `
