@@ -28,6 +28,21 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     assert.equal(headers['ratelimit'], '"default";r=9;t=6, "default-2";r=1;t=30')
   })
 
+  // Headers said "default-2" where the problem document said "default", whose quota was not exceeded.
+  test('gives a limiter without a name one name in headers and problem documents', async () => {
+    const one = { quota: perMinute(1) }
+    const send = await mount(limiter({}), limiter({}), limiter(one))
+    await send()
+    const { status, headers, body } = await send()
+    assert.deepEqual([status, /"default-3";r=0/.test(headers['ratelimit'] ?? '')], [429, true])
+    const { detail, ...problem } = JSON.parse(body)
+    assert.deepEqual(problem['violated-policies'], ['default-3'])
+    assert.match(detail, /^Policy "default-3" allows this request again in 60 seconds/)
+    const silent = await mount(limiter({ headers: 'draft-6' }), limiter({ ...one, headers: false }))
+    await silent()
+    assert.deepEqual(JSON.parse((await silent()).body)['violated-policies'], ['default-2'])
+  })
+
   for (const [form, prefix] of [
     ['draft-6', 'ratelimit'],
     ['legacy-delta', 'x-ratelimit'],

@@ -56,6 +56,12 @@ export function checkUnit(unit: unknown): void {
   )
 }
 
+/** The item of a policy under another name. */
+export function renamedItem({ policy, rest, ...item }: HeaderItem, name: string, shown: string): HeaderItem {
+  const renamed = (text: string): string => quoted(shown) + text.slice(quoted(name).length)
+  return { ...item, policy: renamed(policy), rest: renamed(rest) }
+}
+
 /** Writes what headers say of a policy whatever the request. */
 export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
   const { limit, window } = advertised(quota)

@@ -16,6 +16,7 @@ import type { RequestReader } from './reader.ts'
 import { checkFlag } from './returned.ts'
 import { type PolicyOptions, rulesOf } from './rule.ts'
 import type { RequestDecision } from './settlement.ts'
+import { shownNamesOf } from './shown-names.ts'
 import { type ClaimsOf, claimsOnce, sourcesOf } from './sources.ts'
 import { tellerOf } from './teller.ts'
 import { whileConnected } from './while-connected.ts'
@@ -53,11 +54,13 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     tell: tellerOf(options),
   }
   let registered: readonly Registration[] = []
+  let names: readonly string[] = []
   const judging = (policies: readonly PolicyOptions<R, S>[]) => {
     const rules = rulesOf(policies, sources, source)
     const registrations = rules.map(({ registration }) => registration)
     register(registrations, registered)
     registered = registrations
+    names = rules.map(({ name }) => name)
     return judgeBy(rules, procedure)
   }
   const own = ownOptions()
@@ -69,7 +72,8 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {
     const note = notes.begin(reader.identity(request))
     if (note === undefined) return twice(source.logger)
-    const verdict = judge(request, claims)
+    note.shownNames = shownNamesOf(names, note.before)
+    const verdict = judge(request, claims, note.shownNames)
     if (verdict instanceof Promise) {
       return verdict.then((known) => {
         note.text = known.decision

@@ -39,7 +39,7 @@ const textOf = (value: unknown): string | undefined =>
 function joined(name: string, before: string | undefined, value: string, limited: boolean): string {
   if (before === undefined) return value
   if (name === EXPOSE) return exposing(before, value)
-  return limited && isList(name, value) && isList(name, before) ? `${before}, ${renamed(value, before)}` : value
+  return limited && isList(name, value) && isList(name, before) ? `${before}, ${value}` : value
 }
 
 // Draft 7 has a dictionary in RateLimit, which can tell of one policy only.
@@ -52,20 +52,6 @@ function exposing(before: string, value: string): string {
     .split(',')
     .map((name) => name.trim())
   return [before, ...value.split(', ').filter((name) => !known.includes(name.toLowerCase()))].join(', ')
-}
-
-/** The names of policies in a list: up to 100 characters, each of which may be escaped. */
-const NAMES = /"(?:[^"\\]|\\.){1,220}"(?=;[qr]=)/g
-
-/** A list whose policies have other names than those before: a second "default" is "default-2". */
-function renamed(value: string, before: string): string {
-  const taken = new Set<string>(before.match(NAMES))
-  return value.replace(NAMES, (name) => {
-    let free = name
-    for (let i = 2; taken.has(free); i++) free = `${name.slice(0, -1)}-${i}"`
-    taken.add(free)
-    return free
-  })
 }
 
 /** The field that says which fields with room for one policy belong together, by how these begin. */

@@ -13,6 +13,7 @@ import type { Refusal } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import type { Rule } from './rule.ts'
 import { type RequestDecision, type Settlement, settlementOf, toldOf } from './settlement.ts'
+import type { ShownNames } from './shown-names.ts'
 import type { ClaimsOf } from './sources.ts'
 import type { Teller } from './teller.ts'
 import { whileConnected } from './while-connected.ts'
@@ -69,7 +70,7 @@ export const GONE: Verdict = Object.freeze({
 export function judgeBy<R, S>(
   rules: readonly Rule<R, S>[],
   procedure: Procedure<R>,
-): (request: R, claims: ClaimsOf) => MaybePromise<Verdict<S>> {
+): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
   const { reader, patience, onDenied, refundIf, report, tell, logger } = procedure
   const ruleNamed = (name: string): Rule<R, S> | undefined => rules.find((rule) => rule.name === name)
   const settleOf = ({ policy }: Ask): Rule<R, S>['settle'] => ruleNamed(policy.name)?.settle
@@ -86,14 +87,19 @@ export function judgeBy<R, S>(
     return booking instanceof Promise ? booking.catch((error) => warnOfShadow(logger, error)) : booking
   }
 
-  const denial = (request: R, decision: Decision): Pick<Verdict, 'refusal' | 'answer'> => {
+  const denial = (request: R, decision: Decision, names?: ShownNames): Pick<Verdict, 'refusal' | 'answer'> => {
     // Whatever a policy decides has a rule.
     const { refuse, onDenied: option = onDenied } = ruleNamed(decision.policy) as Rule<R, S>
-    const refusal = refuse(decision)
+    const refusal = refuse(decision, names)
     const ask = option as DeniedOption<R> | undefined
     return { refusal, answer: ask && ((response) => answerOf(ask, request, decision, response, refusal, reader)) }
   }
-  const verdict = (request: R, booking: Booking, shadows: readonly MaybePromise<Booking | undefined>[]): Verdict<S> => {
+  const verdict = (
+    request: R,
+    booking: Booking,
+    shadows: readonly MaybePromise<Booking | undefined>[],
+    names?: ShownNames,
+  ): Verdict<S> => {
     const { decision } = booking
     report(decision, request, 'enforce')
     // Few requests are corrected: what would do that is made when it is asked for.
@@ -102,10 +108,10 @@ export function judgeBy<R, S>(
       made ??= settlementOf(booking, shadows, settleOf, procedure)
       return made
     }
-    const { refusal, answer } = decision.allowed ? PASS : denial(request, decision)
+    const { refusal, answer } = decision.allowed ? PASS : denial(request, decision, names)
     return {
       decision: toldOf(decision, (actual, policy) => settlement().byHand(actual, policy)),
-      headers: tell(booking),
+      headers: tell(booking, names),
       refusal,
       answer,
       after: decision.allowed && corrects ? settlement().after : undefined,
@@ -114,21 +120,21 @@ export function judgeBy<R, S>(
   }
 
   // Nothing is left to be done later where it can be done now: what a request carries along is made for each.
-  const judge = (request: R, { enforced, shadowed }: Asks): MaybePromise<Verdict<S>> => {
+  const judge = (request: R, { enforced, shadowed }: Asks, names?: ShownNames): MaybePromise<Verdict<S>> => {
     const shadows = shadowed.length > 0 ? shadowed.map((ask) => watch(request, ask)) : NONE
     if (enforced.length > 0) {
       const booking = enforce(request, enforced)
-      if (!(booking instanceof Promise)) return verdict(request, booking, shadows)
-      return booking.then((known) => (known ? verdict(request, known, shadows) : GONE))
+      if (!(booking instanceof Promise)) return verdict(request, booking, shadows, names)
+      return booking.then((known) => (known ? verdict(request, known, shadows, names) : GONE))
     }
     if (shadows.length === 0) return PASS
     const { after, discard } = settlementOf(undefined, shadows, settleOf, procedure)
     return { ...PASS, after: corrects ? after : undefined, discard }
   }
-  return (request, claims) => {
+  return (request, claims, names) => {
     const asks = asksOf(rules, request, claims)
-    if (!(asks instanceof Promise)) return judge(request, asks)
-    return whileConnected(reader, request, asks).then((known) => (known ? judge(request, known) : GONE))
+    if (!(asks instanceof Promise)) return judge(request, asks, names)
+    return whileConnected(reader, request, asks).then((known) => (known ? judge(request, known, names) : GONE))
   }
 }
 

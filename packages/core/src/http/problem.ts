@@ -1,6 +1,7 @@
 import type { Decision } from '../decision.ts'
 import { QuotaError, shown } from '../errors.ts'
 import { type Header, seconds } from './headers.ts'
+import { type ShownNames, shownName } from './shown-names.ts'
 
 /** The answer to a request that is not let through. */
 export interface Refusal {
@@ -20,7 +21,7 @@ export interface Refusal {
 export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
 
 /** Makes the problem document of a refusal. */
-export type Refuser = (decision: Decision) => Refusal
+export type Refuser = (decision: Decision, names?: ShownNames) => Refusal
 
 /**
  * Builds the refuser of a policy. Whoever is flooded refuses more often than anything else: what most refusals by one
@@ -29,10 +30,12 @@ export type Refuser = (decision: Decision) => Refusal
 export function refuserOf(name: string, problem: ProblemOption = 'quota-exceeded'): Refuser {
   const start = `${BEGINNING[problem]}"${againIn(name)}`
   const end = `","violated-policies":["${inJson(name)}"],"retry-after-ms":`
-  return (decision) => {
+  return (decision, names) => {
     const { violated, retryAfterMs, degraded } = decision
-    if (degraded?.action === 'deny') return refusal('temporary-reduced-capacity', decision)
-    if (violated.length > 1 || retryAfterMs === 0 || retryAfterMs === Infinity) return refusal(problem, decision)
+    if (degraded?.action === 'deny') return refusal('temporary-reduced-capacity', decision, names)
+    if (names || violated.length > 1 || retryAfterMs === 0 || retryAfterMs === Infinity) {
+      return refusal(problem, decision, names)
+    }
     return answer(problem, `${start}${inSeconds(retryAfterMs)}${end}${retryAfterMs}}`)
   }
 }
@@ -73,13 +76,13 @@ const BEGINNING: Readonly<Record<Kind, string>> = {
   'temporary-reduced-capacity': beginning('temporary-reduced-capacity'),
 }
 
-function refusal(kind: Kind, decision: Decision): Refusal {
+function refusal(kind: Kind, decision: Decision, names: ShownNames | undefined): Refusal {
   const { violated, retryAfterMs } = decision
   const detail =
     kind === 'temporary-reduced-capacity'
       ? 'The request could not be counted, and is therefore not served for now.'
-      : detailOf(decision)
-  const policies = violated.map((policy) => `"${inJson(policy)}"`).join(',')
+      : detailOf(decision, shownName(decision.policy, names))
+  const policies = violated.map((policy) => `"${inJson(shownName(policy, names))}"`).join(',')
   // Finer than Retry-After, which has whole seconds only; null where no wait helps, nothing where none is known.
   const wait = retryAfterMs === 0 ? '' : `,"retry-after-ms":${Number.isFinite(retryAfterMs) ? retryAfterMs : null}`
   return answer(kind, `${BEGINNING[kind]}"${detail}","violated-policies":[${policies}]${wait}}`)
@@ -95,7 +98,7 @@ const answer = (kind: Kind, body: string): Refusal => ({
 const NONE: readonly Header[] = Object.freeze([])
 
 /** In words, as they stand in a string of JSON. */
-function detailOf({ retryAfterMs, cost, policy }: Decision): string {
+function detailOf({ retryAfterMs, cost }: Decision, policy: string): string {
   if (retryAfterMs === Infinity) {
     return `This request costs ${cost} units, more than policy \\"${inJson(policy)}\\" ever allows at once.`
   }

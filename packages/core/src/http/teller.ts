@@ -3,10 +3,11 @@ import { isCounted } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import { checkBoolean } from '../options.ts'
 import type { Ask, Policy } from '../policy.ts'
-import type { HeaderItem } from './fields.ts'
+import { type HeaderItem, renamedItem } from './fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
 import { EXPOSE, type Header } from './headers.ts'
 import { checkJitter, retryAfterSeconds } from './jitter.ts'
+import type { ShownNames } from './shown-names.ts'
 
 /** How clients are told what is left, and when to come back. */
 export interface TellOptions {
@@ -22,7 +23,7 @@ export interface TellOptions {
 }
 
 /** The headers that tell a client of a booking. */
-export type Teller = (booking: Booking) => readonly Header[]
+export type Teller = (booking: Booking, names?: ShownNames) => readonly Header[]
 
 /** A policy, with what headers say of it whatever the request. */
 export interface ToldPolicy extends Policy {
@@ -40,11 +41,12 @@ export function tellerOf({ headers, jitter: share, exposeHeaders }: TellOptions)
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(share)
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
-  return ({ asks, decision }) => {
+  return ({ asks, decision }, names) => {
     const decisions = decision.policies ?? [decision]
     // Rules make no others.
-    const told = (asks as readonly ToldAsk[]).map(({ policy: { item }, pk }, i) => {
-      return { decision: decisions[i] as Decision, item, pk }
+    const told = (asks as readonly ToldAsk[]).map(({ policy: { name, item }, pk }, i) => {
+      const shown = names?.get(name)
+      return { decision: decisions[i] as Decision, item: shown ? renamedItem(item, name, shown) : item, pk }
     })
     // Without the store there are numbers only where this process counts by itself.
     const known = decision.degraded ? told.filter((each) => isCounted(each.decision)) : told
