@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { createServer, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import http2 from 'node:http2'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { fakeClock } from '@spillway/conformance'
 import { rateLimit } from '@spillway/express'
 import { memoryStore, perMinute } from '@spillway/memory'
@@ -9,17 +12,21 @@ import type { Options } from './adapters/options.ts'
 
 // What a body costs that does not say how long it is. A chunked body of 3 MB cost one unit.
 
-let server: Server
+let server: Server | http2.Http2Server
+let client: http2.ClientHttp2Session | undefined
 afterEach(() => {
-  server.closeAllConnections()
+  client?.destroy()
+  client = undefined
+  if ('closeAllConnections' in server) server.closeAllConnections()
   server.close()
 })
 
 const bytes = { quota: perMinute(10_000), cost: 'header:content-length', maxCost: 1_000 } as const
 
-async function listen(name: string): Promise<number> {
+async function listen(name: string, version: 1 | 2 = 1): Promise<number> {
   const options = { ...bytes, name: 'app', store: memoryStore({ clock: fakeClock() }) }
-  server = createServer(frameworks[name]?.(options as unknown as Options))
+  const listener = frameworks[name]?.(options as unknown as Options)
+  server = version === 2 ? http2.createServer(listener as never) : createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
 }
@@ -48,7 +55,46 @@ describe.each(Object.keys(frameworks))('cost by bytes, over a socket, %s', (name
     expect(await leftAfter(port, 'POST', { 'content-length': '0' }, '')).toBe(7_698)
     expect(await leftAfter(port, 'POST', { 'content-length': '2000' }, 'x'.repeat(2_000))).toBe(6_698)
   })
+
+  test('a POST without a body costs as little as a GET', async () => {
+    const port = await listen(name)
+    const raw = connect(port, '127.0.0.1')
+    raw.end('POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+    expect(await text(raw)).toContain(';r=9999;')
+  })
 })
+
+// HTTP/2 has bodies without either header: one of 3 MB cost one unit if it was sent by GET or DELETE.
+// Express has no HTTP/2.
+describe.each(Object.keys(frameworks).filter((name) => name !== 'Express'))(
+  'cost by bytes, over HTTP/2, %s',
+  (name) => {
+    test('a body that hides its length costs the most, whatever the method', async () => {
+      const port = await listen(name, 2)
+      client = http2.connect(`http://127.0.0.1:${port}`)
+      const leftOver = async (method: string, body: string | undefined, headers = {}): Promise<number> => {
+        const sent = (client as http2.ClientHttp2Session).request(
+          { ':method': method, 'content-type': 'text/plain', ...headers },
+          { endStream: body === undefined },
+        )
+        if (body !== undefined) sent.end(body)
+        const [response] = await once(sent, 'response')
+        sent.close()
+        return Number(/;r=(\d+)/.exec(response.ratelimit)?.[1])
+      }
+      const left: number[] = []
+      for (const method of ['GET', 'DELETE', 'POST']) {
+        left.push(await leftOver(method, undefined), await leftOver(method, 'x'), await leftOver(method, ''))
+      }
+      // What has not ended with the headers may be of any length.
+      expect(left).toEqual([9_999, 8_999, 7_999, 7_998, 6_998, 5_998, 5_997, 4_997, 3_997])
+      expect(await leftOver('DELETE', 'x'.repeat(300), { 'content-length': '300' })).toBe(3_697)
+      const preflight = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+      expect(await leftOver('OPTIONS', undefined, preflight)).toBeNaN()
+      expect(await leftOver('OPTIONS', 'x', preflight)).toBe(2_697)
+    })
+  },
+)
 
 test('cost by bytes is refused without maxCost: there would be no cost for a body that hides its length', () => {
   const { maxCost, ...unbounded } = bytes

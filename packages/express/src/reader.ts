@@ -1,4 +1,4 @@
-import { firstValue, type RequestReader, whenClosed } from '@spillway/core/http'
+import { firstValue, hidesBody, type RequestReader, whenClosed } from '@spillway/core/http'
 import type { Request } from 'express'
 
 export const reader: RequestReader<Request> = {
@@ -11,6 +11,7 @@ export const reader: RequestReader<Request> = {
   path: (req) => req.baseUrl + req.path,
   header: (req, name) => req.get(name),
   query: (req, name) => firstValue(req.query[name]),
+  hidesBody,
   identity: (req) => req,
   onGone: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
 }

@@ -1,4 +1,4 @@
-import { type Closable, firstValue, type RequestReader, whenClosed } from '@spillway/core/http'
+import { type Closable, firstValue, hidesBody, type RequestReader, whenClosed } from '@spillway/core/http'
 import type { FastifyRequest } from 'fastify'
 
 const FORGERIES = 64
@@ -17,6 +17,7 @@ export const reader: RequestReader<FastifyRequest> = {
   path: pathOf,
   header: ({ headers }, name) => headers[name] as string | undefined,
   query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
+  hidesBody: ({ raw }) => hidesBody(raw),
   identity: ({ raw }) => raw,
   // The message is closed as soon as its body has been read; its socket, or its stream in HTTP/2, when the client goes.
   onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),

@@ -1,5 +1,6 @@
 import {
   connectionAddress,
+  hasHiddenBody,
   joinHeaders,
   type RequestDecision,
   type RequestReader,
@@ -44,6 +45,7 @@ export const reader: RequestReader<Request> = {
   path: ({ url }) => new URL(url).pathname,
   header: ({ headers }, name) => headers.get(name) ?? undefined,
   query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
+  hidesBody: (request) => hasHiddenBody(request, visits.get(request)?.beside),
   identity: (request) => request,
   sendsResponses: true,
   onGone: (request, listener) => whenAbandoned(request, visits.get(request)?.beside, listener),

@@ -1,4 +1,4 @@
-import { connectionAddress, type RequestReader, whenAbandoned } from '@spillway/core/http'
+import { connectionAddress, hasHiddenBody, type RequestReader, whenAbandoned } from '@spillway/core/http'
 import type { Context } from 'hono'
 
 // Outside Workers, the bindings are what the runtime hands over beside the request.
@@ -27,6 +27,7 @@ export const reader: RequestReader<Context> = {
   path: (c) => c.req.path,
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
+  hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
   identity: identityOf,
   sendsResponses: true,
   onGone: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),

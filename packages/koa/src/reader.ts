@@ -1,4 +1,4 @@
-import { firstValue, type RequestReader, whenClosed } from '@spillway/core/http'
+import { firstValue, hidesBody, type RequestReader, whenClosed } from '@spillway/core/http'
 import type { Context } from 'koa'
 
 /**
@@ -26,6 +26,7 @@ export const reader: RequestReader<Context> = {
   path: pathOf,
   header: (ctx, name) => ctx.get(name) || undefined,
   query: (ctx, name) => firstValue(ctx.query[name]),
+  hidesBody: (ctx) => hidesBody(ctx.req),
   identity: (ctx) => ctx.req,
   onGone: (ctx, listener) => whenClosed(ctx.res, listener),
 }

@@ -7,6 +7,15 @@ export interface Closable {
   off(event: 'close', listener: () => void): unknown
 }
 
+/** What is used of Node's requests, of HTTP/1.1 and HTTP/2. */
+export interface Incoming {
+  /** The stream of an HTTP/2 request. */
+  readonly stream?: { readonly endAfterHeaders?: boolean }
+}
+
+/** Whether a request to Node has a body that no header announces: an HTTP/2 stream that goes on after its headers. */
+export const hidesBody = (incoming: object): boolean => (incoming as Incoming).stream?.endAfterHeaders === false
+
 /** What is used of Node's responses, of HTTP/1.1 and HTTP/2. */
 export interface Outgoing extends Closable {
   readonly headersSent: boolean

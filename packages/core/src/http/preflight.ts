@@ -8,6 +8,6 @@ export function isPreflight<R>(reader: RequestReader<R>, request: R): boolean {
     has('origin') &&
     has('access-control-request-method') &&
     !has('transfer-encoding') &&
-    (reader.header(request, 'content-length') ?? '0') === '0'
+    (reader.header(request, 'content-length') ?? (reader.hidesBody?.(request) ? 'hidden' : '0')) === '0'
   )
 }

@@ -25,6 +25,11 @@ export interface RequestReader<R> {
   header(request: R, name: string): string | undefined
   /** The value of a parameter of the query, decoded, of a repeated one the first; undefined if there is none. */
   query(request: R, name: string): string | undefined
+  /**
+   * Whether a request has a body that neither `Content-Length` nor `Transfer-Encoding` announces, as HTTP/2 allows.
+   * Default: requests whose method is for sending something, such as POST, are taken to have one.
+   */
+  hidesBody?(request: R): boolean
   /** One object for each request, the same however often the request comes by. */
   identity(request: R): object
   /** Whether the adapter sends a `Response` that `onDenied` returns, as it is. */

@@ -1,4 +1,4 @@
-import { isOver, type Outgoing, whenAborted, whenClosed } from './closed.ts'
+import { hidesBody, isOver, type Outgoing, whenAborted, whenClosed } from './closed.ts'
 
 /** What tells of a fetch `Request` that its client is gone. */
 interface Abortable {
@@ -8,6 +8,7 @@ interface Abortable {
 /** What is read of a fetch `Request`. */
 interface FetchRequest {
   readonly headers: { get(name: string): string | null }
+  readonly body: unknown
 }
 
 /** What runtimes hand to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
@@ -27,7 +28,7 @@ declare const navigator: { readonly userAgent?: string } | undefined
  * and Node tell it by what they hand over `beside` the request. Workers have no connections, and tell it by a header
  * that Cloudflare overwrites in whatever comes from outside: it is believed there and nowhere else.
  */
-export function connectionAddress(request: FetchRequest, beside: unknown): string | undefined {
+export function connectionAddress(request: Pick<FetchRequest, 'headers'>, beside: unknown): string | undefined {
   if (typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers') {
     return request.headers.get('cf-connecting-ip') ?? undefined
   }
@@ -35,6 +36,15 @@ export function connectionAddress(request: FetchRequest, beside: unknown): strin
   const { incoming, remoteAddr, server = beside as Beside } = beside as Beside
   if (typeof server?.requestIP === 'function') return server.requestIP(request)?.address
   return incoming?.socket?.remoteAddress ?? remoteAddr?.hostname
+}
+
+/**
+ * Whether a fetch request has a body that no header announces. Node tells it by the message that it hands over `beside`
+ * the request, also where the request has lost its body, as that of a GET.
+ */
+export function hasHiddenBody(request: Pick<FetchRequest, 'body'>, beside: unknown): boolean {
+  const { incoming } = (beside ?? {}) as Beside
+  return incoming ? hidesBody(incoming) : request.body !== null
 }
 
 /** Node's response, which Hono's Node server hands over `beside` a fetch request; undefined in other runtimes. */

@@ -136,12 +136,11 @@ function lengthReader<R>(
       "cost: 'header:content-length' needs maxCost: what a body costs that does not tell its length, as a chunked one. Write the limit of your body parser.",
     )
   }
+  const hidesBody = reader.hidesBody ?? ((request) => !WITHOUT_BODY.includes(reader.method(request)))
   return (request) => {
     const length = reader.header(request, 'content-length')
     const chunked = reader.header(request, 'transfer-encoding') !== undefined
-    // HTTP/2 has no chunks: there, a method that is for sending something tells.
-    const hidden = chunked || (length === undefined && !WITHOUT_BODY.includes(reader.method(request)))
-    return hidden ? maxCost : bounded(parseCost(length))
+    return chunked || (length === undefined && hidesBody(request)) ? maxCost : bounded(parseCost(length))
   }
 }
 
