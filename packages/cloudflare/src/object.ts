@@ -45,6 +45,11 @@ export class RateLimits extends DurableObject {
     return keys.filter((key) => this.#kept.delete(key)).length
   }
 
+  /** Deletes all states of these policies, and returns how many were stored. */
+  deleteAll(policies: readonly string[]): number {
+    return policies.reduce((sum, policy) => sum + this.#kept.deleteAll(policy), 0)
+  }
+
   /** Clears away what has expired by `now`, in milliseconds since 1970. */
   async sweep(now: number): Promise<void> {
     const next = this.#kept.sweep(now)

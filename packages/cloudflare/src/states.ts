@@ -43,6 +43,19 @@ export class States {
     return this.#sql.exec('DELETE FROM states WHERE name = ? RETURNING name', nameOf(key)).toArray().length > 0
   }
 
+  /** Deletes all states of a policy, and returns how many there were. */
+  deleteAll(policy: string): number {
+    if (!this.#tableIsThere) return 0
+    const start = JSON.stringify([policy]).slice(0, -1)
+    // A comma follows the policy, and after the comma comes the hyphen.
+    const deleted = this.#sql.exec(
+      'DELETE FROM states WHERE name >= ?1 AND name < ?2 RETURNING 1',
+      `${start},`,
+      `${start}-`,
+    )
+    return deleted.toArray().length
+  }
+
   /** Forgets what has expired; tells when the next of the others will, undefined if there are none. */
   sweep(now: number): number | undefined {
     if (!this.#tableIsThere) return undefined

@@ -15,7 +15,7 @@ export interface RateLimitsNamespace {
   /** The id of the object with a name. */
   idFromName(name: string): unknown
   /** The object with an id, near or far. */
-  get(id: never): { readonly take: unknown; readonly forget: unknown }
+  get(id: never): { readonly take: unknown; readonly forget: unknown; readonly deleteAll: unknown }
 }
 
 /** What `durableObjectStore` takes besides the namespace. */
@@ -28,6 +28,7 @@ export interface DurableObjectStoreOptions {
 interface Stub {
   take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
   forget(keys: readonly StateKey[]): Promise<number>
+  deleteAll(policies: readonly string[]): Promise<number>
 }
 
 /** The longest name that an object is given as it is. */
@@ -53,7 +54,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
     throw new QuotaError('ERR_SPILLWAY_OPTION', `shards must be a whole number, 1 or more; got ${shown(shards)}.`)
   }
   const partOf =
-    shards === undefined ? ({ key }: StateKey) => objectOf(key) : ({ key }: StateKey) => `shard ${hashOf(key) % shards}`
+    shards === undefined ? ({ key }: StateKey) => objectOf(key) : ({ key }: StateKey) => partAt(hashOf(key) % shards)
   // Made anew for each call: a request cannot use what another has made.
   const stub = (part: string): Stub => namespace.get(namespace.idFromName(part) as never) as unknown as Stub
   return {
@@ -65,10 +66,21 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
       const parts = new Map<string, StateKey[]>()
       for (const key of keys) parts.set(partOf(key), [...(parts.get(partOf(key)) ?? []), key])
       const deleted = await Promise.all([...parts].map(([part, own]) => stub(part).forget(own)))
-      return deleted.reduce((sum, count) => sum + count, 0)
+      return total(deleted)
     },
+    // Nobody can list the objects of a namespace.
+    ...(shards !== undefined && {
+      deleteAll: async (policies) => {
+        const parts = Array.from({ length: shards }, (_, i) => partAt(i))
+        return total(await Promise.all(parts.map((part) => stub(part).deleteAll(policies))))
+      },
+    }),
   }
 }
+
+const partAt = (shard: number): string => `shard ${shard}`
+
+const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
 
 /** The object that all of these live in, where they do live in one. */
 function onlyPart(ops: readonly Take[], partOf: (key: StateKey) => string): string {

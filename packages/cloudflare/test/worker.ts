@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
 import { RateLimits } from '@spillway/cloudflare/object'
 import { type TestFunction, testStore } from '@spillway/conformance'
-import { perMinute, type RateLimiter, rateLimiter, stepFor, type Take } from '@spillway/core'
+import { perMinute, type RateLimiter, rateLimiter, type Store, stepFor, type Take } from '@spillway/core'
 import { suiteServer } from '../../../test/services/elsewhere.ts'
 
 // Runs in workerd: what a store must do, and what this one does with its objects.
@@ -135,6 +135,16 @@ const tests = (test: TestFunction): void => {
     await limiter.consume('a', 11)
     await limiter.reset('a')
     assert.deepEqual(await objects.object('key a').look(), { names: undefined, alarm: null })
+  })
+
+  test('resets all keys of all shards, and says what to do where each key has an object of its own', async () => {
+    const limiterOf = (store: Store): RateLimiter => rateLimiter({ quota: perMinute(10), store, deadline: '10s' })
+    const limiter = limiterOf(durableObjectStore(namespace(), { shards: 4 }))
+    const keys = Array.from({ length: 20 }, (_, i) => `user-${i}`)
+    for (const key of keys) await limiter.consume(key, 10)
+    assert.deepEqual([await limiter.resetAll(), await limiter.resetAll()], [20, 0])
+    for (const key of keys) assert.ok((await limiter.consume(key, 10)).allowed)
+    await assert.rejects(limiterOf(durableObjectStore(namespace())).resetAll(), { code: 'ERR_SPILLWAY_OPTION' })
   })
 
   test('admits exactly the limit of requests that race, over the whole way of a limiter', async () => {

@@ -25,7 +25,7 @@ export function faultyStore(inner: SyncStore): FaultyStore {
   const waiting: (() => void)[] = []
   const fails = (keys: readonly StateKey[]): boolean =>
     fault === 'failing' || (fault === 'flapping' && calls % 2 === 1) || (fault === 'partial' && keys.some(isOdd))
-  const answer = <T>(keys: readonly StateKey[], work: () => T): Promise<T> => {
+  const answer = <T>(keys: readonly StateKey[], work: () => T | Promise<T>): Promise<T> => {
     calls++
     if (fails(keys)) return Promise.reject(new Error('connection lost'))
     if (fault === 'frozen') return new Promise(() => {})
@@ -37,6 +37,7 @@ export function faultyStore(inner: SyncStore): FaultyStore {
   return {
     take: (ops, at) => answer(ops, () => take(ops, at)),
     delete: (keys) => answer(keys, () => inner.deleteSync(keys)),
+    deleteAll: (policies) => answer([], () => inner.deleteAll?.(policies) ?? 0),
     break: (next) => {
       fault = next
     },

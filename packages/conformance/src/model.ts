@@ -29,9 +29,15 @@ export function modelStore(clock: () => Micros): SyncStore {
     })
   }
   const deleteSync = (keys: readonly StateKey[]): number => keys.filter((key) => states.delete(nameOf(key))).length
+  const deleteAll = async (policies: readonly string[]): Promise<number> => {
+    const before = states.size
+    for (const name of states.keys()) if (policies.includes(JSON.parse(name)[0])) states.delete(name)
+    return before - states.size
+  }
   return {
     takeSync,
     deleteSync,
+    deleteAll,
     take: async (ops, at) => takeSync(ops, at),
     delete: async (keys) => deleteSync(keys),
   }

@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict'
-import {
-  decide,
-  type Micros,
-  perMinute,
-  perSecond,
-  type Quota,
-  type StateKey,
-  type Store,
-  slidingLog,
-  stepFor,
-  type Take,
-  type Taken,
-  tokenBucket,
-} from '@spillway/core'
+import { decide, type Micros, perMinute, perSecond, type Store, stepFor, type Taken, tokenBucket } from '@spillway/core'
 import fc from 'fast-check'
 import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
+import { testDeletion } from './deletion.ts'
 import { testInvariants } from './invariants.ts'
 import { testLedger } from './ledger.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 import { testStraightWays } from './straight.ts'
+import { awkwardKeys, consume, peek } from './takes.ts'
 import { vectors } from './vectors.ts'
 
 /** What `testStore` takes besides the store. */
@@ -32,17 +21,6 @@ export interface StoreSuiteOptions {
 }
 
 const momentOf = (millis: number): Micros => START + Math.round(millis * 1000)
-
-const consume = (key: string, cost = 1, quota: Quota = perMinute(10), policy = 'p'): Take => ({
-  policy,
-  key,
-  step: stepFor(quota, 'consume', cost),
-})
-const peek = (key: string, quota = perMinute(10), policy = 'p'): Take => ({
-  policy,
-  key,
-  step: stepFor(quota, 'peek', 1),
-})
 
 /**
  * Holds a store against the contract of {@link Store}. `makeStore` gives an empty store each time it is called.
@@ -177,40 +155,7 @@ export function testStore(
     assert.deepEqual([early?.allowed, paid?.allowed], [false, true])
   })
 
-  test('forgets what it is told to forget, and nothing else', async () => {
-    const store = await makeStore()
-    const both = [consume('a', 10), consume('*', 10), consume('a', 10, perMinute(10), 'q')]
-    await store.take(both, START)
-    // Row 30 of the peers' bugs: a reset by pattern deletes other people's keys.
-    await store.delete([{ policy: 'p', key: '*' }])
-    const [star] = await store.take([consume('*', 10)], START)
-    const others = await store.take([peek('a'), peek('a', perMinute(10), 'q')], START)
-    assert.deepEqual([star?.allowed, ...others.map(({ allowed }) => allowed)], [true, false, false])
-    await store.delete([])
-    await store.delete([{ policy: 'p', key: 'never seen' }])
-  })
-
-  test('returns how many of the states that it deletes were stored', async () => {
-    const store = await makeStore()
-    const log = slidingLog({ limit: 10, window: '1m' })
-    const keys = [
-      { policy: 'p', key: 'a' },
-      { policy: 'q', key: 'a' },
-      { policy: 'p', key: 'full again' },
-      { policy: 'p', key: 'denied' },
-      { policy: 'p', key: 'never seen' },
-    ]
-    assert.equal(await store.delete(keys), 0)
-    await store.take([consume('a'), consume('a', 1, log, 'q'), consume('full again')], START)
-    const refund = stepFor(perMinute(10), 'refund', 1)
-    await store.take([{ policy: 'p', key: 'full again', step: refund }], START)
-    await store.take([consume('denied', 11)], START)
-    await store.take([peek('never seen')], START)
-    assert.equal(await store.delete(keys), 3)
-    assert.equal(await store.delete(keys), 0)
-    await store.take([consume('a')], START)
-    assert.equal(await store.delete(keys), 1)
-  })
+  testDeletion(test, makeStore)
 
   test('keeps every key apart, whatever is in it', async () => {
     const store = await makeStore()
@@ -228,28 +173,3 @@ export function testStore(
     assert.ok(Number.isSafeInteger(taken?.now), 'now is in whole microseconds')
   })
 }
-
-const awkwardKeys: readonly StateKey[] = [
-  ['p', 'a:b'],
-  ['p:a', 'b'],
-  ['p', 'p'],
-  ['p', ''],
-  ['p', ' '],
-  ['p', '__proto__'],
-  ['__proto__', 'constructor'],
-  ['p', '{a}'],
-  ['p', '{}'],
-  ['p', '}{'],
-  ['p', 'a\u0000b'],
-  ['p', 'a\u0000'],
-  ['p', 'a\nb'],
-  ['p', 'é'],
-  ['p', 'e\u0301'],
-  ['p', '💧'],
-  ['p', '\ud83d'],
-  ['p', '\ud83e'],
-  ['p', '%00'],
-  ['p', "'; drop table x; --"],
-  ['p', 'k'.repeat(10_000)],
-  ['p', `${'k'.repeat(9_999)}l`],
-].map(([policy, key]) => ({ policy, key }) as StateKey)

@@ -28,6 +28,8 @@ interface Seams {
   pause: () => Promise<void> | undefined
   answer: (taken: Taken) => Taken
   forget: (states: Map<string, State>, names: readonly string[]) => number
+  isOf: (name: string, policies: readonly string[]) => boolean
+  clear: (states: Map<string, State>, names: readonly string[]) => number
 }
 
 const RIGHT: Seams = {
@@ -40,6 +42,8 @@ const RIGHT: Seams = {
   pause: () => undefined,
   answer: (taken) => taken,
   forget: (states, names) => names.filter((name) => states.delete(name)).length,
+  isOf: (name, policies) => policies.includes(JSON.parse(name)[0]),
+  clear: (states, names) => names.filter((name) => states.delete(name)).length,
 }
 
 function storeWith(faults: Partial<Seams>): Store {
@@ -62,6 +66,12 @@ function storeWith(faults: Partial<Seams>): Store {
     },
     async delete(keys) {
       return seams.forget(states, keys.map(seams.nameOf))
+    },
+    async deleteAll(policies) {
+      return seams.clear(
+        states,
+        [...states.keys()].filter((name) => seams.isOf(name, policies)),
+      )
     },
   }
 }
@@ -143,6 +153,15 @@ const mutants: Record<string, Partial<Seams>> = {
   'deletes one state at most': {
     forget: (states, names) => Number(names.some((name) => states.delete(name))),
   },
+  'deletes all policies': { isOf: () => true },
+  'deletes all policies whose names begin alike': {
+    isOf: (name, policies) => policies.some((policy) => JSON.parse(name)[0].startsWith(policy)),
+  },
+  'deletes all of the first policy alone': { isOf: (name, [policy]) => JSON.parse(name)[0] === policy },
+  'deletes all states but long ones': {
+    isOf: (name, policies) => name.length < 500 && policies.includes(JSON.parse(name)[0]),
+  },
+  'keeps what it counts as deleted': { clear: (_, names) => names.length },
   'computes in floating point': numbers((state) => Math.floor(state * 1.000000000001)),
   'loses the previous window': {
     keep: (state) => (typeof state === 'object' && 'start' in state ? { ...state, previous: 0 } : state),
@@ -194,7 +213,7 @@ describe('the store suite fails a store that', () => {
   test('answers those first who have asked last', () => expectFailure(() => lastFirst(storeWith({}))))
 })
 
-type Straight = Required<Omit<SyncStore, 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
+type Straight = Required<Omit<SyncStore, 'deleteAll' | 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
 
 /** A store whose straight ways are as they should be, and then some of them changed. */
 function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStore {

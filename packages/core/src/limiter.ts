@@ -1,5 +1,5 @@
 import { ask } from './booking.ts'
-import { breakerOf } from './breaker.ts'
+import { asStoreError, breakerOf } from './breaker.ts'
 import { deadlineIn } from './deadline.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
@@ -35,6 +35,11 @@ export interface RateLimiter {
    * one that time has refilled since. Rejects with a `StoreError` if the store fails.
    */
   reset(key: string): Promise<boolean>
+  /**
+   * Resets all keys, of one policy if it is named, and resolves with how many states there were. No deadline applies: a
+   * remote store is asked in many small steps. Rejects with a `QuotaError` if the store cannot list its states.
+   */
+  resetAll(policy?: string): Promise<number>
 }
 
 /** A limiter whose store is in this process: it can also answer without a promise. */
@@ -100,12 +105,37 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
       const stored = await breakerOf(store).call(first, () => store.delete(names, deadline), deadline, source.logger)
       return local + stored > 0
     },
+    resetAll: async (policy) => resetAll(policies, store, policy),
   }
   const built = isSync(store)
     ? { ...limiter, ...syncVerbs(straight(store, policies) ?? (general as Straight)) }
     : limiter
   internals.set(built, asksOf)
   return built
+}
+
+/** Deletes all states of the policy that is named, or of all, in the store and in this process. */
+async function resetAll(policies: readonly Policy[], store: Store, named: string | undefined): Promise<number> {
+  const names = policies.map(({ name }) => name)
+  if (named !== undefined && !names.includes(named)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `resetAll: this limiter has no policy ${shown(named)}; it has ${names.map(shown).join(', ')}.`,
+    )
+  }
+  if (!store.deleteAll) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      "resetAll: this store cannot list its states. Reset each key by reset(key), or give the limiter another name, such as name: 'api-2': its states are new, and those of the old name expire.",
+    )
+  }
+  const due = named === undefined ? names : [named]
+  const local = isSync(store) ? 0 : await localStoreOf(store).deleteAll(due)
+  try {
+    return local + (await store.deleteAll(due))
+  } catch (error) {
+    throw asStoreError(error)
+  }
 }
 
 /** The verbs of a store in this process, where `consume` is `consumeSync` with a promise around its answer. */

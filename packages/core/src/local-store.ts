@@ -9,17 +9,21 @@ import type { Micros } from './time.ts'
 const MAX_KEYS = 10_000
 
 interface Entry {
+  readonly policy: string
   readonly name: string
   readonly state: State
   readonly emptyAt: Micros
   readonly unit: Micros
 }
 
+/** A store in this process that can list its states. */
+export type LocalStore = SyncStore & Required<Pick<Store, 'deleteAll'>>
+
 /**
  * A bounded in-memory store for the time in which a remote store does not answer. When there is no room, it evicts the
  * key of a sample that has used the least, so that a key that is limited outlives a flood of fresh ones.
  */
-export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () => Date.now() * 1000): SyncStore {
+export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () => Date.now() * 1000): LocalStore {
   const entries: Entry[] = []
   const places = new Map<string, number>()
   const nameOf = stateNamer()
@@ -59,19 +63,22 @@ export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () 
       const outcome = outcomes[i] as Outcome
       const state = takes ? outcome.taken : outcome.kept
       if (state !== undefined && state !== found[i] && !step.peek) {
-        write({ name: nameOf(op), state, emptyAt: emptyAt(state, step), unit: unitTime(step) }, at)
+        write({ policy: op.policy, name: nameOf(op), state, emptyAt: emptyAt(state, step), unit: unitTime(step) }, at)
       }
       return takenOf(outcome, at, step, takes && !step.peek)
     })
   }
   const deleteSync = (keys: readonly StateKey[]): number => keys.filter((key) => remove(nameOf(key))).length
+  const deleteAll = async (policies: readonly string[]): Promise<number> =>
+    entries.filter(({ policy }) => policies.includes(policy)).filter(({ name }) => remove(name)).length
   return {
     takeSync,
     deleteSync,
+    deleteAll,
     take: async (ops, at) => takeSync(ops, at),
     delete: async (keys) => deleteSync(keys),
   }
 }
 
 /** Where this process counts while a store does not answer: one for all limiters that use it. */
-export const localStoreOf: (store: Store) => SyncStore = oncePer(() => localStore())
+export const localStoreOf: (store: Store) => LocalStore = oncePer(() => localStore())

@@ -48,6 +48,11 @@ export interface Store {
    */
   delete(keys: readonly StateKey[], deadline?: Deadline): Promise<number>
   /**
+   * Deletes all states of these policies, in as many steps as it takes, and returns how many there were. A state that is
+   * written meanwhile may stay. Absent if the store cannot list its states.
+   */
+  deleteAll?(policies: readonly string[]): Promise<number>
+  /**
    * Tells which states live together, for a store that is spread over places: a slot of a cluster, a shard. A batch is
    * then of one part only; what has several parts is taken from one after the other, and given back where a later one
    * refuses. The same state is always of the same part. A store without it is all one part.
@@ -100,6 +105,15 @@ export const partsOfStore = (
   ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(shown(key)) }),
   ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
 })
+
+/** The `deleteAll` of a wrapper: that of the store behind it, if there is one, within what the wrapper does around it. */
+export const deletingAll = (
+  store: Store,
+  around: (policies: readonly string[], work: () => Promise<number>) => Promise<number> = (_, work) => work(),
+): Pick<Store, 'deleteAll'> => {
+  const { deleteAll } = store
+  return deleteAll ? { deleteAll: (policies) => around(policies, () => deleteAll.call(store, policies)) } : {}
+}
 
 /** A store in this very process, which answers without a promise. */
 export interface SyncStore extends Store {

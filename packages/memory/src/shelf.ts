@@ -81,6 +81,13 @@ export class Shelf {
     return slot >= 0
   }
 
+  /** Deletes all states, and returns how many there were. The slots stay: prepared takes know them. */
+  clear(): number {
+    const before = this.size
+    for (let slot = 0; slot < this.#length; slot++) if (this.slots.isTaken(slot)) this.#clear(slot)
+    return before
+  }
+
   get size(): number {
     return this.#length - this.#free.length
   }

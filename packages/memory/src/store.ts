@@ -107,6 +107,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     deleteSync,
     take: async (ops, at) => takeSync(ops, at),
     delete: async (keys) => deleteSync(keys),
+    deleteAll: async (policies) => policies.reduce((sum, policy) => sum + (shelves.get(policy)?.clear() ?? 0), 0),
     get size() {
       return sum(({ size }) => size)
     },

@@ -11,7 +11,7 @@ import {
 } from '@spillway/core'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, lateOf, type Send } from './coalesce.ts'
-import { keyed, nameOf } from './key.ts'
+import { keyed, nameOf, startOf } from './key.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
@@ -128,11 +128,28 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const deleted = await attempt(untilIn(patience, deadline), (left) => run({ text: forgetSql(names), values }, left))
     return deleted.length
   }
+  const deleteAll = async (policies: readonly string[]): Promise<number> => {
+    let deleted = 0
+    for (const policy of policies) {
+      const start = startOf(policy)
+      // The next character after the slash: the names before it begin with `start`, in the order of the bytes.
+      const values: [string, string, number] = [start, `${start.slice(0, -1)}0`, BATCH]
+      for (let count = BATCH; count === BATCH; ) {
+        const [row] = await attempt(untilIn(patience), (left) => run({ text: deleteSql(names), values }, left))
+        const { last, count: some } = row as { last: string | null; count: number }
+        count = some
+        deleted += some
+        values[0] = last ?? start
+      }
+    }
+    return deleted
+  }
   const store: Store = {
     scope: { owner: database, name: names.table },
     maxLogLimit: REMOTE_LOG_LIMIT,
     take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
     delete: forget,
+    deleteAll,
   }
   return {
     ...('hashKeys' in options ? withHashedKeys(store, keyed(checkSecret('postgresStore', options.hashKeys))) : store),
@@ -145,6 +162,17 @@ const forgetSql = ({ table }: Names): string => `
 WITH forgotten AS (
   SELECT t.name FROM ${table} t WHERE t.name = ANY (string_to_array($1, E'\\n')) ORDER BY t.name FOR UPDATE
 ) DELETE FROM ${table} t USING forgotten f WHERE t.name = f.name RETURNING t.name`
+
+/** How many states go in one statement. */
+const BATCH = 1_000
+
+/** The first few names from one on, as takes lock them. */
+const deleteSql = ({ table }: Names): string => `
+WITH found AS (
+  SELECT t.name FROM ${table} t WHERE t.name >= $1 AND t.name < $2 ORDER BY t.name LIMIT $3 FOR UPDATE
+), deleted AS (
+  DELETE FROM ${table} t USING found f WHERE t.name = f.name RETURNING t.name
+) SELECT count(*)::int AS count, max(name) AS last FROM deleted`
 
 /** Does a thing once before others go on, and again if it failed or turns out undone. */
 function preparing(prepare: () => Promise<void>): Preparation {

@@ -1,4 +1,5 @@
 import { type Deadline, QuotaError, shown } from '@spillway/core'
+import { deleteMatching } from './scan.ts'
 import type { Request } from './wire.ts'
 
 /** What is used of a `Redis` or `Cluster` of ioredis. */
@@ -27,6 +28,8 @@ export interface Redis {
   run(request: Request, deadline?: Deadline): Promise<readonly unknown[]>
   /** Returns how many keys of this name there were. */
   forget(name: string): Promise<number>
+  /** Deletes all keys of a pattern whose names are wanted, and returns how many there were. */
+  deleteMatching(pattern: string, isWanted: (name: string) => boolean): Promise<number>
 }
 
 /** Recognises a client by what it can do: names of classes change with versions, bundlers and subclasses. */
@@ -83,6 +86,7 @@ function speaking<Client extends RedisClient>(client: Client, clustered: boolean
       }
     },
     forget: async (name) => Number(await client.del(name)),
+    deleteMatching: (pattern, isWanted) => deleteMatching(client, pattern, isWanted),
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { QuotaError, type StateKey, shown } from '@spillway/core'
+import { escaped } from './scan.ts'
 
 /** The version of what is stored: a script that stores it otherwise gets another, and finds new states. */
 const VERSION = 1
@@ -13,7 +14,22 @@ const VERSION = 1
  * policy without a name of its own, `default`, goes without saying.
  */
 export function nameOf(prefix: string, { policy, key }: StateKey): string {
-  return `${prefix}:${VERSION}{${plain(key)}}${policy === 'default' ? '' : plain(policy)}`
+  return `${headOf(prefix)}${plain(key)}${tailOf(policy)}`
+}
+
+const headOf = (prefix: string): string => `${prefix}:${VERSION}{`
+const tailOf = (policy: string): string => `}${policy === 'default' ? '' : plain(policy)}`
+
+/** What the names of these policies' states look like: a pattern for SCAN, and whether a name it finds is one. */
+export function namesOf(prefix: string, policies: readonly string[]): readonly [string, (name: string) => boolean] {
+  const head = headOf(prefix)
+  const tails = policies.map(tailOf)
+  const isOurs = (name: string): boolean => {
+    const close = name.indexOf('}', head.length)
+    // The names of another store may begin and end as ours do. They have more braces than one pair.
+    return name.startsWith(head) && tails.includes(name.slice(close))
+  }
+  return [`${escaped(head)}*${tails.length === 1 ? escaped(tails[0] as string) : '}*'}`, isOurs]
 }
 
 const PLAIN = /^(?!~)[ -z|~]{1,64}$/

@@ -18,7 +18,7 @@ import {
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { warnOfEviction } from './eviction.ts'
-import { checkPrefix, keyed, nameOf } from './name.ts'
+import { checkPrefix, keyed, nameOf, namesOf } from './name.ts'
 import { slotOf } from './slot.ts'
 import { type Call, decode, encode } from './wire.ts'
 
@@ -125,6 +125,14 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       try {
         const deleted = await Promise.all(keys.map((key) => redis.forget(nameOf(prefix, key))))
         return deleted.reduce((sum, count) => sum + count, 0)
+      } catch (error) {
+        throw failure(error)
+      }
+    },
+    async deleteAll(policies) {
+      flush()
+      try {
+        return await redis.deleteMatching(...namesOf(prefix, policies))
       } catch (error) {
         throw failure(error)
       }

@@ -95,6 +95,15 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     for (const op of ops) expect((await store.take([op], START))[0]?.allowed).toBe(true)
   })
 
+  test('resetAll deletes keys on every master', async () => {
+    const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(connected.client), deadline: '10s' })
+    const keys = Array.from({ length: 300 }, (_, i) => `user-${i}`)
+    await Promise.all(keys.map((key) => limiter.consume(key, 10)))
+    expect([await limiter.resetAll(), await limiter.resetAll()]).toEqual([300, 0])
+    const decisions = await Promise.all(keys.map((key) => limiter.consume(key, 10)))
+    expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+  })
+
   // node-redis does not try again, as ioredis does: 10 of 10 failed with TRYAGAIN, and the circuit opened for all keys.
   test('two policies of a key whose slot is half moved are tried again until the deadline', async () => {
     const store = redisStore(connected.client, { denyCache: false })

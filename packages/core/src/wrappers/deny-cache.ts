@@ -2,7 +2,7 @@ import { QuotaError, shown } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { oncePer } from '../once-per.ts'
 import { checkOptions } from '../options.ts'
-import { partsOfStore, type StateKey, type Store, type Take } from '../store.ts'
+import { deletingAll, partsOfStore, type StateKey, type Store, type Take } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { type CachedState, cachedStateOf, isCompatible, nameOf } from './cached-state.ts'
 
@@ -27,6 +27,7 @@ export interface DenyCacheOptions {
 
 /** What is known of a key that was refused. */
 interface Refusal extends CachedState {
+  readonly policy: string
   /** When the store refused it, by the store's clock, and when that was heard, by ours. */
   readonly now: Micros
   readonly heardMs: number
@@ -96,7 +97,8 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       if (name === undefined) continue
       const state = cachedStateOf(op.step, taken[i] as Taken)
       refusals.delete(name)
-      if (state !== undefined) refusals.set(name, { step: op.step, state, now: (taken[i] as Taken).now, heardMs })
+      if (state !== undefined)
+        refusals.set(name, { policy: op.policy, step: op.step, state, now: (taken[i] as Taken).now, heardMs })
     }
     evict()
   }
@@ -124,13 +126,16 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
         return taken
       })
     },
-    async delete(keys, deadline) {
-      try {
-        return await store.delete(keys, deadline)
-      } finally {
+    delete: (keys, deadline) =>
+      store.delete(keys, deadline).finally(() => {
         cache.lastGiven = cache.calls
         forget(keys)
-      }
-    },
+      }),
+    ...deletingAll(store, (policies, work) =>
+      work().finally(() => {
+        cache.lastGiven = cache.calls
+        for (const [name, { policy }] of refusals) if (policies.includes(policy)) refusals.delete(name)
+      }),
+    ),
   }
 }

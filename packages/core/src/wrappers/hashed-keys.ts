@@ -1,5 +1,5 @@
 import { QuotaError } from '../errors.ts'
-import { partsOfStore, type StateKey, type Store } from '../store.ts'
+import { deletingAll, partsOfStore, type StateKey, type Store } from '../store.ts'
 
 /**
  * A store that sees keys only as `hash` writes them: no address, user or token of your clients is in it. The hash has
@@ -12,6 +12,7 @@ export function withHashedKeys(store: Store, hash: (key: string) => string): Sto
     ...partsOfStore(store, hashed),
     take: (ops, at, deadline) => store.take(ops.map(hashed), at, deadline),
     delete: (keys, deadline) => store.delete(keys.map(hashed), deadline),
+    ...deletingAll(store),
   }
 }
 

@@ -3,7 +3,7 @@ import { QuotaError, shown } from '../errors.ts'
 import type { BucketTaken } from '../kernels/bucket.ts'
 import { checkOptions } from '../options.ts'
 import { later } from '../sleep.ts'
-import { partsOfStore, type StateKey, type Store } from '../store.ts'
+import { deletingAll, partsOfStore, type StateKey, type Store } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { copyOf, nameOf } from './cached-state.ts'
 import { countsAlike, isPlain } from './lease.ts'
@@ -168,6 +168,13 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       return entry ? [await takeOne(entry, { take: op, at, deadline })] : store.take(ops, at, deadline)
     },
     delete: (keys, deadline) => alone(keys, () => store.delete(keys, deadline), { deadline }),
+    ...deletingAll(store, (policies, work) => {
+      const known = [...entries.values()].filter(({ key }) => policies.includes(key.policy))
+      return alone(
+        known.map(({ key }) => key),
+        work,
+      )
+    }),
     async release() {
       await endAll(() => true)
       if (hasLease()) return

@@ -48,6 +48,11 @@ export function toExpressRateLimitStore(
     init: ({ windowMs }) => {
       quota ??= quotaOf(windowMs)
     },
+    ...(store.deleteAll && {
+      resetAll: async () => {
+        await store.deleteAll?.([name])
+      },
+    }),
     // A window whose requests have all been taken off is told apart from none by its start, which is past.
     get: async (key) => {
       const found = await take(key, 'peek')

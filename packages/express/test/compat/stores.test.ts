@@ -1,4 +1,5 @@
-import { fakeClock } from '@spillway/conformance'
+import { fakeClock, faultyStore } from '@spillway/conformance'
+import type { Store } from '@spillway/core'
 import { redisStore } from '@spillway/redis'
 import type express from 'express'
 import { MemoryStore, type Store as TheirStore, rateLimit as theirs } from 'express-rate-limit'
@@ -189,4 +190,15 @@ describe('over Redis', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
     expect(new Set(answers.map(({ headers }) => headers['x-ratelimit-reset'])).size).toBe(1)
   })
+})
+
+test.each<[string, Store]>([
+  ['in this process', memoryStore()],
+  ['elsewhere', faultyStore(memoryStore())],
+])('a store over ours, %s, resets all keys', async (_, inner) => {
+  const store = toExpressRateLimitStore(inner, { windowMs })
+  for (const key of ['a', 'b', 'b']) await store.increment(key)
+  await store.resetAll?.()
+  expect([await store.get?.('a'), await store.get?.('b')]).toEqual([undefined, undefined])
+  expect(await store.increment('b')).toMatchObject({ totalHits: 1 })
 })
