@@ -33,7 +33,7 @@ export interface Breaker {
   /** Makes a call for a key, or fails with a {@link StoreError}. */
   call<T>(key: StateKey, work: () => MaybePromise<T>, deadline: CallDeadline, logger: Logger): Promise<T>
   /**
-   * Refunds what no caller waits for: at once if the shard's circuit is closed or the shard is known to answer, else as
+   * Refunds what no caller waits for: at once if the shard's last call succeeded or the shard is known to answer, else as
    * soon as it answers again. A refund is sent once only: one that failed may have been made.
    */
   owe(refunds: readonly Take[], answers?: boolean): void
@@ -132,7 +132,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
     owe(refunds, answers = false) {
       const [first] = refunds
       const circuit = first && circuitOf(first)
-      if (answers || !isOpen(circuit)) return send(refunds)
+      if (answers || circuit === undefined) return send(refunds)
       if (refundsQueued === MAX_REFUNDS) return dropped()
       circuit.refunds.push(refunds)
       refundsQueued++

@@ -27,8 +27,11 @@ export class QuotaError extends RangeError {
   }
 }
 
-/** Why there was no answer: the store said so, it took too long, or it had failed so often that it was not asked. */
-export type StoreFailure = 'error' | 'timeout' | 'open'
+/**
+ * Why there was no answer: the store failed; it took too long; the client had no free connection for the call; or the
+ * circuit was open, so that the store was not asked.
+ */
+export type StoreFailure = 'error' | 'timeout' | 'pool' | 'open'
 
 /** The store itself failed: unreachable, too slow, out of memory. `cause` holds what it said. */
 export class StoreError extends Error {
@@ -38,7 +41,10 @@ export class StoreError extends Error {
   readonly code: ErrorCode = 'ERR_SPILLWAY_STORE'
   /** Why there was no answer. */
   readonly reason: StoreFailure
-  /** After a timeout: what the store answers in the end, undefined where it fails. It never rejects. */
+  /**
+   * After a timeout: what the store answers in the end, undefined where it fails. It never rejects. A timeout without it
+   * says that nothing was sent.
+   */
   readonly late: Promise<unknown> | undefined
   /** The store is well and has refused this call alone, so that the failure does not open its circuit. */
   readonly healthy: boolean

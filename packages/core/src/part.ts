@@ -120,16 +120,18 @@ function takenFrom(
 }
 
 /**
- * Gives units back. Should the circuit be open, the refund is kept until the store answers again; one that was sent is
- * never sent again, as it may have been made. Rejects if the refund has not been made yet.
+ * Gives units back. A refund that was not sent is kept until the store answers again; one that was sent is never sent
+ * again, as it may have been made: it is counted if it fails. Rejects if the refund has not been made yet.
  */
 async function refundTo(asks: readonly Ask[], takes: readonly Take[]): Promise<Answered> {
   try {
     return await answerTo(asks, takes)
   } catch (error) {
-    const breaker = breakerOf((asks[0] as Ask).policy.source.store)
-    if (error instanceof StoreError && error.reason === 'open') breaker.owe(takes)
-    if (error instanceof StoreError && error.reason === 'error') breaker.dropped()
+    if (error instanceof StoreError) {
+      const breaker = breakerOf((asks[0] as Ask).policy.source.store)
+      if (error.reason !== 'error' && error.late === undefined) breaker.owe(takes)
+      else void Promise.resolve(error.late).then((answer) => answer ?? breaker.dropped())
+    }
     throw error
   }
 }

@@ -69,7 +69,7 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
       (late) => late.release(),
       () => {},
     )
-    throw error instanceof Late ? new Late(whyNoConnection(pool)) : error
+    throw error instanceof Late ? new Late(whyNoConnection(pool), undefined, 'pool') : error
   })
   // A connection that breaks while it is lent out says so by an event, too, which nobody else hears.
   client.on('error', ignore)

@@ -43,10 +43,12 @@ const CURES: Readonly<Record<string, string>> = {
 export function failure(error: unknown, patience: number): StoreError {
   if (error instanceof StoreError) return error
   if (error instanceof Late) {
-    const { late, message } = error
+    const { late, message, reason } = error
     const what = late === undefined ? `nothing was sent, as ${message}` : 'the units may have been taken'
-    const reason = { reason: 'timeout' as const, ...(late && { late }) }
-    return new StoreError(`PostgreSQL did not answer in ${patience} ms; ${what}.`, error, reason)
+    return new StoreError(`PostgreSQL did not answer in ${patience} ms; ${what}.`, error, {
+      reason,
+      ...(late && { late }),
+    })
   }
   const { code = '', message = shown(error) } = error as { code?: string; message?: string }
   const cure = CURES[code] ?? (isPassing(error) ? `Others were first for ${patience} ms.` : '')

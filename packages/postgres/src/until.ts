@@ -24,10 +24,13 @@ export class Late extends Error {
   override readonly name = 'Late'
   /** What is answered after all to what was sent, undefined where nothing is; none if nothing was sent. */
   readonly late: Promise<unknown> | undefined
+  /** What was waited for: the server's answer, or a connection of the pool. */
+  readonly reason: 'timeout' | 'pool'
 
-  constructor(message: string, late?: Promise<unknown>) {
+  constructor(message: string, late?: Promise<unknown>, reason: 'timeout' | 'pool' = 'timeout') {
     super(message)
     this.late = late
+    this.reason = reason
   }
 }
 

@@ -1,5 +1,5 @@
 import { PGlite } from '@electric-sql/pglite'
-import { perDay, type RateLimiter, rateLimiter, type Store } from '@spillway/core'
+import { perDay, type RateLimiter, rateLimiter, type Store, storeHealth } from '@spillway/core'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
@@ -93,10 +93,26 @@ test('a pool whose connections are all in use is named as the reason', async () 
   const warn = vi.fn()
   const limiter = rateLimiter({ quota: perDay(100), store, deadline: 100, logger: { warn } })
   const { degraded } = await limiter.consume('busy')
-  expect(degraded).toEqual({ reason: 'timeout', action: 'local' })
+  expect(degraded).toEqual({ reason: 'pool', action: 'local' })
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('1 of 1 are in use, and 1 requests wait'))
   await expect(limiterOn(store, 100).consume('busy')).rejects.toThrow('1 of 1 are in use')
   client.release()
+  await pool.end()
+})
+
+// Such a refund was neither sent again nor counted as dropped.
+test('a refund for which no connection became free is made when the store answers again', async () => {
+  const pool = new pg.Pool({ ...server.config, max: 1 })
+  const [store, patient] = [postgresStore(pool), limiterOn(postgresStore(direct, { deadline: '20s' }), '20s')]
+  const reservation = await limiterOn(store, 100).reserve('starved', { cost: 40 })
+  const client = await pool.connect()
+  await expect(reservation.cancel()).rejects.toMatchObject({ reason: 'pool' })
+  expect(storeHealth(store)).toMatchObject({ refundsQueued: 1, refundsDropped: 0 })
+  expect(await left(patient, 'starved')).toBe(60)
+  client.release()
+  await limiterOn(store, '20s').peek('another')
+  await until(async () => (await left(patient, 'starved')) === 100)
+  expect(storeHealth(store)).toMatchObject({ refundsQueued: 0, refundsDropped: 0 })
   await pool.end()
 })
 

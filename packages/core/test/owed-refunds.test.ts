@@ -1,0 +1,58 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
+import { describe, expect, test } from 'vitest'
+import { perMinute, rateLimiter, type Store, StoreError, storeHealth } from '../src/index.ts'
+
+/** A limiter of 100 units whose store fails each call with the error that is set. */
+function setUp() {
+  const states = modelStore(fakeClock())
+  let error: StoreError | undefined
+  const store: Store = {
+    take: (ops, at) => (error ? Promise.reject(error) : states.take(ops, at)),
+    delete: (keys) => states.delete(keys),
+  }
+  const logger = { warn: () => {} }
+  const limiter = rateLimiter({ quota: perMinute(100), store, onStoreError: 'throw', logger })
+  return {
+    limiter,
+    health: () => storeHealth(store),
+    fail: (next: StoreError | undefined) => {
+      error = next
+    },
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+// A refund that timed out unsent, as in a pool without a free connection, was neither queued nor counted.
+describe('a refund that the store did not make', () => {
+  test.each([
+    ['because its deadline passed before it was sent', new StoreError('late', undefined, { reason: 'timeout' })],
+    ['because no connection became free', new StoreError('starved', undefined, { reason: 'pool' })],
+  ])('%s, is made when the store answers again', async (_, error) => {
+    const { limiter, health, fail } = setUp()
+    const reservation = await limiter.reserve('a', { cost: 50 })
+    fail(error)
+    await expect(reservation.cancel()).rejects.toBe(error)
+    expect(health()).toMatchObject({ refundsQueued: 1, refundsDropped: 0 })
+    fail(undefined)
+    await limiter.peek('b')
+    await turn()
+    expect((await limiter.peek('a')).remaining).toBe(100)
+    expect(health()).toMatchObject({ refundsQueued: 0, refundsDropped: 0 })
+  })
+
+  test.each([
+    ['was sent and failed in the end', Promise.resolve(undefined), 1],
+    ['was sent and made late', Promise.resolve([]), 0],
+    ['was sent and is not answered', new Promise(() => {}), 0],
+  ])('in time, and that %s, is not sent again: %o', async (_, late, dropped) => {
+    const { limiter, health, fail } = setUp()
+    const reservation = await limiter.reserve('a', { cost: 50 })
+    fail(new StoreError('late', undefined, { reason: 'timeout', late }))
+    await expect(reservation.cancel()).rejects.toThrow('late')
+    await turn()
+    expect(health()).toMatchObject({ refundsQueued: 0, refundsDropped: dropped })
+    fail(undefined)
+    expect((await limiter.peek('a')).remaining).toBe(50)
+  })
+})
