@@ -1,4 +1,4 @@
-import { perHour, type RateLimiter, rateLimiter, type Store } from '@spillway/core'
+import { rateLimiter } from '@spillway/core'
 import { postgresStore } from '@spillway/postgres'
 import { type RedisClient, redisStore } from '@spillway/redis'
 import { Redis as Client, Cluster } from 'ioredis'
@@ -7,14 +7,12 @@ import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startPostgres } from '../services/postgres.ts'
 import { startProxy } from '../services/proxy.ts'
 import { type Redis, startRedis } from '../services/redis.ts'
-import { startRedisCluster, until } from '../services/redis-cluster.ts'
+import { startRedisCluster } from '../services/redis-cluster.ts'
+import { CALLS, countOf, keepsBound, LIMIT, load, patientOf, quota, remains, same, unharmed } from './load.ts'
 import { boundOf } from './local.ts'
 import { addRow, printTable } from './table.ts'
 
 // Faults that a process, its pool or some of its shards cause, each with the default failure mode.
-
-const LIMIT = 20
-const CALLS = 3 * LIMIT
 
 const after: (() => unknown)[] = []
 afterEach(async () => {
@@ -22,45 +20,6 @@ afterEach(async () => {
 })
 beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
 afterAll(printTable)
-
-const quota = perHour(LIMIT)
-const patientOf = (store: Store): RateLimiter =>
-  rateLimiter({ quota, store, deadline: '10s', onStoreError: 'throw', name: 'row' })
-
-/** Calls a limiter, all at once: the answers, and the p99 of what the calls take, all of which a limiter adds. */
-async function load(limiter: RateLimiter, keys: readonly string[], meanwhile: () => unknown = () => {}) {
-  const startMs = performance.now()
-  const calls = keys.map(async (key) => {
-    const { allowed, degraded } = await limiter.consume(key)
-    return { key, allowed, byStore: !degraded, ms: performance.now() - startMs }
-  })
-  meanwhile()
-  // A call that hangs or throws fails the test.
-  const answers = await Promise.all(calls)
-  const times = answers.map(({ ms }) => ms).sort((a, b) => a - b)
-  return { answers, p99: (times[Math.floor((times.length - 1) * 0.99)] as number).toFixed(0) }
-}
-
-const same = (times: number): readonly string[] => Array.from({ length: times }, () => 'a')
-const countOf = (answers: readonly { readonly allowed: boolean }[]): number =>
-  answers.filter(({ allowed }) => allowed).length
-/** Waits for refunds and for the circuit: units refill so slowly that they cannot be what is waited for. */
-const remains = (limiter: RateLimiter, units: number): Promise<void> =>
-  until(() =>
-    limiter.peek('a').then(
-      ({ remaining }) => remaining === units,
-      () => false,
-    ),
-  )
-const row = { hung: 0, crashed: 0 }
-
-/** Checks what was admitted of one key against its quota and the bound, for a row. */
-function keepsBound(admitted: number, startMs: number): { readonly admitted: number; readonly bound: number } {
-  const bound = boundOf(performance.now() - startMs, LIMIT)
-  expect(admitted).toBeGreaterThanOrEqual(LIMIT)
-  expect(admitted).toBeLessThanOrEqual(bound)
-  return { admitted, bound }
-}
 
 async function standaloneRedis() {
   const server = await startRedis()
@@ -94,7 +53,7 @@ test('event-loop stall: calls in flight are counted by the store or locally, wit
     requests: CALLS,
     ...within,
     lost: 0,
-    ...row,
+    ...unharmed,
     'p99 added ms': p99,
   })
 })
@@ -117,7 +76,7 @@ test('late answers beyond the threshold of the breaker: nothing stays of what wa
     requests: LIMIT + CALLS,
     ...within,
     lost: 0,
-    ...row,
+    ...unharmed,
     'p99 added ms': p99,
   })
 })
@@ -154,7 +113,7 @@ test('partial outage: a cluster with one of three masters frozen counts every re
     requests: answers.length,
     admitted: Math.max(...admitted),
     bound: LIMIT + refilled,
-    ...row,
+    ...unharmed,
     'p99 added ms': p99,
   })
 })
@@ -183,7 +142,7 @@ test('pool starvation: an app that holds both connections leaves its requests co
     requests: 2 * CALLS,
     ...within,
     lost: 0,
-    ...row,
+    ...unharmed,
     'p99 added ms': p99,
   })
 })
