@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto'
 import type { StateKey } from '@spillway/core'
 
 /** The most characters of a key, and of a policy, that are kept as they are; an index entry holds some 2,700 bytes at most. */
-const LONGEST_KEY = 200
-const LONGEST_POLICY = 400
+export const LONGEST_KEY = 200
+export const LONGEST_POLICY = 400
 
 /**
  * The name of a state's row: `policy/key`, readable, where both are plain text and short; else a hash of what is not.
@@ -20,7 +20,8 @@ export function startOf(policy: string): string {
   return `${isPlain(name, LONGEST_POLICY) ? name : hashOf(policy)}/`
 }
 
-const isPlain = (text: string, most: number): boolean => text.length <= most && /^(?!#)[\x20-\x7e]*$/.test(text)
+const isPlain = (text: string, most: number): boolean =>
+  text.length <= most && !text.startsWith('#') && /^[\x20-\x7e]*$/.test(text)
 
 const hashOf = (text: string): string =>
   `#${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')}`
