@@ -36,6 +36,7 @@ const GUIDES = [
   'failure',
   'testing',
   'edge',
+  'languages',
   'production',
   'troubleshooting',
 ]

@@ -74,7 +74,7 @@ export {
   type SyncStore,
   type Take,
 } from './store.ts'
-export { type Duration, type Micros, micros } from './time.ts'
+export { type Duration, LONGEST, type Micros, micros } from './time.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'
 export { type Logger, loggerOf, warnOnce } from './warn.ts'

@@ -2,6 +2,7 @@ import { type Database, type Run, runOn } from './clients.ts'
 import { type MigrationOptions, namesFrom } from './options.ts'
 import { failure, retrying } from './retry.ts'
 import { bucketSql } from './sql/bucket.ts'
+import { consumeSql } from './sql/consume.ts'
 import type { Names } from './sql/names.ts'
 import { slidingLogSql } from './sql/sliding-log.ts'
 import { slidingWindowSql } from './sql/sliding-window.ts'
@@ -10,7 +11,7 @@ import { takeSameSql } from './sql/take-same.ts'
 import { type Until, untilIn } from './until.ts'
 
 /** What `migrationSql` makes, counted up whenever it changes. */
-export const VERSION = 3
+export const VERSION = 4
 
 /** Even IF NOT EXISTS needs CREATE on the database, which the owner of a schema may lack. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -31,7 +32,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   expires int8 NOT NULL              -- microseconds since 1970: from then on the state is the same as none
 ) WITH (fillfactor = 50);            -- room for the next version beside the last: updates leave the indexes alone
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
-${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}
+${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}${consumeSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE swept int;

@@ -1,2 +1,3 @@
 export type { IoredisClient, NodeRedisClient, RedisClient } from './clients.ts'
+export { functionLua } from './lua/function.ts'
 export { type RedisStoreOptions, redisStore } from './store.ts'

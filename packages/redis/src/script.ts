@@ -3,7 +3,7 @@ import type { Step } from '@spillway/core'
 import { bucketLua } from './lua/bucket.ts'
 import { slidingLogLua } from './lua/sliding-log.ts'
 import { slidingWindowLua } from './lua/sliding-window.ts'
-import { headLua, takeLua } from './lua/take.ts'
+import { headLua, runLua, takeLua } from './lua/take.ts'
 
 /** A script, and the name under which Redis keeps it. */
 export interface Script {
@@ -21,7 +21,7 @@ export function scriptFor(steps: Iterable<Step>): Script {
   const names = (Object.keys(kernels) as Step['kernel'][]).filter((name) => needed.has(name))
   const known = scripts.get(names.join())
   if (known) return known
-  const text = [headLua, ...names.map((name) => kernels[name]), takeLua].join('')
+  const text = [headLua, ...names.map((name) => kernels[name]), runLua, takeLua].join('')
   const script = { text, sha: createHash('sha1').update(text).digest('hex') }
   scripts.set(names.join(), script)
   return script

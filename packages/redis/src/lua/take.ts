@@ -6,15 +6,14 @@ local kernels = {}
 `
 
 /**
- * The rest of the script: reads the states, makes the steps of one batch after the other, writes what has changed.
+ * Reads the states, makes the steps of one batch after the other, writes what has changed.
  *
- * `ARGV` is the moment or nothing, the steps, and the batches. The last two are JSON arrays; that of the batches is
- * flat: for each the number of its ops, and for each op the place of a key in `KEYS` and that of a step. Answers one flat
- * array: the moment, then what each op saw, with moments counted from that one: small numbers are quickly written, sent
- * and read. Every number is whole and below 2^53, and none goes through `tostring`, which keeps 14 digits; what is
- * handed to `redis.call` keeps 17.
+ * `batches` is flat: for each the number of its ops, and for each op the place of a key in `keys` and that of a step.
+ * Answers one flat array: the moment, then what each op saw, with moments counted from that one: small numbers are quickly
+ * written, sent and read. Every number is whole and below 2^53, and none goes through `tostring`, which keeps 14 digits;
+ * what is handed to `redis.call` keeps 17.
  */
-export const takeLua = /* lua */ `
+export const runLua = /* lua */ `
 -- What is no state of ours counts as none.
 local function decode(raw)
   if not raw then return nil end
@@ -36,62 +35,67 @@ local function decode(raw)
   return nil
 end
 
-local now = tonumber(ARGV[1])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
-end
-local steps, batches = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
-local states = redis.call('MGET', unpack(KEYS))
-for i = 1, #KEYS do states[i] = decode(states[i]) end
-
-local changed = {}
-local reply, place = { now }, 2
-
-local function stepOf(op)
-  local state, step = states[batches[op]], steps[batches[op + 1]]
-  local kernel = kernels[step.kernel]
-  if state ~= nil and not kernel.owns(state) then state = nil end
-  return kernel.step(state, now, step)
-end
-
-local function settle(op, takes, allowed, base, next, taken, kept, grossNext)
-  local key, step = batches[op], steps[batches[op + 1]]
-  local state = kept
-  if takes then state = taken end
-  if not step.peek and state ~= nil and state ~= states[key] then
-    states[key], changed[key] = state, step
+local function run(keys, now, steps, batches)
+  if not now then
+    local time = redis.call('TIME')
+    now = time[1] * 1000000 + time[2]
   end
-  reply[place] = allowed and 1 or 0
-  place = kernels[step.kernel].tell(reply, place + 1, now, step, base, next, takes and not step.peek, grossNext)
-end
+  local states = redis.call('MGET', unpack(keys))
+  for i = 1, #keys do states[i] = decode(states[i]) end
 
-local op, last = 1, #batches
-while op < last do
-  local ops = batches[op]
-  op = op + 1
-  if ops == 1 then
-    local allowed, base, next, taken, kept, grossNext = stepOf(op)
-    settle(op, allowed, allowed, base, next, taken, kept, grossNext)
-    op = op + 2
-  else
-    local takes, outcomes = true, {}
-    for i = 1, ops do
-      outcomes[i] = { stepOf(op + 2 * i - 2) }
-      takes = takes and outcomes[i][1]
+  local changed = {}
+  local reply, place = { now }, 2
+
+  local function stepOf(op)
+    local state, step = states[batches[op]], steps[batches[op + 1]]
+    local kernel = kernels[step.kernel]
+    if state ~= nil and not kernel.owns(state) then state = nil end
+    return kernel.step(state, now, step)
+  end
+
+  local function settle(op, takes, allowed, base, next, taken, kept, grossNext)
+    local key, step = batches[op], steps[batches[op + 1]]
+    local state = kept
+    if takes then state = taken end
+    if not step.peek and state ~= nil and state ~= states[key] then
+      states[key], changed[key] = state, step
     end
-    for i = 1, ops do
-      settle(op, takes, unpack(outcomes[i], 1, 6))
+    reply[place] = allowed and 1 or 0
+    place = kernels[step.kernel].tell(reply, place + 1, now, step, base, next, takes and not step.peek, grossNext)
+  end
+
+  local op, last = 1, #batches
+  while op < last do
+    local ops = batches[op]
+    op = op + 1
+    if ops == 1 then
+      local allowed, base, next, taken, kept, grossNext = stepOf(op)
+      settle(op, allowed, allowed, base, next, taken, kept, grossNext)
       op = op + 2
+    else
+      local takes, outcomes = true, {}
+      for i = 1, ops do
+        outcomes[i] = { stepOf(op + 2 * i - 2) }
+        takes = takes and outcomes[i][1]
+      end
+      for i = 1, ops do
+        settle(op, takes, unpack(outcomes[i], 1, 6))
+        op = op + 2
+      end
     end
   end
-end
 
--- Once for each state, however many batches have changed it. A key outlives its state by a minute.
-for key, step in pairs(changed) do
-  local kernel = kernels[step.kernel]
-  local left = ceil(max(kernel.emptyAt(states[key], step) - now, 0) / 1000) + 60000
-  redis.call('SET', KEYS[key], kernel.encode(states[key]), 'PX', left)
+  -- Once for each state, however many batches have changed it. A key outlives its state by a minute.
+  for key, step in pairs(changed) do
+    local kernel = kernels[step.kernel]
+    local left = ceil(max(kernel.emptyAt(states[key], step) - now, 0) / 1000) + 60000
+    redis.call('SET', keys[key], kernel.encode(states[key]), 'PX', left)
+  end
+  return reply
 end
-return reply
+`
+
+/** The end of the script. `ARGV` is the moment or nothing, the steps, and the batches; the last two are JSON arrays. */
+export const takeLua = /* lua */ `
+return run(KEYS, tonumber(ARGV[1]), cjson.decode(ARGV[2]), cjson.decode(ARGV[3]))
 `

@@ -1,0 +1,86 @@
+import { LONGEST } from '@spillway/core'
+import { bucketLua } from './bucket.ts'
+import { headLua, runLua } from './take.ts'
+
+/**
+ * What is called by hand. It checks its arguments, makes the step that core makes of a token bucket's `consume`, and reads
+ * the answer as core's `decide` does, in whole milliseconds rounded up.
+ */
+const consumeLua = /* lua */ `
+local usage = '. Write: FCALL spillway_consume 1 "spillway:1{user:42}" limit per [burst] [cost], such as 100 1m.'
+
+local function fail(what)
+  error({ err = 'ERR spillway_consume ' .. what .. usage })
+end
+
+local function whole(name, text)
+  local number = string.match(text, '^%d+$') and tonumber(text)
+  if number and number >= 1 and number <= ${LONGEST} then return number end
+  fail(name .. ' must be a whole number from 1 to ${LONGEST}; got "' .. text .. '"')
+end
+
+local micros = { [''] = 1e3, ms = 1e3, s = 1e6, m = 60e6, h = 3600e6, d = 86400e6 }
+
+local function duration(text)
+  local number, unit = string.match(text, '^(%d+%.?%d*)(%l*)$')
+  local span = number and micros[unit] and floor(tonumber(number) * micros[unit] + 0.5)
+  if span and span >= 1 and span <= ${LONGEST} then return span end
+  fail('per must be milliseconds, or a number with ms, s, m, h or d such as 10s; got "' .. text .. '"')
+end
+
+-- As the store names its keys: prefix:version{key}policy, each plain and short, or a hash.
+local function checkName(name)
+  local key, policy = string.match(name, '^[!-z|~{}]*:1{([ -z|~]+)}([ -z|~]*)$')
+  if not key then fail('key must be named as the store names it, prefix:1{key}policy; got "' .. name .. '"') end
+  if #key > 64 or #policy > 64 then fail('key and policy of over 64 characters stand in a name as their hash') end
+  if policy == 'default' then fail('policy "default" is left out of the name') end
+end
+
+local function consume(keys, args)
+  if #keys ~= 1 then fail('takes one key; got ' .. #keys) end
+  if #args < 2 or #args > 4 then fail('takes limit, per, burst and cost, of which the last two may be left out') end
+  checkName(keys[1])
+  local limit, per = whole('limit', args[1]), duration(args[2])
+  local burst, cost = args[3] and whole('burst', args[3]) or limit, args[4] and whole('cost', args[4]) or 1
+  local unit = ceil(per / limit)
+  if unit * limit > per * 1.01 then
+    fail('takes a rate that whole microseconds a unit miss by 1 % at most; ' .. args[1] .. ' per ' .. args[2] .. ' is missed by more')
+  end
+  local size, taken = burst * unit, cost * unit
+  if size > ${LONGEST} then fail('burst would take over 95 years to fill; use a smaller one') end
+  local step = { kernel = 'bucket', increment = taken, check = taken, tolerance = size, ceiling = size, patience = 0 }
+  local reply = run(keys, nil, { step }, { 1, 1, 1 })
+  local allowed, ahead = reply[2] > 0, reply[3]
+  local wait = ahead + taken - size
+  if allowed then ahead = ahead + taken end
+  return {
+    allowed and 1 or 0,
+    max(floor((size - ahead) / unit), 0),
+    allowed and 0 or cost > burst and -1 or ceil(wait / 1000),
+    ceil(ahead / 1000),
+  }
+end
+
+return consume
+`
+
+// A library may use math and the like in calls only, not while it is loaded: what is called is made by the first call.
+const registerLua = /* lua */ `
+local consume
+redis.register_function('spillway_consume', function(keys, args)
+  consume = consume or make()
+  return consume(keys, args)
+end)
+`
+
+/**
+ * A library of functions for Redis 7, Valkey and later, for `FUNCTION LOAD REPLACE`. `spillway_consume` takes units from a
+ * token bucket by hand, on the same keys as `redisStore`: whoever calls it counts together with the limiters.
+ *
+ * @example
+ * import { functionLua } from '@spillway/redis'
+ * await redis.call('FUNCTION', 'LOAD', 'REPLACE', functionLua)
+ */
+export const functionLua: string = `#!lua name=spillway
+local function make()${headLua}${bucketLua}${runLua}${consumeLua}end
+${registerLua}`
