@@ -50,7 +50,14 @@ export const sidebar = (): Item[] => [
   ...group('Guides', pages(...GUIDES.map((name) => `docs/guides/${name}.md`))),
   ...group(
     'Understand',
-    pages('docs/algorithms.md', 'docs/errors.md', 'docs/performance.md', 'docs/decisions.md', 'ARCHITECTURE.md'),
+    pages(
+      'docs/options.md',
+      'docs/algorithms.md',
+      'docs/errors.md',
+      'docs/performance.md',
+      'docs/decisions.md',
+      'ARCHITECTURE.md',
+    ),
   ),
   ...group('Errors', folder('docs/errors'), true),
   ...group('Move here', folder('docs/migration'), true),

@@ -20,7 +20,10 @@ export interface RateLimitsNamespace {
 
 /** What `durableObjectStore` takes besides the namespace. */
 export interface DurableObjectStoreOptions {
-  /** Spreads all keys over so many objects; each key has an object of its own unless given. */
+  /**
+   * Spreads all keys over this many objects.
+   * @default one object per key
+   */
   readonly shards?: number
 }
 

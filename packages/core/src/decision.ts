@@ -2,32 +2,35 @@ import type { StoreFailure } from './errors.ts'
 
 /** The answer to one request: a value, also when it is no. Spans of time are in milliseconds, to the microsecond. */
 export interface Decision<Name extends string = string> {
-  /** Whether the request may go on; from `peek`, whether it might. */
+  /** Whether the request is allowed; from `peek`, whether it would be. */
   readonly allowed: boolean
-  /** The policy that speaks: the one that waits longest when refused, else the one with least left. */
+  /**
+   * The name of the governing policy: of a denial the one with the longest wait, else the one with the fewest units
+   * left.
+   */
   readonly policy: Name
-  /** The most units that can be taken at once. */
+  /** The most units that can be consumed at once. */
   readonly limit: number
-  /** Whole units that are left now. */
+  /** Whole units left now. */
   readonly remaining: number
-  /** Units that were asked for. */
+  /** Units of this request. */
   readonly cost: number
-  /** When the same request would be allowed: 0 when it was, Infinity when it never can be. */
+  /** Milliseconds until the same request would be allowed: 0 if it was allowed, Infinity if it never is. */
   readonly retryAfterMs: number
-  /** When everything is back. */
+  /** Milliseconds until the quota is full again. */
   readonly resetAfterMs: number
-  /** When there will be more left than `remaining`; 0 when nothing is missing. */
+  /** Milliseconds until `remaining` grows; 0 if the quota is full. */
   readonly replenishAfterMs: number
-  /** How long the request has to wait for its turn before it goes ahead; 0 unless it was taken ahead of time. */
+  /** Milliseconds the request has to wait for its turn; 0 unless its units were consumed ahead of time. */
   readonly delayMs: number
-  /** The policies that refuse. */
+  /** The names of the policies that deny. */
   readonly violated: readonly Name[]
   /**
-   * A store did not answer: what was done instead, the gravest where several did not. After `'local'`, `remaining` and
-   * the waits are what this process has counted by itself; else they are no account of anything, unless another store's
-   * policy speaks.
+   * Set if a store did not answer: why, and what was done instead (the most severe, if several did not). After
+   * `'local'`, `remaining` and the waits are this process's own counts. After other actions they are no measure of the
+   * quota, unless a policy of another store governs.
    */
   readonly degraded?: { readonly reason: StoreFailure; readonly action: 'local' | 'allow' | 'deny' | 'fallback' }
-  /** Each policy's own answer, where there are several. */
+  /** The decision of each policy, if there are several. */
   readonly policies?: readonly Decision<Name>[]
 }

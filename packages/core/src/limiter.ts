@@ -50,17 +50,35 @@ export interface SyncRateLimiter extends RateLimiter {
 
 /** What concerns all quotas of a limiter. */
 interface CommonOptions extends StoreOptions {
-  /** Where the counts live. */
+  /** Where the counts are kept. */
   readonly store: Store
-  /** Tells limiters on one store apart, and is the policy's name in headers. `'default'` unless given. */
+  /**
+   * The name of the limiter: its policy's name in decisions, and part of its states' names in the store. With `quotas`
+   * it is a prefix.
+   * @default `'default'`
+   */
   readonly name?: string
 }
 
 /** One quota, or several under names of their own. */
 export type RateLimiterOptions = CommonOptions &
   (
-    | { readonly quota: Quota; readonly quotas?: never }
-    | { readonly quotas: Readonly<Record<string, Quota>>; readonly quota?: never }
+    | {
+        /**
+         * How many units per time, such as `perMinute(100)`.
+         * @default required, or `quotas`
+         */
+        readonly quota: Quota
+        readonly quotas?: never
+      }
+    | {
+        /**
+         * Several quotas by name, checked together: all or none is consumed.
+         * @default required, or `quota`
+         */
+        readonly quotas: Readonly<Record<string, Quota>>
+        readonly quota?: never
+      }
   )
 
 /** Builds a limiter over a store. */

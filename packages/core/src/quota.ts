@@ -42,19 +42,28 @@ export interface SlidingLogQuota {
 
 /** What `perSecond` and its siblings take besides the limit. */
 export interface RateOptions {
-  /** The most units that can be taken at once; the limit itself unless given. 1 paces evenly. */
+  /**
+   * The most units that can be consumed at once. `1` paces requests evenly.
+   * @default the `limit`
+   */
   readonly burst?: number
 }
 
 /** What `tokenBucket` takes: `limit` units refill per `per`. */
 export interface TokenBucketOptions extends RateOptions {
-  /** Units that come back in each `per`: a whole number. */
+  /** Units that refill in each `per`: a whole number. */
   readonly limit: number
-  /** How long it takes until `limit` units have come back. */
+  /** The time in which `limit` units refill. */
   readonly per: Duration
-  /** `'continuous'` (the default) gives units back one by one; a duration gives back whole amounts at its intervals. */
+  /**
+   * `'continuous'` refills unit by unit; a duration refills whole amounts at its intervals.
+   * @default `'continuous'`
+   */
   readonly refill?: 'continuous' | Duration
-  /** Units a request may owe: it passes at once and those after it wait. Cost up to `burst + overdraft` can pass. */
+  /**
+   * Units by which one request may overdraw the bucket. Later requests wait until they are refilled.
+   * @default `0`
+   */
   readonly overdraft?: number
 }
 
@@ -62,14 +71,18 @@ export interface TokenBucketOptions extends RateOptions {
 export interface FixedWindowOptions {
   /** Units in each window: a whole number. */
   readonly limit: number
-  /** How long each window is. */
+  /** The length of each window. */
   readonly window: Duration
   /**
    * When windows start: `'clock'`, at multiples of `window` since 1970 UTC, the same for all keys; `'first'`, at the key's
-   * first request after its last window. Default: `'clock'`.
+   * first request after its last window.
+   * @default `'clock'`
    */
   readonly align?: 'clock' | 'first'
-  /** Moves the windows of the clock by so much. */
+  /**
+   * Shifts the windows of the clock.
+   * @default `0`
+   */
   readonly offset?: Duration
 }
 
@@ -77,17 +90,17 @@ export interface FixedWindowOptions {
 export interface WindowOptions {
   /** Units in any window: a whole number. */
   readonly limit: number
-  /** How far back is counted. */
+  /** The length of the window. */
   readonly window: Duration
 }
 
 /** What `leakyBucket` takes: `limit` units leave per `per`. */
 export interface LeakyBucketOptions {
-  /** Units that leave in each `per`, one after the other: a whole number. */
+  /** Units that leave the queue in each `per`, evenly spaced: a whole number. */
   readonly limit: number
-  /** How long it takes until `limit` units have left. */
+  /** The time in which `limit` units leave. */
   readonly per: Duration
-  /** How many units may wait; one more is refused. */
+  /** How many units can wait. Requests beyond it are denied. */
   readonly queue: number
 }
 

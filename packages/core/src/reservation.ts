@@ -18,9 +18,15 @@ export interface Reservation extends Decision {
 
 /** What `reserve` takes besides the key. */
 export interface ReserveOptions {
-  /** Units, a whole number, 1 or more; 1 unless given. */
+  /**
+   * Units to consume: a whole number, 1 or more.
+   * @default `1`
+   */
   readonly cost?: number
-  /** How long one would wait for the units; as long as it takes unless given, not at all if 0. */
+  /**
+   * The longest wait for the units. `0` does not wait.
+   * @default no limit
+   */
   readonly maxWait?: Duration
 }
 

@@ -13,7 +13,7 @@ import type { Micros } from './time.ts'
 
 /** Among whom a quota is shared. */
 export interface ShareOptions {
-  /** How many processes count each for itself. */
+  /** How many processes count separately: a whole number, 1 or more. */
   readonly replicas: number
 }
 

@@ -17,20 +17,26 @@ export interface Source {
 
 /** What a limiter takes about its store. */
 export interface StoreOptions {
-  /** How long to wait for the store's answer, if it is a remote store. Default: 50 ms. */
+  /**
+   * How long to wait for an answer of a remote store.
+   * @default `'50ms'`
+   */
   readonly deadline?: Duration
   /**
-   * What to do when the store does not answer. Default: `'local'`, which enforces the same quota in this process, so that
-   * no more than the quota times the number of processes is allowed meanwhile.
+   * What to do while the store does not answer: `'local'` enforces the same quota in this process, at most quota ×
+   * processes; `'allow'`, `'deny'` (503), `'throw'`, or another limiter.
+   * @default `'local'`
    */
   readonly onStoreError?: StoreErrorOption
   /**
-   * How many processes share the store. With `'local'`, each enforces its share of the quota: no more than the quota is
-   * allowed in all. Default: 1.
+   * How many processes share the store. While `'local'` is in effect each enforces its share, so that all of them
+   * together allow no more than the quota.
+   * @default `1`
    */
   readonly replicas?: number
   /**
-   * Where warnings go: likely mistakes once each, failures of the store at once and then once a minute. Default: `console`.
+   * Where warnings and store failures are logged: a failure at once, then once a minute with counts.
+   * @default `console`
    */
   readonly logger?: Logger
 }

@@ -12,7 +12,11 @@ import { waitForTurn } from './turns.ts'
 
 /** What `wait` takes besides the key. */
 export interface WaitOptions extends ReserveOptions {
-  /** Gives up the wait, and the units, when it aborts. */
+  /**
+   * Aborts the wait and returns the units. Pass the deadline as `maxWait`, which fails at once; an
+   * `AbortSignal.timeout` cannot be read ahead of time.
+   * @default none
+   */
   readonly signal?: Signal
 }
 

@@ -19,9 +19,15 @@ import { Shelf } from './shelf.ts'
 
 /** What `memoryStore` takes. */
 export interface MemoryStoreOptions {
-  /** The most keys a policy keeps; 100,000 unless given. Beyond it, the keys that have used the least are evicted. */
+  /**
+   * The most keys kept per policy. Beyond it the keys that have used the least are evicted.
+   * @default `100_000`
+   */
   readonly maxKeys?: number
-  /** Tells the time, in whole microseconds since 1970; for tests. */
+  /**
+   * Returns the time in whole microseconds since 1970, for tests.
+   * @default the system clock, made monotonic
+   */
   readonly clock?: () => Micros
 }
 

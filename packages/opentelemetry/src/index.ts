@@ -7,9 +7,15 @@ import { timed, watchRoom } from './stores.ts'
 
 /** What `telemetry` takes. */
 export interface TelemetryOptions {
-  /** Where metrics go; the global meter provider unless given. */
+  /**
+   * The meter that records metrics.
+   * @default the global meter provider's
+   */
   readonly meter?: Meter
-  /** Where spans go; the global tracer provider unless given. */
+  /**
+   * The tracer that records spans.
+   * @default the global tracer provider's
+   */
   readonly tracer?: Tracer
 }
 

@@ -3,9 +3,15 @@ import { type Names, namesOf } from './sql/names.ts'
 
 /** Where the states are kept. */
 export interface TableOptions {
-  /** `spillway` unless given. Functions get their names from it, too. */
+  /**
+   * The table, and the prefix of the functions' names.
+   * @default `'spillway'`
+   */
   readonly table?: string
-  /** `public` unless given. */
+  /**
+   * The schema of the table and the functions.
+   * @default `'public'`
+   */
   readonly schema?: string
 }
 
@@ -17,7 +23,11 @@ export type Durability = 'logged' | 'async' | 'unlogged'
 
 /** What `migration` takes: which table to make. */
 export interface MigrationOptions extends TableOptions {
-  /** Only `'unlogged'` makes another kind of table. */
+  /**
+   * What a crash of the database server loses: nothing (`'logged'`), the last fraction of a second (`'async'`), or
+   * every state (`'unlogged'`, which creates another kind of table).
+   * @default `'logged'`
+   */
   readonly durability?: Durability
 }
 

@@ -24,18 +24,30 @@ import { type Call, callOf, decode, decodeSame, encode, encodeSame } from './wir
 /** What `postgresStore` takes besides the database. */
 export interface PostgresStoreOptions extends MigrationOptions {
   /**
-   * Sends the takes of one tick in one statement, each with its own decision in the order they came; on unless `false`.
+   * Sends the checks of one event-loop tick in one statement. Each still has its own decision.
+   * @default `true`
    */
   readonly coalesce?: boolean
-  /** How long a take may last, waits for connections and locks and further tries included; a second unless given. */
+  /**
+   * The longest a check may last, including waits for connections and locks, and retries. The limiter's own `deadline`
+   * ends it sooner.
+   * @default `'1s'`
+   */
   readonly deadline?: Duration
-  /** Uses named prepared statements: a little faster, but not through a pooler that shares sessions. Off unless `true`. */
+  /**
+   * Uses named prepared statements, which are slightly faster. Not for poolers that share sessions.
+   * @default `false`
+   */
   readonly prepare?: boolean
-  /** Sweeps expired states away this often, from this process; never unless given. Does not keep the process alive. */
+  /**
+   * How often this process deletes expired states. The timer does not keep the process alive.
+   * @default never
+   */
   readonly sweepEvery?: Duration
   /**
-   * A secret by which keys are hashed before they reach the database (HMAC-SHA-256), so that no address or user is to be
-   * read there; 16 characters or more, the same in all processes. Another secret finds new states.
+   * A secret of 16 characters or more by which keys are hashed (HMAC-SHA-256), so that the database holds no address or
+   * user id. All processes need the same secret; a new secret starts with new states.
+   * @default keys are stored as they are
    */
   readonly hashKeys?: string
 }

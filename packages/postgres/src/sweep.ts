@@ -7,7 +7,10 @@ import { untilIn } from './until.ts'
 
 /** What `sweep` takes besides the database. */
 export interface SweepOptions extends TableOptions {
-  /** How many states go in one statement; 1,000 unless given. */
+  /**
+   * How many states one statement deletes, 1 to 100,000.
+   * @default `1_000`
+   */
   readonly batch?: number
 }
 

@@ -25,28 +25,34 @@ import { type Call, decode, encode } from './wire.ts'
 /** What `redisStore` takes besides the client. */
 export interface RedisStoreOptions {
   /**
-   * What the names of all keys start with; `spillway` unless given. One with a hash tag, such as `{shop}`, keeps
-   * everything in one slot of a cluster, so that a take may name several keys: on one node, then.
+   * The prefix of all keys. A prefix with a hash tag, such as `{shop}`, keeps all keys in one hash slot of a cluster,
+   * so that any keys can be checked together, on one node.
+   * @default `'spillway'`
    */
   readonly prefix?: string
-  /** Sends the takes of one tick in one script call, each with its own decision; on unless `false`. */
+  /**
+   * Sends the checks of one event-loop tick in one script call. Each still has its own decision.
+   * @default `true`
+   */
   readonly coalesce?: boolean
   /**
-   * How long a refusal is believed at most, before the server is asked again whether the key still has to wait; 1 s
-   * unless given, and `false` asks each time. For so long a key may be refused that another process has just given units
-   * back to, or has reset. Stores of one process with the same client, `prefix` and `hashKeys` share what they remember.
+   * How long a denial is cached in this process at most; `false` asks the server each time. Meanwhile a key that
+   * another process has refunded or reset may still be denied. Stores of one process with the same client, `prefix` and
+   * `hashKeys` share the cache.
+   * @default `'1s'`
    */
   readonly denyCache?: Duration | false
   /**
-   * Takes the units of up to so many requests at once and spends them in this process: up to a hundredth of the calls with
-   * 100. Nothing is over-admitted; other processes may have to wait for what is held here. A process that is killed loses
-   * what it holds, the refill of a second at most: `{ requests: 100, maxLoss: '10s' }` bounds it otherwise. Buckets only.
-   * Default: no leases.
+   * Takes units for up to this many requests in one call and spends them in this process: with 100, as few as a
+   * hundredth of the calls. It never over-admits. Other processes may wait for units that are held here, and a crash
+   * loses at most one second of refill; `{ requests: 100, maxLoss: '10s' }` changes that. Buckets only.
+   * @default no leases
    */
   readonly lease?: number | LeaseOptions
   /**
-   * A secret by which keys are hashed before they reach Redis (HMAC-SHA-256), so that no address or user is to be read
-   * there; 16 characters or more, the same in all processes. Another secret finds new states.
+   * A secret of 16 characters or more by which keys are hashed (HMAC-SHA-256), so that Redis holds no address or user
+   * id. All processes need the same secret; a new secret starts with new states.
+   * @default keys are stored as they are
    */
   readonly hashKeys?: string
 }

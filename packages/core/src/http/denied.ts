@@ -8,13 +8,25 @@ import { wrong } from './returned.ts'
 
 /** What to answer a denied request: the parts of the standard answer that are to be different. */
 export interface DeniedAnswer {
-  /** 200 to 599. */
+  /**
+   * The status, 200 to 599.
+   * @default `429`, or `503` if a store failed
+   */
   readonly status?: number
-  /** The media type of the body; of text it is `text/plain`, of an object `application/json`, unless given. */
+  /**
+   * The media type of the body.
+   * @default `text/plain` for text, `application/json` for objects
+   */
   readonly contentType?: string
-  /** Headers by name, or as pairs. */
+  /**
+   * Headers by name, or as pairs.
+   * @default none
+   */
   readonly headers?: Readonly<Record<string, string | number>> | Iterable<readonly [string, string | number]>
-  /** Text as it is; an object or a list as JSON. */
+  /**
+   * The body: text as it is, objects and lists as JSON.
+   * @default a problem document
+   */
   readonly body?: string | object
 }
 
@@ -42,9 +54,15 @@ export type DeniedOption<R, A = unknown, Name extends string = string> = (
 
 /** What a policy wants refused requests to be answered. */
 export interface RefusalOptions<R, A = unknown, Name extends string = string> {
-  /** The kind of problem that a refusal by this policy is; `'quota-exceeded'` unless given. */
+  /**
+   * The problem type of this policy's denials.
+   * @default `'quota-exceeded'`
+   */
   readonly problem?: ProblemOption
-  /** What to answer a refused request instead of the problem document. */
+  /**
+   * Answers requests that this policy denies instead of the problem document.
+   * @default the limiter's `onDenied`
+   */
   readonly onDenied?: DeniedOption<R, A, Name>
 }
 

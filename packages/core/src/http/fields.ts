@@ -11,11 +11,15 @@ export type QuotaUnit = 'requests' | 'content-bytes' | 'concurrent-requests'
 
 /** What drafts 8 to 11 tell of a policy besides its numbers. */
 export interface ToldOptions {
-  /** What is counted (`qu`); requests unless given. */
+  /**
+   * The quota unit that headers report (`qu`).
+   * @default `'requests'`
+   */
   readonly unit?: QuotaUnit
   /**
-   * A few bytes (`pk`) by which a client tells which of its shares is meant, made from the key that is counted. Clients
-   * read them: they must not say who that is, so not the key itself, but an HMAC of it, cut short. None unless given.
+   * Returns a few bytes that identify the client's partition in headers (`pk`), computed from the key. Clients read
+   * them: use a truncated HMAC of the key, never the key.
+   * @default none
    */
   readonly partition?: (key: string) => Awaitable<Uint8Array>
 }

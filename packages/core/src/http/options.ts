@@ -12,23 +12,38 @@ import type { TellOptions } from './teller.ts'
 
 /** What concerns all policies of a limiter. */
 interface CommonOptions<R, Name extends string, A> extends SourceOptions<R>, SettleOptions, TellOptions, StoreOptions {
-  /** Where the counts live; each adapter brings a memory store of its own. */
+  /**
+   * Where the counts are kept: a store such as `redisStore(client)`, or `undefined` for the default.
+   * @default a `memoryStore()` of its own
+   */
   readonly store?: Store | undefined
   /**
-   * Requests that are let through uncounted, whatever the policies are: an allow list such as
-   * `{ ip: ['10.0.0.0/8', '2001:db8::7'] }`, or a function.
+   * Requests that are allowed without being counted, under every policy: an allow list such as `{ ip: ['10.0.0.0/8',
+   * '2001:db8::7'] }`, or a function.
+   * @default none
    */
   readonly skip?: MatchOption<R>
   /**
-   * Counts the preflights of browsers, too: `OPTIONS` requests without a body that ask by `Access-Control-Request-Method`
-   * whether another may follow. Needed where a handler runs for every method. Default: false.
+   * Counts CORS preflights, too: `OPTIONS` requests without a body that carry `Access-Control-Request-Method`. Set it
+   * if a handler runs for every method.
+   * @default `false`
    */
   readonly countPreflight?: boolean
-  /** How long a request may be held back until it fits; without it, one that does not fit at once is refused. */
+  /**
+   * How long a request may be delayed until its units are available. A request that would wait longer is denied at
+   * once.
+   * @default `0`, no delay
+   */
   readonly maxWait?: Duration
-  /** What to answer a refused request instead of the problem document, where its policy does not say. */
+  /**
+   * Answers denied requests instead of the problem document. A policy's own `onDenied` comes first.
+   * @default a problem document (RFC 9457), status 429 or 503
+   */
   readonly onDenied?: DeniedOption<R, A, Name>
-  /** Is told of every decision. */
+  /**
+   * Called with every decision, of enforced and of shadow policies.
+   * @default none
+   */
   readonly onDecision?: (event: DecisionEvent<R, Name>) => void
 }
 
@@ -39,7 +54,13 @@ interface CommonOptions<R, Name extends string, A> extends SourceOptions<R>, Set
 export type RateLimitOptions<R, S = unknown, Name extends string = string, A = S> = CommonOptions<R, Name, A> &
   (
     | (PolicyOptions<R, S, Name, A> & { readonly policies?: never })
-    | ({ readonly policies: readonly PolicyOptions<R, S, Name, A>[] } & {
+    | ({
+        /**
+         * Several policies instead of one: a request is allowed if all that apply to it allow it.
+         * @default required, or the options of one policy
+         */
+        readonly policies: readonly PolicyOptions<R, S, Name, A>[]
+      } & {
         readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R, Name, A>>]?: never
       })
   )

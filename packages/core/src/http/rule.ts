@@ -24,26 +24,52 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
   extends CostOptions<R>,
     ToldOptions,
     RefusalOptions<R, A, Name> {
-  /** The name in headers and problem documents; `'default'` unless given. */
+  /**
+   * The policy's name in headers, problem documents and decisions, and part of its state's name in the store.
+   * @default `'default'`
+   */
   readonly name?: Name
-  /** The quota, or a function that picks one for the request: a tier. */
+  /**
+   * How many units per time: `perMinute(100)`, or a function that returns the quota of a request, such as its plan's.
+   */
   readonly quota: Quota | ((request: R) => Awaitable<Quota>)
-  /** Whom to count; `'ip'` unless given. */
+  /**
+   * Which client a request counts for: a selector such as `'ip'` or `'header:x-api-key'`, a list of selectors, or a
+   * function.
+   * @default `'ip'`
+   */
   readonly key?: KeyOption<R>
-  /** Which requests to count; all unless given. */
+  /**
+   * Which requests the policy applies to.
+   * @default all requests
+   */
   readonly match?: MatchOption<R>
-  /** `'shadow'` counts and reports, under a state of its own, but never refuses; `'enforce'` unless given. */
+  /**
+   * `'shadow'` counts and reports, in a state of its own, but never denies.
+   * @default `'enforce'`
+   */
   readonly mode?: 'enforce' | 'shadow'
-  /** Where this policy's counts live; where the limiter's do, unless given. */
+  /**
+   * Where this policy's counts are kept.
+   * @default the limiter's `store`
+   */
   readonly store?: Store
   /**
-   * How long to wait for the store's answer, where it is not in this process; as the limiter says, unless given. Policies
-   * that a store takes together are waited for as long as the most impatient of them.
+   * How long to wait for an answer of a remote store. Policies that one store checks together share the shortest
+   * deadline.
+   * @default the limiter's `deadline`
    */
   readonly deadline?: Duration
-  /** What to do when the store does not answer; as the limiter says, unless given. */
+  /**
+   * What to do while the store does not answer.
+   * @default the limiter's `onStoreError`
+   */
   readonly onStoreError?: StoreErrorOption
-  /** What the request really cost, told by its response: the units taken are corrected to it. */
+  /**
+   * Returns the actual cost, read from the response. The units consumed are corrected to it: the rest is refunded, or
+   * more is charged.
+   * @default none
+   */
   readonly settle?: (response: S) => Awaitable<number>
 }
 

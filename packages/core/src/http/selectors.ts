@@ -92,11 +92,21 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
 
 /** What a request takes, and the bounds of that. */
 export interface CostOptions<R> {
-  /** Units that a request takes; 1 unless given. */
+  /**
+   * How many units a request consumes: a number, a selector such as `'header:x-cost'`, or a function.
+   * @default `1`
+   */
   readonly cost?: CostOption<R>
-  /** Units taken where the header or parameter is absent or is no whole number; 1 unless given. */
+  /**
+   * The cost when the selected header or parameter is missing or is not a whole number.
+   * @default `1`
+   */
   readonly defaultCost?: number
-  /** The most units a request is charged, whatever it says. */
+  /**
+   * The most units one request can cost. Required with `cost: 'header:content-length'`: a body of unknown length costs
+   * this.
+   * @default `Number.MAX_SAFE_INTEGER`
+   */
   readonly maxCost?: number
 }
 

@@ -49,7 +49,10 @@ export interface Settlement<S> {
 
 /** What a request's response may say about its cost. */
 export interface SettleOptions {
-  /** Statuses whose requests are given back in full: `(status) => status >= 500`. */
+  /**
+   * Reports for a response status whether the request's units are refunded: `(status) => status >= 500`.
+   * @default never
+   */
   readonly refundIf?: (status: number) => Awaitable<boolean>
 }
 

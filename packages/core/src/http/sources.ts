@@ -9,13 +9,20 @@ import type { TrustProxy } from './trust.ts'
 /** How to find out who a request is from. */
 export interface SourceOptions<R> {
   /**
-   * Which proxies stand in front of the app, if the framework is not to decide: how many, or their addresses. The
-   * client is then read from `X-Forwarded-For`, from the right, or from the header named.
+   * Which proxies are trusted to report the client's address: how many, or their addresses and networks. The address is
+   * read from `X-Forwarded-For` from the right, or from the named header.
+   * @default the framework's own setting
    */
   readonly trustProxy?: TrustProxy
-  /** How many leading bits of an IPv6 address make one client: 32 to 128; 56 unless given. */
+  /**
+   * How many leading bits of an IPv6 address identify one client, 32 to 128.
+   * @default `56`
+   */
   readonly ipv6Prefix?: number
-  /** What the app knows of the user, for `claim:` selectors and matches. It is called once for a request, if at all. */
+  /**
+   * Returns what the app knows of the user, for `claim:` selectors and matches. Called at most once per request.
+   * @default none
+   */
   readonly claims?: Claims<R>
 }
 

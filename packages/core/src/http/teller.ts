@@ -11,14 +11,22 @@ import type { ShownNames } from './shown-names.ts'
 
 /** How clients are told what is left, and when to come back. */
 export interface TellOptions {
-  /** Which header fields, one form of them or several; `'draft-11'` unless given, none if false. */
+  /**
+   * Which rate limit header fields to send: one form, several, or `false` for none.
+   * @default `'draft-11'`
+   */
   readonly headers?: HeaderForm | readonly HeaderForm[] | false
   /**
-   * Lets scripts of other origins read these headers, by `Access-Control-Expose-Headers`: the names that are written are
-   * appended to it. Default: false.
+   * Appends the names of these headers to `Access-Control-Expose-Headers`, so that scripts of other origins can read
+   * them.
+   * @default `false`
    */
   readonly exposeHeaders?: boolean
-  /** The share of the wait, 0 to 0.5, that `Retry-After` may add, the same for the same client; 0 unless given. */
+  /**
+   * The fraction of the wait, 0 to 0.5, that `Retry-After` may add to spread retries. It is the same for the same
+   * client.
+   * @default `0`
+   */
   readonly jitter?: number
 }
 

@@ -9,19 +9,26 @@ import { type CachedState, cachedStateOf, isCompatible, nameOf } from './cached-
 /** What `withDenyCache` takes besides the store. */
 export interface DenyCacheOptions {
   /**
-   * How long a refusal is believed at most, 1 s unless given. For so long this process may refuse a key that another
-   * has just given units back to, or has reset. `false` answers no request from the cache: such a wrapper only removes
-   * what others of its scope must no longer answer.
+   * How long a denial is cached at most. Meanwhile this process denies a key that another process has refunded or
+   * reset. `false` answers nothing from the cache, and only invalidates entries of its `scope`.
+   * @default `'1s'`
    */
   readonly for?: Duration | false
-  /** How many refusals are remembered; 10,000 unless given. The oldest make room, and long keys are not among them. */
+  /**
+   * How many denials are cached. The oldest is evicted first; keys over 256 characters are not cached.
+   * @default `10_000`
+   */
   readonly maxKeys?: number
   /**
-   * Wrappers with the same scope share what they remember, so that a refund or reset through one is known to all. Give it
-   * to wrappers over the same states. Default: each wrapper has a scope of its own.
+   * Wrappers with the same scope object share one cache, so that each of them sees refunds and resets of the others.
+   * Use it for wrappers over the same states.
+   * @default a cache of its own
    */
   readonly scope?: object
-  /** A stopwatch in milliseconds, for tests. */
+  /**
+   * A monotonic clock in milliseconds, for tests.
+   * @default `performance.now`
+   */
   readonly stopwatch?: () => number
 }
 

@@ -12,16 +12,22 @@ import { halved } from './lease-size.ts'
 
 /** What `withLeases` takes besides the store. */
 export interface LeaseOptions {
-  /** How many requests a lease is for at most: 2 or more. */
+  /** The most requests one lease is for: 2 or more. */
   readonly requests: number
   /**
-   * What a process that is killed may lose, in time: a lease is for no more units than the bucket refills in it.
-   * Default: 1 s.
+   * What a crash of the process can lose: a lease holds no more units than the bucket refills in this time.
+   * @default `'1s'`
    */
   readonly maxLoss?: Duration
-  /** How long a lease that no request uses is kept before it is returned. Default: 1 s. */
+  /**
+   * How long an unused lease is kept before it is returned.
+   * @default `'1s'`
+   */
   readonly idle?: Duration
-  /** A stopwatch in milliseconds, for tests. */
+  /**
+   * A monotonic clock in milliseconds, for tests.
+   * @default `performance.now`
+   */
   readonly stopwatch?: () => number
 }
 

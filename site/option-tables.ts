@@ -1,0 +1,182 @@
+// What the options page lists, in its order.
+
+/** A table of the page: the members of a type. */
+export interface Table {
+  readonly heading: string
+  readonly text: string
+  readonly file: string
+  readonly type: string
+  /** The file and type of members that another table lists, unless they are of `CommonOptions`, too. */
+  readonly besides?: string
+  /** The page that explains a member further; `*` is for all others. */
+  readonly guides?: Readonly<Record<string, string>>
+}
+
+export const TABLES: readonly Table[] = [
+  {
+    heading: '`rateLimit`',
+    text: 'The middleware of every framework takes these options, and either the options of one policy beside them or a list of `policies`.',
+    file: 'core/src/http/options.ts',
+    type: 'RateLimitOptions',
+    besides: 'core/src/http/rule.ts PolicyOptions',
+    guides: {
+      store: 'guides/stores.md',
+      deadline: 'guides/failure.md',
+      onStoreError: 'guides/failure.md',
+      replicas: 'guides/failure.md',
+      logger: 'guides/failure.md',
+      skip: 'guides/keys.md#select-requests',
+      countPreflight: 'guides/cors.md#preflights',
+      maxWait: 'guides/cost.md',
+      onDenied: 'guides/headers.md',
+      trustProxy: 'guides/keys.md#behind-a-proxy',
+      ipv6Prefix: 'guides/keys.md',
+      claims: 'guides/keys.md',
+      refundIf: 'guides/cost.md',
+      headers: 'guides/headers.md#other-forms',
+      exposeHeaders: 'guides/cors.md',
+      jitter: 'guides/headers.md',
+    },
+  },
+  {
+    heading: 'A policy',
+    text: 'One quota, whom it counts and what a request costs.',
+    file: 'core/src/http/rule.ts',
+    type: 'PolicyOptions',
+    guides: {
+      quota: 'guides/tiers.md',
+      key: 'guides/keys.md',
+      match: 'guides/keys.md#select-requests',
+      mode: 'guides/keys.md',
+      cost: 'guides/cost.md',
+      defaultCost: 'guides/cost.md',
+      maxCost: 'guides/cost.md',
+      settle: 'guides/cost.md',
+      store: 'guides/stores.md',
+      deadline: 'guides/failure.md',
+      onStoreError: 'guides/failure.md',
+      problem: 'guides/headers.md',
+      onDenied: 'guides/headers.md',
+      unit: 'guides/headers.md',
+      partition: 'guides/headers.md',
+    },
+  },
+  {
+    heading: 'What `onDenied` returns',
+    text: 'An object with these members, all optional; text, which is the body; or nothing, for the standard answer.',
+    file: 'core/src/http/denied.ts',
+    type: 'DeniedAnswer',
+  },
+  {
+    heading: '`rateLimiter`',
+    text: 'The limiter without HTTP: one `quota`, or several `quotas` by name.',
+    file: 'core/src/limiter.ts',
+    type: 'RateLimiterOptions',
+    guides: {
+      store: 'guides/stores.md',
+      deadline: 'guides/failure.md',
+      onStoreError: 'guides/failure.md',
+      replicas: 'guides/failure.md',
+      logger: 'guides/failure.md',
+    },
+  },
+  { heading: '`reserve`', text: 'Besides the key.', file: 'core/src/reservation.ts', type: 'ReserveOptions' },
+  { heading: '`wait`', text: 'Besides the key.', file: 'core/src/wait.ts', type: 'WaitOptions' },
+  {
+    heading: '`perSecond`, `perMinute`, `perHour`, `perDay`',
+    text: 'Besides the limit.',
+    file: 'core/src/quota.ts',
+    type: 'RateOptions',
+    guides: { '*': 'algorithms.md#token-bucket' },
+  },
+  {
+    heading: '`tokenBucket`',
+    text: 'A GCRA or token bucket with every number of its own.',
+    file: 'core/src/quota.ts',
+    type: 'TokenBucketOptions',
+    guides: { '*': 'algorithms.md#token-bucket', refill: 'algorithms.md#interval-refill' },
+  },
+  {
+    heading: '`fixedWindow`',
+    text: 'A counter per window.',
+    file: 'core/src/quota.ts',
+    type: 'FixedWindowOptions',
+    guides: { '*': 'algorithms.md#fixed-window' },
+  },
+  {
+    heading: '`slidingWindow` and `slidingLog`',
+    text: 'Two counters, or a log of every request.',
+    file: 'core/src/quota.ts',
+    type: 'WindowOptions',
+    guides: { '*': 'algorithms.md#sliding-window' },
+  },
+  {
+    heading: '`leakyBucket`',
+    text: 'A queue that drains evenly.',
+    file: 'core/src/quota.ts',
+    type: 'LeakyBucketOptions',
+    guides: { '*': 'algorithms.md#leaky-bucket' },
+  },
+  { heading: '`shareOf`', text: 'Besides the quota.', file: 'core/src/share.ts', type: 'ShareOptions' },
+  {
+    heading: '`memoryStore`',
+    text: 'In this process.',
+    file: 'memory/src/store.ts',
+    type: 'MemoryStoreOptions',
+    guides: { maxKeys: 'guides/stores.md#bound-the-memory' },
+  },
+  {
+    heading: '`redisStore`',
+    text: 'Besides the client.',
+    file: 'redis/src/store.ts',
+    type: 'RedisStoreOptions',
+    guides: { '*': '../packages/redis/README.md', lease: 'guides/stores.md#leases' },
+  },
+  {
+    heading: '`postgresStore`',
+    text: 'Besides the pool. `migrate` and `migrationSql` take `table`, `schema` and `durability`.',
+    file: 'postgres/src/store.ts',
+    type: 'PostgresStoreOptions',
+    guides: { '*': '../packages/postgres/README.md' },
+  },
+  {
+    heading: '`sweep`',
+    text: 'Deletes expired states from PostgreSQL.',
+    file: 'postgres/src/sweep.ts',
+    type: 'SweepOptions',
+  },
+  {
+    heading: '`durableObjectStore`',
+    text: 'Besides the namespace.',
+    file: 'cloudflare/src/store.ts',
+    type: 'DurableObjectStoreOptions',
+    guides: { '*': '../packages/cloudflare/README.md' },
+  },
+  {
+    heading: '`withDenyCache`',
+    text: 'Besides the store.',
+    file: 'core/src/wrappers/deny-cache.ts',
+    type: 'DenyCacheOptions',
+    guides: { '*': 'guides/stores.md#fewer-calls' },
+  },
+  {
+    heading: '`withLeases`',
+    text: 'Besides the store.',
+    file: 'core/src/wrappers/leases.ts',
+    type: 'LeaseOptions',
+    guides: { '*': 'guides/stores.md#leases' },
+  },
+  {
+    heading: '`telemetry`',
+    text: 'Metrics and spans for OpenTelemetry.',
+    file: 'opentelemetry/src/index.ts',
+    type: 'TelemetryOptions',
+    guides: { '*': '../packages/opentelemetry/README.md' },
+  },
+  {
+    heading: 'A decision',
+    text: 'What `consume`, `peek` and their siblings return, and what handlers find on the request.',
+    file: 'core/src/decision.ts',
+    type: 'Decision',
+  },
+]
