@@ -1,7 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** What a proxy does to what passes: nothing, holds the server's answers back, or breaks every connection. */
-export type Weather = 'fair' | 'slow' | 'reset'
+/**
+ * What a proxy does to what passes: nothing; delays the server's answers by a second, or until the weather changes; or
+ * breaks every connection.
+ */
+export type Weather = 'fair' | 'slow' | 'held' | 'reset'
 
 /** Stands between a client and a server, and makes trouble when told to. */
 export interface TcpProxy {
@@ -19,6 +22,7 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   const clients = new Set<Socket>()
   const timers = new Set<NodeJS.Timeout>()
+  const flushes = new Set<() => void>()
   const keep = (socket: Socket): void => {
     sockets.add(socket)
     socket.on('error', () => {})
@@ -36,15 +40,22 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
     const held: Buffer[] = []
     let dueMs = 0
     far.on('data', (chunk) => {
-      if (weather !== 'slow' && held.length === 0) return void near.write(chunk)
+      if (weather === 'fair' && held.length === 0) return void near.write(chunk)
       held.push(chunk)
+      if (weather === 'held') return
       dueMs = Math.max(dueMs, performance.now() + (weather === 'slow' ? LATE_MS : 0))
       const timer = setTimeout(() => {
         timers.delete(timer)
-        near.write(held.shift() as Buffer)
+        const next = held.shift()
+        if (next !== undefined) near.write(next)
       }, dueMs - performance.now())
       timers.add(timer)
     })
+    const flush = (): void => {
+      for (const chunk of held.splice(0)) near.write(chunk)
+    }
+    flushes.add(flush)
+    near.on('close', () => flushes.delete(flush))
     near.on('close', () => far.destroy())
     far.on('close', () => near.destroy())
   })
@@ -52,6 +63,7 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
   return {
     port: (server.address() as { port: number }).port,
     set(next) {
+      if (weather === 'held') for (const flush of flushes) flush()
       weather = next
       if (weather === 'reset') for (const client of clients) client.resetAndDestroy()
     },
