@@ -1,4 +1,4 @@
-import { perMinute, rateLimiter } from '@spillway/core'
+import { perDay, rateLimiter } from '@spillway/core'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -19,8 +19,8 @@ afterAll(async () => {
 
 test('resetAll deletes thousands of rows, and reports how many, while others are written', async () => {
   const store = unhurried(pool)
-  const limiter = rateLimiter({ name: 'api', quota: perMinute(10), store, deadline: '10s' })
-  const other = rateLimiter({ name: 'api2', quota: perMinute(10), store, deadline: '10s' })
+  const limiter = rateLimiter({ name: 'api', quota: perDay(10), store, deadline: '10s' })
+  const other = rateLimiter({ name: 'api2', quota: perDay(10), store, deadline: '10s' })
   const keys = Array.from({ length: 2_500 }, (_, i) => `user-${i}`)
   await Promise.all([...keys.map((key) => limiter.consume(key, 10)), other.consume('alice', 10)])
   const [deleted] = await Promise.all([limiter.resetAll(), ...keys.slice(0, 50).map((key) => other.consume(key))])
@@ -30,7 +30,7 @@ test('resetAll deletes thousands of rows, and reports how many, while others are
 })
 
 test('a table that is not there yet has nothing to reset', async () => {
-  const limiter = rateLimiter({ quota: perMinute(10), store: unhurried(pool, { table: 'fresh' }) })
+  const limiter = rateLimiter({ quota: perDay(10), store: unhurried(pool, { table: 'fresh' }) })
   expect(await limiter.resetAll()).toBe(0)
 })
 

@@ -1,5 +1,14 @@
 import { histories, modelStore, START } from '@spillway/conformance'
-import { perMinute, perSecond, rateLimiter, slidingLog, slidingWindow, stepFor, type Take } from '@spillway/core'
+import {
+  perDay,
+  perMinute,
+  perSecond,
+  rateLimiter,
+  slidingLog,
+  slidingWindow,
+  stepFor,
+  type Take,
+} from '@spillway/core'
 import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -51,7 +60,7 @@ test('answers calls of one tick as the model answers them one after the other', 
 })
 
 test('sends a thousand callers of one key in a dozen script calls', async () => {
-  const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(client), deadline: '10s' })
+  const limiter = rateLimiter({ quota: perDay(10), store: redisStore(client), deadline: '10s' })
   await limiter.peek('hot')
   await client.config('RESETSTAT')
   const decisions = await Promise.all(Array.from({ length: 1_000 }, () => limiter.consume('hot')))
@@ -60,7 +69,7 @@ test('sends a thousand callers of one key in a dozen script calls', async () => 
 })
 
 test('sends a hundred thousand callers of one limited key in a few script calls', async () => {
-  const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(client), deadline: '10s' })
+  const limiter = rateLimiter({ quota: perDay(10), store: redisStore(client), deadline: '10s' })
   await limiter.consume('hot', 10)
   await client.config('RESETSTAT')
   for (let i = 0; i < 100_000; i++) await limiter.consume('hot')
@@ -74,8 +83,8 @@ test.each([
 ])(
   'stores of one client and prefix share a deny cache: a reset through a second one, with %s, is known to the first',
   async (_, options) => {
-    const first = rateLimiter({ quota: perMinute(10), store: redisStore(client, { denyCache: '1h' }), deadline: '10s' })
-    const second = rateLimiter({ quota: perMinute(10), store: redisStore(client, options), deadline: '10s' })
+    const first = rateLimiter({ quota: perDay(10), store: redisStore(client, { denyCache: '1h' }), deadline: '10s' })
+    const second = rateLimiter({ quota: perDay(10), store: redisStore(client, options), deadline: '10s' })
     await first.consume('a', 10)
     expect((await first.consume('a')).allowed).toBe(false)
     await second.reset('a')
@@ -88,7 +97,7 @@ test.each([{ prefix: 'other' }, { hashKeys: 'a secret of many characters' }])(
   async (options) => {
     const store = redisStore(client, options)
     const [one, other] = [redisStore(client), store].map((each) =>
-      rateLimiter({ quota: perMinute(10), store: each, deadline: '10s' }),
+      rateLimiter({ quota: perDay(10), store: each, deadline: '10s' }),
     )
     await one?.consume('a', 10)
     await one?.consume('a')
@@ -159,7 +168,7 @@ test('writes nothing when it refuses or looks', async () => {
 
 test('tells Redis no key as it is, when it is given a secret', async () => {
   const store = redisStore(client, { hashKeys: 'correct horse battery' })
-  const limiter = rateLimiter({ quota: perMinute(3), store, deadline: '10s' })
+  const limiter = rateLimiter({ quota: perDay(3), store, deadline: '10s' })
   for (const key of ['alice', 'alice', 'bob']) await limiter.consume(key)
   const names = await client.keys('*')
   expect(names).toHaveLength(2)
@@ -168,7 +177,7 @@ test('tells Redis no key as it is, when it is given a secret', async () => {
   await limiter.reset('alice')
   expect((await limiter.peek('alice')).remaining).toBe(3)
   const other = rateLimiter({
-    quota: perMinute(3),
+    quota: perDay(3),
     store: redisStore(client, { hashKeys: 'another secret, as long' }),
     deadline: '10s',
   })
@@ -190,9 +199,9 @@ test.each([
 test.each(['', 'x', 'w', 'w:1', 'l', 'lx', 'l\xc1', 'nan', 'inf', '1.5'])(
   'a state that reads %j counts as none',
   async (value) => {
-    const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(client), deadline: '10s' })
+    const limiter = rateLimiter({ quota: perDay(3), store: redisStore(client), deadline: '10s' })
     const log = rateLimiter({
-      quota: slidingLog({ limit: 3, window: '1m' }),
+      quota: slidingLog({ limit: 3, window: '1d' }),
       store: redisStore(client),
       name: 'log',
       deadline: '10s',
@@ -205,7 +214,7 @@ test.each(['', 'x', 'w', 'w:1', 'l', 'lx', 'l\xc1', 'nan', 'inf', '1.5'])(
 
 test('a state that another program made a hash of counts as none', async () => {
   await client.hset('spillway:1{a}', 'field', 'value')
-  const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(client), deadline: '10s' })
+  const limiter = rateLimiter({ quota: perDay(3), store: redisStore(client), deadline: '10s' })
   expect((await limiter.consume('a')).remaining).toBe(2)
 })
 

@@ -1,4 +1,4 @@
-import { perMinute, rateLimiter } from '@spillway/core'
+import { perDay, rateLimiter } from '@spillway/core'
 import { Redis as Ioredis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 const limiterOf = (client: RedisClient, prefix: string, name = 'default') =>
-  rateLimiter({ name, quota: perMinute(10), store: redisStore(client, { prefix }), deadline: '10s' })
+  rateLimiter({ name, quota: perDay(10), store: redisStore(client, { prefix }), deadline: '10s' })
 
 const KEYS = Array.from({ length: 2_500 }, (_, i) => `user-${i}`)
 

@@ -1,4 +1,4 @@
-import { perMinute, rateLimiter } from '@spillway/core'
+import { perDay, rateLimiter } from '@spillway/core'
 import { Redis as Ioredis } from 'ioredis'
 import { createClient } from 'redis'
 import { generate } from 'selfsigned'
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 async function holds(client: RedisClient): Promise<void> {
-  const limiter = rateLimiter({ quota: perMinute(3), store: redisStore(client), deadline: '10s' })
+  const limiter = rateLimiter({ quota: perDay(3), store: redisStore(client), deadline: '10s' })
   const decisions = await Promise.all(Array.from({ length: 5 }, () => limiter.consume('a')))
   expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, false, false])
   await limiter.reset('a')
@@ -57,7 +57,7 @@ test('without the password it is an error that says so', async () => {
   const client = new Ioredis({ port: server.port })
   client.on('error', () => {})
   const limiter = rateLimiter({
-    quota: perMinute(3),
+    quota: perDay(3),
     store: redisStore(client),
     deadline: '10s',
     onStoreError: 'throw',
