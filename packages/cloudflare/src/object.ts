@@ -40,6 +40,11 @@ export class RateLimits extends DurableObject {
     })
   }
 
+  /** Takes batches one after the other, each all or none, at one moment. */
+  takeEach(batches: readonly (readonly Take[])[], at: Micros = Date.now() * 1000): readonly (readonly Taken[])[] {
+    return batches.map((ops) => this.take(ops, at))
+  }
+
   /** Deletes states, and returns how many were stored. */
   forget(keys: readonly StateKey[]): number {
     return keys.filter((key) => this.#kept.delete(key)).length

@@ -15,7 +15,7 @@ export interface RateLimitsNamespace {
   /** The id of the object with a name. */
   idFromName(name: string): unknown
   /** The object with an id, near or far. */
-  get(id: never): { readonly take: unknown; readonly forget: unknown; readonly deleteAll: unknown }
+  get(id: never): Readonly<Record<'take' | 'takeEach' | 'forget' | 'deleteAll', unknown>>
 }
 
 /** What `durableObjectStore` takes besides the namespace. */
@@ -30,6 +30,7 @@ export interface DurableObjectStoreOptions {
 /** An object, as it is called from elsewhere. */
 interface Stub {
   take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
+  takeEach(batches: readonly (readonly Take[])[], at?: Micros): Promise<readonly (readonly Taken[])[]>
   forget(keys: readonly StateKey[]): Promise<number>
   deleteAll(policies: readonly string[]): Promise<number>
 }
@@ -65,6 +66,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
     scope: { owner: namespace, name: shards === undefined ? '' : `${shards}` },
     partOf,
     take: async (ops, at) => (ops.length === 0 ? [] : stub(onlyPart(ops, partOf)).take(ops, at)),
+    takeEach: async (batches, at) => stub(onlyPart(batches.flat(), partOf)).takeEach(batches, at),
     delete: async (keys) => {
       const parts = new Map<string, StateKey[]>()
       for (const key of keys) parts.set(partOf(key), [...(parts.get(partOf(key)) ?? []), key])

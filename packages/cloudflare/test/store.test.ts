@@ -27,7 +27,7 @@ test('admits exactly the limit of requests that race each other to the server, a
 test.each([0, -1, 1.5, Number.NaN, '4'])('refuses %s shards', (shards) => {
   const namespace = {
     idFromName: () => undefined,
-    get: () => ({ take: undefined, forget: undefined, deleteAll: undefined }),
+    get: () => ({ take: undefined, takeEach: undefined, forget: undefined, deleteAll: undefined }),
   }
   expect(() => durableObjectStore(namespace, { shards: shards as number })).toThrow(/shards must be a whole number/)
 })
@@ -35,7 +35,7 @@ test.each([0, -1, 1.5, Number.NaN, '4'])('refuses %s shards', (shards) => {
 test('two limiters of one name in one namespace have one quota', () => {
   const namespace = {
     idFromName: () => undefined,
-    get: () => ({ take: undefined, forget: undefined, deleteAll: undefined }),
+    get: () => ({ take: undefined, takeEach: undefined, forget: undefined, deleteAll: undefined }),
   }
   rateLimiter({ quota: perMinute(100), store: durableObjectStore(namespace) })
   const strict = (options?: object) =>

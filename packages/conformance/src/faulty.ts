@@ -36,6 +36,15 @@ export function faultyStore(inner: SyncStore): FaultyStore {
     inner.takeSync(ops, fault === 'lying' ? (at ?? nowOf(inner, ops)) - HOUR : at)
   return {
     take: (ops, at) => answer(ops, () => take(ops, at)),
+    takeEach: (batches, at) =>
+      answer(batches.flat(), () => {
+        let now = at
+        return batches.map((ops) => {
+          const taken = take(ops, now)
+          now ??= taken[0]?.now
+          return taken
+        })
+      }),
     delete: (keys) => answer(keys, () => inner.deleteSync(keys)),
     deleteAll: (policies) => answer([], () => inner.deleteAll?.(policies) ?? 0),
     break: (next) => {

@@ -8,4 +8,5 @@ export type { Mount, NeutralOptions, NeutralRequest, NeutralResponse, Scene, Sen
 export type { TestFunction } from './runner.ts'
 export { sendTo } from './server.ts'
 export { type StoreSuiteOptions, testStore } from './store.ts'
+export { type UpToRow, upToVectors } from './up-to.ts'
 export { type Row, type Vector, vectors } from './vectors.ts'

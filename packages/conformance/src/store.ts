@@ -10,6 +10,7 @@ import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 import { testStraightWays } from './straight.ts'
 import { awkwardKeys, consume, peek } from './takes.ts'
+import { testUpTo } from './up-to.ts'
 import { vectors } from './vectors.ts'
 
 /** What `testStore` takes besides the store. */
@@ -65,6 +66,7 @@ export function testStore(
   testInvariants(test, makeStore, Math.ceil(runs / 15))
   testLedger(test, makeStore, Math.ceil(runs / 10))
   testStraightWays(test, makeStore, runs)
+  testUpTo(test, makeStore, Math.ceil(runs / 5))
 
   test('admits exactly the burst of 200 racing requests', async () => {
     const store = await makeStore()

@@ -27,6 +27,10 @@ interface Seams {
   keep: (state: State) => State
   pause: () => Promise<void> | undefined
   answer: (taken: Taken) => Taken
+  each: (
+    batches: readonly (readonly Take[])[],
+    take: (ops: readonly Take[]) => Promise<readonly Taken[]>,
+  ) => Promise<readonly (readonly Taken[])[]>
   forget: (states: Map<string, State>, names: readonly string[]) => number
   isOf: (name: string, policies: readonly string[]) => boolean
   clear: (states: Map<string, State>, names: readonly string[]) => number
@@ -41,6 +45,8 @@ const RIGHT: Seams = {
   keep: (state) => state,
   pause: () => undefined,
   answer: (taken) => taken,
+  // The first has to have written before the next one looks: no promise lies between, nor another caller.
+  each: (batches, take) => Promise.all(batches.map(take)),
   forget: (states, names) => names.filter((name) => states.delete(name)).length,
   isOf: (name, policies) => policies.includes(JSON.parse(name)[0]),
   clear: (states, names) => names.filter((name) => states.delete(name)).length,
@@ -49,20 +55,24 @@ const RIGHT: Seams = {
 function storeWith(faults: Partial<Seams>): Store {
   const seams = { ...RIGHT, ...faults }
   const states = new Map<string, State>()
+  const take: Store['take'] = async (ops, at) => {
+    const now = seams.clock(at)
+    const found = ops.map((op) => states.get(seams.nameOf(op)))
+    const pause = seams.pause()
+    if (pause) await pause
+    const outcomes = ops.map((op, i) => seams.step(found[i], now, op.step))
+    const takes = seams.takes(outcomes)
+    return outcomes.map((outcome, i) => {
+      const op = ops[i] as Take
+      const state = takes ? outcome.taken : outcome.kept
+      if (state !== undefined && seams.writes(op)) states.set(seams.nameOf(op), seams.keep(state))
+      return seams.answer(takenOf(outcome, now, op.step, takes && !op.step.peek))
+    })
+  }
   return {
-    async take(ops, at) {
-      const now = seams.clock(at)
-      const found = ops.map((op) => states.get(seams.nameOf(op)))
-      const pause = seams.pause()
-      if (pause) await pause
-      const outcomes = ops.map((op, i) => seams.step(found[i], now, op.step))
-      const takes = seams.takes(outcomes)
-      return outcomes.map((outcome, i) => {
-        const op = ops[i] as Take
-        const state = takes ? outcome.taken : outcome.kept
-        if (state !== undefined && seams.writes(op)) states.set(seams.nameOf(op), seams.keep(state))
-        return seams.answer(takenOf(outcome, now, op.step, takes && !op.step.peek))
-      })
+    take,
+    async takeEach(batches, at) {
+      return seams.each(batches, (ops) => take(ops, at))
     },
     async delete(keys) {
       return seams.forget(states, keys.map(seams.nameOf))
@@ -153,6 +163,22 @@ const mutants: Record<string, Partial<Seams>> = {
   'deletes one state at most': {
     forget: (states, names) => Number(names.some((name) => states.delete(name))),
   },
+  'takes the first of several batches alone': {
+    each: async (batches, take) => {
+      const taken = await take(batches[0] as readonly Take[])
+      return batches.map(() => taken)
+    },
+  },
+  'takes several batches from last to first': {
+    each: async (batches, take) => (await Promise.all(batches.toReversed().map(take))).toReversed(),
+  },
+  'lets others in between several batches': {
+    each: async (batches, take) => {
+      const answers: (readonly Taken[])[] = []
+      for (const ops of batches) answers.push(await take(ops))
+      return answers
+    },
+  },
   'deletes all policies': { isOf: () => true },
   'deletes all policies whose names begin alike': {
     isOf: (name, policies) => policies.some((policy) => JSON.parse(name)[0].startsWith(policy)),
@@ -213,7 +239,7 @@ describe('the store suite fails a store that', () => {
   test('answers those first who have asked last', () => expectFailure(() => lastFirst(storeWith({}))))
 })
 
-type Straight = Required<Omit<SyncStore, 'deleteAll' | 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
+type Straight = Required<Omit<SyncStore, 'takeEach' | 'deleteAll' | 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
 
 /** A store whose straight ways are as they should be, and then some of them changed. */
 function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStore {

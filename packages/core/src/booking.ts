@@ -1,15 +1,11 @@
-import { type CallDeadline, unlessExpired } from './deadline.ts'
 import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { answerOrFallBack } from './fallback.ts'
+import { deadlines, inTurn } from './in-turn.ts'
 import { all, andThen, type MaybePromise } from './maybe-promise.ts'
-import { answerAlone, answerTo, deadlineOf, giveBackPart, type Part, settlePart, takesFor } from './part.ts'
+import { answerAlone, answerTo, giveBackPart, type Part, settlePart, takesFor } from './part.ts'
 import { type Ask, partsOf } from './policy.ts'
-import { isSync } from './store.ts'
 import type { Terms, Verb } from './verbs.ts'
-
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
 
 /** Asks that were put to their stores, and what came of it: enough to give back exactly what was taken. */
 export interface Booking {
@@ -31,16 +27,10 @@ export function put(verb: Verb, asks: readonly Ask[], terms?: Terms): MaybePromi
   if (parts.length === 1) {
     return andThen(answerOrFallBack(asks, verb, terms), (part) => bookingOf(asks, [part]))
   }
-  let startMs: number | undefined
-  // One moment for all parts. The parts of in-memory stores come first, and need none.
-  const deadline = (part: readonly Ask[]): CallDeadline => {
-    startMs ??= performance.now()
-    return deadlineOf(part, startMs)
-  }
-  const answer = (part: readonly Ask[]): MaybePromise<Part> =>
-    answerOrFallBack(part, verb, terms, isRemote(part) ? deadline(part) : undefined)
+  const deadlineFor = deadlines()
+  const answer = (part: readonly Ask[]): MaybePromise<Part> => answerOrFallBack(part, verb, terms, deadlineFor(part))
   const peek = (part: readonly Ask[]): MaybePromise<Part> => answerTo(part, takesFor(part, 'peek', terms))
-  const answers = verb === 'consume' ? inTurn(parts, answer, peek, deadline) : all(parts.map(answer))
+  const answers = verb === 'consume' ? inTurn(parts, answer, peek, deadlineFor) : all(parts.map(answer))
   return andThen(answers, (answered) => bookingOf(asks, answered))
 }
 
@@ -56,42 +46,6 @@ export async function settleAt({ decision, parts }: Booking, actualOf: (ask: Ask
 /** Gives all of a booking back. What a failing store keeps comes back with time. */
 export async function giveBack({ decision, parts }: Booking): Promise<void> {
   if (decision.allowed) await all(parts.map((part) => giveBackPart(part)))
-}
-
-const isRemote = ([ask]: readonly Ask[]): boolean => ask !== undefined && !isSync(ask.policy.source.store)
-
-type Answer = (part: readonly Ask[]) => MaybePromise<Part>
-
-/** Asks part after part, until one denies: those before it are given back, and those after it say what they would. */
-function inTurn(
-  parts: readonly (readonly Ask[])[],
-  answer: Answer,
-  peek: Answer,
-  deadlineFor: (part: readonly Ask[]) => CallDeadline,
-): MaybePromise<readonly Part[]> {
-  const undo = (part: Part): MaybePromise<Part | undefined> =>
-    giveBackPart(part, isRemote(part.asks) ? deadlineFor(part.asks) : undefined)
-  const look = (part: readonly Ask[]): MaybePromise<Part | undefined> => {
-    const seen = peek(part)
-    return seen instanceof Promise ? unlessExpired(seen, deadlineFor(part)) : seen
-  }
-  const from = (at: number, taken: readonly Part[]): MaybePromise<readonly Part[]> => {
-    const asks = parts[at]
-    if (asks === undefined) return taken
-    const goOn = (part: Part): MaybePromise<readonly Part[]> => {
-      if (part.decisions.every(({ allowed }) => allowed)) return from(at + 1, [...taken, part])
-      const others = [...taken.map(undo), ...parts.slice(at + 1).map(look)]
-      return andThen(all(others), (told) => [part, ...told.filter((each) => each !== undefined)])
-    }
-    const fail = (error: unknown): never => {
-      // The caller does not wait for the refunds: its deadline may have passed.
-      for (const part of taken) void undo(part)
-      throw error
-    }
-    const part = answer(asks)
-    return part instanceof Promise ? part.then(goOn, fail) : goOn(part)
-  }
-  return from(0, [])
 }
 
 function bookingOf(asks: readonly Ask[], parts: readonly Part[]): Booking {

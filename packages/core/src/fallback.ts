@@ -95,7 +95,7 @@ function countLocally(
 }
 
 /** A policy as this process enforces it by itself. */
-const localOf = oncePer((policy: Policy): Policy => {
+export const localOf: (policy: Policy) => Policy = oncePer((policy: Policy): Policy => {
   const { share, source } = policy
   const store = localStoreOf(source.store)
   return {

@@ -75,6 +75,7 @@ export {
   type Take,
 } from './store.ts'
 export { type Duration, LONGEST, type Micros, micros } from './time.ts'
+export { sizesUpTo, type UpToDecision } from './up-to.ts'
 export { stepFor, type Terms, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'
 export { type Logger, loggerOf, warnOnce } from './warn.ts'

@@ -13,6 +13,7 @@ import { patienceOf, type Reservation, type ReserveOptions, reserve } from './re
 import { type Source, STORE_OPTIONS, type StoreOptions, sourceOf } from './source.ts'
 import { isSync, type StateKey, type Store, type SyncStore } from './store.ts'
 import { type Straight, straight, straightElsewhere } from './straight.ts'
+import { consumeUpTo, type UpToDecision } from './up-to.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 
@@ -20,6 +21,11 @@ import { type WaitOptions, wait } from './wait.ts'
 export interface RateLimiter {
   /** Takes `cost` units if they are there. A denial is an answer; what a failing store does, `onStoreError` says. */
   consume(key: string, cost?: number): Promise<Decision>
+  /**
+   * Consumes as many units as there are, up to `units`, in one step of the store: `consumed` says how many. Denied if it
+   * is not even one. Of several quotas, the one with the fewest decides. An overdraft is not drawn upon.
+   */
+  consumeUpTo(key: string, units: number): Promise<UpToDecision>
   /** The answer `consume` would give now, taking nothing. `remaining` is what is left before the request. */
   peek(key: string, cost?: number): Promise<Decision>
   /** Gives units back, up to full. Where nothing has been taken it does nothing. */
@@ -102,6 +108,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
 
   const limiter: RateLimiter = {
     consume: (key, cost) => promised(consume, key, cost),
+    consumeUpTo: (key, units) => promised((cost) => consumeUpTo(asksOf('consume', key, cost)), units),
     peek: (key, cost = 1) => promised(run, 'peek', key, cost),
     refund: (key, cost = 1) => promised(run, 'refund', key, cost),
     charge: (key, cost = 1) => promised(run, 'charge', key, cost),

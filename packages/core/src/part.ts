@@ -33,7 +33,7 @@ export interface Fallback {
 export const takesFor = (asks: readonly Ask[], verb: Verb, terms?: Terms): readonly Take[] =>
   asks.map((ask) => takeFor(ask, verb, terms))
 
-const takeFor = (ask: Ask, verb: Verb, terms?: Terms): Take => ({
+export const takeFor = (ask: Ask, verb: Verb, terms?: Terms): Take => ({
   policy: ask.policy.name,
   key: ask.key,
   step: stepOf(ask, verb, terms),
@@ -136,7 +136,7 @@ async function refundTo(asks: readonly Ask[], takes: readonly Take[]): Promise<A
   }
 }
 
-const refundsOf = ({ asks, taken }: Answered): readonly Take[] =>
+export const refundsOf = ({ asks, taken }: Pick<Answered, 'asks' | 'taken'>): readonly Take[] =>
   asks.map((ask, i) => takeFor(ask, 'refund', { of: taken[i] as Taken }))
 
 /** Gives a part back, and reports what is left then; undefined if that is not known by the deadline. */
@@ -156,7 +156,7 @@ export function giveBackLate({ late }: StoreError, asks: readonly Ask[]): void {
   void late?.then((answer) => {
     const taken = answer as readonly Taken[] | undefined
     if (!taken?.every(({ allowed }) => allowed)) return
-    breakerOf((asks[0] as Ask).policy.source.store).owe(refundsOf({ asks, decisions: [], taken }), true)
+    breakerOf((asks[0] as Ask).policy.source.store).owe(refundsOf({ asks, taken }), true)
   })
 }
 

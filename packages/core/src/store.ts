@@ -43,6 +43,16 @@ export interface Store {
    */
   take(ops: readonly Take[], at?: Micros, deadline?: Deadline): Promise<readonly Taken[]>
   /**
+   * Takes several batches of one part in their order, in one atomic step and at one moment: each all or none, and each
+   * finds what those before it have taken. Absent if the store cannot; a `SyncStore` does it by one `takeSync` after the
+   * other.
+   */
+  takeEach?(
+    batches: readonly (readonly Take[])[],
+    at?: Micros,
+    deadline?: Deadline,
+  ): Promise<readonly (readonly Taken[])[]>
+  /**
    * Deletes states, of any parts, and returns how many were stored: their next take finds them new. A state counts for at
    * least a minute after it has become the same as none.
    */
@@ -113,6 +123,22 @@ export const deletingAll = (
 ): Pick<Store, 'deleteAll'> => {
   const { deleteAll } = store
   return deleteAll ? { deleteAll: (policies) => around(policies, () => deleteAll.call(store, policies)) } : {}
+}
+
+type TakeEach = NonNullable<Store['takeEach']>
+
+/** The `takeEach` of a wrapper, which calls that of the store behind it, if there is one. */
+export const takingEach = (
+  store: Store,
+  around: (
+    batches: Parameters<TakeEach>[0],
+    at: Micros | undefined,
+    deadline: Deadline | undefined,
+    takeEach: TakeEach,
+  ) => ReturnType<TakeEach>,
+): Pick<Store, 'takeEach'> => {
+  const takeEach = store.takeEach?.bind(store)
+  return takeEach ? { takeEach: (batches, at, deadline) => around(batches, at, deadline, takeEach) } : {}
 }
 
 /** A store in this very process, which answers without a promise. */

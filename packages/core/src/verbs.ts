@@ -17,6 +17,8 @@ export interface Terms {
    * A take is refunded once.
    */
   readonly of?: Taken
+  /** Consumes nothing of an overdraft. */
+  readonly prepaid?: boolean
 }
 
 /** Reduces a verb to a kernel step. `cost` is in units. */
@@ -29,14 +31,15 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
   const increment = verb === 'refund' ? -cost : cost
   switch (quota.kernel) {
     case 'bucket': {
-      const { unit, grain, limit, overdraft } = quota
+      const { unit, grain, limit } = quota
+      const overdraft = overdraftFor(quota, terms)
       const { until, ends, whole } = refundOf(quota, increment, terms.of as BucketTaken | undefined)
       return {
         kernel: 'bucket',
         increment: increment * unit,
         check: taking ? Math.max(cost - overdraft, 0) * unit : 0,
         tolerance: taking ? roomOf(quota, terms.patience) : LONGEST,
-        ceiling: (limit + overdraft) * unit,
+        ceiling: (limit + quota.overdraft) * unit,
         burst: quota.prompt * unit,
         patience: patienceFor(quota, cost, terms),
         until,
@@ -70,6 +73,9 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
     }
   }
 }
+
+/** What a request may owe. */
+const overdraftFor = (quota: BucketQuota, { prepaid = false }: Terms): number => (prepaid ? 0 : quota.overdraft)
 
 /** In a queue, patience is in the room. And no patience is long enough for what never fits at once. */
 const patienceFor = (quota: BucketQuota, cost: number, { patience = 0 }: Terms): Micros =>

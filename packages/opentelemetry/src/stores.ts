@@ -38,7 +38,7 @@ export function watchRoom(store: SyncStore, name: string, meter: Meter = metrics
     .addCallback((result) => result.observe(store.forgotten, attributes))
 }
 
-type Timed = 'take' | 'delete'
+type Timed = 'take' | 'takeEach' | 'delete'
 
 /** A store whose calls are timed, each in a span of its own; all else is the store's. */
 export function timed<S extends Store>(
@@ -48,7 +48,11 @@ export function timed<S extends Store>(
   tracer: () => Tracer,
 ): S {
   const errorName = bounded()
-  const call = async <T>(operation: Timed, policies: readonly string[], work: () => Promise<T>): Promise<T> => {
+  const call = async <T>(
+    operation: 'take' | 'delete',
+    policies: readonly string[],
+    work: () => Promise<T>,
+  ): Promise<T> => {
     const attributes: Attributes = { 'spillway.store': name, 'spillway.operation': operation }
     const span = tracer().startSpan(`spillway.${operation}`, {
       kind: SpanKind.CLIENT,
@@ -75,6 +79,12 @@ export function timed<S extends Store>(
         ops.map(({ policy }) => policy),
         () => store.take(ops, at),
       ),
+    takeEach: (batches, at, deadline) =>
+      call(
+        'take',
+        (batches[0] ?? []).map(({ policy }) => policy),
+        () => (store as Required<Store>).takeEach(batches, at, deadline),
+      ),
     delete: (keys) =>
       call(
         'delete',
@@ -84,8 +94,8 @@ export function timed<S extends Store>(
   }
   return new Proxy(store, {
     get(target, property) {
-      if (property === 'take' || property === 'delete') return own[property]
       const value: unknown = Reflect.get(target, property, target)
+      if (property in own && value !== undefined) return own[property as Timed]
       return typeof value === 'function' ? value.bind(target) : value
     },
   })

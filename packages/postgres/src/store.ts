@@ -160,6 +160,13 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     scope: { owner: database, name: names.table },
     maxLogLimit: REMOTE_LOG_LIMIT,
     take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
+    takeEach: async (batches, at, deadline) => {
+      const calls = batches.map((ops) => callOf(ops, at, deadline))
+      const answers = await send(calls, untilIn(patience, deadline))
+      const failed = answers.find((answer) => answer instanceof StoreError)
+      if (failed) throw failed
+      return answers as readonly (readonly Taken[])[]
+    },
     delete: forget,
     deleteAll,
   }

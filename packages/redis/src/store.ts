@@ -125,6 +125,18 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       const mistake = redis.clustered && names.length > 1 ? errorOfSlots(ops, names) : undefined
       return mistake ? Promise.reject(mistake) : put({ ops, names, at, deadline })
     },
+    takeEach(batches, at, deadline) {
+      const calls = batches.map((ops): Call => ({ ops, names: ops.map((op) => nameOf(prefix, op)), at, deadline }))
+      const mistake = redis.clustered
+        ? errorOfSlots(
+            batches.flat(),
+            calls.flatMap(({ names }) => names),
+          )
+        : undefined
+      if (mistake) return Promise.reject(mistake)
+      flush()
+      return send(calls, deadline)
+    },
     async delete(keys) {
       // What was asked before is done before.
       flush()

@@ -59,6 +59,10 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
   }
 }
 
+/** What one take would have seen that takes as much as several have taken at one moment, from `first` to `last`. */
+export const spanning = (first: Taken, last: Taken): Taken =>
+  'base' in first && 'base' in last ? { ...last, base: first.base } : last
+
 /** The moment from which on a state that `step` has written is the same as none. */
 export function emptyAt(state: State, step: Step): Micros {
   switch (step.kernel) {

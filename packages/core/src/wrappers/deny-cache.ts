@@ -2,7 +2,7 @@ import { QuotaError, shown } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { oncePer } from '../once-per.ts'
 import { checkOptions } from '../options.ts'
-import { deletingAll, partsOfStore, type StateKey, type Store, type Take } from '../store.ts'
+import { deletingAll, partsOfStore, type StateKey, type Store, type Take, takingEach } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { type CachedState, cachedStateOf, isCompatible, nameOf } from './cached-state.ts'
 
@@ -109,6 +109,12 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     }
     evict()
   }
+  const learn = (ops: readonly Take[], taken: readonly Taken[], call: number): void => {
+    if (!taken.every(isAllowed)) {
+      if (call > cache.lastGiven) remember(ops, taken)
+    } else if (refusals.size > 0) forget(ops)
+    if (ops.some(givesBack)) cache.lastGiven = cache.calls
+  }
   const evict = (): void => {
     for (const name of refusals.keys()) {
       if (refusals.size <= maxKeys) break
@@ -126,13 +132,19 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       if (recalled) return Promise.resolve(recalled)
       const call = ++cache.calls
       return store.take(ops, at, deadline).then((taken) => {
-        if (!taken.every(isAllowed)) {
-          if (call > cache.lastGiven) remember(ops, taken)
-        } else if (refusals.size > 0) forget(ops)
-        if (ops.some(givesBack)) cache.lastGiven = cache.calls
+        learn(ops, taken, call)
         return taken
       })
     },
+    ...takingEach(store, (batches, at, deadline, takeEach) => {
+      const recalled = batches.map((ops) => recall(ops, at)).filter((taken) => taken !== undefined)
+      if (recalled.length === batches.length) return Promise.resolve(recalled)
+      const call = ++cache.calls
+      return takeEach(batches, at, deadline).then((answers) => {
+        for (const [i, taken] of answers.entries()) learn(batches[i] as readonly Take[], taken, call)
+        return answers
+      })
+    }),
     delete: (keys, deadline) =>
       store.delete(keys, deadline).finally(() => {
         cache.lastGiven = cache.calls

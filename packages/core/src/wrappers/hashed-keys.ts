@@ -1,5 +1,5 @@
 import { QuotaError } from '../errors.ts'
-import { deletingAll, partsOfStore, type StateKey, type Store } from '../store.ts'
+import { deletingAll, partsOfStore, type StateKey, type Store, takingEach } from '../store.ts'
 
 /**
  * A store that sees keys only as `hash` writes them: no address, user or token of your clients is in it. The hash has
@@ -11,6 +11,13 @@ export function withHashedKeys(store: Store, hash: (key: string) => string): Sto
   return {
     ...partsOfStore(store, hashed),
     take: (ops, at, deadline) => store.take(ops.map(hashed), at, deadline),
+    ...takingEach(store, (batches, at, deadline, takeEach) =>
+      takeEach(
+        batches.map((ops) => ops.map(hashed)),
+        at,
+        deadline,
+      ),
+    ),
     delete: (keys, deadline) => store.delete(keys.map(hashed), deadline),
     ...deletingAll(store),
   }

@@ -3,7 +3,7 @@ import { QuotaError, shown } from '../errors.ts'
 import type { BucketTaken } from '../kernels/bucket.ts'
 import { checkOptions } from '../options.ts'
 import { later } from '../sleep.ts'
-import { deletingAll, partsOfStore, type StateKey, type Store } from '../store.ts'
+import { deletingAll, partsOfStore, type StateKey, type Store, takingEach } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { copyOf, nameOf } from './cached-state.ts'
 import { countsAlike, isPlain } from './lease.ts'
@@ -173,6 +173,13 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       const entry = name === undefined ? undefined : entryOf(name, op)
       return entry ? [await takeOne(entry, { take: op, at, deadline })] : store.take(ops, at, deadline)
     },
+    ...takingEach(store, (batches, at, deadline, takeEach) =>
+      alone(
+        (batches[0] ?? []).filter(({ step }) => step.kernel === 'bucket'),
+        () => takeEach(batches, at, deadline),
+        { at, deadline },
+      ),
+    ),
     delete: (keys, deadline) => alone(keys, () => store.delete(keys, deadline), { deadline }),
     ...deletingAll(store, (policies, work) => {
       const known = [...entries.values()].filter(({ key }) => policies.includes(key.policy))
