@@ -34,14 +34,14 @@ async function get(path: string, key?: string) {
   return { status: response.status, left: Object.fromEntries(left.map(([, name, rest]) => [name, Number(rest)])) }
 }
 
-test('each plan has its own numbers, and guests have theirs by address', async () => {
+test('each plan has its own quotas, and guests have theirs per address', async () => {
   expect(await get('/items')).toEqual({ status: 200, left: { guests: 9 } })
   expect(await get('/items', 'a')).toEqual({ status: 200, left: { rate: 4, volume: 999 } })
   expect(await get('/items', 'b')).toEqual({ status: 200, left: { rate: 49, volume: 99_999 } })
 })
 
-// A guest with an IPv6 network of addresses was let through as often as there are addresses.
-test('guests of one IPv6 network are one guest', async () => {
+// Reproduces: a guest with a network of IPv6 addresses got a quota for each address.
+test('guests of one IPv6 network share one quota', async () => {
   app.set('trust proxy', 1)
   const statuses: number[] = []
   for (let i = 0; i < 20; i++) {
@@ -51,7 +51,7 @@ test('guests of one IPv6 network are one guest', async () => {
   expect(statuses.filter((status) => status === 200)).toHaveLength(10)
 })
 
-test('what the rate refuses is not taken from the volume', async () => {
+test('if the rate denies a request, the volume is not charged', async () => {
   const statuses: number[] = []
   for (let i = 0; i < 8; i++) statuses.push((await get('/items', 'a')).status)
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429])
@@ -59,26 +59,26 @@ test('what the rate refuses is not taken from the volume', async () => {
   expect(await get('/items', 'a')).toEqual({ status: 200, left: { rate: 0, volume: 994 } })
 })
 
-test('an export is charged by its rows, and what fails on our side by nothing', async () => {
+test('an export is charged by its rows, and a request that fails on our side is refunded', async () => {
   await get('/export?rows=250', 'a')
-  // The correction follows the response.
+  // The cost is settled after the response.
   await vi.waitFor(async () => {
     clock.advance(500)
     expect((await get('/broken', 'a')).left.volume).toBe(749)
   })
 })
 
-test('an upgrade counts from the next request on, and keeps the share that is used', async () => {
+test('an upgrade applies from the next request on, and keeps the used share', async () => {
   for (let i = 0; i < 5; i++) await get('/export', 'a')
   await vi.waitFor(async () => {
     clock.advance(1000)
     expect((await get('/broken', 'a')).left.volume).toBe(994)
   })
   accounts.set('a', { id: 'ann', plan: 'pro' })
-  // Five of a thousand are five hundred of a hundred thousand.
+  // 5 used of 1,000 are 500 used of 100,000.
   expect((await get('/items', 'a')).left.volume).toBe(99_499)
 })
 
-test('a key that is not known is told so, and is counted as nobody', async () => {
+test('an unknown API key gets 401, and charges no account', async () => {
   expect(await get('/items', 'made-up')).toEqual({ status: 401, left: {} })
 })

@@ -1,16 +1,16 @@
-// A public API that is sold in plans: each account has a rate and a monthly volume, guests have a little by address.
+// A public API with plans: each account has a rate and a monthly volume, guests have a small quota per address.
 
 import { pathToFileURL } from 'node:url'
 import { ipKey, memoryStore, perMinute, perSecond, rateLimit, tokenBucket } from '@spillway/express'
 import express, { type Express, type Request, type Response } from 'express'
 
-/** What an API key stands for, once it has been checked. */
+/** The account of a verified API key. */
 export interface Account {
   readonly id: string
   readonly plan: keyof typeof PLANS
 }
 
-// Each plan's quotas are made once. A rate keeps the servers well, a volume is what is paid for.
+// Each plan's quotas are built once. The rate protects the servers, the volume is what the customer pays for.
 const PLANS = {
   free: { rate: perSecond(2, { burst: 5 }), volume: tokenBucket({ limit: 1000, per: '30d' }) },
   pro: { rate: perSecond(20, { burst: 50 }), volume: tokenBucket({ limit: 100_000, per: '30d' }) },
@@ -20,36 +20,36 @@ const accountOf = (res: Response | undefined): Account | undefined => res?.local
 const account = (req: Request): Account | undefined => accountOf(req.res)
 const planOf = (req: Request) => PLANS[account(req)?.plan ?? 'free']
 
-/** The API, over the accounts that there are, by their keys. */
+/** The API for these accounts, by API key. */
 export function apiOf(accounts: ReadonlyMap<string, Account>, store = memoryStore()): Express {
   const app = express()
 
-  // Who it is comes first: an unverified key must not choose whom it is counted as.
+  // Verify the API key first: an unverified key must not select the account that is charged.
   app.use((req, res, next) => {
     const key = req.get('authorization')?.replace(/^Bearer /, '')
     res.locals.account = key === undefined ? undefined : accounts.get(key)
     if (key === undefined || accounts.has(key)) next()
-    else res.status(401).json({ error: 'This API key is not known.' })
+    else res.status(401).json({ error: 'Unknown API key.' })
   })
 
   app.use(
     rateLimit({
       store,
       policies: [
-        // A function that returns undefined leaves the request to the other policies. An IPv6 client has a network of
-        // addresses, of which ipKey makes one key.
+        // If key returns undefined, the policy does not apply to the request. An IPv6 client has a network of addresses,
+        // which ipKey turns into one key.
         { name: 'guests', quota: perMinute(10), key: (req) => (account(req) ? undefined : ipKey(req.ip)) },
         { name: 'rate', quota: (req) => planOf(req).rate, key: (req) => account(req)?.id },
         {
           name: 'volume',
           quota: (req) => planOf(req).volume,
           key: (req) => account(req)?.id,
-          // Exports cost by the row, known only when they are done: a hundred are taken, and corrected afterwards.
+          // An export costs one unit per row. It consumes 100 first, and settle corrects that when the rows are known.
           cost: (req) => (req.path === '/export' ? 100 : 1),
           settle: (res) => Number(res.getHeader('x-rows') ?? 1),
         },
       ],
-      // What failed on our side is not on the bill.
+      // Requests that fail on our side are refunded.
       refundIf: (status) => status >= 500,
     }),
   )

@@ -15,14 +15,14 @@ beforeAll(async () => {
 
 afterAll(() => void server.close())
 
-test('tells each client what is left', async () => {
+test('reports the remaining units to each client', async () => {
   const response = await fetch(url)
   expect([response.status, await response.text()]).toEqual([200, '99 requests left\n'])
   expect(response.headers.get('ratelimit-policy')).toBe('"default";q=100;w=60')
   expect(response.headers.get('ratelimit')).toMatch(/^"default";r=99;t=1$/)
 })
 
-test('weighs reports by their pages, and refuses one that is too long for now', async () => {
+test('charges reports by their pages, and denies one that does not fit now', async () => {
   const report = (pages: number): Promise<Response> => fetch(`${url}/report?pages=${pages}`)
   expect(await (await report(40)).text()).toBe('40 pages, and 10 left\n')
 
@@ -35,7 +35,7 @@ test('weighs reports by their pages, and refuses one that is too long for now', 
   expect((await report(10)).status).toBe(200)
 })
 
-test('refuses what is too much for a minute', async () => {
+test('denies requests above the quota of a minute', async () => {
   const responses = await Promise.all(Array.from({ length: 150 }, () => fetch(url)))
   const refused = responses.find(({ status }) => status === 429)
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 429]))

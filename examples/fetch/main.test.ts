@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import app from './main.ts'
 import { GET } from './route.ts'
 
-// Here by Node; `npm run test:runtimes` has Bun, Deno and workerd serve the same file.
+// This test runs on Node; `npm run test:runtimes` runs the same file on Bun, Deno and workerd.
 
 let server: Server
 let url: string
@@ -18,13 +18,13 @@ beforeAll(async () => {
 
 afterAll(() => void server.close())
 
-test('tells each client what is left', async () => {
+test('reports the remaining units to each client', async () => {
   const response = await fetch(url)
   expect([response.status, await response.text()]).toEqual([200, 'requests: 99 left\n'])
   expect(response.headers.get('ratelimit-policy')).toBe('"default";q=100;w=60')
 })
 
-test('weighs reports by their pages, within the limit of all requests', async () => {
+test('charges reports by their pages, within the limit of all requests', async () => {
   const response = await fetch(`${url}/report?pages=40`)
   expect(await response.text()).toBe('40 pages, and 10 left\n')
   expect(response.headers.get('ratelimit-policy')).toBe('"default";q=100;w=60, "reports";q=50;w=3600')
@@ -33,7 +33,7 @@ test('weighs reports by their pages, within the limit of all requests', async ()
   expect(await refused.json()).toMatchObject({ 'violated-policies': ['reports'] })
 })
 
-test('a route of Next.js counts the client that its host has written down, and still gets its parameters', async () => {
+test('a Next.js route counts the client that its host reports, and still gets its parameters', async () => {
   const ask = async (address: string) => {
     const headers = { 'x-forwarded-for': `made up, ${address}` }
     return (

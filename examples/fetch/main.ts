@@ -1,4 +1,4 @@
-// Every client may ask a hundred times a minute, and have fifty pages of reports an hour: one file for Bun, Deno, Workers.
+// Each client may send 100 requests a minute, and read 50 pages of reports an hour: one file for Bun, Deno and Workers.
 
 import { decisionOf, perHour, perMinute, rateLimit } from '@spillway/fetch'
 
@@ -16,8 +16,8 @@ function answer(request: Request): Response | Promise<Response> {
   const { pathname } = new URL(request.url)
   if (pathname === '/') return new Response(`requests: ${left(request)}`)
   if (pathname === '/report') return report(request)
-  return new Response('not here\n', { status: 404 })
+  return new Response('not found\n', { status: 404 })
 }
 
-// Whatever the runtime hands over beside the request, the limit reads the client's address from it.
+// The limiter reads the client address from the runtime's further arguments.
 export default { fetch: limit(answer) }

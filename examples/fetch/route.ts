@@ -1,4 +1,4 @@
-// app/reports/[id]/route.ts of a Next.js app. Next tells no address: the one proxy before it, its host's, writes it down.
+// app/reports/[id]/route.ts of a Next.js app. Next.js reports no address; its host's proxy sends it in X-Forwarded-For.
 
 import { decisionOf, perMinute, rateLimit } from '@spillway/fetch'
 

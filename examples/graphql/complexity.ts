@@ -1,8 +1,8 @@
 import { type DocumentNode, type FieldNode, Kind, type SelectionNode, type SelectionSetNode } from 'graphql'
 
 /**
- * The most fields that a valid document can come to: each counts once, times the lengths of the lists around it, as told
- * by their argument `first`.
+ * The largest number of fields that a valid document can return. Each field counts once, multiplied by the lengths of the
+ * lists around it, which their argument `first` sets.
  */
 export function complexityOf(document: DocumentNode, given: Readonly<Record<string, unknown>> = {}): number {
   const variables = { ...defaultsOf(document), ...given }
@@ -10,7 +10,7 @@ export function complexityOf(document: DocumentNode, given: Readonly<Record<stri
   for (const each of document.definitions) {
     if (each.kind === Kind.FRAGMENT_DEFINITION) fragments.set(each.name.value, each.selectionSet)
   }
-  // Fragments that use one another twice each double with every step: each is counted once.
+  // Fragments that use each other twice would double the work at every level: count each fragment once.
   const known = new Map<SelectionSetNode, number>()
   const count = (set: SelectionSetNode | undefined): number => {
     if (set === undefined) return 0
@@ -22,14 +22,14 @@ export function complexityOf(document: DocumentNode, given: Readonly<Record<stri
     if (each.kind === Kind.FIELD) return 1 + lengthOf(each, variables) * count(each.selectionSet)
     return count(each.kind === Kind.INLINE_FRAGMENT ? each.selectionSet : fragments.get(each.name.value))
   }
-  // Which of several operations is meant does not matter: none of them is free.
+  // Add up all operations: it does not matter which one is executed.
   return document.definitions.reduce(
     (units, each) => units + (each.kind === Kind.OPERATION_DEFINITION ? count(each.selectionSet) : 0),
     0,
   )
 }
 
-/** What variables are where they are not given. */
+/** The default values of variables. */
 function defaultsOf({ definitions }: DocumentNode): Record<string, unknown> {
   const operations = definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION)
   const variables = operations.flatMap(({ variableDefinitions = [] }) => variableDefinitions)
@@ -37,11 +37,11 @@ function defaultsOf({ definitions }: DocumentNode): Record<string, unknown> {
     variable.name.value,
     defaultValue?.kind === Kind.INT ? Number(defaultValue.value) : 1,
   ])
-  // The largest comes last, and stands where several operations have one of the same name.
+  // Sort the largest last: it wins if several operations have a variable of the same name.
   return Object.fromEntries(numbers.sort(([, a], [, b]) => a - b))
 }
 
-/** How many things a field stands for: those that its argument `first` asks for, or one. */
+/** The length of the list that a field returns: its argument `first`, or 1. */
 function lengthOf({ arguments: given = [] }: FieldNode, variables: Readonly<Record<string, unknown>>): number {
   const first = given.find((each) => each.name.value === 'first')?.value
   if (first?.kind === Kind.INT) return Math.max(Number(first.value), 1)

@@ -26,7 +26,7 @@ const ask = (query: unknown, variables?: object): Promise<Response> =>
 
 const books = 'query ($first: Int!) { books(first: $first) { title author { name } } }'
 
-test('a query costs a unit for each field that it asks for', async () => {
+test('a query costs a unit for each field that it returns', async () => {
   const response = await ask(books, { first: 300 })
   const { data, extensions } = (await response.json()) as { data: { books: object[] }; extensions: object }
   expect(data.books).toHaveLength(300)
@@ -35,15 +35,15 @@ test('a query costs a unit for each field that it asks for', async () => {
   expect(response.headers.get('ratelimit-policy')).toBe('"units";q=1000;w=60')
 })
 
-test('one that asks for too much for now is told when to come back, and a smaller one passes', async () => {
+test('a query that does not fit now is denied with the wait, and a smaller one is allowed', async () => {
   const refused = await ask(books, { first: 100 })
   expect(refused.status).toBe(429)
-  // 301 units at a unit every 60 ms, of which some 99 are there.
+  // 301 units at one unit every 60 ms, of which about 99 remain.
   expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(13)
   expect((await ask('{ books(first: 2) { title } }')).status).toBe(200)
 })
 
-test('one that asks for more than there ever is is told so', async () => {
+test('a query that can never fit is denied without a wait', async () => {
   const refused = await ask('{ books(first: 50) { author { books(first: 50) { title } } } }')
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, null])
   expect(await refused.json()).toMatchObject({ 'retry-after-ms': null, 'violated-policies': ['units'] })

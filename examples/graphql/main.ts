@@ -1,4 +1,4 @@
-// Every client has a thousand units a minute, and a query costs as many as it asks for fields.
+// Each client has 1,000 units a minute, and a query costs one unit for each field that it returns.
 
 import { pathToFileURL } from 'node:url'
 import { perMinute, rateLimit } from '@spillway/express'
@@ -20,7 +20,7 @@ const author = { name: 'Ursula', books: ({ first }: List) => shelf(first) }
 const shelf = (first: number): object[] =>
   Array.from({ length: first }, (_, i) => ({ title: `Volume ${i + 1}`, author }))
 
-/** What a request asks for, or what is wrong with that. */
+/** The query of a request, or its errors. */
 interface Query {
   readonly document?: DocumentNode
   readonly errors?: readonly { readonly message: string }[]
@@ -37,13 +37,13 @@ function read(query: unknown): Pick<Query, 'document' | 'errors'> {
   }
 }
 
-// Read once, for the limit and for the answer.
+// Parsed once, for the limiter and for the handler.
 const queryOf = ({ res }: Request): Query => res?.locals['query']
 
 const limit = rateLimit({
   name: 'units',
   quota: perMinute(1_000),
-  // What cannot be read costs a unit.
+  // An invalid query costs 1 unit.
   cost: (req) => {
     const { document, variables } = queryOf(req)
     return document ? complexityOf(document, variables) : 1

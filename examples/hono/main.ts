@@ -1,4 +1,4 @@
-// Every client may ask a hundred times a minute, and have fifty pages of reports an hour.
+// Each client may send 100 requests a minute, and read 50 pages of reports an hour.
 
 import { pathToFileURL } from 'node:url'
 import { serve } from '@hono/node-server'

@@ -1,4 +1,4 @@
-// Every client may ask a hundred times a minute, and have fifty pages of reports an hour.
+// Each client may send 100 requests a minute, and read 50 pages of reports an hour.
 
 import { pathToFileURL } from 'node:url'
 import { perHour, perMinute, rateLimit } from '@spillway/koa'
@@ -8,7 +8,7 @@ export const app = new Koa()
 
 app.use(rateLimit({ quota: perMinute(100) }))
 
-// Koa has no routes of its own, so the policy says what it is for.
+// Koa has no router, so the policy matches the path.
 app.use(
   rateLimit({
     name: 'reports',

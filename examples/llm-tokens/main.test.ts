@@ -25,11 +25,11 @@ const chat = (key: string, prompt: string, max_tokens: number, signal?: AbortSig
 
 const left = (response: Response): number => Number(/r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1])
 
-test('books the longest answer there may be, and pays for the one there was', async () => {
+test('consumes the cost of the longest answer, and settles to the actual one', async () => {
   const first = await chat('alice', 'say it briefly!!', 6_000)
   expect(left(first)).toBe(10_000 - 4 - 6_000)
   expect((await first.text()).length).toBe(50)
-  // 4 for the prompt and 10 for the answer. A second of time gives 166 back.
+  // 4 for the prompt and 10 for the answer. In a second 166 tokens refill.
   await vi.waitFor(async () => {
     const next = await chat('alice', 'say it briefly!!', 6_000)
     await next.text()
@@ -37,7 +37,7 @@ test('books the longest answer there may be, and pays for the one there was', as
   })
 })
 
-test('refuses what is more than there is, and what is more than there ever will be', async () => {
+test('denies what exceeds the remaining units, and what can never fit', async () => {
   const refused = await Promise.all([chat('bob', 'at length', 6_000), chat('bob', 'at length', 6_000)])
   expect(refused.map(({ status }) => status).sort()).toEqual([200, 429])
   const never = await chat('bob', 'at length', 20_000)
@@ -45,7 +45,7 @@ test('refuses what is more than there is, and what is more than there ever will 
   await Promise.all([...refused, never].map((response) => response.text()))
 })
 
-test('charges who stops listening for what was said until then', async () => {
+test('charges a client that disconnects for the tokens that were sent until then', async () => {
   const controller = new AbortController()
   const response = await chat('carol', 'tell me everything', 9_000, controller.signal)
   expect(left(response)).toBe(995)

@@ -1,4 +1,4 @@
-// Ten thousand tokens a minute for each API key: booked as if the answer were as long as it may be, paid as it was.
+// Each API key has 10,000 tokens a minute: a request consumes the longest answer's cost, and is settled to the actual cost.
 
 import { pathToFileURL } from 'node:url'
 import { serve } from '@hono/node-server'
@@ -24,7 +24,7 @@ const tokens = rateLimit({
     const { prompt, max_tokens } = await promptOf(c)
     return tokensIn(prompt) + max_tokens
   },
-  // When the last word is out, or nobody listens any more: what has been said until then is paid, no more.
+  // Called when the stream ends or the client disconnects, with the tokens that were sent until then.
   settle: (c) => c.get('used'),
 })
 

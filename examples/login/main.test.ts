@@ -22,13 +22,13 @@ const login = (user: string, password: string, cookie = ''): Promise<Response> =
     body: JSON.stringify({ user, password }),
   })
 
-test('logins that succeed cost nothing', async () => {
+test('successful logins are refunded', async () => {
   for (let i = 0; i < 8; i++) {
     await vi.waitFor(async () => expect((await login('alice', 'correct horse')).status).toBe(200))
   }
 })
 
-test('strangers run out of guesses, however they write the name, and its owner does not', async () => {
+test('strangers run out of tries in every spelling of the name, and the owner does not', async () => {
   const device = (await login('alice', 'correct horse')).headers.get('set-cookie')?.split(';')[0]
   const guesses = ['alice', 'ALICE', ' alice ', 'Alice', 'alice', 'alice', 'alice'].map((user, i) =>
     login(user, `guess ${i}`),
@@ -44,7 +44,7 @@ test('strangers run out of guesses, however they write the name, and its owner d
   expect((await login('alice', 'correct horse', 'device=alice.forged')).status).toBe(429)
 })
 
-test('an address tries thirty names at most', async () => {
+test('an address can try at most 30 names', async () => {
   const statuses = await Promise.all(Array.from({ length: 40 }, async (_, i) => (await login(`user-${i}`, 'x')).status))
   expect(statuses).toContain(429)
 })

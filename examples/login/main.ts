@@ -1,4 +1,4 @@
-// A login that is not guessed at, and whose owner is not locked out by those who try.
+// Protects a login against brute force, without locking out the owner of the account.
 
 import { pathToFileURL } from 'node:url'
 import { perHour, perMinute, rateLimit, tokenBucket } from '@spillway/express'
@@ -7,7 +7,7 @@ import { deviceOf, isDeviceOf, isRight } from './passwords.ts'
 
 export const app = express()
 
-/** One way to write each name: else ' Alice' has other tries than 'alice'. */
+/** The normalized user name: otherwise ' Alice' and 'alice' have separate quotas. */
 const nameIn = ({ body }: Request): string =>
   String(body?.user ?? '')
     .trim()
@@ -16,7 +16,7 @@ const nameIn = ({ body }: Request): string =>
 
 const isKnown = (req: Request): boolean => isDeviceOf(nameIn(req), req.get('cookie') ?? '')
 
-// Before the body is read: one address, or household, tries a few names, not thousands.
+// Before the body is parsed: one address can try a few names, not thousands.
 app.use('/login', rateLimit({ name: 'address', quota: perMinute(20, { burst: 30 }) }))
 
 app.post(
@@ -24,16 +24,16 @@ app.post(
   express.json({ limit: '1kb' }),
   rateLimit({
     policies: [
-      // Strangers share five failures at an account, of which one comes back every three minutes.
+      // All strangers together have 5 failed tries per account; one refills every 3 minutes.
       {
         name: 'account',
         quota: tokenBucket({ limit: 5, per: '15m' }),
         key: (req) => (isKnown(req) ? undefined : nameIn(req)),
       },
-      // A browser that has logged in before has tries of its own, which strangers cannot use up.
+      // A browser that has logged in before has its own quota, which strangers cannot use up.
       { name: 'device', quota: perHour(20), key: (req) => (isKnown(req) ? nameIn(req) : undefined) },
     ],
-    // Taken before the password is looked at, so that guesses that race each other are counted too; given back if right.
+    // Charged before the password is checked, so that concurrent guesses are counted, too; refunded if it was right.
     refundIf: (status) => status < 400,
   }),
   (req, res) => {

@@ -4,7 +4,7 @@ const SALT = randomBytes(16)
 const hash = (password: string): Buffer => scryptSync(password, SALT, 32, { N: 1024 }) // far more in a real app
 
 const users = new Map([['alice', hash('correct horse')]])
-// Whoever guesses at names that do not exist must not see it by the time that it takes.
+// An unknown user name must take as long to check as a known one.
 const nobody = hash(randomBytes(16).toString('hex'))
 
 export const isRight = (user: string, password: string): boolean =>
@@ -13,9 +13,9 @@ export const isRight = (user: string, password: string): boolean =>
 const SECRET = randomBytes(32)
 const mark = (user: string): string => createHmac('sha256', SECRET).update(user).digest('base64url')
 
-/** What a browser shows from which a user has logged in before: who that was, and our mark. */
+/** The device cookie of a user who has logged in: the name and a signature. */
 export const deviceOf = (user: string): string => `${encodeURIComponent(user)}.${mark(user)}`
 
-/** Reports whether a browser has shown itself as one of the user's. */
+/** Whether the cookies contain the user's device cookie. */
 export const isDeviceOf = (user: string, cookies: string): boolean =>
   cookies.split(/; */).includes(`device=${deviceOf(user)}`)

@@ -35,7 +35,7 @@ afterAll(() => {
   for (const server of servers) server.close()
 })
 
-test('what has been decided can be scraped', async () => {
+test('decisions can be scraped', async () => {
   const statuses = await Promise.all(Array.from({ length: 15 }, async () => (await fetch(url)).status))
   const refused = statuses.filter((status) => status === 429).length
   expect(refused).toBeGreaterThan(0)
@@ -49,8 +49,8 @@ test('what has been decided can be scraped', async () => {
   expect(told('spillway_store_keys', 'spillway_store="memory"')).toBe(3)
 })
 
-test('all that the dashboard and the alerts ask for can be scraped', async () => {
-  // A store elsewhere, which answers once and then fails, and a queue, in which requests truly wait: some 20 ms.
+test('every metric of the dashboard and the alerts can be scraped', async () => {
+  // A remote store that answers once and then fails, and a queue in which requests wait about 20 ms of real time.
   const faulty = faultyStore(memoryStore())
   const other = await listen(
     express()
@@ -72,7 +72,7 @@ test('all that the dashboard and the alerts ask for can be scraped', async () =>
     for (const [name] of ungrouped.matchAll(/\bspillway_\w+(?=[{[)])/g)) expect(names).toContain(name)
     const grouped = [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/))
     const matched = [...expression.matchAll(/(\w+)(?:=|!=|=~)"/g)].map(([, label]) => label)
-    // `job` is what Prometheus calls whom it scrapes.
+    // `job` is Prometheus' label for the scraped app.
     for (const label of [...grouped, ...matched]) expect([...labels, 'job']).toContain(label)
   }
 })

@@ -1,4 +1,4 @@
-// A limited app, whose limiter can be watched: /metrics is there for Prometheus to scrape.
+// An app with a limiter and /metrics, which Prometheus scrapes.
 
 import { pathToFileURL } from 'node:url'
 import { metrics } from '@opentelemetry/api'
@@ -8,18 +8,18 @@ import { memoryStore, perHour, perSecond, rateLimit } from '@spillway/express'
 import { telemetry } from '@spillway/opentelemetry'
 import express from 'express'
 
-// The SDK, as an app has it anyway.
+// The OpenTelemetry SDK, as in any app.
 const prometheus = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true, withoutTargetInfo: true })
 metrics.setGlobalMeterProvider(new MeterProvider({ readers: [prometheus] }))
 
-// One line for the decisions of all limiters, one for each store.
+// One call for the decisions of all limiters, and one for each store.
 export const measure = telemetry()
 measure.subscribe()
 const store = measure.store(memoryStore(), 'memory')
 
 export const app = express()
 
-// Before the limiter: who watches is not limited.
+// Before the limiter, so that scrapes are not limited.
 app.get('/metrics', (req, res) => prometheus.getMetricsRequestHandler(req, res))
 
 app.use(

@@ -26,7 +26,7 @@ async function start(): Promise<string> {
 const ask = (url: string, account: string, files: number): Promise<Response> =>
   fetch(`${url}/export?files=${files}`, { headers: { 'x-account': account } })
 
-test('two instances count as one, and a third knows what they counted when they have gone', async () => {
+test('two instances share one count, and a third one continues it after they have stopped', async () => {
   const urls = [await start(), await start()] as const
   const responses = await Promise.all(Array.from({ length: 10 }, (_, i) => ask(urls[i % 2] as string, 'acme', 8)))
   expect(responses.filter(({ status }) => status === 200).length).toBe(6)
@@ -40,14 +40,14 @@ test('two instances count as one, and a third knows what they counted when they 
   expect((await ask(third, 'other', 50)).status).toBe(200)
 })
 
-test('while the database is down nothing is given away, and when it is back all goes on', async () => {
+test('while the database is down exports are denied, and when it is up again the count continues', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {})
   const url = await start()
   expect((await ask(url, 'calm', 40)).status).toBe(200)
   await postgres.kill()
   expect((await ask(url, 'calm', 10)).status).toBe(503)
   await postgres.start()
-  // The breaker asks again after a while.
+  // The circuit is half-open after a while.
   await vi.waitFor(async () => expect((await ask(url, 'calm', 11)).status).toBe(429), {
     timeout: 20_000,
     interval: 100,

@@ -1,5 +1,5 @@
-// A day's exports of each account, counted in the PostgreSQL that is there already: all processes count as one, and a
-// deploy forgets nothing.
+// Each account's exports of a day, counted in the app's own PostgreSQL: all processes share one count, and a deploy does
+// not reset it.
 
 import { pathToFileURL } from 'node:url'
 import { memoryStore, perDay, perSecond, rateLimit } from '@spillway/fastify'
@@ -7,12 +7,12 @@ import { migrate, postgresStore } from '@spillway/postgres'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Pool, type PoolConfig } from 'pg'
 
-/** The app, over the database that this leads to. */
+/** The app, with the database of this configuration. */
 export async function build(config: PoolConfig = {}): Promise<FastifyInstance> {
-  const pool = new Pool({ max: 4, ...config }) // the limiter's own: the app's queries use another
+  const pool = new Pool({ max: 4, ...config }) // the limiter's own pool: the app's queries use another one
   pool.on('error', ({ message }) => console.error(`postgres: ${message}`))
-  await migrate(pool) // before anybody waits for it
-  // An export takes seconds by itself: it may as well wait for a database that is busy.
+  await migrate(pool) // before the first request
+  // An export lasts for seconds anyway, so it can wait for a busy database.
   const deadline = '5s'
   const store = postgresStore(pool, { deadline, sweepEvery: '10m' })
 
@@ -25,12 +25,12 @@ export async function build(config: PoolConfig = {}): Promise<FastifyInstance> {
     'onRequest',
     rateLimit({
       policies: [
-        // A flood is refused here, and never gets as far as the database.
+        // Denies a flood in memory, so that it does not reach the database.
         { name: 'burst', key: 'header:x-account', quota: perSecond(20), store: memoryStore() },
         { name: 'exports', key: 'header:x-account', quota: perDay(50), cost: 'query:files', maxCost: 50, store },
       ],
       deadline,
-      // What is sold by the piece is not given away while the database is down.
+      // Exports are paid for, so they are denied while the database is down.
       onStoreError: 'deny',
     }),
   )
@@ -39,7 +39,7 @@ export async function build(config: PoolConfig = {}): Promise<FastifyInstance> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const app = await build() // by PGHOST, PGUSER and their like
+  const app = await build() // configured by PGHOST, PGUSER and so on
   await app.listen({ port: 3000 })
   console.log('http://localhost:3000/export')
 }

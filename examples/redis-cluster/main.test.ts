@@ -33,12 +33,12 @@ const ask = (instance: number, user: string): Promise<Response> => {
   return fetch(`http://127.0.0.1:${port}`, { headers: { 'x-user': user } })
 }
 
-test('two instances count as one, each user apart', async () => {
+test('two instances share one count for each user', async () => {
   for (const user of ['alice', 'bob', 'carol']) {
     const startMs = performance.now()
     const responses = await Promise.all(Array.from({ length: 40 }, (_, i) => ask(i % 2, user)))
     const admitted = responses.filter(({ status }) => status === 200)
-    // One refills every 100 ms while they are answered.
+    // One unit refills every 100 ms meanwhile.
     const refilled = Math.ceil((performance.now() - startMs) / 100)
     expect(admitted.length).toBeGreaterThanOrEqual(10)
     expect(admitted.length).toBeLessThanOrEqual(10 + refilled)

@@ -1,5 +1,5 @@
-// A counter that all processes share, on a Redis Cluster: ten requests a second for each user, and never more than a
-// thousand an hour. A standalone Redis is `new Redis(url)` in place of the cluster, and nothing else changes.
+// A count that all processes share, on a Redis Cluster: each user may send 10 requests a second, and 1,000 an hour. For a
+// standalone Redis, write `new Redis(url)` instead of the cluster; nothing else changes.
 
 import { pathToFileURL } from 'node:url'
 import { perHour, perSecond, rateLimit } from '@spillway/express'
@@ -7,7 +7,7 @@ import { redisStore } from '@spillway/redis'
 import express, { type Express } from 'express'
 import { Cluster, type ClusterNode } from 'ioredis'
 
-/** The app, over the cluster that these nodes belong to. */
+/** The app, with the cluster of these nodes. */
 export function build(nodes: readonly ClusterNode[]): { app: Express; cluster: Cluster } {
   const cluster = new Cluster([...nodes], { redisOptions: { commandTimeout: 1_000 } })
   cluster.on('error', ({ message }) => console.error(`redis: ${message}`))
@@ -20,7 +20,7 @@ export function build(nodes: readonly ClusterNode[]): { app: Express; cluster: C
         { name: 'hourly', key: 'header:x-user', quota: perHour(1_000) },
       ],
       store: redisStore(cluster),
-      // Longer than the 50 ms that a limiter waits by itself: connecting to six nodes takes a moment.
+      // Longer than the default of 50 ms: the first call has to connect to the nodes.
       deadline: '2s',
     }),
   )

@@ -23,7 +23,7 @@ afterEach(() => void server.close())
 const get = (path: string, address: string, cookie = ''): Promise<Response> =>
   fetch(url + path, { headers: { 'x-forwarded-for': address, cookie } })
 
-/** How many of some requests pass, made at once from addresses by their turn. */
+/** How many of these concurrent requests are allowed; `address` returns the address of each. */
 async function passed(count: number, address: (i: number) => string, path = '/product/1', cookie?: string) {
   const responses = await Promise.all(Array.from({ length: count }, (_, i) => get(path, address(i), cookie)))
   return responses.filter(({ ok }) => ok).length
@@ -42,17 +42,17 @@ test('one address gets a burst, and then a page every two seconds', async () => 
   expect(await passed(100, () => '192.0.2.1')).toBe(5)
 })
 
-test('a hundred addresses of one network get what a network gets', async () => {
+test('a hundred addresses of one network share the quota of the network', async () => {
   expect(await passed(400, (i) => `192.0.2.${i % 100}`)).toBe(300)
   expect(await passed(1, () => '198.51.100.1')).toBe(1)
 })
 
-// Whoever rents an IPv6 address rents a network of them.
-test('two hundred IPv6 addresses of one network are one visitor', async () => {
+// An IPv6 customer always has a network of addresses.
+test('two hundred IPv6 addresses of one network count as one visitor', async () => {
   expect(await passed(200, (i) => `2001:db8:7:1::${i.toString(16)}`)).toBe(60)
 })
 
-test('who follows the link that no person sees is out for a day', async () => {
+test('a client that follows the invisible link is denied for a day', async () => {
   expect((await get('/catalogue/all', '192.0.2.1')).status).toBe(404)
   const refused = await get('/product/1', '192.0.2.1')
   expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 24 * 3600 - 60 * 2 + 2])
@@ -69,12 +69,12 @@ test('deep pages of a search cost more', async () => {
   expect(found).toBe(5)
 })
 
-test('members are let through, and a made-up session is none', async () => {
+test('members are not limited, and an invalid session does not count as one', async () => {
   expect(await passed(100, () => '192.0.2.1', '/product/1', 'session=secret')).toBe(100)
   expect(await passed(100, () => '192.0.2.1', '/product/1', 'session=guess')).toBe(60)
 })
 
-test('who scrapes is not told how fast he may', async () => {
+test('responses do not report the limits', async () => {
   const { headers } = await get('/product/1', '192.0.2.1')
   expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null])
 })

@@ -1,19 +1,19 @@
-// A shield against scraping: people notice nothing of it, and a scraper is slow whatever address it comes from.
+// Protects a site against scraping: visitors notice nothing, and a scraper is slow on every address that it uses.
 
 import { pathToFileURL } from 'node:url'
 import { ipKey, memoryStore, perDay, perHour, perMinute, rateLimit, rateLimiter } from '@spillway/express'
 import express, { type Express, type Request } from 'express'
 
-/** The network of an address: whoever rents a hundred neighbouring addresses is one visitor here. */
+/** The network of an address: a hundred neighbouring addresses count as one visitor. */
 export function networkOf(address: string | undefined): string {
   const key = ipKey(address, { ipv6Prefix: 48 })
   return key.includes(':') ? key : key.split('.').slice(0, 3).join('.')
 }
 
-/** Who has signed in is known by the session that we have checked, and browses as he likes. */
+/** Members have a verified session, and are not limited. */
 const isMember = (req: Request): boolean => req.res?.locals.member === true
 
-/** A shop. `members` tells sessions that are signed in. */
+/** A shop. `members` are the sessions that are signed in. */
 export function shopOf(members: ReadonlySet<string>, store = memoryStore()): Express {
   const app = express()
   app.set('trust proxy', 1)
@@ -23,7 +23,7 @@ export function shopOf(members: ReadonlySet<string>, store = memoryStore()): Exp
     next()
   })
 
-  // Who follows a link that no person sees owes a day of pages.
+  // A client that follows a link that is invisible to people is charged a day of pages.
   const pages = perMinute(30, { burst: 60 })
   const visitors = rateLimiter({ name: 'visitors', quota: pages, store })
   app.get('/catalogue/all', async (req, res) => {
@@ -36,27 +36,27 @@ export function shopOf(members: ReadonlySet<string>, store = memoryStore()): Exp
       store,
       skip: isMember,
       policies: [
-        // People read a page in two seconds at the fastest, and not for hours.
+        // People need two seconds for a page at least, and do not read for hours.
         { name: 'visitors', quota: pages, problem: 'abnormal-usage-detected' },
         { name: 'hours', quota: perHour(600) },
-        // Rented addresses are rented by the network.
+        // Scrapers rent addresses by the network.
         {
           name: 'networks',
           quota: perMinute(300),
           key: (req) => networkOf(req.ip),
           problem: 'abnormal-usage-detected',
         },
-        // Searches are what is expensive, and what scrapers like best: by the page that is asked for.
+        // Searches are expensive and popular with scrapers: deeper pages cost more.
         {
           name: 'searches',
           quota: perDay(500),
           match: { path: '/search' },
-          // What a client writes may be no number, or a negative one.
+          // The parameter may be invalid, or a negative number.
           cost: (req) => 1 + Math.floor(Math.max(0, Number(req.query.page) || 0) / 10),
           maxCost: 100,
         },
       ],
-      headers: false, // who scrapes need not be told how fast he may
+      headers: false, // do not report the limits to scrapers
     }),
   )
 

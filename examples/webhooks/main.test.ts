@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { webhooks } from './main.ts'
 
-// Waiting is what this is about, so these tests take real time: some tenths of a second. They assert only that nothing
-// comes too early; how late a timer rings on a busy machine is no concern of theirs.
+// These tests need real time, some tenths of a second, because they test waits. They assert only that no call is too early;
+// a busy machine may fire timers late.
 
 const servers: Server[] = []
 afterEach(() => {
@@ -16,7 +16,7 @@ interface Call {
   readonly at: number
 }
 
-/** A receiver that answers with the statuses given, and then 200. */
+/** A receiver that answers with these statuses, and then 200. */
 async function receiver(...answers: readonly (readonly [status: number, retryAfter?: string])[]) {
   const calls: Call[] = []
   const server = createServer(async (req, res) => {
@@ -33,28 +33,28 @@ async function receiver(...answers: readonly (readonly [status: number, retryAft
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, calls }
 }
 
-test('a receiver is called at its pace; another one has a pace of its own', async () => {
+test('a receiver is called at its rate; another one has its own rate', async () => {
   const { deliver } = webhooks({ rate: 50 })
   const [one, other] = [await receiver(), await receiver()]
   const start = performance.now()
   const sent = Array.from({ length: 8 }, (_, id) => deliver(one.url, { id }))
   await deliver(other.url, { id: 100 })
-  // Who is called first of all waits for nobody.
+  // The first call does not wait.
   expect(one.calls.length).toBeLessThan(8)
   expect(await Promise.all(sent)).toEqual(Array.from({ length: 8 }, () => ({ status: 200, attempts: 1 })))
   expect(one.calls.map(({ id }) => id).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
-  // The eighth turn is seven gaps of 20 ms after the first.
+  // The eighth turn is 7 × 20 ms after the first.
   expect(one.calls[7]?.at).toBeGreaterThan(start + 7 * 20 - 2)
 })
 
-test('a receiver that asks for silence gets it, and its event once more', async () => {
+test('a receiver with a Retry-After gets no call until then, and then its event once more', async () => {
   const { deliver } = webhooks({ rate: 50 })
   const { url, calls } = await receiver([429, '1'])
   expect(await deliver(url, { id: 1 })).toEqual({ status: 200, attempts: 2 })
   expect(calls[1]?.at).toBeGreaterThan((calls[0]?.at ?? Infinity) + 1000 - 2)
 })
 
-test('a delivery that keeps failing is given up, one that is refused for good at once', async () => {
+test('a delivery that keeps failing is abandoned, and one with a permanent error at once', async () => {
   const { deliver } = webhooks({ rate: 1000, attempts: 3 })
   const failing = await receiver([500], [500], [502])
   expect(await deliver(failing.url, { id: 1 })).toEqual({ status: 502, attempts: 3 })
@@ -62,7 +62,7 @@ test('a delivery that keeps failing is given up, one that is refused for good at
   expect(await deliver(gone.url, { id: 1 })).toEqual({ status: 410, attempts: 1 })
 })
 
-test('whoever gives up does not wait', async () => {
+test('an aborted delivery does not wait', async () => {
   const { deliver } = webhooks({ rate: 1 })
   const { url, calls } = await receiver()
   await deliver(url, { id: 1 })

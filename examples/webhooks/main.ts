@@ -1,28 +1,28 @@
-// Webhooks out: each receiver is called at a pace it can take, and left alone for as long as it asks.
+// Sends webhooks: each receiver is called at its rate, and not at all for as long as its Retry-After asks.
 
 import { pathToFileURL } from 'node:url'
 import { perSecond, rateLimiter } from '@spillway/memory'
 
-/** How a delivery ended: what the receiver answered last, and how often it was asked. */
+/** The result of a delivery: the receiver's last status, and the number of attempts. */
 export interface Delivery {
   readonly status: number
   readonly attempts: number
 }
 
-/** What can be set of a sender. */
+/** Options of a sender. */
 export interface SenderOptions {
-  /** Calls a second to one receiver; 5 unless given. */
+  /** Calls a second to one receiver. Default: 5. */
   readonly rate?: number
-  /** How often a delivery is tried; 5 unless given. */
+  /** How often a delivery is tried. Default: 5. */
   readonly attempts?: number
 }
 
-/** Sends events to receivers. A slow or angry one delays nobody else. */
+/** Sends events to receivers. A slow or failing receiver delays no other. */
 export function webhooks({ rate = 5, attempts = 5 }: SenderOptions = {}) {
-  // One at a time to each receiver, evenly: a burst of 1.
+  // A burst of 1 paces the calls evenly.
   const pace = rateLimiter({ name: 'webhooks', quota: perSecond(rate, { burst: 1 }) })
 
-  /** Delivers an event when it is the receiver's turn; `signal` gives up. */
+  /** Waits for the event's turn, then delivers it; `signal` aborts. */
   async function deliver(url: string, event: unknown, signal?: AbortSignal): Promise<Delivery> {
     const receiver = new URL(url).host
     for (let attempt = 1; ; attempt++) {
@@ -47,13 +47,13 @@ export function webhooks({ rate = 5, attempts = 5 }: SenderOptions = {}) {
       return response.status
     } catch (error) {
       signal?.throwIfAborted()
-      // Not there at all: as good as a 503 that does not say for how long.
+      // The receiver is unreachable: handle it like a 503 without a Retry-After.
       if (error instanceof TypeError) await leaveAlone(receiver, null)
       return 503
     }
   }
 
-  /** Owes a receiver silence: every event for it, this one and those behind it, waits until that is paid. */
+  /** Charges the calls that would fit in the wait: all events for the receiver wait until that debt has refilled. */
   async function leaveAlone(receiver: string, retryAfter: string | null): Promise<void> {
     const seconds = Math.min(Math.max(Number(retryAfter) || 1, 1), 3600)
     await pace.charge(receiver, Math.ceil(seconds * rate))

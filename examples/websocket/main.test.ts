@@ -24,7 +24,7 @@ async function open(): Promise<WebSocket> {
   return socket
 }
 
-/** Says things all at once, and hears what is answered to each. */
+/** Sends messages all at once, and returns the answer to each. */
 async function say(socket: WebSocket, things: readonly string[]): Promise<Record<string, unknown>[]> {
   const answers: Record<string, unknown>[] = []
   const all = new Promise<void>((resolve) => {
@@ -39,12 +39,12 @@ async function say(socket: WebSocket, things: readonly string[]): Promise<Record
   return answers
 }
 
-test('each connection may say five things a second, and is told how long to wait', async () => {
+test('each connection may send five messages a second, and gets the time to wait', async () => {
   const [one, other] = [await open(), await open()]
   const answers = await say(one, ['a', 'b', 'c', 'd', 'e', 'f'])
   expect(answers[0]).toEqual({ echo: 'a', remaining: 4 })
   const refused = answers.filter(({ error }) => error)
-  // On a slow machine a fifth of a second may go by meanwhile.
+  // On a slow machine 200 ms may pass meanwhile.
   expect(answers.length - refused.length).toBeGreaterThanOrEqual(5)
   for (const { error, retryAfterMs } of refused) {
     expect([error, Number(retryAfterMs) > 0 && Number(retryAfterMs) <= 200]).toEqual(['too fast', true])
@@ -52,7 +52,7 @@ test('each connection may say five things a second, and is told how long to wait
   expect(await say(other, ['a'])).toEqual([{ echo: 'a', remaining: 4 }])
 })
 
-test('the fourth connection of a client within a minute is refused, and told when to come back', async () => {
+test('the fourth connection of a client within a minute is denied, with a Retry-After', async () => {
   await open()
   const [, response] = await once(new WebSocket(url), 'unexpected-response')
   expect(response.statusCode).toBe(429)
@@ -60,7 +60,7 @@ test('the fourth connection of a client within a minute is refused, and told whe
   expect(Number(response.headers['retry-after'])).toBeLessThanOrEqual(20)
 })
 
-test('what is no upgrade is told that one is required', async () => {
+test('a request without an upgrade gets 426', async () => {
   const response = await fetch(url.replace('ws:', 'http:'))
   expect([response.status, response.headers.get('upgrade')]).toEqual([426, 'websocket'])
 })

@@ -1,4 +1,4 @@
-// Every client may open three connections a minute, and say five things a second on each of them.
+// Each client may open three connections a minute, and send five messages a second on each of them.
 
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -12,12 +12,12 @@ import { WebSocketServer } from 'ws'
 const upgrades = rateLimiter({ name: 'upgrades', quota: perMinute(3) })
 const messages = rateLimiter({ name: 'messages', quota: perSecond(5) })
 
-// Messages count by their number, so one must not be a whole book.
+// Messages are counted, not their bytes, so bound their size.
 const sockets = new WebSocketServer({ noServer: true, maxPayload: 4_096 })
 export const server = createServer((_, response) => response.writeHead(426, { Upgrade: 'websocket' }).end())
 
 server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-  // An IPv6 client has a whole network of addresses, of which it is counted by the first 56 bits.
+  // An IPv6 client has a network of addresses: ipKey keeps the first 56 bits.
   const client = ipKey(request.socket.remoteAddress ?? 'nowhere')
   const { allowed, retryAfterMs } = upgrades.consumeSync(client)
   if (allowed) {

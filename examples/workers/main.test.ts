@@ -11,11 +11,11 @@ beforeAll(async () => {
 
 afterAll(() => worker.stop())
 
-/** As Cloudflare passes on what a client asks. */
+/** A request as Cloudflare forwards it. */
 const ask = (path: string, client: string): Promise<Response> =>
   fetch(`${worker.url}${path}`, { headers: { 'cf-connecting-ip': client } })
 
-test('tells each client what is left', async () => {
+test('reports the remaining units to each client', async () => {
   for (const client of ['192.0.2.1', '192.0.2.2']) {
     const response = await ask('/', client)
     expect([response.status, await response.text()]).toEqual([200, '99 requests left\n'])
@@ -23,13 +23,13 @@ test('tells each client what is left', async () => {
   }
 })
 
-test('admits exactly what there is of requests that race', async () => {
+test('allows exactly the quota of concurrent requests', async () => {
   const responses = await Promise.all(Array.from({ length: 20 }, () => ask('/report?pages=10', '192.0.2.3')))
   expect(responses.filter(({ status }) => status === 200).length).toBe(5)
   expect(responses.filter(({ status }) => status === 429).length).toBe(15)
 })
 
-test('remembers what was counted when the Worker starts anew', async () => {
+test('keeps the counts when the Worker restarts', async () => {
   expect(await (await ask('/report?pages=40', '192.0.2.4')).text()).toBe('40 pages, and 10 left\n')
   await worker.restart()
   const refused = await ask('/report?pages=20', '192.0.2.4')
@@ -37,7 +37,7 @@ test('remembers what was counted when the Worker starts anew', async () => {
   expect(await refused.json()).toMatchObject({ 'violated-policies': ['reports'] })
 })
 
-test('gives back what a failed report has cost, after its response', async () => {
+test('refunds a failed report after its response', async () => {
   const broken = await ask('/report?pages=50&topic=broken', '192.0.2.5')
   expect([broken.status, await broken.text()]).toEqual([500, 'no such topic yet\n'])
   await vi.waitFor(async () => expect((await ask('/report?pages=50', '192.0.2.5')).status).toBe(200))

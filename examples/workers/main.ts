@@ -1,4 +1,4 @@
-// Every client may ask a hundred times a minute, wherever on the edge it asks, and have fifty pages of reports an hour.
+// Each client may send 100 requests a minute to all locations together, and read 50 pages of reports an hour.
 
 import { env } from 'cloudflare:workers'
 import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
@@ -14,7 +14,7 @@ declare global {
 }
 
 const store = durableObjectStore(env.RATE_LIMITS)
-// Objects may be far away, and asleep. A request that has waited for so long passes.
+// Objects may be far away, or have to start. After this time the isolate counts the request by itself.
 const deadline = '5s'
 const app = new Hono()
 
@@ -29,7 +29,7 @@ const reports = rateLimit({
   maxCost: 50,
   store,
   deadline,
-  refundIf: (status) => status >= 500, // after the response: the adapter has the Worker stay awake for it
+  refundIf: (status) => status >= 500, // after the response: the adapter keeps the Worker alive for it
 })
 
 app.get('/report', reports, (c) => {
