@@ -1,4 +1,5 @@
 import {
+  perDay,
   perHour,
   type RateLimiter,
   type RateLimiterOptions,
@@ -117,8 +118,8 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     server.signal('SIGSTOP')
     const start = performance.now()
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => limiter.consume('a')))
-    // Far more than the 50 ms, far less than what a client would wait.
-    expect(performance.now() - start).toBeLessThan(1_000)
+    // Far more than the 50 ms on a busy machine, too; a client would wait for as long as the server is frozen.
+    expect(performance.now() - start).toBeLessThan(5_000)
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'timeout' } })
     }
@@ -140,7 +141,8 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
   ])('a process that stands still is no failure of the store: %s', async (_, times, eachMs) => {
     const server = await serve()
     const client = await connect(server.port)
-    const quota = perHour(10_000)
+    // One refills in 43 s.
+    const quota = perDay(2_000)
     const store = redisStore(client, { denyCache: false })
     const limiter = rateLimiter({ quota, store, deadline: 50 })
     await rateLimiter({ quota, store, deadline: '10s', name: 'warm' }).consume('a')
@@ -154,7 +156,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     const decisions = await Promise.all(calls)
     expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
     expect(storeHealth(store).circuit).toBe('closed')
-    expect((await limiterOf(client, { quota, name: 'default' }).peek('a')).remaining).toBe(10_000 - times)
+    expect((await limiterOf(client, { quota, name: 'default' }).peek('a')).remaining).toBe(2_000 - times)
   })
 
   // Refunds went through the circuit that the lateness had opened: 20 units were lost.
@@ -319,7 +321,7 @@ test('a cluster that loses a master fails by the deadline, and goes on with the 
   await master.kill()
   const start = performance.now()
   await expect(limiter.consume('a')).rejects.toThrow(StoreError)
-  expect(performance.now() - start).toBeLessThan(1_000)
+  expect(performance.now() - start).toBeLessThan(5_000)
   await cluster.settled()
   await answers(limiter)
   // What the replica had not received may be admitted again: one burst at most. Then the bucket is empty.

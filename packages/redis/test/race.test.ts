@@ -31,16 +31,17 @@ describe.each(Object.entries(servers))('%s', (_, start) => {
     const minutes = [-60, -5, -1, 0, 0, 1, 5, 60]
     const clocks = minutes.map((each) => ({ ports, clustered, callers: 50, forMs: 1_000, clockOffMs: each * 60_000 }))
     const { admitted, refused, first } = await race(clocks)
-    // Empties what has come back since, so that the last answer is a refusal.
+    // Empties what has refilled since, so that the last answer is a denial: many at once, because a busy machine needs
+    // longer for one take than a unit needs to refill.
     const store = redisStore(client, { denyCache: false })
+    const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
     let after = 0
     let last: BucketTaken
-    const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
-    for (;;) {
-      last = (await store.take(ops))[0] as BucketTaken
-      if (!last.allowed) break
-      after++
-    }
+    do {
+      const taken = (await Promise.all(Array.from({ length: 100 }, () => store.take(ops)))).flat() as BucketTaken[]
+      after += taken.filter(({ allowed }) => allowed).length
+      last = taken.at(-1) as BucketTaken
+    } while (last.allowed)
     expect(refused).toBeGreaterThan(0)
     expect(admitted + after).toBe(Math.floor(hotQuota.limit + (last.now - first) / hotQuota.unit))
     client.disconnect()
