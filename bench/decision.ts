@@ -8,8 +8,8 @@ import { type Workload, workloads } from './workloads.ts'
 const TERMS = { ...AMPLE, maxKeys: 100_000 }
 
 const PARTS: readonly Rival[] = [
-  'by hand, ten fields',
-  'by hand, a promise',
+  'hand-written, ten fields',
+  'hand-written, a promise',
   'spillway consumeSync',
   'spillway consume',
 ]
@@ -23,13 +23,13 @@ const clockAlone: Candidate['run'] = (_, from, to) => {
 const cased =
   ({ name, keys }: Workload): Case =>
   async (progress) => {
-    const byHand = candidate('Map of buckets, by hand', TERMS)
+    const byHand = candidate('Map of buckets, hand-written', TERMS)
     const others = [{ name: 'the clock alone', run: clockAlone }, ...PARTS.map((name) => candidate(name, TERMS))]
     const results = await measure(byHand, others, keys, { seconds: 12, progress })
     return {
       title: `What a decision is made of: ${name}`,
-      how: 'One process; a Map of token buckets by hand, and more or less of it, take turns of 10,000 decisions.',
-      columns: ['times by hand', 'ns'],
+      how: 'One process; a hand-written Map of token buckets, and variants with more or less of it, alternate in turns of 10,000 decisions.',
+      columns: ['times hand-written', 'ns'],
       rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, nanos] })),
       aims: [],
     }

@@ -7,7 +7,7 @@ import type { Owner } from './owners.ts'
 import { type Aim, type Case, figureOf, type Table } from './table.ts'
 
 const ADDED = 'µs of CPU added'
-const IN_ALL = 'µs in all'
+const IN_ALL = 'µs in total'
 const SLICES = 60
 const SLICE = 512
 /** How many requests make a server warm. */
@@ -83,7 +83,7 @@ async function measure(
   const without = [...pairs.values()].flat().map(({ without }) => without)
   return {
     title: `A request through ${titled(framework)}`,
-    how: 'Processor time of the server’s process, in turns of 512 requests between two of the same server without a limiter, both warm. Sixteen connections, and a route that answers one word.',
+    how: 'CPU time of the server process, in turns of 512 requests between two turns of the same server without a limiter, both warm. Sixteen connections, and a route that answers one word.',
     columns: [ADDED, IN_ALL],
     rows: [
       { name: alone, figures: [null, figureOf(without)] },
@@ -131,11 +131,11 @@ const added = (ours: string, theirs: string, atMost: number, byHand: string): Ai
   byHand,
 })
 const noDearer: Aim = {
-  ours: 'spillway, refusing',
+  ours: 'spillway, denying',
   theirs: 'no limiter',
   column: IN_ALL,
   atMost: 1,
-  byHand: 'by hand, refusing',
+  byHand: 'hand-written, denying',
 }
 
 /** Servers are processes of their own, so that one process that asks them is enough. */
@@ -146,20 +146,24 @@ export const cases: Readonly<Record<string, Case>> = {
     measure(
       'express',
       [
-        added('spillway, draft-6', 'express-rate-limit, draft-6', 0.3, 'by hand, draft-6, and handlers told'),
-        added('spillway, draft-8', 'express-rate-limit, draft-8', 0.3, 'by hand, draft-8, and handlers told'),
+        added('spillway, draft-6', 'express-rate-limit, draft-6', 0.3, 'hand-written, draft-6, with req.rateLimit'),
+        added('spillway, draft-8', 'express-rate-limit, draft-8', 0.3, 'hand-written, draft-8, with req.rateLimit'),
         noDearer,
       ],
       progress,
     ),
   koa: (progress) =>
-    measure('koa', [added('spillway, legacy', 'koa-ratelimit', 0.35, 'by hand, legacy'), noDearer], progress),
+    measure('koa', [added('spillway, legacy', 'koa-ratelimit', 0.35, 'hand-written, legacy'), noDearer], progress),
   hono: (progress) =>
     measure(
       'hono',
-      [added('spillway, draft-6', 'hono-rate-limiter, draft-6', 0.8, 'by hand, draft-6'), noDearer],
+      [added('spillway, draft-6', 'hono-rate-limiter, draft-6', 0.8, 'hand-written, draft-6'), noDearer],
       progress,
     ),
   fastify: (progress) =>
-    measure('fastify', [added('spillway, legacy', '@fastify/rate-limit', 1, 'by hand, legacy'), noDearer], progress),
+    measure(
+      'fastify',
+      [added('spillway, legacy', '@fastify/rate-limit', 1, 'hand-written, legacy'), noDearer],
+      progress,
+    ),
 }

@@ -56,7 +56,7 @@ export const longKeys: Case = async (progress) => {
   }
   return {
     title: 'A decision in memory: a long key',
-    how: 'A key of more than 256 characters is known by a digest. A decision about it and one SHA-256 of it by node:crypto take turns of 250 keys.',
+    how: 'A key of more than 256 characters is stored as a digest. A decision about it and one SHA-256 of it by node:crypto alternate in turns of 250 keys.',
     columns: [RATIO, 'ns'],
     rows,
     aims: rows

@@ -11,14 +11,14 @@ const NAMES = [
   'spillway, sliding window',
   'spillway, sliding log',
   KEYS_ALONE,
-  'Map of buckets, by hand',
+  'Map of buckets, hand-written',
   'hitlimit, its store',
   'express-rate-limit, its store',
   'rate-limiter-flexible',
 ]
 
-const [BYTES, TIMERS] = ['bytes a key', 'timers left']
-const STALLS = { filling: 'as they come', expiring: 'as they expire', flooded: 'in a flood' } as const
+const [BYTES, TIMERS] = ['bytes per key', 'timers left']
+const STALLS = { filling: 'while filling', expiring: 'while expiring', flooded: 'in a flood' } as const
 const inAll = (when: keyof typeof STALLS): string => `ms ${STALLS[when]}`
 const own = (when: keyof typeof STALLS): string => `${inAll(when)}, without GC`
 const WHEN = Object.keys(STALLS) as (keyof typeof STALLS)[]
@@ -51,7 +51,7 @@ async function million(progress: (share: number) => void): Promise<Table> {
   }
   return {
     title: 'A million keys in memory',
-    how: 'Each in a process of its own, and the keys themselves counted. Milliseconds are how long a hundred decisions stopped the program at most, with the collections of garbage that came between: as the million comes, as it expires, and as ten million fresh keys come where there is room for one.',
+    how: 'Each candidate in its own process; the keys are included. Milliseconds are the longest pause for a hundred decisions, garbage collections included: while the million keys arrive, while they expire, and while ten million fresh keys arrive in a store with room for one million.',
     columns: [BYTES, TIMERS, ...WHEN.flatMap((when) => [inAll(when), own(when)])],
     rows,
     aims,

@@ -6,8 +6,8 @@ import { AMPLE, candidate, type Rival, rivals } from './rivals.ts'
 import type { Aim, Case, Table } from './table.ts'
 import { type Workload, workloads } from './workloads.ts'
 
-const BY_HAND: Rival = 'Map of buckets, by hand'
-const RATIO = 'times by hand'
+const BY_HAND: Rival = 'Map of buckets, hand-written'
+const RATIO = 'times hand-written'
 
 /** So little that all but the first request is refused. */
 const SCANT = { limit: 1, burst: 1 }
@@ -24,8 +24,8 @@ async function decisions(
   const seconds = Math.max(2, keys.length / 300_000)
   const results = await measureInPairs(() => candidate(BY_HAND, terms), makers, keys, { seconds, progress })
   return {
-    title: `A decision in memory: ${name}${refused ? ', refused' : ''}`,
-    how: 'One process; each candidate and a Map of token buckets written by hand take turns of 10,000 decisions, and then the next candidate and another Map.',
+    title: `A decision in memory: ${name}${refused ? ', denied' : ''}`,
+    how: 'One process; each candidate and a hand-written Map of token buckets alternate in turns of 10,000 decisions. Each candidate has a Map of its own.',
     columns: [RATIO, 'ns'],
     rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, nanos] })),
     aims,
@@ -37,7 +37,7 @@ const aim = (theirs: Rival, atMost: number, ours: Rival = 'spillway consumeSync'
   theirs,
   column: RATIO,
   atMost,
-  byHand: ours === 'spillway consume' ? 'by hand, a promise' : 'by hand, ten fields',
+  byHand: ours === 'spillway consume' ? 'hand-written, a promise' : 'hand-written, ten fields',
 })
 const promised = aim('express-rate-limit, its store', 1, 'spillway consume')
 

@@ -28,94 +28,94 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'memory',
     heading: 'In memory',
-    text: 'One decision of a token bucket, or of whatever a rival has. Most of what a decision on one hot key takes is the look at the clock; among many keys it is the way of the key into the processor’s caches, of which an answer of ten fields takes more than one of four. Stores that keep a million keys as strings know at a glance the very string that they were given before, as the bench gives it to them; a key that comes from a socket is always another, whose characters all have to be read. `consume` is `consumeSync` and a promise, which on one hot key costs more than all else.',
+    text: 'One decision of a token bucket, or of the algorithm that a peer has. On one hot key, most of the time is the clock read. With many keys, it is loading the key into the processor’s caches, of which a decision of ten fields occupies more than one of four. Stores that keep keys as strings recognise the same string object at once, and the bench passes the same objects again. A key from a socket is always a new string, whose characters must be compared. `consume` is `consumeSync` plus a promise, which on one hot key costs more than the decision without its clock read.',
   },
   {
     part: 'memory-bytes',
     heading: 'A million keys',
-    text: 'A slot takes 48 bytes: 8 are the state, which is a moment, 36 the characters of a key, and 4 a hash of it and its length; to find the slot takes 8 more in a hash table that is half full. All of it is outside of the heap, so that there is no text for the engine to look at when it collects garbage: the row of the keys alone shows what a million of those cost. What a window or a log has counted is an object on the heap, and does cost that. There are no timers: each new key clears away two states at most that time has emptied. Tables grow one by one, and what evicts keys in a flood looks at 8, or at 64 where limited keys are many.',
+    text: 'A slot takes 48 bytes: 8 for the state, which is the theoretical arrival time (TAT), 36 for the characters of a key, and 4 for the key’s hash and length. Finding the slot takes 8 more, in a hash table that is half full. All of it is outside the heap, so that the garbage collector does not scan it: the row of the keys alone shows what a million strings cost there. The state of a window or a log is an object on the heap, and has that cost. There are no timers: each new key sweeps at most two expired states. Tables grow one by one. In a flood, an eviction looks at 8 slots, or at up to 64 if many keys are limited.',
   },
   {
     part: 'http',
-    heading: 'A request',
-    text: 'What a limiter adds to a request is hardly the decision. A middleware more, the client’s address, and header fields that Node checks, keeps and writes: the row “by hand” does these and nothing else. What is left is the guard: the policies that a request is for, what it takes, what handlers are told, and that it is counted once.',
+    heading: 'An HTTP request',
+    text: 'The decision is the smallest part of what a limiter adds to a request. Most is one more middleware, the client’s address, and header fields that Node checks, keeps and writes: the hand-written rows do only these. The rest is the guard. It selects the policies of a request, reads the cost, passes the decision to handlers, and counts each request once.',
   },
   {
     part: 'profile',
     heading: 'Where the time goes',
-    text: 'First a decision in memory, by hand and with more and less of it. Then profiles of the servers of the section before. What a limiter adds is its own code, and header fields: those are checked and put into text by Node, and by the framework before it. The rows by hand show what these cost alone.',
+    text: 'First a decision in memory, hand-written, with more and less of it. Then profiles of the servers of the previous section. A limiter adds its own code and header fields, which the framework and Node check and serialize. The hand-written rows show what these cost alone.',
   },
   {
     part: 'redis',
     heading: 'In Redis',
-    text: 'A caller alone waits for a round trip, whoever asks; many are limited by the server’s one core, so that what helps is to ask less: decisions of one turn of the event loop travel together, refusals are remembered for as long as they are sure to hold, and leases take many units at once. A script that decides is dearer than one that counts, as the row of a call each shows; and a key is longer by the name of the store, its version and the braces that keep it in one slot.',
+    text: 'A single caller waits for a round trip, with any limiter. Many callers are limited by the one core of the server, so that fewer calls help: decisions of one event-loop tick are sent as one batch, a deny cache answers as long as a denial is certain, and leases consume many units at once. A script that decides costs more than one that counts: see the row “not batched”. A key is longer by the name of the store, its version, and the braces that keep a key in one hash slot.',
   },
   {
     part: 'postgres',
     heading: 'In PostgreSQL',
-    text: "A decision that is written waits for the disk. Callers who ask at once go with one statement, which is how it is unless told otherwise; `durability: 'async'` does not wait. A statement each is dearer than a counter's: the function locks the row before it asks the time, and decides in whole microseconds, where a counter adds one.",
+    text: "A decision that is written waits for the disk. By default, concurrent decisions are sent as one statement. `durability: 'async'` does not wait for the disk. A statement for a single decision costs more than a counter's: the function locks the row before it reads the clock, and decides in whole microseconds; a counter adds one.",
   },
   {
     part: 'scale',
-    heading: 'As things become more',
-    text: 'Keys, policies and nodes. The dip in speed as keys become more is the machine’s: what does not fit its caches comes from memory. Once round ten million keys takes longer than Spillway keeps a state that time has emptied, a minute, so that many of them are made anew; the other two forget none. Several policies go the general way, which costs more than several times the straight one.',
+    heading: 'More keys, policies and nodes',
+    text: 'With more keys, every limiter becomes slower, because states that do not fit the processor’s caches are loaded from memory. Spillway keeps an expired state for a minute. One pass over ten million keys takes longer, so that many states are created anew; the other two delete none. Several policies take the general path, which costs several times as much per policy as the fast path.',
   },
 ]
 
 /** The rows that say why the memory store is no LRU map. */
 const CACHES: Readonly<Record<string, string>> = {
-  'Map of buckets, by hand': 'a Map, which forgets nothing',
-  'lru-cache of buckets, by hand': 'lru-cache of buckets',
-  'lru-cache of numbers, by hand': 'lru-cache of numbers',
-  'spillway consumeSync': 'Spillway’s memory store',
+  'Map of buckets, hand-written': 'a Map, which evicts nothing',
+  'lru-cache of buckets, hand-written': 'lru-cache of buckets',
+  'lru-cache of numbers, hand-written': 'lru-cache of numbers',
+  'spillway consumeSync': 'Spillway’s in-memory store',
 }
 
 const missed = (table: Table, aim: Aim): boolean => reach(table, aim) > aim.atMost
 const missedByHand = (table: Table, aim: Aim): boolean => (reachByHand(table, aim) ?? 0) > aim.atMost
 
 const TELLING =
-  'By hand, with the same header fields and nothing else, is the row above ours: what is left to save is between the two.'
+  'The hand-written row above ours sends the same header fields and does nothing else: only the difference between the two could be saved.'
 const REFUSING =
-  'A refusal tells more than the word that the route answers: four or five header fields, and a problem document of some 300 bytes. By hand it is no cheaper than the route, either.'
+  'A denial sends more than the route, which answers one word: four or five header fields and a problem document of about 300 bytes. The baseline sends a short text instead.'
 
 /** Why aims are missed: how the title begins, and our row. */
 const REASONS: readonly (readonly [title: string, ours: string, why: string])[] = [
   [
-    'A decision in memory: one hot key, refused',
+    'A decision in memory: one hot key, denied',
     'spillway consume',
-    'To make a promise and to await it takes more than all else: see what a decision is made of.',
+    'Creating and awaiting a promise costs more than the decision without its clock read: see what a decision is made of.',
   ],
   [
     'A decision in memory',
     'spillway consumeSync',
-    'By hand, a look at the clock and an answer of ten fields take about as long, or longer: see what a decision is made of.',
+    'A hand-written clock read and decision of ten fields take about as long: see what a decision is made of.',
   ],
   [
     'A decision in memory',
     'spillway consume',
-    'To make a promise and to await it takes more than all else: see what a decision is made of.',
+    'Creating and awaiting a promise costs more than the decision without its clock read: see what a decision is made of.',
   ],
-  ['A request through', 'spillway, refusing', REFUSING],
+  ['A request through', 'spillway, denying', REFUSING],
   ['A request through', 'spillway', TELLING],
   [
     'A decision in Redis',
     'spillway',
-    'Decisions of one turn travel together, by hand as by us, and take about the same of the server’s time. What ours take more of the caller’s is what by hand goes without: a deadline for each, a rest for a server that fails, refusals that are remembered, and an answer of ten fields. See the table of whose time it is.',
+    'Spillway and the baseline both send batches, and use about the same CPU time of the server. Spillway uses more CPU time of the caller for what the baseline does not have: a deadline per call, a circuit breaker, a deny cache, and a decision of ten fields. See the table of CPU time.',
   ],
   [
     'Memory of Redis',
     'spillway',
-    'What is more than a moment under the bare address takes is the name: the store’s, its version, and braces that keep a key in one slot. Redis takes memory in steps of 16 bytes here, so that the shortest name comes to nearly the same.',
+    'A timestamp under the bare address takes less because its name is shorter. Ours has the store’s prefix, its version, and braces that keep a key in one hash slot. Redis allocates memory in steps of 16 bytes here, so that the shortest prefix saves almost nothing.',
   ],
   [
     'A decision in PostgreSQL',
-    'spillway, a statement each',
-    'The rival prepares its statement under a name, which a pooler that shares sessions does not stand; without one, a bucket by hand takes about as long as ours, which also limits how long it waits for a row’s lock, and sets a date from which the row may be swept away. With `prepare: true` the server plans once, too. The default sends decisions of one turn together.',
+    'spillway, not batched',
+    'The peer prepares its statement under a name, which poolers that share sessions do not support. Without that, a hand-written bucket takes about as long as ours. Ours also limits the wait for a row’s lock and sets the time from which the row may be swept. With `prepare: true` the server plans once, too. By default, decisions of one event-loop tick are sent as one batch.',
   ],
   [
     'A decision in PostgreSQL',
     'spillway',
-    'Both wait for the same disk, and the ratio is as good as what decisions of one turn share: nearer to `SELECT 1` than to the rival.',
+    'Both wait for the same disk. The ratio depends on how many decisions share a statement: it is nearer to `SELECT 1` than to the peer.',
   ],
 ]
 
@@ -128,7 +128,7 @@ const inWords = (table: Table, aim: Aim): string => aimInWords(table, aim).repla
 function byHandInWords(table: Table, aim: Aim): string {
   const value = reachByHand(table, aim)
   if (value === undefined) return ''
-  return ` Written down in a few lines, “${aim.byHand}”, it comes to ${told(value)}${missedByHand(table, aim) ? ', and misses it, too' : ''}.`
+  return ` The baseline “${aim.byHand}” comes to ${told(value)}${missedByHand(table, aim) ? ' and misses it, too' : ''}.`
 }
 
 function aimsOf(table: Table): string[] {
@@ -136,7 +136,7 @@ function aimsOf(table: Table): string[] {
   const lines = table.aims.map((aim) =>
     missed(table, aim)
       ? `- missed: ${inWords(table, aim)}.${byHandInWords(table, aim)} ${reasonFor(table, aim) ?? ''}`
-      : `- reached: ${inWords(table, aim)}`,
+      : `- met: ${inWords(table, aim)}`,
   )
   return ['', ...lines]
 }
@@ -181,16 +181,16 @@ function lru(results: Results): string[] {
   if (tables.length === 0) return []
   return [
     '',
-    '## Why the memory store is no LRU map',
+    '## Why the in-memory store is not an LRU map',
     '',
-    'A cache that forgets what was used least recently is bounded, well kept, and the first thing one thinks of. It was measured: times of the same decision on a plain Map.',
+    'An LRU cache is bounded, well maintained, and the obvious choice. The table has its cost, as a multiple of the same decision on a plain Map.',
     '',
     markdownTable(
       ['', ...tables.map(({ title }) => title.replace('A decision in memory: ', ''))],
       names.map((name) => [CACHES[name] as string, ...tables.map((table) => cell(table, name))]),
     ),
     '',
-    'Speed is not what decides. A list in order of use is written at each read, room for its bound is taken up front, and what it forgets first is wrong here: a client that is being refused and keeps quiet for a moment goes before a flood of fresh keys, and starts anew. The memory store evicts the key that has used the least.',
+    'Speed is not the main reason. An LRU cache writes its list at each read, and allocates the memory for its bound up front. And it evicts the wrong key: in a flood of fresh keys, a limited client that pauses is evicted first, and starts again with a full bucket. The in-memory store evicts the key that has used the least of its quota.',
   ]
 }
 
@@ -205,9 +205,9 @@ export function performancePage(results: Results): string {
     '',
     '<!-- Written by `npm run bench`, from bench/results.json. -->',
     '',
-    'What decisions cost, beside the limiters that people use today, measured by `npm run bench`: what a ratio compares was measured in one run, but the parts on their own. Read the ratios: nanoseconds are another machine’s. Figures are medians, with the middle half of what was measured in brackets; lower is better throughout. The machine is a virtual one whose processors others use as well, which turns and medians even out only in part: differences of less than a quarter mean little.',
+    'The cost of a decision, compared with other limiters, measured by `npm run bench`. The numbers of a ratio were measured in one run; the parts of this page were measured separately. Compare ratios, because nanoseconds depend on the machine. Figures are medians, with the middle half of the measurements in brackets. Lower is better in every column. The machine is virtual and shares its processors. Alternating turns and medians reduce that noise only in part, so that differences below 25 % mean little.',
     '',
-    `There are ${aims.length} aims, of which ${aims.length - failed.length} are reached.${failed.length > 0 ? ` These are missed, ${beyond.length} of them also by a few lines written by hand that do what is asked and no more; where their tables are, it says why:` : ''}`,
+    `There are ${aims.length} targets, of which ${aims.length - failed.length} are met.${failed.length > 0 ? ` These are missed. ${beyond.length} of them are also missed by a hand-written baseline, which does only what the target measures. The reasons are below the tables:` : ''}`,
     '',
     ...failed.map(({ table, aim }) => `- ${table.title}: ${inWords(table, aim)}`),
     ...SECTIONS.flatMap((each) => section(each, results)),
@@ -242,9 +242,9 @@ const QUOTED: readonly (readonly [
     0,
   ],
   [
-    'the same, refused',
+    'the same, denied',
     'memory',
-    'A decision in memory: one hot key, refused',
+    'A decision in memory: one hot key, denied',
     'spillway consumeSync',
     'rate-limiter-flexible',
     0,
@@ -258,23 +258,23 @@ const QUOTED: readonly (readonly [
     0,
   ],
   [
-    'bytes a key, of a million',
+    'bytes per key, of a million',
     'memory-bytes',
     'A million keys in memory',
     'spillway',
     'express-rate-limit, its store',
     0,
   ],
-  ['bytes a key, of a million', 'memory-bytes', 'A million keys in memory', 'spillway', 'rate-limiter-flexible', 0],
+  ['bytes per key, of a million', 'memory-bytes', 'A million keys in memory', 'spillway', 'rate-limiter-flexible', 0],
   [
-    'processor time added to a request',
+    'CPU time added to a request',
     'http',
     'A request through Express',
     'spillway, draft-8',
     'express-rate-limit, draft-8',
     0,
   ],
-  ['processor time added to a request', 'http', 'A request through Koa', 'spillway, legacy', 'koa-ratelimit', 0],
+  ['CPU time added to a request', 'http', 'A request through Koa', 'spillway, legacy', 'koa-ratelimit', 0],
   [
     '500 callers of one key in Redis',
     'redis',
@@ -293,7 +293,7 @@ export function quoted(results: Results): string {
     const share = reach(table, { ours, theirs, column: table.columns[at] as string, atMost: 1 })
     return [[what, theirs.replace(/,.*/, ''), told(share)]]
   })
-  return markdownTable(['what', 'beside', 'Spillway takes, of that'], rows, 2)
+  return markdownTable(['what', 'peer', 'Spillway ÷ peer'], rows, 2)
 }
 
 const MARKED = /(<!-- bench -->\n)[\s\S]*?\n?(<!-- \/bench -->)/

@@ -14,11 +14,11 @@ import { type Aim, type Case, exactly, scaled, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
 
 const FLEXIBLE = 'rate-limiter-flexible'
-const PLAIN = 'spillway, a statement each'
-const ASYNC = 'spillway, a statement each, async'
+const PLAIN = 'spillway, not batched'
+const ASYNC = 'spillway, not batched, async'
 const COALESCED = 'spillway'
-const BY_HAND = 'a bucket by hand'
-const BY_HAND_ASYNC = 'a bucket by hand, async'
+const BY_HAND = 'a hand-written bucket'
+const BY_HAND_ASYNC = 'a hand-written bucket, async'
 const RATIO = 'times rate-limiter-flexible'
 const ERRORS = 'errors in 1,000'
 
@@ -111,13 +111,13 @@ async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<strin
     'the published function': published(db.pool, terms),
     'the published function, serializable': published(db.strict, terms),
     [PLAIN]: ours(db, terms, 'plain', { coalesce: false }),
-    'spillway, a prepared statement each': ours(db, terms, 'prepared', { coalesce: false, prepare: true }),
+    'spillway, prepared, not batched': ours(db, terms, 'prepared', { coalesce: false, prepare: true }),
     [ASYNC]: ours(db, terms, 'plain_async', { coalesce: false, durability: 'async' }),
     [COALESCED]: ours(db, terms, 'coalesced', {}),
     'spillway, async': ours(db, terms, 'coalesced_async', { durability: 'async' }),
     'spillway, unlogged': ours(db, terms, 'coalesced_unlogged', { durability: 'unlogged' }),
     [BY_HAND]: await byHand(db.pool, terms, 'hand'),
-    'a bucket by hand, prepared': await byHand(db.pool, terms, 'hand_prepared', { prepare: true }),
+    'a hand-written bucket, prepared': await byHand(db.pool, terms, 'hand_prepared', { prepare: true }),
     [BY_HAND_ASYNC]: await byHand(db.hasty, terms, 'hand_async'),
     'SELECT 1': () => db.pool.query('SELECT 1'),
   }
@@ -176,10 +176,10 @@ async function decisions(
   const options = { seconds: 40, chunk: TURN, progress }
   const results = await measure(reference as Candidate, others, keys.slice(0, KEYS[workload]), options)
   await db.close()
-  const refused = terms === SCANT ? ', refused' : ''
+  const refused = terms === SCANT ? ', denied' : ''
   return {
     title: `A decision in PostgreSQL: ${name}, ${callers} callers${refused}`,
-    how: `One server that waits for its disk, beside one process with ${CONNECTIONS} connections; each candidate and rate-limiter-flexible take turns of ${TURN} decisions.`,
+    how: `One server that waits for its disk, and one process with ${CONNECTIONS} connections; each candidate and rate-limiter-flexible alternate in turns of ${TURN} decisions.`,
     columns: [RATIO, 'µs each', ERRORS],
     rows: results.map(({ name, ratio, nanos }, i) => ({
       name,
@@ -198,8 +198,8 @@ async function shares(progress: (share: number) => void): Promise<Table> {
   })
   const table = await spent(
     {
-      title: `Whose time a decision in PostgreSQL takes: 10,000 keys, ${CONNECTIONS} callers`,
-      how: 'Processor time of the server and of the process that asks, each over 8,000 decisions. What is waited for the disk is neither’s.',
+      title: `CPU time of a decision in PostgreSQL: 10,000 keys, ${CONNECTIONS} callers`,
+      how: 'CPU time of the server and of the calling process, each over 8,000 decisions. Waiting for the disk is not included.',
     },
     db.pid,
     Object.fromEntries(runs),

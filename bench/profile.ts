@@ -23,7 +23,7 @@ const cased =
     }
     return {
       title: `Where a request spends its time in ${titled(framework)}`,
-      how: 'Microseconds of processor time a request, by whose code runs, from samples of the server’s process. To be sampled makes everything slower, so that they are more than in the tables above.',
+      how: 'Microseconds of CPU time per request, by whose code runs, from samples of the server process. Sampling slows everything down, so the numbers are higher than in the tables above.',
       columns: OWNERS,
       rows,
       aims: [],

@@ -17,7 +17,7 @@ import { workloads } from './workloads.ts'
 
 const OURS = 'spillway, ioredis'
 const FLEXIBLE = 'rate-limiter-flexible, ioredis'
-const BY_HAND = 'a hundred in one call by hand, ioredis'
+const BY_HAND = 'batches of 100, hand-written, ioredis'
 const RATIO = 'times rate-limiter-flexible'
 const MICROS = 'µs each'
 
@@ -69,7 +69,7 @@ async function field(): Promise<Field> {
       'rate-limit-redis, ioredis': (key) => express.increment(key),
       [OURS]: (key) => ours.consume(key),
       'spillway, node-redis': (key) => oursToo.consume(key),
-      'spillway, ioredis, a call each': (key) => single.consume(key),
+      'spillway, ioredis, not batched': (key) => single.consume(key),
       [BY_HAND]: await askingByHand(client, 1, 1_000_000_000),
     },
     async close() {
@@ -131,7 +131,7 @@ async function decisions(
   await all.close()
   return {
     title,
-    how: 'One server beside one process, which take turns on the same two cores; each candidate and rate-limiter-flexible take turns of 4,000 decisions (1,000 for one caller), and then the next.',
+    how: 'One server and one process, which share two cores; each candidate and rate-limiter-flexible alternate in turns of 4,000 decisions (1,000 for one caller), one candidate after the other.',
     columns: [RATIO, MICROS],
     rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, scaled(nanos, 1 / 1_000)] })),
     aims,
@@ -169,19 +169,19 @@ async function asked(progress: (share: number) => void): Promise<Table> {
   const leased = all.limiter(perMinute(600_000), { prefix: 'leased', lease: 100 })
   await over.consume('a')
   const refused = (): Promise<unknown> => flexible.consume('a').catch(() => {})
-  await note('rate-limiter-flexible, refused', 10_000, refused)
-  await note('spillway, refused', 100_000, () => over.consume('a'))
-  await note('rate-limiter-flexible, admitted', 10_000, () => all.asks[FLEXIBLE]?.('b') as Promise<unknown>)
-  await note('spillway, admitted, leases of 100', 100_000, () => leased.consume('a'))
+  await note('rate-limiter-flexible, denied', 10_000, refused)
+  await note('spillway, denied', 100_000, () => over.consume('a'))
+  await note('rate-limiter-flexible, allowed', 10_000, () => all.asks[FLEXIBLE]?.('b') as Promise<unknown>)
+  await note('spillway, allowed, leases of 100', 100_000, () => leased.consume('a'))
   await all.close()
   return {
     title: 'Commands sent to Redis for 100,000 requests of one key',
-    how: 'One caller; counted by the server. What a script does inside is not counted.',
+    how: 'One caller; counted by the server. Commands inside a script are not counted.',
     columns: [SENT],
     rows,
     aims: [
-      { ours: 'spillway, refused', column: SENT, atMost: 100 },
-      { ours: 'spillway, admitted, leases of 100', column: SENT, atMost: 2_000 },
+      { ours: 'spillway, denied', column: SENT, atMost: 100 },
+      { ours: 'spillway, allowed, leases of 100', column: SENT, atMost: 2_000 },
     ],
   }
 }
@@ -196,8 +196,8 @@ async function shares(progress: (share: number) => void): Promise<Table> {
   const pid = Number(/process_id:(\d+)/.exec(await all.admin.info('server'))?.[1])
   const table = await spent(
     {
-      title: 'Whose time a decision in Redis takes: 500 callers, 10,000 keys',
-      how: 'Processor time of the server and of the process that asks, each over 40,000 decisions.',
+      title: 'CPU time of a decision in Redis: 500 callers, 10,000 keys',
+      how: 'CPU time of the server and of the calling process, each over 40,000 decisions.',
     },
     pid,
     Object.fromEntries(runs),
@@ -208,7 +208,7 @@ async function shares(progress: (share: number) => void): Promise<Table> {
   return table
 }
 
-const BYTES = 'bytes a key'
+const BYTES = 'bytes per key'
 
 async function bytes(progress: (share: number) => void): Promise<Table> {
   const all = await field()
@@ -218,7 +218,7 @@ async function bytes(progress: (share: number) => void): Promise<Table> {
   const asks: Readonly<Record<string, Ask>> = {
     ...Object.fromEntries([FLEXIBLE, 'rate-limit-redis, ioredis', OURS].map((name) => [name, all.asks[name] as Ask])),
     'spillway, ioredis, a prefix of one letter': (key) => short.consume(key),
-    'a moment under the address itself': (key) => all.admin.set(key, Date.now() * 1_000, 'PX', 60_000),
+    'a timestamp under the address itself': (key) => all.admin.set(key, Date.now() * 1_000, 'PX', 60_000),
   }
   const rows: Table['rows'][number][] = []
   for (const [name, ask] of Object.entries(asks)) {
@@ -231,7 +231,7 @@ async function bytes(progress: (share: number) => void): Promise<Table> {
   await all.close()
   return {
     title: 'Memory of Redis',
-    how: 'What used_memory grows by with 100,000 addresses, a bucket or window each.',
+    how: 'Growth of used_memory with 100,000 addresses, one bucket or window each.',
     columns: [BYTES],
     rows,
     aims: [{ ours: OURS, column: BYTES, atMost: 125 }],

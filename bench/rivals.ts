@@ -29,7 +29,7 @@ const quotaOf = ({ limit, burst }: Rate) => tokenBucket({ limit, per: '1s', burs
 
 /** Each decides in memory whether a request is let through. */
 export const rivals = {
-  'Map of buckets, by hand': (terms) => {
+  'Map of buckets, hand-written': (terms) => {
     const decide = mapOfBuckets(terms)
     return (keys, from, to) => {
       let seen = 0
@@ -37,7 +37,7 @@ export const rivals = {
       sink.seen += seen
     }
   },
-  'by hand, ten fields': (terms) => {
+  'hand-written, ten fields': (terms) => {
     const decide = bucketsOfTenFields(terms)
     return (keys, from, to) => {
       let seen = 0
@@ -48,7 +48,7 @@ export const rivals = {
       sink.seen += seen
     }
   },
-  'by hand, a promise': (terms) => {
+  'hand-written, a promise': (terms) => {
     const decide = mapOfBuckets(terms)
     const consume = async (key: string) => decide(key)
     return async (keys, from, to) => {
@@ -73,7 +73,7 @@ export const rivals = {
       sink.seen += seen
     }
   },
-  'lru-cache of buckets, by hand': (terms) => {
+  'lru-cache of buckets, hand-written': (terms) => {
     const decide = lruOfBuckets(terms, terms.maxKeys)
     return (keys, from, to) => {
       let seen = 0
@@ -81,7 +81,7 @@ export const rivals = {
       sink.seen += seen
     }
   },
-  'lru-cache of numbers, by hand': (terms) => {
+  'lru-cache of numbers, hand-written': (terms) => {
     const decide = lruOfNumbers(terms, terms.maxKeys)
     return (keys, from, to) => {
       let seen = 0

@@ -10,7 +10,7 @@ import { type Candidate, measure } from './measure.ts'
 import { AMPLE, candidate, type Rival, sink } from './rivals.ts'
 import { type Case, type Figure, type Row, scaled, type Table } from './table.ts'
 
-const [OURS, BY_HAND]: Rival[] = ['spillway consumeSync', 'Map of buckets, by hand']
+const [OURS, BY_HAND]: Rival[] = ['spillway consumeSync', 'Map of buckets, hand-written']
 const THEIRS: Rival = 'express-rate-limit, its store'
 
 const LENGTH = 200_000
@@ -40,7 +40,7 @@ async function keys(progress: (share: number) => void): Promise<Table> {
   }
   return {
     title: 'A decision in memory, by the number of keys',
-    how: 'All keys alike, one after the other in an order that is far from that in memory; nanoseconds, in turns of 10,000 decisions.',
+    how: 'All keys are used equally often, in an order that differs from that in memory; nanoseconds, in turns of 10,000 decisions.',
     columns: names.map((name) => `${name}, ns`),
     rows,
     aims: [],
@@ -82,7 +82,7 @@ async function policies(progress: (share: number) => void): Promise<Table> {
   }
   return {
     title: 'A decision in memory, by the number of policies',
-    how: '10,000 keys, each counted by all policies at once; nanoseconds, in turns of 10,000 decisions. Spillway takes all or none; a union also takes where it refuses.',
+    how: '10,000 keys, each counted by all policies at once; nanoseconds, in turns of 10,000 decisions. Spillway consumes all or nothing; a union also consumes when it denies.',
     columns: [`${ours}, ns`, `${theirs}, ns`],
     rows,
     aims: [],
@@ -125,7 +125,7 @@ async function nodes(progress: (share: number) => void): Promise<Table> {
   }
   return {
     title: 'A decision in Redis Cluster, by the number of nodes',
-    how: 'Fifty callers in one process, 10,000 keys; microseconds each. All nodes and the process share this machine’s cores, so that more nodes add no power here: it shows what it costs to have keys apart.',
+    how: 'Fifty callers in one process, 10,000 keys; microseconds each. All nodes and the process share the cores of this machine, so more nodes add no power here: the figures show the cost of keys in several shards.',
     columns: ['spillway, µs'],
     rows,
     aims: [],

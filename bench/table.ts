@@ -96,7 +96,7 @@ export function aimInWords(table: Table, aim: Aim): string {
   const { ours, theirs, column, atMost } = aim
   const value = reach(table, aim)
   const against = theirs === undefined ? column : `of ${theirs}`
-  return `${ours}: ${told(value)} ${against}, aim ${told(atMost)}${value <= atMost ? '' : ' — missed'}`
+  return `${ours}: ${told(value)} ${against}, target ${told(atMost)}${value <= atMost ? '' : ' — missed'}`
 }
 
 const cell = (figure: Figure | null, spread: boolean): string => {
