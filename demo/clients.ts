@@ -1,13 +1,13 @@
 import { type Answer, type Send, sendWhenTold, until } from './http.ts'
 import { BURST } from './servers.ts'
 
-/** How long the clients go on, in milliseconds. */
+/** How long the clients send, in milliseconds. */
 const SPAN = 4900
 
-/** What the well-behaved clients get in the end, on every server and however busy the machine: admitted requests. */
+/** The allowed requests of the well-behaved clients, on every server, also on a busy machine. */
 export const PROMISED: Readonly<Record<string, number>> = { steady: 20, burst: 30, weighted: 7 }
 
-/** Asks for four units a second where five come back. */
+/** Consumes 4 units a second while 5 refill. */
 async function steady(send: Send): Promise<void> {
   const start = performance.now()
   for (let i = 0; i < 20; i++) {
@@ -16,7 +16,7 @@ async function steady(send: Send): Promise<void> {
   }
 }
 
-/** Spends its burst at once and asks again too early. From then on it does what the headers say. */
+/** Consumes its burst at once and retries too early. After that it follows the headers. */
 async function burst(send: Send): Promise<void> {
   let answers = await volley(send, BURST)
   let missing = 30 - admitted(answers)
@@ -31,7 +31,7 @@ async function burst(send: Send): Promise<void> {
   }
 }
 
-/** Hammers, whatever the answer. */
+/** Sends every 25 ms and ignores every response. */
 async function abuser(send: Send): Promise<void> {
   const end = performance.now() + SPAN
   while (performance.now() < end) {
@@ -40,7 +40,7 @@ async function abuser(send: Send): Promise<void> {
   }
 }
 
-/** Asks for several units at a time, waiting as told where they are not there. One request is too big for any wait. */
+/** Sends requests of several units, and waits for Retry-After if they do not fit. One request can never fit. */
 async function weighted(send: Send): Promise<void> {
   for (const cost of [1, 2, 3, 4, BURST, BURST + 2, 5, 5]) {
     let answer = await send(cost)
@@ -49,7 +49,7 @@ async function weighted(send: Send): Promise<void> {
   }
 }
 
-/** The four kinds of client, in the order they are drawn. */
+/** The four clients, in the order of the drawing. */
 export const CLIENTS: Readonly<Record<string, (send: Send) => Promise<void>>> = { steady, burst, abuser, weighted }
 
 const volley = (send: Send, size: number): Promise<Answer[]> => Promise.all(Array.from({ length: size }, () => send()))

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import type { Answer } from './http.ts'
 import { BURST } from './servers.ts'
 
-/** One client of one server, and all that it was answered so far. */
+/** One client of one server, and the responses so far. */
 export interface Line {
   readonly framework: string
   readonly client: string
@@ -10,7 +10,7 @@ export interface Line {
 }
 
 const COLUMNS = 40
-/** The time one column stands for, in milliseconds, unless the run takes longer than expected. */
+/** The time of one column in milliseconds. If the run lasts longer than expected, a column is wider. */
 const STEP = 125
 const BARS = '▁▂▃▄▅▆▇█'
 
@@ -25,7 +25,7 @@ export const red = (text: string): string => paint('red', text)
 export const dim = (text: string): string => paint('dim', text)
 export const bold = (text: string): string => paint('bold', text)
 
-/** Draws every client's time line and its numbers, as they are `elapsed` milliseconds after `start`. */
+/** Draws every client's timeline and numbers, `elapsed` milliseconds after `start`. */
 export function draw(lines: readonly Line[], start: number, elapsed: number): string {
   const last = Math.max(start, ...lines.map(({ answers }) => answers.at(-1)?.sent ?? start))
   const step = Math.max(STEP, Math.ceil((last - start + 1) / COLUMNS))
@@ -35,9 +35,9 @@ export function draw(lines: readonly Line[], start: number, elapsed: number): st
     const row = `${label}${timeline(line.answers, start, step, elapsed)}${numbers(line)}`
     return first && i > 0 ? ['', row] : [row]
   })
-  const head = `${' '.repeat(19)}${seconds(step)}${table('sent', 'allowed', 'denied', 'left', 'waits → in')}`
+  const head = `${' '.repeat(19)}${seconds(step)}${table('sent', 'allowed', 'denied', 'left', 'waits → ok')}`
   const legend = `${green(BARS)} allowed (height: units)   ${red('×')} denied   ${paint('yellow', '±')} some of each`
-  const note = dim('waits → in: waits kept as told by Retry-After or RateLimit, and how many led straight in')
+  const note = dim('waits → ok: waits for Retry-After or RateLimit, and how many were then allowed')
   return [dim(head), ...rows, '', legend, note].join('\n')
 }
 
@@ -82,11 +82,11 @@ const WIDTHS = [5, 8, 7, 5, 12]
 const table = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, i) => String(cell).padStart(WIDTHS[i] ?? 0)).join('')
 
-/** Starts a drawing that is kept up to date on a terminal; the function it returns draws it for the last time. */
+/** Starts a drawing that is updated on a terminal; the returned function draws it for the last time. */
 export function live(picture: () => string): () => void {
   const height = picture().split('\n').length
   const { rows, columns } = process.stdout
-  // A drawing larger than the window cannot be drawn over.
+  // A drawing that is larger than the window cannot be updated in place.
   if (!terminal || height >= rows || columns < 100) return () => console.log(picture())
   const clear = '\x1b[K'
   const show = (): void => console.log(picture().replaceAll('\n', `${clear}\n`) + clear)

@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What a client sent, what came back and when. Moments are in milliseconds on the process's stopwatch. */
+/** A request and its response. Times are in milliseconds of `performance.now()`. */
 export interface Answer {
   readonly sent: number
   readonly received: number
   readonly cost: number
   readonly allowed: boolean
-  /** Units left, as the `RateLimit` header says. */
+  /** The remaining units, from the `RateLimit` header. */
   readonly left: number
-  /** Seconds to wait before there is more: `Retry-After` when refused, `t` of `RateLimit` otherwise. */
+  /** Seconds until units refill: `Retry-After` of a denial, `t` of `RateLimit` otherwise. */
   readonly wait: number | undefined
-  /** Seconds the client had waited just before, as told; undefined if it had not. */
+  /** Seconds that the client waited before this request because the server asked it to; undefined if it did not. */
   readonly kept: number | undefined
   readonly status: string
   readonly headers: Headers
   readonly body: string
 }
 
-/** Sends a request of some cost, after a wait of `kept` seconds if the client was told to. */
+/** Sends a request with a cost. `kept` is the wait in seconds before it, if the server asked for one. */
 export type Send = (cost?: number, kept?: number) => Promise<Answer>
 
 // A server that hangs must not hang the demo.
 const deadline = AbortSignal.timeout(30_000)
 
-/** Makes a client: requests to `url` in its name, each answer added to its log. */
+/** Builds a client: sends requests to `url` under its name, and appends each answer to `log`. */
 export function clientOf(url: string, name: string, log: Answer[]): Send {
   return async (cost = 1, kept) => {
     const sent = performance.now()
@@ -53,14 +53,14 @@ function told({
   }
 }
 
-/** Waits for a moment. Timers may fire a little early, hence the loop. */
+/** Waits until `moment`. Timers may fire early, so it checks in a loop. */
 export async function until(moment: number): Promise<void> {
   for (let ahead = moment - performance.now(); ahead > 0; ahead = moment - performance.now()) await sleep(ahead)
 }
 
-/** Waits as long as an answer says, to the millisecond, and asks again. */
+/** Waits exactly as long as an answer asks, then sends again. */
 export async function sendWhenTold(send: Send, { received, wait }: Answer, cost = 1): Promise<Answer> {
-  if (wait === undefined) throw new Error('A client was refused, or left with nothing, and not told how long to wait.')
+  if (wait === undefined) throw new Error('A response has no remaining units and no time to wait.')
   await until(received + wait * 1000)
   return send(cost, wait)
 }

@@ -4,16 +4,16 @@ import { type Answer, clientOf } from './http.ts'
 import { startServers } from './servers.ts'
 import { judge, neverOf } from './verdict.ts'
 
-// A reader such as `head` may have seen enough before the end.
+// A reader such as `head` may close the pipe before the end.
 process.stdout.on('error', () => process.exit(1))
 
 console.log(
-  `${bold('Spillway')}: three servers, four clients each, 5 units a second and 10 at once, for five seconds.\n`,
+  `${bold('Spillway')}: three servers with four clients each, 5 units a second and a burst of 10, for five seconds.\n`,
 )
 
 const servers = await startServers()
 try {
-  // The first request of a process loads and compiles: it is not part of the story.
+  // The first request of a process loads and compiles code, so it is not measured.
   await Promise.all(servers.map(({ url }) => clientOf(url, 'warm-up', [])()))
 
   const start = performance.now()
@@ -33,8 +33,8 @@ try {
 
   const of = (client: string): Line => lines.find((line) => line.client === client) as Line
   const denied = of('abuser').answers.find(({ allowed }) => !allowed)
-  sample('Denied for now', denied)
-  sample('Denied for good', neverOf(of('weighted')))
+  sample('Denied: fits later', denied)
+  sample('Denied: never fits', neverOf(of('weighted')))
 
   console.log()
   const checks = judge(lines)
@@ -43,16 +43,16 @@ try {
     for (const why of broken) console.log(red(`    ${why}`))
   }
   const kept = checks.every(({ broken }) => broken.length === 0)
-  console.log(bold(kept ? green('\nEverything went as promised.') : red('\nNot everything went as promised: see ✗.')))
+  console.log(bold(kept ? green('\nAll checks passed.') : red('\nSome checks failed: see ✗.')))
   process.exitCode = kept ? 0 : 1
 } catch (error) {
-  console.error(red(`\nThe demo broke off: ${error instanceof Error ? error.message : error}`))
+  console.error(red(`\nThe demo failed: ${error instanceof Error ? error.message : error}`))
   process.exitCode = 1
 } finally {
   for (const server of servers) server.stop()
 }
 
-/** Shows a response as it came over the wire, the fields about rate limits only. */
+/** Prints a response with its rate limit headers. */
 function sample(title: string, answer: Answer | undefined): void {
   if (answer === undefined) return
   const { status, headers, body } = answer

@@ -9,24 +9,24 @@ import express from 'express'
 import { Hono } from 'hono'
 import Koa from 'koa'
 
-/** The units a second that a client gets back. */
+/** The units that refill per second. */
 export const RATE = 5
-/** The units a client can take at once. */
+/** The units that a client can consume at once. */
 export const BURST = 10
 
-/** The limits of all three servers: they ask for nothing of a framework, so one object serves each of them. */
+/** The options of all three servers: they use nothing of a framework, so one object works for all. */
 const limits = {
   name: 'demo',
   quota: perSecond(RATE, { burst: BURST }),
   key: 'header:x-client',
   cost: 'header:x-request-weight',
-  // More than the bucket holds, so that a request can ask for what it will never get.
+  // More than the bucket holds, so that one request can never fit.
   maxCost: 2 * BURST,
 } as const
 
-const GREETING = 'Come in.\n'
+const GREETING = 'ok\n'
 
-/** A server that is listening, and how to stop it. */
+/** A server that listens. */
 export interface Running {
   readonly framework: string
   readonly url: string
@@ -67,7 +67,7 @@ function running(framework: string, server: Server): Promise<Running> {
       const { port } = server.address() as AddressInfo
       const stop = (): void => {
         server.close()
-        // Clients keep their connections open; a server waits for them unless told otherwise.
+        // Clients keep their connections open, and a server waits for them by default.
         server.closeAllConnections()
       }
       resolve({ framework, url: `http://127.0.0.1:${port}/`, stop })

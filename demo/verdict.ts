@@ -3,16 +3,16 @@ import type { Line } from './draw.ts'
 import type { Answer } from './http.ts'
 import { BURST, RATE } from './servers.ts'
 
-/** One promise, and what broke it, if anything did. */
+/** One check, and the clients that failed it. */
 export interface Check {
   readonly promise: string
   readonly broken: readonly string[]
 }
 
-/** Server and client read different clocks, in whole milliseconds one of them: this much, in units, is no difference. */
+/** Server and client read different clocks, one of them in whole milliseconds: the difference in units that is ignored. */
 const ROUNDING = 0.02 * RATE
 
-/** Compares all that the clients were answered with all that they were promised. */
+/** Checks all answers against what Spillway guarantees. */
 export function judge(lines: readonly Line[]): readonly Check[] {
   const waits = lines.flatMap(({ answers }) => answers.filter(({ kept }) => kept !== undefined))
   const waited = waits.reduce((sum, { kept = 0 }) => sum + kept, 0)
@@ -24,18 +24,23 @@ export function judge(lines: readonly Line[]): readonly Check[] {
     }),
   })
   return [
-    check(`Nobody got more than ${BURST} units and ${RATE} a second, in any span of time.`, tooMuch),
-    check('Nobody was denied units that were there.', tooLittle),
-    check(`Whoever waited as told was then let in: ${waits.length} waits, ${waited} s in all.`, deniedAfterWait),
+    check(`No client got more than ${BURST} units and ${RATE} a second, in any span of time.`, tooMuch),
+    check('No client was denied while it had enough units.', tooLittle),
     check(
-      `The ${BURST + 2} units that never fit were denied without a Retry-After, and the answer says why.`,
+      `Every client that waited as long as the headers asked was then allowed: ${waits.length} waits, ${waited} s in total.`,
+      deniedAfterWait,
+    ),
+    check(
+      `Requests of ${BURST + 2} units, which never fit, were denied without a Retry-After, and the body says why.`,
       notNever,
     ),
-    check(`The frameworks answered alike: ${listed(PROMISED)} let in on each.`, (line) => unlike(line, lines)),
+    check(`All frameworks answered alike. Allowed requests on each: ${listed(PROMISED)}.`, (line) =>
+      unlike(line, lines),
+    ),
   ]
 }
 
-/** Between sending the first and receiving the last of any admitted requests lies all the time they can have had. */
+/** The time between sending the first and receiving the last of some allowed requests bounds what can have refilled. */
 function tooMuch({ answers }: Line): string | undefined {
   const taken = answers.filter(({ allowed }) => allowed).sort((a, b) => a.sent - b.sent)
   for (const [i, first] of taken.entries()) {
@@ -51,7 +56,7 @@ function tooMuch({ answers }: Line): string | undefined {
   return undefined
 }
 
-/** A denial is right if, counted from some admitted request on, what came back less what was taken was too little. */
+/** A denial is right if, counted from some allowed request on, the refilled less the consumed units were too few. */
 function tooLittle({ answers }: Line): string | undefined {
   const taken = answers.filter(({ allowed }) => allowed)
   const spent = (from: number, to: number): number =>
@@ -71,30 +76,30 @@ function deniedAfterWait({ answers }: Line): string | undefined {
   return early.length > 0 ? `${early.length} of its requests were denied after the wait` : undefined
 }
 
-/** The request that asked for more than a full bucket. */
+/** The answer to the request that costs more than a full bucket. */
 export const neverOf = ({ answers }: Line): Answer | undefined => answers.find(({ cost }) => cost > BURST)
 
 function notNever(line: Line): string | undefined {
   if (line.client !== 'weighted') return undefined
   const never = neverOf(line)
   if (never?.allowed !== false) return 'it was not denied'
-  if (never.headers.has('Retry-After')) return `it was told to come back in ${never.wait} s`
+  if (never.headers.has('Retry-After')) return `it got a Retry-After of ${never.wait} s`
   const { detail, 'retry-after-ms': wait } = JSON.parse(never.body) as { detail?: string; 'retry-after-ms'?: unknown }
   const says = wait === null && detail?.startsWith(`This request costs ${never.cost} units, more than`)
-  return says ? undefined : `it was told: ${never.body}`
+  return says ? undefined : `its body is: ${never.body}`
 }
 
 function unlike({ client, answers }: Line, lines: readonly Line[]): string | undefined {
   const allowed = answers.filter((each) => each.allowed).length
   const promised = PROMISED[client]
-  if (promised !== undefined && allowed !== promised) return `${allowed} requests let in instead of ${promised}`
+  if (promised !== undefined && allowed !== promised) return `${allowed} requests allowed instead of ${promised}`
   const first = lines.find((line) => line.client === client)
   return first && said(first) !== said({ answers })
     ? `its headers or problem document are not those of ${first.framework}`
     : undefined
 }
 
-/** What the answers say that has nothing to do with the moment they were given. */
+/** The parts of the answers that do not depend on time. */
 function said({ answers }: Pick<Line, 'answers'>): string {
   const never = answers.find(({ cost }) => cost > BURST)
   const policies = new Set(answers.map(({ headers }) => headers.get('RateLimit-Policy')))
