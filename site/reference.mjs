@@ -8,8 +8,8 @@ import { Application } from 'typedoc'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * What can be imported, such as `@spillway/core/http`, and the source that it is. What several of them export is told
- * where it comes from: core and memory come first.
+ * What can be imported, such as `@spillway/core/http`, and the source that it is. An export of several packages
+ * belongs to the first one: core and memory come first.
  */
 const entries = [...new Set(['core', 'memory', ...readdirSync(join(root, 'packages'))])]
   .filter((name) => existsSync(join(root, 'packages', name, 'package.json')))

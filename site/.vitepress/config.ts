@@ -8,7 +8,7 @@ import { sidebar } from './sidebar.ts'
 
 const mark = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('mark.svg', import.meta.url), 'utf8'))}`
 
-// The pages lie outside of this package, where nobody would find its Vue: they look from here.
+// The pages are outside of this package, so resolve Vue from here.
 const pagesFindVue: VitePlugin = {
   name: 'pages find vue',
   enforce: 'pre',
@@ -19,9 +19,9 @@ const pagesFindVue: VitePlugin = {
 
 export default defineConfig({
   title: 'Spillway',
-  description: 'Rate limiting for Node and the edge: exact, fast, and calm when its store dies.',
+  description: 'Rate limiting for Node and the edge: exact, fast, and still limiting if its store fails.',
   lang: 'en',
-  // Pages stay where readers of the repository look for them.
+  // Pages stay where readers of the repository expect them.
   srcDir: root,
   srcExclude: [
     'README.md',
@@ -39,7 +39,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: mark, type: 'image/svg+xml' }]],
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
-    // As GitHub makes them, so that an anchor leads to the same place in both.
+    // The same anchors as on GitHub.
     anchor: {
       slugify: (heading) =>
         heading
@@ -49,7 +49,7 @@ export default defineConfig({
     },
     config: (md) => {
       md.core.ruler.push('repository links', ({ tokens, env }) => {
-        // The search index knows a page by its path alone.
+        // The search index has only the path of a page.
         for (const { children } of tokens) linkWithin(env.realPath ?? env.path, children ?? [])
       })
     },
@@ -59,7 +59,7 @@ export default defineConfig({
     logo: { src: mark, alt: '' },
     search: {
       provider: 'local',
-      // Code is found by the words around it, and takes longest to render.
+      // Code blocks are slow to render, and the text around them is indexed.
       options: { _render: (text, env, md) => md.render(text.replace(/^```.*?^```$/gms, ''), env) },
     },
     outline: [2, 3],

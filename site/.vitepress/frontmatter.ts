@@ -1,4 +1,4 @@
-// How pages are laid out, kept out of the pages: readers of the repository, and the formatter, want none of it.
+// The layout of pages. It is not in the pages, because readers of the repository and the formatter do not need it.
 
 const home = {
   layout: 'home',
@@ -6,7 +6,8 @@ const home = {
   hero: {
     name: 'Spillway',
     text: 'Rate limiting for Node and the edge',
-    tagline: 'Exact to the microsecond. The same answer from memory, Redis and PostgreSQL. Calm when its store dies.',
+    tagline:
+      'Exact to the microsecond. The same decision from memory, Redis and PostgreSQL. Still limiting if the store fails.',
     actions: [
       { theme: 'brand', text: 'Start', link: '/start' },
       { theme: 'alt', text: 'See it work', link: '/playground' },
@@ -17,37 +18,35 @@ const home = {
     {
       title: 'Exact',
       details:
-        'All arithmetic is whole microseconds. A client that waits as long as it is told is admitted; one that comes a microsecond sooner is not.',
+        'All arithmetic is in whole microseconds. After retryAfterMs a request fits; a microsecond earlier it does not.',
       link: '/algorithms',
     },
     {
-      title: 'All or none',
-      details:
-        'Several policies are taken together or not at all. A refused request spends nothing and leaves no trace.',
+      title: 'All-or-nothing',
+      details: 'Several policies are checked atomically. A denied request consumes nothing and writes nothing.',
       link: '/guides/keys',
     },
     {
-      title: 'One kernel, every store',
+      title: 'One algorithm, every store',
       details:
-        'Each algorithm is one small pure function. Every store is held against the same suite by random histories.',
+        'Each algorithm is one small pure function. Every store passes the same conformance suite with random histories.',
       link: '/guides/stores',
     },
     {
-      title: 'Calm',
+      title: 'Fault-tolerant',
       details:
-        'A deadline and a circuit breaker stand before a store elsewhere. You say what becomes of requests meanwhile.',
+        'A remote store has a deadline and a circuit breaker. You choose the failure mode: local, allow or deny.',
       link: '/guides/failure',
     },
     {
       title: 'Errors that teach',
       details:
-        'What was wrong, the value seen, what to write instead. Misspelt options are refused, with a suggestion.',
+        'Each error says what was wrong, the value seen, and what to write instead. Misspelt options are rejected, with a suggestion.',
       link: '/errors',
     },
     {
       title: 'Any framework',
-      details:
-        'Express, Koa, Hono, Fastify, and whatever takes a Request and answers a Response. The options are the same.',
+      details: 'Express, Koa, Hono, Fastify, and any handler from Request to Response. The options are the same.',
       link: '/start',
     },
   ],

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, posix, relative } from 'node:path'
 import { placeOf, root } from './places.ts'
 
-/** The part of a markdown-it token that links are made of. */
+/** The fields of a markdown-it token that matter for links. */
 interface Token {
   readonly type: string
   tag: string
@@ -11,7 +11,7 @@ interface Token {
   attrSet(name: string, value: string): void
 }
 
-/** Turns links written for readers of the repository into links of the site. What leads into sources stays a word. */
+/** Converts links between files of the repository to links of the site. A link to a source file becomes plain text. */
 export function linkWithin(page: string, tokens: readonly Token[]): void {
   let dropped = false
   for (const token of tokens) {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Where the pages come from, and where on the site they are. What none of these names is no page. */
+/** The source files of pages, and their paths on the site. Other files are not pages. */
 const PLACES: readonly (readonly [source: RegExp, place: string])[] = [
   [/^docs\/(.+)$/, '$1'],
   [/^packages\/([^/]+)\/README\.md$/, 'packages/$1.md'],
@@ -11,7 +11,7 @@ const PLACES: readonly (readonly [source: RegExp, place: string])[] = [
   [/^(ARCHITECTURE|CONTRIBUTING)\.md$/, '$1.md'],
 ]
 
-/** The page that a file of the repository becomes; undefined if it becomes none. */
+/** The page of a file of the repository; undefined if the file is not a page. */
 export function placeOf(source: string): string | undefined {
   const [from, to] = PLACES.find(([from]) => from.test(source)) ?? []
   return from && to ? source.replace(from, to).replace(/^[A-Z]+\.md$/, (name) => name.toLowerCase()) : undefined

@@ -5,7 +5,7 @@ import { placeOf, root } from './places.ts'
 
 type Item = DefaultTheme.SidebarItem
 
-/** A page under the name that its first heading gives it, without the code's backticks. */
+/** A page, titled by its first heading without backticks. */
 function page(source: string): Item {
   const text = readFileSync(join(root, source), 'utf8')
   const [, heading] = /^# (.+)$/m.exec(text) ?? []
@@ -44,12 +44,12 @@ const GUIDES = [
 const group = (text: string, items: Item[], collapsed = false): Item[] =>
   items.length === 0 ? [] : [{ text, items, collapsed }]
 
-/** What the reader finds on the left of every page, read from the repository as it is. */
+/** The sidebar of every page, read from the repository. */
 export const sidebar = (): Item[] => [
-  ...group('Begin', pages('docs/start.md', 'docs/playground.md')),
+  ...group('Get started', pages('docs/start.md', 'docs/playground.md')),
   ...group('Guides', pages(...GUIDES.map((name) => `docs/guides/${name}.md`))),
   ...group(
-    'Understand',
+    'Background',
     pages(
       'docs/options.md',
       'docs/algorithms.md',
@@ -60,7 +60,7 @@ export const sidebar = (): Item[] => [
     ),
   ),
   ...group('Errors', folder('docs/errors'), true),
-  ...group('Move here', folder('docs/migration'), true),
+  ...group('Migrate', folder('docs/migration'), true),
   ...group('Packages', folder('packages'), true),
   ...group('Examples', folder('examples'), true),
   ...group('Reference', folder('site/reference'), true),

@@ -8,7 +8,7 @@ import { spanText, summaryOf } from './summary.ts'
 import { type Pattern, trafficOf } from './traffic.ts'
 import './playground.css'
 
-/** A drawing for a page of text: an algorithm, run by core when the page was built, and the way to play with it. */
+/** A drawing of an algorithm, computed by core when the page is built, with a link to the playground. */
 export const Figure = defineComponent(
   (props: { algorithm: AlgorithmId; pattern: Pattern }) => {
     const { algorithm, pattern } = props
@@ -25,7 +25,8 @@ export const Figure = defineComponent(
           {timeAxis(traffic.span)}
         </div>
         <figcaption>
-          <code>{code(DEFAULTS)}</code> <span>{sentence}</span> <a href={`./playground.html#${link}`}>Play with it</a>
+          <code>{code(DEFAULTS)}</code> <span>{sentence}</span>{' '}
+          <a href={`./playground.html#${link}`}>Open in the playground</a>
         </figcaption>
       </figure>
     )

@@ -5,10 +5,10 @@ import { spanText } from './summary.ts'
 import './playground.css'
 
 const quota = tokenBucket({ limit: 5, per: '5s' })
-/** How many answers are listed. */
+/** The number of listed answers. */
 const LISTED = 4
 
-/** A real bucket to take from, on the first page: it runs only while somebody plays with it. */
+/** A real bucket on the home page. It runs only while a visitor uses it. */
 export const Hero = defineComponent(() => {
   const store = memoryStore()
   const limiter = rateLimiter({ quota, store })

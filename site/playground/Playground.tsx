@@ -12,15 +12,15 @@ import { comparison } from './table.tsx'
 import { Transport } from './transport.tsx'
 import './playground.css'
 
-/** The last answer of an algorithm, for those who listen. */
+/** The last answer of an algorithm, for screen readers. */
 function answerAt({ id, result }: Lane, moment: Micros): string {
   const last = 'run' in result ? result.run.answers[lastBefore(result.run.answers, moment)] : undefined
   if (last === undefined) return ''
   const { allowed, remaining, retryAfterMs } = last.decision
-  return `${ALGORITHMS[id].name}: ${allowed ? `admitted, ${remaining} left` : `refused, again in ${spanText(retryAfterMs)}`}`
+  return `${ALGORITHMS[id].name}: ${allowed ? `allowed, ${remaining} left` : `denied, again in ${spanText(retryAfterMs)}`}`
 }
 
-/** Algorithms side by side on the same traffic: core itself, run in the visitor's browser. */
+/** Algorithms side by side on the same traffic, computed by core in the visitor's browser. */
 export const Playground = defineComponent(() => {
   const play = playground()
   const { choices, at, traffic, own } = play
@@ -55,7 +55,7 @@ export const Playground = defineComponent(() => {
   const lookAt = (slider: HTMLInputElement, lane: Lane): void => {
     const { span, arrivals } = traffic.value
     const moment = Number(slider.value)
-    // A touch near a request means the request.
+    // A touch near a request selects the request.
     const near = arrivals.reduce((best, { at }) => (Math.abs(at - moment) < Math.abs(best - moment) ? at : best), -span)
     pause()
     choices.picked = lane.id
@@ -75,11 +75,11 @@ export const Playground = defineComponent(() => {
         {said.value}
       </p>
       <p class="pg-legend">
-        <span class="pg-up">admitted</span>
-        <span class="pg-lean">admitted, waits its turn</span>
-        <span class="pg-down">refused</span>
-        {choices.pattern === 'attack' && choices.apart && <span class="pg-its">what the flood has left</span>}
-        <span class="pg-edge">a window of the clock begins</span>
+        <span class="pg-up">allowed</span>
+        <span class="pg-lean">allowed after a delay</span>
+        <span class="pg-down">denied</span>
+        {choices.pattern === 'attack' && choices.apart && <span class="pg-its">units left for the flood</span>}
+        <span class="pg-edge">window boundary</span>
       </p>
       <div class="pg-lanes">{play.lanes.value.map((lane) => laneCard(lane, play, lookAt))}</div>
       {play.lanes.value.length === 0 && <p class="pg-problem">Choose an algorithm.</p>}

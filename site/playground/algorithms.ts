@@ -14,25 +14,25 @@ import {
   tokenBucket,
 } from '@spillway/core'
 
-/** The numbers that all algorithms are given, each taking what it knows. */
+/** The numbers of all algorithms; each uses the ones it needs. */
 export interface Numbers {
   readonly limit: number
   readonly every: number
   readonly unit: 's' | 'm' | 'h' | 'd'
-  /** Of the token bucket; 0 for the limit itself. */
+  /** The burst of the token bucket; 0 means the limit. */
   readonly burst: number
-  /** In how many portions the interval refill gives a window's units back. */
+  /** The number of portions in which the interval refill refills a window's units. */
   readonly portions: number
-  /** Of the leaky bucket. */
+  /** The queue of the leaky bucket. */
   readonly queue: number
 }
 
-/** An algorithm, how it is built by core, and how one writes that. */
+/** An algorithm: how core builds it, and the code for that. */
 export interface Algorithm {
   readonly name: string
-  /** What is drawn as its level. */
+  /** The label of its level. */
   readonly left: string
-  /** What it keeps for a key. */
+  /** The size of a key's state. */
   readonly memory: string
   readonly quota: (numbers: Numbers) => Quota
   readonly code: (numbers: Numbers) => string
@@ -40,10 +40,10 @@ export interface Algorithm {
 
 const per = ({ every, unit }: Numbers): `${number}${Numbers['unit']}` => `${every}${unit}`
 
-/** The window that all algorithms are measured by. Throws core's own QuotaError for what is none. */
+/** The window by which all algorithms are measured. Throws core's QuotaError if it is invalid. */
 export const windowOf = (numbers: Numbers): Micros => micros(per(numbers), 'the window')
 
-/** A span of time in the largest unit that says it whole. */
+/** A duration in the largest unit that divides it. */
 export function durationText(millis: number): Duration {
   const [size, unit] = (
     [
@@ -105,13 +105,13 @@ export const ALGORITHMS = {
   log: {
     name: 'Sliding log',
     left: 'units left',
-    memory: 'two numbers a request',
+    memory: 'two numbers per request',
     quota: (numbers) => slidingLog({ limit: numbers.limit, window: per(numbers) }),
     code: (numbers) => `slidingLog({ limit: ${numbers.limit}, window: '${per(numbers)}' })`,
   },
   leaky: {
     name: 'Leaky bucket',
-    left: 'places left',
+    left: 'queue places left',
     memory: 'one number',
     quota: (numbers) => leakyBucket({ limit: numbers.limit, per: per(numbers), queue: numbers.queue }),
     code: (numbers) => `leakyBucket({ limit: ${numbers.limit}, per: '${per(numbers)}', queue: ${numbers.queue} })`,

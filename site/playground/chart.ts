@@ -2,7 +2,7 @@ import type { Micros } from '@spillway/core'
 import type { Answer, Run } from './run.ts'
 import type { Client } from './traffic.ts'
 
-/** The drawing's size: as wide as it is drawn, and in pixels downwards. */
+/** The size of the drawing: the width is scaled, the heights are pixels. */
 export const WIDTH = 1000
 export const LEVEL_HEIGHT = 80
 export const ROW_HEIGHT = 34
@@ -13,13 +13,13 @@ export interface Chart {
   readonly height: number
   readonly area: string
   readonly line: string
-  /** The other client's level, where it has a bucket of its own. */
+  /** The other client's level, if it has a bucket of its own. */
   readonly other: string
   readonly edges: string
   readonly rows: readonly Row[]
 }
 
-/** A client's requests: admitted above the line, refused below. */
+/** A client's requests: allowed above the line, denied below. */
 export interface Row {
   readonly client: Client
   readonly base: number
@@ -28,7 +28,7 @@ export interface Row {
   readonly own: string
 }
 
-/** Draws a run. `window` is where edges are drawn; a flood that shares its bucket needs no line of its own. */
+/** Draws a run, with a line at each window boundary. If the flood shares the bucket, it has no line of its own. */
 export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean): Chart {
   const x = (at: Micros): number => round((at / span) * WIDTH)
   const clients = [...run.levels.keys()]
@@ -51,7 +51,7 @@ export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean):
       ) as [Answer[], Answer[]]
       const tall = ({ arrival }: Answer): number =>
         round(8 + 7 * Math.sqrt(Math.min((arrival.cost - 1) / Math.max(run.quota.limit - 1, 1), 1)))
-      // What waits its turn leans from when it came to when it goes ahead.
+      // A delayed request slants from its arrival to its turn.
       const up = (each: Answer): string =>
         `M${x(each.arrival.at)},${base - 1}L${x(each.arrival.at + each.decision.delayMs * 1000)},${round(base - 1 - tall(each))}`
       const down = (each: Answer): string => `M${x(each.arrival.at)},${base + 1}v${tall(each)}`
@@ -71,7 +71,7 @@ export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean):
 
 const round = (value: number): number => Math.round(value * 10) / 10
 
-/** The level over time: sloped where units come back continuously, in steps elsewhere. */
+/** The level over time: sloped if units refill continuously, otherwise in steps. */
 function levelPath({ quota, levels }: Run, client: Client, x: (at: Micros) => number): string {
   const sloped = quota.kernel === 'bucket' && quota.grain === null
   const points = (levels.get(client) ?? []).map(({ at, units }) => ({

@@ -2,7 +2,7 @@ import type { HeaderForm } from '@spillway/core/http'
 import { ALGORITHMS, type AlgorithmId, type Numbers } from './algorithms.ts'
 import type { Pattern } from './traffic.ts'
 
-/** What a visitor has chosen, as far as code says it. */
+/** The visitor's choices that appear in the code. */
 export interface Choice {
   readonly algorithm: AlgorithmId
   readonly numbers: Numbers
@@ -75,7 +75,7 @@ const { allowed, remaining, retryAfterMs } = await limiter.consume('alice')`,
 export type FrameworkId = keyof typeof FRAMEWORKS
 export const FRAMEWORK_IDS = Object.keys(FRAMEWORKS) as FrameworkId[]
 
-/** The code to paste: what the playground plays, in a framework. */
+/** The code of the playground's choices for a framework. */
 export function codeOf(framework: FrameworkId, { algorithm, numbers, pattern, apart, headers }: Choice): string {
   const quota = ALGORITHMS[algorithm].code(numbers)
   const options = [`quota: ${quota}`]

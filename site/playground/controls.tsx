@@ -84,7 +84,7 @@ export function controls({ choices }: Playground): VNode {
         </div>
         {choices.pattern !== 'none' && (
           <label class="pg-load">
-            <span>{choices.pattern === 'attack' ? 'The flood' : 'Asks for'}</span>
+            <span>{choices.pattern === 'attack' ? 'The flood' : 'Demand'}</span>
             <input
               type="range"
               min={0.2}

@@ -2,11 +2,11 @@ import type { VNode } from 'vue'
 import { type Chart, WIDTH } from './chart.ts'
 import { type Summary, spanText } from './summary.ts'
 
-/** What a run came to, in a sentence. */
+/** The result of a run, as a sentence. */
 export const told = (name: string, { admitted, refused, most }: Summary, window: string): string =>
-  `${name}: ${admitted} admitted, ${refused} refused; at most ${most} units in any ${window}.`
+  `${name}: ${admitted} allowed, ${refused} denied; at most ${most} units in any ${window}.`
 
-/** A run as an SVG, which is as wide as its place. */
+/** A run as an SVG that fills its container. */
 export function drawing(chart: Chart, label: string): VNode {
   return (
     <svg

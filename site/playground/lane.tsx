@@ -6,7 +6,7 @@ import type { Answer, Run } from './run.ts'
 import type { Lane, Playground } from './state.ts'
 import { lastBefore, levelAt, spanText } from './summary.ts'
 
-/** The drawing. It knows nothing of the moment, so that time can run without drawing it anew. */
+/** The drawing. It does not depend on the current time, so that playing does not redraw it. */
 const LaneChart = defineComponent(
   (props: { lane: Lane; play: Playground }) => () => {
     const { lane, play } = props
@@ -19,17 +19,17 @@ const LaneChart = defineComponent(
   { props: ['lane', 'play'] },
 )
 
-/** What there is to say about a request's answer. */
+/** The decision of an answer, as text. */
 function verdictText({ decision, arrival }: Answer): string {
   if (!decision.allowed && decision.retryAfterMs === Infinity) return `costs ${arrival.cost}: never fits`
   if (!decision.allowed) return `again in ${spanText(decision.retryAfterMs)}`
-  return decision.delayMs > 0 ? `waits its turn, ${spanText(decision.delayMs)}` : 'goes ahead'
+  return decision.delayMs > 0 ? `allowed after ${spanText(decision.delayMs)}` : 'allowed'
 }
 
-/** The state at the moment: how full, and the last answer. */
+/** The state at the current time: the level and the last answer. */
 const LaneNow = defineComponent(
   (props: { lane: Lane; run: Run; play: Playground }) => {
-    // Of two clients, the one that keeps within the quota.
+    // Of two clients, the one that stays within the quota.
     const answers = computed(() => props.run.answers.filter(({ arrival }) => arrival.client === 'you'))
     const index = computed(() => lastBefore(answers.value, props.play.at.value))
     return () => {
@@ -65,7 +65,7 @@ const LaneNow = defineComponent(
   { props: ['lane', 'run', 'play'] },
 )
 
-/** The line of the moment, over a drawing. */
+/** The line that marks the current time in a drawing. */
 const Playhead = defineComponent(
   (props: { play: Playground }) => () => {
     const { at, traffic } = props.play
@@ -74,7 +74,7 @@ const Playhead = defineComponent(
   { props: ['play'] },
 )
 
-/** An algorithm: its name and code, what it comes to, its drawing, and what holds at the moment. */
+/** An algorithm: name, code, result, drawing, and state at the current time. */
 export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInputElement, lane: Lane) => void): VNode {
   const { choices, traffic } = play
   const { name, code } = ALGORITHMS[lane.id]
@@ -96,8 +96,7 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
       {'run' in result && <code>{code(choices)}</code>}
       {'run' in result && (
         <p class="pg-counts">
-          <b class="pg-yes">{result.summary.admitted}</b> admitted, <b class="pg-no">{result.summary.refused}</b>{' '}
-          refused
+          <b class="pg-yes">{result.summary.admitted}</b> allowed, <b class="pg-no">{result.summary.refused}</b> denied
         </p>
       )}
     </header>
@@ -131,12 +130,12 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
             </span>
           ))}
         <Playhead play={play} />
-        {/* The drawing is a slider: it is touched and dragged. Keys have the one above, and need not pass them all. */}
+        {/* The drawing is a slider for touch and mouse. The keyboard uses the slider above, so this one is not focusable. */}
         <input
           type="range"
           class="pg-touch"
           tabindex={-1}
-          aria-label={`Moment, on ${name}`}
+          aria-label={`Time, on ${name}`}
           min={0}
           max={traffic.value.span}
           step="any"

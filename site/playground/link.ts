@@ -2,7 +2,7 @@ import type { HeaderForm } from '@spillway/core/http'
 import { ALGORITHM_IDS, type AlgorithmId, type Numbers } from './algorithms.ts'
 import { PATTERNS, type Pattern } from './traffic.ts'
 
-/** All that a visitor can choose, and a link can tell. */
+/** All choices of a visitor, which a link can contain. */
 export interface Choices extends Numbers {
   readonly pattern: Pattern
   readonly load: number
@@ -31,7 +31,7 @@ export const DEFAULTS: Choices = {
 export const HEADER_FORMS: readonly HeaderForm[] = ['draft-11', 'draft-7', 'draft-6', 'legacy-delta', 'legacy-epoch']
 export const UNITS = { s: 'seconds', m: 'minutes', h: 'hours', d: 'days' } as const
 
-/** What a link says: whatever differs from what everybody sees first. */
+/** The link of these choices: only those that differ from the defaults. */
 export function linkOf(choices: Choices): string {
   const told = Object.entries(choices).filter(
     ([name, value]) => String(value) !== String(DEFAULTS[name as keyof Choices]),
@@ -42,7 +42,7 @@ export function linkOf(choices: Choices): string {
 const oneOf = <T extends string>(list: readonly T[], text: string | null, otherwise: T): T =>
   list.find((each) => each === text) ?? otherwise
 
-/** Reads a link. What it says that makes no sense is as if it had not been said. */
+/** Reads a link. Invalid values are ignored. */
 export function choicesOf(link: string): Choices {
   const told = new URLSearchParams(link)
   const number = (name: 'limit' | 'every' | 'burst' | 'portions' | 'queue' | 'load', most: number): number => {

@@ -7,7 +7,7 @@ import type { Answer } from './run.ts'
 import type { Playground } from './state.ts'
 import { lastBefore, spanText } from './summary.ts'
 
-/** An answer as it would go over the wire, with its problem document made readable. */
+/** An answer as an HTTP response, with its problem document indented. */
 export function responseText({ refusal, headers }: Answer): string {
   const type = refusal?.contentType ?? 'text/plain'
   const body = refusal ? JSON.stringify(JSON.parse(refusal.body), null, 2) : 'hello'
@@ -17,11 +17,11 @@ export function responseText({ refusal, headers }: Answer): string {
 
 function captionOf({ arrival, decision }: Answer, ordinal: number, all: number): string {
   const sender = arrival.client === 'flood' ? 'from the flood' : arrival.own ? 'sent by you' : 'from a client'
-  const held = decision.delayMs > 0 ? ` It is held back for ${spanText(decision.delayMs)}, and then answered:` : ''
+  const held = decision.delayMs > 0 ? ` It is delayed by ${spanText(decision.delayMs)}, and then answered:` : ''
   return `Request ${ordinal} of ${all}, after ${spanText(arrival.at / 1000)}, ${sender}; it costs ${arrival.cost}.${held}`
 }
 
-/** The response that the picked algorithm gives to the request of the moment. */
+/** The response of the selected algorithm to the current request. */
 export const ResponsePanel = defineComponent(
   (props: { play: Playground; pause: () => void }) => {
     const answers = computed(() => {
@@ -69,7 +69,7 @@ export const ResponsePanel = defineComponent(
             </label>
           </div>
           <p class="pg-caption">
-            {answer ? captionOf(answer, index.value + 1, answers.value?.list.length ?? 0) : 'No request has come yet.'}
+            {answer ? captionOf(answer, index.value + 1, answers.value?.list.length ?? 0) : 'No request yet.'}
           </p>
           <pre class="pg-code" tabindex="0">
             {answer ? responseText(answer) : ' '}
@@ -81,7 +81,7 @@ export const ResponsePanel = defineComponent(
   { props: ['play', 'pause'] },
 )
 
-/** What to paste into an app. */
+/** The code to copy into an app. */
 export const CodePanel = defineComponent(
   (props: { play: Playground }) => {
     const framework = ref<FrameworkId>('express')
@@ -95,7 +95,7 @@ export const CodePanel = defineComponent(
         await navigator.clipboard.writeText(what)
         copied.value = 'Copied.'
       } catch {
-        copied.value = 'The browser does not let this page copy: select the text.'
+        copied.value = 'The browser does not allow copying. Select the text instead.'
       }
       setTimeout(() => {
         copied.value = ''

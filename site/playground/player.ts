@@ -1,24 +1,24 @@
 import type { Micros } from '@spillway/core'
 import { onBeforeUnmount, type Ref, ref } from 'vue'
 
-/** Lets time run. */
+/** Plays a run. */
 export interface Player {
   readonly playing: Ref<boolean>
   play(): void
   pause(): void
 }
 
-/** How long a run takes to watch, unless it is watched in real time. */
+/** The duration of a replayed run in milliseconds, unless it plays in real time. */
 const WATCHED_MS = 12_000
 
-/** Moves `at` on, from frame to frame, until `span`. */
+/** Advances `at` with every frame, until `span`. */
 export function player(at: Ref<Micros>, span: () => Micros, realTime: () => boolean): Player {
   const playing = ref(false)
   let frame = 0
   let before = 0
   const step = (now: number): void => {
     const speed = realTime() ? 1000 : span() / WATCHED_MS
-    // A tab that has slept goes on where it was.
+    // A tab that was in the background continues where it was.
     at.value = Math.min(at.value + Math.min(now - before, 100) * speed, span())
     before = now
     if (at.value >= span()) playing.value = false

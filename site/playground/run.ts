@@ -10,7 +10,7 @@ import {
 import { memoryStore } from '@spillway/memory'
 import type { Arrival, Client, Traffic } from './traffic.ts'
 
-/** What became of a request. */
+/** A request and its response. */
 export interface Answer {
   readonly arrival: Arrival
   readonly decision: Decision
@@ -18,13 +18,13 @@ export interface Answer {
   readonly refusal: Refusal | undefined
 }
 
-/** How much was left at a moment: whole units, or fractions where they come back continuously. */
+/** The remaining units at a time: fractions if units refill continuously, otherwise whole units. */
 export interface Level {
   readonly at: Micros
   readonly units: number
 }
 
-/** One algorithm's way through the traffic. */
+/** The result of one algorithm for the traffic. */
 export interface Run {
   readonly quota: Quota
   readonly answers: readonly Answer[]
@@ -39,7 +39,7 @@ export interface Terms {
 
 /** How often levels are read between requests. */
 const READINGS = 360
-/** A New Year's midnight: a day, an hour and a minute begin. */
+/** A midnight, at which a day, an hour and a minute begin. */
 const MIDNIGHT: Micros = Date.UTC(2026, 0, 1) * 1000
 
 const nothing = (): undefined => undefined
@@ -54,9 +54,9 @@ const reader: RequestReader<Arrival> = {
   onGone: () => () => {},
 }
 
-/** Sends traffic through core's own guard, over a memory store whose clock is that of the traffic. */
+/** Sends traffic through core's guard, with an in-memory store that uses the traffic's clock. */
 export function run(quota: Quota, { arrivals, span }: Traffic, { apart, headers }: Terms): Run {
-  // Windows of the clock begin where the run does.
+  // The run begins at a window boundary.
   const start = Math.floor(MIDNIGHT / quota.window) * quota.window
   let now = start
   let seen: readonly Taken[] = []
@@ -106,14 +106,14 @@ export function run(quota: Quota, { arrivals, span }: Traffic, { apart, headers 
     read()
     return { arrival, decision, headers, refusal }
   })
-  readUntil(span - 1) // at its end the next window begins
+  readUntil(span - 1) // the next window begins at its end
   return { quota, answers, levels }
 }
 
-/** A guard holds back what has to wait its turn. Here time is the traffic's, so it is told to answer at once. */
+/** A quota whose requests the guard does not delay: the run has its own clock. */
 const atOnce = (quota: Quota): Quota => (quota.kernel === 'bucket' ? { ...quota, prompt: quota.limit } : quota)
 
-/** What is left, with fractions where units come back one by one and continuously. */
+/** The remaining units, with fractions if they refill continuously. */
 function unitsLeft(quota: Quota, { remaining, resetAfterMs }: Decision): number {
   if (quota.kernel !== 'bucket' || quota.grain !== null) return remaining
   return quota.limit - (resetAfterMs * 1000) / quota.unit

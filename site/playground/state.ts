@@ -6,22 +6,22 @@ import { type Run, run } from './run.ts'
 import { type Summary, summaryOf } from './summary.ts'
 import { type Arrival, type Traffic, trafficOf } from './traffic.ts'
 
-/** An algorithm among others on the same traffic, or why its numbers make none. */
+/** The result of one algorithm, or why its numbers are invalid. */
 export interface Lane {
   readonly id: AlgorithmId
   readonly result: { readonly run: Run; readonly summary: Summary } | { readonly problem: string }
 }
 
-/** The playground's state, and what follows from it. */
+/** The playground's state, and everything computed from it. */
 export interface Playground {
   readonly choices: { -readonly [K in keyof Choices]: Choices[K] }
-  /** The moment that is looked at, since the run began. */
+  /** The current time, since the start of the run. */
   readonly at: Ref<Micros>
   readonly own: ShallowRef<readonly Arrival[]>
   readonly window: Ref<Micros>
   readonly traffic: Ref<Traffic>
   readonly lanes: Ref<readonly Lane[]>
-  /** Sends a request by hand, at the moment that is looked at. */
+  /** Sends a request at the current time. */
   send(cost: number): void
 }
 
@@ -36,7 +36,7 @@ export function playground(): Playground {
     try {
       return windowOf(choices)
     } catch {
-      return 0 // Each lane says what is wrong.
+      return 0 // Each lane shows the error.
     }
   })
   const traffic = computed((): Traffic => {
@@ -58,7 +58,7 @@ export function playground(): Playground {
     }),
   )
 
-  // Other traffic is another run: what was sent into the last one does not belong there.
+  // New traffic starts a new run, without the requests that the visitor sent into the last one.
   watch(
     () => [choices.pattern, window.value],
     () => {
@@ -68,14 +68,14 @@ export function playground(): Playground {
   )
   at.value = firstRefusal(lanes.value, window.value)
   const send = (cost: number): void => {
-    // Moments of the player are fractions of a microsecond.
+    // The player's times are fractions of a microsecond.
     at.value = Math.round(at.value)
     own.value = [...own.value, { at: at.value, client: 'you', cost, own: true }]
   }
   return { choices, own, at, window, traffic, lanes, send }
 }
 
-/** The moment worth looking at first: when somebody is refused, past the beginning if possible. */
+/** The time to show first: a denial, if possible after the beginning. */
 function firstRefusal(lanes: readonly Lane[], window: Micros): Micros {
   const moments = lanes
     .flatMap(({ result }) => ('run' in result ? result.run.answers : []))

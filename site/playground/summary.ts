@@ -2,13 +2,13 @@ import type { Micros } from '@spillway/core'
 import type { Answer, Run } from './run.ts'
 import type { Client } from './traffic.ts'
 
-/** What a run came to. */
+/** The result of a run in numbers. */
 export interface Summary {
   readonly admitted: number
   readonly refused: number
-  /** The most units that went ahead in any window's length, for one client. */
+  /** The most units that one client was allowed in any span as long as the window. */
   readonly most: number
-  /** The longest wait that an admitted request was held back for. */
+  /** The longest delay of an allowed request. */
   readonly longestDelayMs: number
 }
 
@@ -30,7 +30,7 @@ export function summaryOf({ answers }: Run, window: Micros): Summary {
   }
 }
 
-/** The most units that went ahead in any span as long as the window, its first moment included and its last not. */
+/** The most units that were allowed in any span as long as the window, including its start but not its end. */
 function mostWithin(admitted: readonly Answer[], window: Micros): number {
   const gone = admitted
     .map(({ arrival, decision }) => ({ at: arrival.at + decision.delayMs * 1000, cost: arrival.cost }))
@@ -44,7 +44,7 @@ function mostWithin(admitted: readonly Answer[], window: Micros): number {
   return most
 }
 
-/** The last answer at or before a moment; -1 if there is none. Answers are in the order of time. */
+/** The index of the last answer at or before a time, or -1. Answers are ordered by time. */
 export function lastBefore(answers: readonly Answer[], at: Micros): number {
   let [low, high] = [0, answers.length]
   while (low < high) {
@@ -55,7 +55,7 @@ export function lastBefore(answers: readonly Answer[], at: Micros): number {
   return low - 1
 }
 
-/** How much is left at a moment, between the readings. */
+/** The level at a time: the last reading before it. */
 export function levelAt({ levels, quota }: Run, client: Client, at: Micros): number {
   const points = levels.get(client) ?? []
   let [low, high] = [0, points.length]
@@ -67,7 +67,7 @@ export function levelAt({ levels, quota }: Run, client: Client, at: Micros): num
   return points[low - 1]?.units ?? quota.limit
 }
 
-/** Spans of time as people say them. */
+/** A duration as readable text. */
 export function spanText(millis: number): string {
   if (millis === Infinity) return 'never'
   const [size, unit] = (

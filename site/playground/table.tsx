@@ -3,7 +3,7 @@ import { ALGORITHMS } from './algorithms.ts'
 import type { Playground } from './state.ts'
 import { spanText } from './summary.ts'
 
-/** What each algorithm made of the same traffic, in numbers. */
+/** The results of all algorithms for the same traffic. */
 export function comparison({ lanes, window, choices }: Playground): VNode {
   const most = Math.max(choices.limit, ...lanes.value.map(({ result }) => ('run' in result ? result.summary.most : 0)))
   const share = (units: number): string => `${(units / most) * 100}%`
@@ -15,12 +15,12 @@ export function comparison({ lanes, window, choices }: Playground): VNode {
           <thead>
             <tr>
               <th scope="col">Algorithm</th>
-              <th scope="col">Admitted</th>
-              <th scope="col">Refused</th>
+              <th scope="col">Allowed</th>
+              <th scope="col">Denied</th>
               <th scope="col">
-                Most units in any {spanText(window.value / 1000)} by one client; the mark is the limit
+                Most units in any {spanText(window.value / 1000)} for one client; the mark is the limit
               </th>
-              <th scope="col">Memory a key</th>
+              <th scope="col">State of a key</th>
             </tr>
           </thead>
           <tbody>

@@ -1,12 +1,12 @@
 import type { Micros } from '@spillway/core'
 
-/** A request on its way to every algorithm. */
+/** A request that is sent to every algorithm. */
 export interface Arrival {
-  /** Since the run began. */
+  /** Time since the start of the run. */
   readonly at: Micros
   readonly client: Client
   readonly cost: number
-  /** Sent by the visitor, by hand. */
+  /** Sent by the visitor. */
   readonly own: boolean
 }
 
@@ -15,26 +15,26 @@ export type Client = 'you' | 'flood'
 export const PATTERNS = {
   steady: 'Steady',
   bursts: 'Bursts',
-  edge: 'Around an edge',
+  edge: 'Window boundary',
   weighted: 'Weighted',
   attack: 'Attack',
   none: 'My clicks only',
 } as const
 export type Pattern = keyof typeof PATTERNS
 
-/** What a pattern makes traffic of. */
+/** The parameters of a traffic pattern. */
 export interface Demand {
   readonly pattern: Pattern
-  /** The quota that it is measured by. */
+  /** The limit of the quota. */
   readonly limit: number
   readonly window: Micros
-  /** How much is asked for: 1 is exactly what the quota gives. */
+  /** The demand as a multiple of the quota. */
   readonly load: number
 }
 
-/** The most requests of a run: beyond it the run is cut short, and stays quick. */
+/** The most requests of a run; a longer run is truncated to stay fast. */
 const MOST = 2_000
-/** How long a run is. */
+/** The length of a run in windows. */
 const WINDOWS = 3
 
 export interface Traffic {
@@ -42,7 +42,7 @@ export interface Traffic {
   readonly span: Micros
 }
 
-/** The traffic of a pattern: the same for the same demand, in the order of arrival. */
+/** The traffic of a pattern: deterministic, in order of arrival. */
 export function trafficOf(demand: Demand): Traffic {
   const span = WINDOWS * demand.window
   const arrivals = MAKERS[demand.pattern](demand, span)
@@ -62,7 +62,7 @@ const MAKERS: Readonly<Record<Pattern, Maker>> = {
     const starts = Array.from({ length: Math.ceil(span / period) }, (_, i) => (i + 0.2) * period)
     return starts.flatMap((start) => together(start, 0.2 * window, size))
   },
-  // All that a window gives, just before it ends, and as much again when the next has begun; then once more mid-window.
+  // The units of a window just before its end, and as many just after the next begins; then once more within a window.
   edge: ({ limit, window, load }) => {
     const size = Math.max(Math.round(limit * load), 1)
     return [0.85, 1.01, 2.35, 2.51].flatMap((start) => together(start * window, 0.14 * window, size))
@@ -77,7 +77,7 @@ const MAKERS: Readonly<Record<Pattern, Maker>> = {
     const mean = 0.6 + 0.25 * some + 0.15 * many
     return evenly(0, span, (mean * window) / (limit * load)).map((each) => ({ ...each, cost: costOf() }))
   },
-  // Somebody keeps within the quota; then somebody else does not.
+  // One client stays within the quota; then another one floods.
   attack: ({ limit, window, load }, span) => [
     ...evenly(0, span, window / (0.7 * limit)),
     ...evenly(0.8 * window, 1.9 * window, window / (4 * limit * load)).map(
@@ -93,11 +93,11 @@ function evenly(from: Micros, to: Micros, step: number): Arrival[] {
   return Array.from({ length: most }, (_, i) => arrival(from + (i + 0.5) * step))
 }
 
-/** `size` requests that come within `spread`. */
+/** `size` requests within `spread`. */
 const together = (start: Micros, spread: Micros, size: number): Arrival[] =>
   Array.from({ length: Math.min(size, MOST + 1) }, (_, i) => arrival(start + (i / size) * spread))
 
-/** Numbers from 0 up to 1 that are the same at every visit: mulberry32. */
+/** Random numbers from 0 up to 1 that are the same at every visit: mulberry32. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {

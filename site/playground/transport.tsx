@@ -2,7 +2,7 @@ import { defineComponent, ref } from 'vue'
 import type { Playground } from './state.ts'
 import { spanText } from './summary.ts'
 
-/** Play, scrub, and send requests by hand. It follows the moment, so it is drawn apart from what does not. */
+/** Controls to play, seek and send requests. A component of its own, because it is redrawn with every frame. */
 export const Transport = defineComponent(
   (props: {
     play: Playground
@@ -22,7 +22,7 @@ export const Transport = defineComponent(
           <input
             type="range"
             class="pg-scrub"
-            aria-label="Moment"
+            aria-label="Time"
             aria-valuetext={`after ${spanText(at.value / 1000)}`}
             min={0}
             max={traffic.value.span}

@@ -6,7 +6,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ensureChromium } from '../../scripts/ensure.mjs'
 
-// The built site in a real Chromium. Pictures of it are left in site/.cache/pictures, to be looked at.
+// The built site in a real Chromium. Screenshots are in site/.cache/pictures.
 
 const path = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const dist = path('.vitepress/dist')
@@ -22,7 +22,7 @@ const complaints: string[] = []
 beforeAll(async () => {
   if (!existsSync(dist)) throw new Error('no site/.vitepress/dist: run `npm run docs` first')
   mkdirSync(pictures, { recursive: true })
-  // Its sandbox wants privileges that a container does not give, and the pages are our own.
+  // Chromium's sandbox needs privileges that a container lacks, and the pages are our own.
   browser = await chromium.launch({ executablePath: ensureChromium(), args: ['--no-sandbox'] })
 })
 afterAll(() => browser?.close())
@@ -53,16 +53,16 @@ async function open(address: string, options: BrowserContextOptions = {}): Promi
 const playground = async (hash = '', options?: BrowserContextOptions): Promise<Page> => {
   const page = await open(`/playground.html${hash}`, options)
   await page.getByText('cost', { exact: true }).waitFor()
-  // What the link says is applied once the page is alive.
+  // The link is applied when the page is interactive.
   await page.waitForFunction(() => document.querySelector('.pg')?.getAttribute('data-alive') === 'true')
   return page
 }
 
-const moment = (page: Page): Promise<number> => page.getByLabel('Moment', { exact: true }).inputValue().then(Number)
+const moment = (page: Page): Promise<number> => page.getByLabel('Time', { exact: true }).inputValue().then(Number)
 const statuses = (page: Page): Promise<string[]> => page.locator('.pg-now .pg-status').allTextContents()
 
 describe('the playground', () => {
-  test('answers requests sent by hand, in every algorithm, and tells those who listen', async () => {
+  test('answers the visitor’s requests, in every algorithm, also for screen readers', async () => {
     const page = await playground('#pattern=none&limit=2&shown=token,fixed,leaky&queue=0')
     const send = page.getByRole('button', { name: 'Send a request' })
     await send.click()
@@ -75,14 +75,14 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Pause' }).click()
     expect(await statuses(page)).toEqual(['429', '429', '429'])
     expect(await page.getByRole('status').first().textContent()).toMatch(
-      /^Token bucket: refused, again in [\d.]+ s; Fixed/,
+      /^Token bucket: denied, again in [\d.]+ s; Fixed/,
     )
     const response = await page.getByRole('region', { name: 'The response' }).textContent()
     expect(response).toContain('HTTP/1.1 429 Too Many Requests')
     expect(response).toMatch(/Retry-After: [45]/)
   })
 
-  test('lets time run when it is told to, and stops at the end', async () => {
+  test('plays, pauses, and stops at the end', async () => {
     const page = await playground('#every=1')
     const before = await moment(page)
     await page.getByRole('button', { name: 'Play' }).click()
@@ -92,13 +92,13 @@ describe('the playground', () => {
     )
     await page.getByRole('button', { name: 'Pause' }).click()
     const paused = await moment(page)
-    await page.getByLabel('Moment', { exact: true }).press('End')
+    await page.getByLabel('Time', { exact: true }).press('End')
     expect(await moment(page)).toBeGreaterThan(paused)
     await page.getByRole('button', { name: 'Play' }).click()
     expect(await moment(page)).toBeLessThan(paused) // from the beginning again
   })
 
-  test('is used by keys alone: from request to request, through time, and from algorithm to algorithm', async () => {
+  test('can be used with the keyboard alone', async () => {
     const page = await playground()
     await page.getByRole('button', { name: 'Later →' }).press('Enter')
     const later = await moment(page)
@@ -111,14 +111,14 @@ describe('the playground', () => {
     expect(await page.getByLabel('Bursts').isChecked()).toBe(true)
   })
 
-  test('says what core says about numbers that make no quota', async () => {
+  test('shows core’s error for an invalid quota', async () => {
     const page = await playground()
     await page.getByLabel('Units', { exact: true }).fill('0')
     const problem = page.getByRole('alert').first()
     expect(await problem.textContent()).toContain('tokenBucket limit must be a whole number, 1 or more; got 0.')
   })
 
-  test('gives code to paste, and a link to what is seen', async () => {
+  test('copies the code, and a link to the current choices', async () => {
     const page = await playground('#pattern=attack&picked=sliding', {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
@@ -138,7 +138,7 @@ describe('the playground', () => {
     ['desktop', DESKTOP],
     ['phone', PHONE],
   ] as const)(
-    'is in order for everybody on a %s: light and dark, without motion, without scrolling sideways',
+    'is accessible on a %s: light and dark, without motion, without horizontal scrolling',
     async (device, viewport) => {
       const page = await playground('', { viewport, reducedMotion: 'reduce' })
       await page.evaluate(axe)
@@ -156,7 +156,7 @@ describe('the playground', () => {
   )
 })
 
-test('every link in the navigation leads to a page', async () => {
+test('every navigation link has a page', async () => {
   const page = await open('/start.html')
   const links = await page
     .locator('.VPSidebar a, .VPNav a')
@@ -165,7 +165,7 @@ test('every link in the navigation leads to a page', async () => {
   expect(links.filter((link) => !existsSync(join(dist, link.replace(/\/$/, '/index.html'))))).toEqual([])
 })
 
-test('the search finds what a page says', async () => {
+test('the search finds words of a page', async () => {
   const page = await open('/')
   await page.getByRole('button', { name: 'Search' }).click()
   await page.locator('#localsearch-input').fill('circuit breaker')

@@ -6,11 +6,11 @@ import { codeOf, FRAMEWORK_IDS } from '../playground/code.ts'
 import { choicesOf, DEFAULTS, HEADER_FORMS, linkOf } from '../playground/link.ts'
 import { PATTERNS, type Pattern } from '../playground/traffic.ts'
 
-test('all code that the playground offers compiles and runs', async () => {
+test('all code of the playground compiles and runs', async () => {
   const units = ['s', 'm', 'h', 'd'] as const
   const choices = ALGORITHM_IDS.flatMap((algorithm, i) =>
     FRAMEWORK_IDS.map((framework, j): string => {
-      // Each framework meets short and long names, bursts, costs, shared keys and other headers somewhere.
+      // Cover short and long names, bursts, costs, shared keys and other headers for each framework.
       const unit = units[(i + j) % 4] as Numbers['unit']
       const numbers = {
         limit: 12,
@@ -50,7 +50,7 @@ describe('a link', () => {
     headers: fc.constantFrom(...HEADER_FORMS),
   })
 
-  test('brings back what was chosen', () => {
+  test('restores the choices', () => {
     fc.assert(
       fc.property(choices, (chosen) => {
         expect(choicesOf(linkOf(chosen))).toEqual(chosen)
@@ -58,7 +58,7 @@ describe('a link', () => {
     )
   })
 
-  test('says nothing of what everybody sees first, and is read whatever it says', () => {
+  test('omits the defaults, and any text can be read', () => {
     expect(linkOf(DEFAULTS)).toBe('')
     fc.assert(
       fc.property(fc.webQueryParameters(), (link) => {

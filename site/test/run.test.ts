@@ -20,7 +20,7 @@ const terms = { apart: true, headers: 'draft-11' } as const
 
 describe('the playground answers as an app does', () => {
   const epoch = Date.UTC(2026, 0, 1) * 1000
-  // A leaky bucket holds requests back for real, where the playground tells how long.
+  // An app delays the requests of a leaky bucket; the playground reports the delay instead.
   const refusing = ALGORITHM_IDS.filter((id) => id !== 'leaky')
 
   test.each(refusing.flatMap((id) => patterns.map((pattern) => [id, pattern] as const)))(
@@ -45,7 +45,7 @@ describe('the playground answers as an app does', () => {
   )
 })
 
-test('a leaky bucket tells when each request goes ahead: one each second, in the order they came', () => {
+test('a leaky bucket reports each delay: one request a second, in the order they came', () => {
   const { answers } = run(ALGORITHMS.leaky.quota(numbers), traffic('bursts'), terms)
   const departures = answers
     .filter(({ decision }) => decision.allowed)
@@ -56,7 +56,7 @@ test('a leaky bucket tells when each request goes ahead: one each second, in the
   }
 })
 
-test('a shared bucket is one for all, and its flood starves the client', () => {
+test('clients of a shared bucket are denied during a flood', () => {
   const quota = ALGORITHMS.token.quota(numbers)
   const admittedOf = (apart: boolean): number =>
     run(quota, traffic('attack'), { ...terms, apart }).answers.filter(
@@ -65,7 +65,7 @@ test('a shared bucket is one for all, and its flood starves the client', () => {
   expect(admittedOf(false)).toBeLessThan(admittedOf(true))
 })
 
-test('tells headers in the form that is chosen', () => {
+test('sends headers in the selected form', () => {
   const namesIn = (headers: HeaderForm): readonly string[] =>
     run(perMinute(10), traffic('steady'), { ...terms, headers }).answers[0]?.headers.map(([name]) => name) ?? []
   expect(namesIn('draft-11')).toEqual(['RateLimit-Policy', 'RateLimit'])
@@ -95,7 +95,7 @@ describe('traffic', () => {
   })
 })
 
-test('the most in any window is what counting from each request gives', () => {
+test('the maximum in any window equals a count from each request', () => {
   const units = fc.record({
     at: fc.integer({ min: 0, max: 30_000_000 }),
     cost: fc.integer({ min: 1, max: 4 }),
@@ -123,7 +123,7 @@ test('the most in any window is what counting from each request gives', () => {
   )
 })
 
-test('the level drawn is full at first, and lower by the cost once a request has passed', () => {
+test('the level is full at first, and falls by the cost of an allowed request', () => {
   const result = run(ALGORITHMS.token.quota(numbers), traffic('weighted'), terms)
   const { arrival } = result.answers[0] as Answer
   expect(levelAt(result, 'you', arrival.at - 1)).toBe(10)
@@ -133,6 +133,6 @@ test('the level drawn is full at first, and lower by the cost once a request has
   expect(chart.area).toMatch(/^M0,2/)
 })
 
-test('durations are told in the largest unit that says them whole', () => {
+test('durations use the largest unit that divides them', () => {
   expect([500, 1_000, 90_000, 3_600_000, 86_400_000].map(durationText)).toEqual(['500ms', '1s', '90s', '1h', '1d'])
 })
