@@ -38,6 +38,10 @@ program(() => {
     throw new Error(`${notes.join(', ')} in .changeset: run \`npx changeset version\` and commit what it writes first.`)
   }
   build()
+  const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  if (GITHUB_REPOSITORY && homepage !== `https://github.com/${GITHUB_REPOSITORY}`) {
+    throw new Error(`Errors link to ${homepage}: name this repository in package.json and packages/core/src/errors.ts.`)
+  }
   if (GITHUB_REPOSITORY) for (const name of readdirSync(join(root, 'packages'))) nameRepository(name)
   else if (!dryRun)
     throw new Error('Releases are made by the Release workflow, so that their provenance can be stated.')

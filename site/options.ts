@@ -22,7 +22,8 @@ export function optionsPage(): string {
       throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, '\n'))
     },
   })
-  const program = ts.createProgram({ rootNames: config?.fileNames ?? [], options: config?.options ?? {} })
+  const files = new Set(TABLES.map(({ file }) => join(root, 'packages', file)))
+  const program = ts.createProgram({ rootNames: [...files], options: config?.options ?? {} })
   return [INTRODUCTION, ...TABLES.map((table) => render(table, program))].join('\n')
 }
 

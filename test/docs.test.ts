@@ -105,3 +105,11 @@ test('docs/errors.md has a section for each error code, and for nothing else', (
   expect(codes).not.toEqual([])
   expect(sections.sort()).toEqual(codes.sort())
 })
+
+test('docs/errors/warnings.md has a section for each warning code, and for nothing else', () => {
+  const [union = ''] = /export type WarningCode =[^/]*/.exec(read('packages/core/src/errors.ts')) ?? []
+  const codes = [...union.matchAll(/'(WARN_\w+)'/g)].map(([, code = '']) => code.toLowerCase())
+  const sections = [...read('docs/errors/warnings.md').matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+  expect(codes).not.toEqual([])
+  expect(sections.sort()).toEqual(codes.sort())
+})

@@ -1,6 +1,8 @@
-/**
- * The stable names of everything that can go wrong; each is a section of `docs/errors.md`.
- */
+// Where the pages about errors are. A test compares it with the `homepage` of the repository's package.json.
+const HOME = 'https://github.com/spillwayjs/spillway'
+const PAGES = `${HOME}/blob/main/docs/errors`
+
+/** The stable codes of all errors. Each has a page in `docs/errors`. */
 export type ErrorCode =
   | 'ERR_SPILLWAY_QUOTA'
   | 'ERR_SPILLWAY_DURATION'
@@ -10,19 +12,42 @@ export type ErrorCode =
   | 'ERR_SPILLWAY_STORE'
   | 'ERR_SPILLWAY_RATE_LIMITED'
 
-/** A message and where to read more: what was wrong and what to write instead come first, the anchor last. */
-export const withAnchor = (message: string, code: ErrorCode): string =>
-  `${message} [docs/errors.md#${code.toLowerCase()}]`
+/** The stable codes of all warnings. Each is a section of `docs/errors/warnings.md`. */
+export type WarningCode =
+  | 'WARN_SPILLWAY_ALWAYS_DENIED'
+  | 'WARN_SPILLWAY_CALLED_TWICE'
+  | 'WARN_SPILLWAY_EVICTION'
+  | 'WARN_SPILLWAY_IPV6_KEY'
+  | 'WARN_SPILLWAY_LISTENER'
+  | 'WARN_SPILLWAY_NO_ADDRESS'
+  | 'WARN_SPILLWAY_PARTITION'
+  | 'WARN_SPILLWAY_SETTLE'
+  | 'WARN_SPILLWAY_SHADOW'
+  | 'WARN_SPILLWAY_STORE'
+  | 'WARN_SPILLWAY_TRUSTS_EVERY_PROXY'
+  | 'WARN_SPILLWAY_UNTRUSTED_PROXY'
+
+/** The address of the page about an error or a warning. */
+const pageOf = (code: ErrorCode | WarningCode): string =>
+  code.startsWith('WARN_')
+    ? `${PAGES}/warnings.md#${code.toLowerCase()}`
+    : `${PAGES}/${code.toLowerCase().replaceAll('_', '-')}.md`
+
+/** A message and the link to its page. */
+export const withLink = (message: string, code: ErrorCode | WarningCode): string => `${message} [${pageOf(code)}]`
+
+/** The message without that link, to be used in another one. */
+export const withoutLink = (message: string): string => message.replace(/ \[https:[^ \]]*\]$/, '')
 
 /** A limiter, quota or call written wrongly: a mistake in the program, never a property of a request. */
 export class QuotaError extends RangeError {
   /** The name of the class. */
   override readonly name = 'QuotaError'
-  /** What kind of mistake it is, and its section of `docs/errors.md`. */
+  /** What kind of mistake it is. */
   readonly code: ErrorCode
 
   constructor(code: ErrorCode, message: string) {
-    super(withAnchor(message, code))
+    super(withLink(message, code))
     this.code = code
   }
 }
@@ -37,7 +62,7 @@ export type StoreFailure = 'error' | 'timeout' | 'pool' | 'open'
 export class StoreError extends Error {
   /** The name of the class. */
   override readonly name = 'StoreError'
-  /** Its section of `docs/errors.md`. */
+  /** Always `ERR_SPILLWAY_STORE`. */
   readonly code: ErrorCode = 'ERR_SPILLWAY_STORE'
   /** Why there was no answer. */
   readonly reason: StoreFailure
@@ -54,7 +79,7 @@ export class StoreError extends Error {
     cause?: unknown,
     { reason = 'error', late, healthy = false }: Pick<Partial<StoreError>, 'reason' | 'late' | 'healthy'> = {},
   ) {
-    super(withAnchor(message, 'ERR_SPILLWAY_STORE'), { cause })
+    super(withLink(message, 'ERR_SPILLWAY_STORE'), { cause })
     this.reason = reason
     this.late = late
     this.healthy = healthy

@@ -1,4 +1,4 @@
-import type { StoreError } from './errors.ts'
+import { type StoreError, withoutLink } from './errors.ts'
 import { type Logger, warn } from './warn.ts'
 
 /** How far apart two reports of a failing store are at least. */
@@ -47,7 +47,8 @@ export function failureLog(now: () => number): FailureLog {
       if (past === '') numbers()
       warn(
         logger,
-        `the store failed${past}: ${error.message} onStoreError decides about these requests; further failures are reported once a minute.`,
+        'WARN_SPILLWAY_STORE',
+        `the store failed${past}: ${withoutLink(error.message)} onStoreError decides about these requests; further failures are logged once a minute.`,
       )
       reportedMs = now()
       reporter = logger
@@ -59,7 +60,8 @@ export function failureLog(now: () => number): FailureLog {
       counts.dropped++
     },
     recovered() {
-      if (reporter) warn(reporter, `the store answers again; since the last report: ${numbers()}.`)
+      if (reporter)
+        warn(reporter, 'WARN_SPILLWAY_STORE', `the store answers again; since the last report: ${numbers()}.`)
       reporter = undefined
     },
   }

@@ -3,7 +3,15 @@ export { latestDeadline } from './deadline.ts'
 export { decide } from './decide.ts'
 export type { Decision } from './decision.ts'
 export { digester, hasKnownHashes } from './digest.ts'
-export { type ErrorCode, QuotaError, StoreError, type StoreFailure, shown } from './errors.ts'
+export {
+  type ErrorCode,
+  QuotaError,
+  StoreError,
+  type StoreFailure,
+  shown,
+  type WarningCode,
+  withoutLink,
+} from './errors.ts'
 export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 export {
   type BucketOutcome,

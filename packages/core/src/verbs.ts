@@ -110,7 +110,10 @@ export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
     throw new QuotaError('ERR_SPILLWAY_COST', `cost must be a whole number of units, 1 or more; got ${shown(cost)}.`)
   }
   if ((verb === 'refund' || verb === 'charge') && cost > mostCharged(quota)) {
-    throw new QuotaError('ERR_SPILLWAY_COST', `cost ${cost} is more than can be counted: 95 years of this quota.`)
+    throw new QuotaError(
+      'ERR_SPILLWAY_COST',
+      `cost ${cost} is too large to be counted: use at most ${mostCharged(quota)}, 95 years of this quota.`,
+    )
   }
   return cost
 }

@@ -1,7 +1,7 @@
-import { QuotaError, shown } from './errors.ts'
+import { QuotaError, shown, type WarningCode, withLink } from './errors.ts'
 import { oncePer } from './once-per.ts'
 
-/** Where warnings go. */
+/** Receives warnings, as `console` does. */
 export interface Logger {
   warn(message: string): void
 }
@@ -9,34 +9,30 @@ export interface Logger {
 // Every runtime has a console, though no ECMAScript library declares it.
 declare const console: Logger
 
-/** Reports a problem to a logger. A logger that throws does not fail the request. */
-export function warn(logger: Logger, message: string): void {
+/** Logs a warning with its link. A logger that throws does not fail the request. */
+export function warn(logger: Logger, code: WarningCode, message: string): void {
   try {
-    logger.warn(`spillway: ${message}`)
+    logger.warn(`spillway: ${withLink(message, code)}`)
   } catch {}
 }
 
-/** The most details of one problem that are printed and kept, and the most characters of each. */
-const [MOST_DETAILS, MOST_CHARACTERS] = [10, 1_000]
+/** The most details that are logged per code, and the most characters of each. */
+const [MAX_DETAILS, MAX_DETAIL_CHARACTERS] = [10, 1_000]
 
-/** What is written in the program, and not put together while it runs. */
-type Literal<Text extends string> = Record<never, never> extends Record<Text, unknown> ? never : Text
-
-const printedBy = oncePer((_logger: Logger) => new Map<string, Set<string>>())
+const loggedBy = oncePer((_logger: Logger) => new Map<WarningCode, Set<string>>())
 
 /**
- * Reports a likely mistake that is no reason to stop, once for each logger. What clients may change belongs into `detail`:
- * each problem is printed with ten different details at most, so that nobody can print without bound, nor silence one
- * problem by another.
+ * Logs a likely mistake once per logger and code. Text that clients can influence belongs into `detail`: ten different
+ * details per code are logged at most, so that no client can flood the log, or hide one warning behind another.
  */
-export function warnOnce<const Text extends string>(logger: Logger, problem: Literal<Text>, detail = ''): void {
-  const printed = printedBy(logger)
-  const details = printed.get(problem) ?? new Set()
-  printed.set(problem, details)
-  const cut = detail.slice(0, MOST_CHARACTERS)
-  if (details.size === MOST_DETAILS || details.has(cut)) return
+export function warnOnce(logger: Logger, code: WarningCode, message: string, detail = ''): void {
+  const logged = loggedBy(logger)
+  const details = logged.get(code) ?? new Set()
+  logged.set(code, details)
+  const cut = detail.slice(0, MAX_DETAIL_CHARACTERS)
+  if (details.size === MAX_DETAILS || details.has(cut)) return
   details.add(cut)
-  warn(logger, `${problem}${cut}${details.size === MOST_DETAILS ? ' (No more of these are printed.)' : ''}`)
+  warn(logger, code, `${message}${cut}${details.size === MAX_DETAILS ? ' (Further ones are not logged.)' : ''}`)
 }
 
 /** Checks a logger. Default: the console. */

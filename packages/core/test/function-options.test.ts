@@ -268,7 +268,7 @@ describe('a key function that returns an address', () => {
     }
     expect(warn).not.toHaveBeenCalled()
     for (const path of addresses) await bare.send({ path })
-    expect(warn.mock.calls).toEqual([[expect.stringContaining('Write ipKey(address)')]])
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('Return ipKey(address)')]])
   })
 })
 

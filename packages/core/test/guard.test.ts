@@ -234,7 +234,9 @@ describe('a shadow policy', () => {
     const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store, onStoreError: 'throw' })
     expect(judge().refusal).toBeUndefined()
     await vi.waitFor(() =>
-      expect(warn).toHaveBeenCalledWith(expect.stringContaining('a shadow policy: The store failed: down.')),
+      expect(warn).toHaveBeenCalledWith(
+        expect.stringContaining('a shadow policy failed; requests are not affected: The store failed: down.'),
+      ),
     )
   })
 })
@@ -420,7 +422,7 @@ describe('the guard', () => {
     expect((guard(request) as Verdict).decision?.remaining).toBe(9)
     expect((guard(request) as Verdict).decision).toBeUndefined()
     expect((guard({}) as Verdict).decision?.remaining).toBe(8)
-    expect(warn.mock.calls).toEqual([[expect.stringContaining('twice; it was counted once')]])
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('ran twice for one request, which was counted once')]])
   })
 
   test('takes a cost that is known later only', async () => {

@@ -181,9 +181,7 @@ describe('a call written wrongly', () => {
   })
 
   test('with a debt of centuries is refused', async () => {
-    await expect(setUp().limiter.charge('alice', 2 ** 52)).rejects.toThrow(
-      'more than can be counted: 95 years of this quota',
-    )
+    await expect(setUp().limiter.charge('alice', 2 ** 52)).rejects.toThrow('95 years of this quota')
   })
 })
 

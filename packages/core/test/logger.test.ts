@@ -42,15 +42,19 @@ const warnings: readonly [
   request: FakeRequest,
   adapter?: Partial<RequestReader<FakeRequest>>,
 ][] = [
-  ['requests arrive with X-Forwarded-For', {}, { forwarded: '203.0.113.8' }],
-  ['requests arrive whose client address', {}, { address: undefined }],
+  ['a request has X-Forwarded-For', {}, { forwarded: '203.0.113.8' }],
+  ['a request has no client address', {}, { address: undefined }],
   ['the app trusts every proxy', {}, {}, { trustsEveryProxy: () => true }],
-  ['a key function returns a whole IPv6 address', { key: () => '2001:db8::7' }, {}],
+  ['a key function returns a full IPv6 address', { key: () => '2001:db8::7' }, {}],
   ['partition must return bytes', { partition: () => 'ann' as never }, {}],
   ['a request is always denied: ', { quota: perMinute(5), cost: 6 }, {}],
   ['onDecision threw: a mistake', { onDecision: throwing }, {}],
-  ['what a request took could not be corrected: a mistake', { settle: throwing }, {}],
-  ['a shadow policy: The store failed: down.', { mode: 'shadow', store: failing(), onStoreError: 'throw' }, {}],
+  ['the cost of a request could not be corrected: a mistake', { settle: throwing }, {}],
+  [
+    'a shadow policy failed; requests are not affected: The store failed: down.',
+    { mode: 'shadow', store: failing(), onStoreError: 'throw' },
+    {},
+  ],
   ['the store failed: The store failed: down.', { store: failing() }, {}],
 ]
 
@@ -71,7 +75,7 @@ test('a request that comes by twice is reported to the logger', () => {
   )
   const request = {}
   for (let i = 0; i < 3; i++) void guard(request)
-  expect(logged).toEqual([expect.stringContaining('the same rateLimit(…) twice')])
+  expect(logged).toEqual([expect.stringContaining('the same rateLimit(…) ran twice')])
 })
 
 test('each logger is given a warning once', () => {

@@ -13,8 +13,8 @@ function problems(document: unknown): readonly string[] {
     return []
   } catch (error) {
     if (!(error instanceof QuotaError) || error.code !== 'ERR_SPILLWAY_OPTION') throw error
-    const [message = '', anchor] = error.message.replace('policiesFrom: ', '').split(' [docs/errors.md#')
-    expect(anchor).toBe('err_spillway_option]')
+    const [message = '', anchor] = error.message.replace('policiesFrom: ', '').split(' [https:')
+    expect(anchor).toMatch(/\/docs\/errors\/err-spillway-option\.md\]$/)
     return message.split('\n  ')
   }
 }

@@ -25,7 +25,7 @@ describe('what can be charged', () => {
 
   test('or given back in one call is 95 years of a bucket, or as many units as can be counted', async () => {
     const limiter = limiterOf(perSecond(1))
-    const tooMuch = 'more than can be counted: 95 years of this quota'
+    const tooMuch = '95 years of this quota'
     expect(await limiter.charge('alice', 3e9)).toMatchObject({ allowed: true, resetAfterMs: 3e12 })
     await expect(limiter.charge('alice', 3e9 + 1)).rejects.toThrow(tooMuch)
     await expect(limiter.refund('alice', 3e9 + 1)).rejects.toThrow(tooMuch)

@@ -132,20 +132,20 @@ describe('waiting', () => {
     const { limiter } = setUp(perSecond(1))
     await limiter.wait('api')
     const late = limiter.wait('api', { maxWait: 500 })
-    await expect(late).rejects.toThrow('policy "default" allows 1 unit in 1000 ms, longer than maxWait')
+    await expect(late).rejects.toThrow('policy "default" can allow 1 unit after 1000 ms, which is longer than maxWait')
     await expect(late).rejects.toMatchObject({
       name: 'RateLimitedError',
       code: 'ERR_SPILLWAY_RATE_LIMITED',
       decision: { allowed: false, policy: 'default', retryAfterMs: 1_000, violated: ['default'] },
     })
-    await expect(limiter.wait('api', { cost: 2 })).rejects.toThrow('2 units are more than policy "default" ever allows')
+    await expect(limiter.wait('api', { cost: 2 })).rejects.toThrow('a cost of 2 units is more than policy "default" ever allows')
   })
 
   test('tells in its error of a queue that is full', async () => {
     const { limiter } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 1 }))
     const waits = Promise.all([limiter.wait('api'), limiter.wait('api')])
     await expect(limiter.wait('api')).rejects.toThrow(
-      'the queue of policy "default" is full up to maxWait; it has room for 1 unit in 1000 ms.',
+      'the queue of policy "default" is full; it has room for 1 unit after 1000 ms, more than maxWait.',
     )
     await vi.advanceTimersByTimeAsync(1_000)
     await waits

@@ -1,39 +1,35 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { warnOnce } from '../src/warn.ts'
 
-let printed: string[]
+let logged: string[]
 beforeEach(() => {
-  printed = []
-  vi.spyOn(console, 'warn').mockImplementation((message: string) => void printed.push(message))
+  logged = []
+  vi.spyOn(console, 'warn').mockImplementation((message: string) => void logged.push(message))
 })
 afterEach(() => void vi.restoreAllMocks())
 
-test('a warning is printed once', () => {
-  for (let i = 0; i < 3; i++) warnOnce(console, 'a likely mistake.')
-  expect(printed).toEqual(['spillway: a likely mistake.'])
+const link = (code: string) =>
+  ` [https://github.com/spillwayjs/spillway/blob/main/docs/errors/warnings.md#warn_spillway_${code}]`
+
+test('a warning is logged once, with a link to its section', () => {
+  for (let i = 0; i < 3; i++) warnOnce(console, 'WARN_SPILLWAY_CALLED_TWICE', 'a likely mistake.')
+  expect(logged).toEqual([`spillway: a likely mistake.${link('called_twice')}`])
 })
 
-// Each different message was kept for ever: a handler whose errors name the request printed and kept one a request.
-test('details of one problem are printed ten times, and silence no other problem', () => {
-  for (let i = 0; i < 1_000; i++) warnOnce(console, 'a callback threw: ', `request ${i}`)
-  for (let i = 0; i < 1_000; i++) warnOnce(console, 'a callback threw: ', `request ${i}`)
-  warnOnce(console, 'another callback threw: ', 'request 0')
-  expect(printed).toEqual([
-    ...Array.from({ length: 9 }, (_, i) => `spillway: a callback threw: request ${i}`),
-    'spillway: a callback threw: request 9 (No more of these are printed.)',
-    'spillway: another callback threw: request 0',
+// Each different message was kept for ever: a handler whose errors name the request logged and kept one a request.
+test('ten details per code are logged, and hide no other warning', () => {
+  const warn = (i: number) => warnOnce(console, 'WARN_SPILLWAY_LISTENER', 'a callback threw: ', `request ${i}`)
+  for (let i = 0; i < 1_000; i++) warn(i)
+  for (let i = 0; i < 1_000; i++) warn(i)
+  warnOnce(console, 'WARN_SPILLWAY_SETTLE', 'another callback threw: ', 'request 0')
+  expect(logged).toEqual([
+    ...Array.from({ length: 9 }, (_, i) => `spillway: a callback threw: request ${i}${link('listener')}`),
+    `spillway: a callback threw: request 9 (Further ones are not logged.)${link('listener')}`,
+    `spillway: another callback threw: request 0${link('settle')}`,
   ])
 })
 
 test('a detail is cut to 1,000 characters', () => {
-  for (const end of ['a', 'b']) warnOnce(console, 'too long: ', 'x'.repeat(1_000) + end)
-  expect(printed).toEqual([`spillway: too long: ${'x'.repeat(1_000)}`])
-})
-
-test('the type of a problem is its text', () => {
-  const detail: string = 'request 1'
-  // @ts-expect-error A problem that contains a detail would be another one each time.
-  warnOnce(console, `a callback threw: ${detail}`)
-  // @ts-expect-error A problem is written where it is reported.
-  warnOnce(console, detail)
+  for (const end of ['a', 'b']) warnOnce(console, 'WARN_SPILLWAY_SHADOW', 'too long: ', 'x'.repeat(1_000) + end)
+  expect(logged).toEqual([`spillway: too long: ${'x'.repeat(1_000)}${link('shadow')}`])
 })

@@ -47,7 +47,7 @@ test('a proxy that nobody trusts is warned about once, with the fix', () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const judge = judgeOf({ quota: perMinute(9) })
   for (let i = 0; i < 3; i++) judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': '203.0.113.7' } })
-  expect(warn.mock.calls).toEqual([[expect.stringContaining('write trustProxy: 1')]])
+  expect(warn.mock.calls).toEqual([[expect.stringContaining('set trustProxy: 1')]])
 })
 
 test('headers come in the forms that are asked for', () => {

@@ -1,4 +1,4 @@
-import { StoreError, type Taken } from '@spillway/core'
+import { StoreError, type Taken, withoutLink } from '@spillway/core'
 import { failure } from './retry.ts'
 import { Late, latest, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
@@ -82,7 +82,7 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
 export function lateOf(error: unknown, place: number): unknown {
   if (!(error instanceof StoreError) || error.late === undefined) return error
   const late = error.late.then((answers) => (answers as readonly unknown[] | undefined)?.[place])
-  return new StoreError(error.message.split(' [docs', 1)[0] ?? '', error.cause, { reason: error.reason, late })
+  return new StoreError(withoutLink(error.message), error.cause, { reason: error.reason, late })
 }
 
 const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
@@ -92,7 +92,7 @@ function dropExpired(waiting: Set<Waiting>): void {
   for (const each of waiting) {
     if (!each.stayed || performance.now() < each.until().sendByMs) continue
     waiting.delete(each)
-    each.reject(new Late('others were first for its key'))
+    each.reject(new Late('earlier calls for the same key were not answered in time'))
   }
 }
 

@@ -51,7 +51,7 @@ export function failure(error: unknown, patience: number): StoreError {
     })
   }
   const { code = '', message = shown(error) } = error as { code?: string; message?: string }
-  const cure = CURES[code] ?? (isPassing(error) ? `Others were first for ${patience} ms.` : '')
+  const cure = CURES[code] ?? (isPassing(error) ? `Other transactions held its locks for ${patience} ms.` : '')
   return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
     healthy: code.startsWith('22') || code === '55P03' || isPassing(error),
   })

@@ -23,7 +23,8 @@ async function askAndWarn(client: { info?: (section: string) => Promise<unknown>
     if (/^maxmemory:0*$/m.test(memory.replaceAll('\r', '')) || policy === '' || SAFE.includes(policy)) return
     warnOnce(
       loggerOf(client),
-      'when its memory is full, Redis evicts the states of limited keys under a flood of fresh ones, and those keys start again with a full quota. Set maxmemory-policy to noeviction, on a server of its own; `npx @spillway/cli check --redis URL` says more. maxmemory-policy: ',
+      'WARN_SPILLWAY_EVICTION',
+      'when its memory is full, Redis evicts the states of limited keys under a flood of new keys, and those start again with a full quota. Set maxmemory-policy to noeviction, on a server of its own; `npx @spillway/cli check --redis URL` says more. maxmemory-policy: ',
       policy,
     )
   } catch {}

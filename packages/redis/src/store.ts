@@ -166,7 +166,7 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
   const [first, second] = [ops[0], ops[other]].map((op) => shown(op?.key))
   return new QuotaError(
     'ERR_SPILLWAY_KEY',
-    `keys ${first} and ${second} are in different slots of the Redis cluster, which takes from one slot at a time: a batch is of one part, as partOf tells them.`,
+    `keys ${first} and ${second} are in different hash slots of the Redis Cluster, and one batch must use one slot. Use the same key for all policies, or a prefix with a hash tag such as "{shop}".`,
   )
 }
 

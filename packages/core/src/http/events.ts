@@ -34,7 +34,12 @@ export type Reporter<R> = (decision: Decision, request: R, mode: DecisionEvent<R
 /** Builds a reporter, which does nothing while nobody listens; a listener that throws does not harm the request. */
 export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined, logger: Logger): Reporter<R> {
   const warnOfListener = (error: unknown): void =>
-    warnOnce(logger, 'onDecision threw: ', error instanceof Error ? error.message : shown(error))
+    warnOnce(
+      logger,
+      'WARN_SPILLWAY_LISTENER',
+      'onDecision threw: ',
+      error instanceof Error ? error.message : shown(error),
+    )
   return (decision, request, mode) => {
     if (listener === undefined && !channel?.hasSubscribers) return
     const event = { decision, request, mode }

@@ -161,7 +161,11 @@ export const partitionReader =
 /** The parameter; nothing if the partition is no bytes, or the very key, which is nobody else's business. */
 function parameter(bytes: unknown, key: string, logger: Logger): string {
   if (bytes instanceof Uint8Array && !spells(bytes, key)) return `;pk=${byteSequence(bytes)}`
-  warnOnce(logger, 'partition must return bytes that do not tell the key, such as an HMAC, cut short; it was left out.')
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_PARTITION',
+    'partition must return bytes that do not reveal the key, such as a truncated HMAC. It was left out of the headers.',
+  )
   return ''
 }
 

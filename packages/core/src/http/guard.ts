@@ -102,6 +102,10 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
 }
 
 function twice(logger: Logger): Verdict {
-  warnOnce(logger, 'a request came by the same rateLimit(…) twice; it was counted once. Mount it once on each way.')
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_CALLED_TWICE',
+    'the same rateLimit(…) ran twice for one request, which was counted once. Mount it once per route.',
+  )
   return PASS
 }

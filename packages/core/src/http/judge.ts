@@ -1,5 +1,6 @@
 import { type Booking, put } from '../booking.ts'
 import type { Decision } from '../decision.ts'
+import { withoutLink } from '../errors.ts'
 import { andThen, type MaybePromise } from '../maybe-promise.ts'
 import { type Ask, queues } from '../policy.ts'
 import type { Micros } from '../time.ts'
@@ -141,5 +142,10 @@ export function judgeBy<R, S>(
 const NONE: readonly never[] = Object.freeze([])
 
 function warnOfShadow(logger: Logger, error: Error): undefined {
-  warnOnce(logger, 'a shadow policy: ', error.message)
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_SHADOW',
+    'a shadow policy failed; requests are not affected: ',
+    withoutLink(error.message),
+  )
 }

@@ -182,6 +182,7 @@ function warnOfCost<R>(
     if (typeof units !== 'number' || units <= most) continue
     warnOnce(
       logger,
+      'WARN_SPILLWAY_ALWAYS_DENIED',
       'a request is always denied: ',
       `policy ${shown(name)} never takes more than ${most} units at once, but its ${option} is ${units}. Lower ${option}, or raise the quota's burst.`,
     )

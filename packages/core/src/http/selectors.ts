@@ -53,7 +53,8 @@ function watchAddress(key: string | undefined, logger: Logger): string | undefin
   if (key?.includes(':') && /^[\da-f:.]{2,45}(%|$)/i.test(key) && ipKey(key).includes('/')) {
     warnOnce(
       logger,
-      'a key function returns a whole IPv6 address: each client has a network of them, and a limit of its own for each. Write ipKey(address), which is exported beside rateLimit.',
+      'WARN_SPILLWAY_IPV6_KEY',
+      'a key function returns a full IPv6 address. A client has a whole network of them, and gets a limit for each. Return ipKey(address), which is exported beside rateLimit.',
     )
   }
   return key

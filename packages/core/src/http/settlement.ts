@@ -126,7 +126,7 @@ async function actualCost<S>(
 /** The response has gone out: there is nobody left to tell but the developer. */
 function warnOfFailure(logger: Logger, error: unknown): void {
   const why = error instanceof Error ? error.message : shown(error)
-  warnOnce(logger, 'what a request took could not be corrected: ', why)
+  warnOnce(logger, 'WARN_SPILLWAY_SETTLE', 'the cost of a request could not be corrected: ', why)
 }
 
 function askNamed(policy: string | undefined, enforced: Booking | undefined, bookings: readonly Booking[]): Ask {

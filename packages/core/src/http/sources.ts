@@ -78,19 +78,22 @@ function frameworksAddress<R>(reader: RequestReader<R>, logger: Logger): Sources
       if (address === undefined) {
         warnOnce(
           logger,
-          'requests arrive whose client address nobody tells: all of them count as one. Write trustProxy: 1 if a proxy of yours tells it in X-Forwarded-For, or say by key whom to count.',
+          'WARN_SPILLWAY_NO_ADDRESS',
+          'a request has no client address: all such requests count as one client. Set trustProxy: 1 if a proxy of yours sends the address in X-Forwarded-For, or set key.',
         )
       }
       if (reader.trustsEveryProxy?.(request)) {
         warnOnce(
           logger,
-          "the app trusts every proxy, so a client can write a new address into X-Forwarded-For for each request and is never limited. Write how many proxies are yours: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
+          'WARN_SPILLWAY_TRUSTS_EVERY_PROXY',
+          "the app trusts every proxy, so a client can send another X-Forwarded-For with each request and is never limited. Set the number of your proxies: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
         )
       }
       if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
         warnOnce(
           logger,
-          'requests arrive with X-Forwarded-For, which nobody has said to trust: all clients of that proxy count as one. If the proxy is yours, write trustProxy: 1 (how many there are); if not, never mind.',
+          'WARN_SPILLWAY_UNTRUSTED_PROXY',
+          'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this warning.',
         )
       }
     }

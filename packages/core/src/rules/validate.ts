@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { QuotaError, shown, withoutLink } from '../errors.ts'
 import { checkOptions, guess } from '../options.ts'
 import type { Schema } from './json-schema.ts'
 
@@ -123,6 +123,6 @@ export function at<T>(path: string, call: () => T): T {
 
 /** What a QuotaError says, without the anchor: the whole document's error has one. */
 function sentenceOf(error: unknown): string {
-  if (error instanceof QuotaError) return error.message.replace(/ \[docs\/errors\.md#\w+\]$/, '')
+  if (error instanceof QuotaError) return withoutLink(error.message)
   throw error
 }

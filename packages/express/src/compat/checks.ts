@@ -108,7 +108,8 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
     },
     store(store, given) {
       once('creationStack', () => {
-        const message = 'A limiter is made while a request is answered: made once, at the start, it can count.'
+        const message =
+          'rateLimit() is called while a request is handled, so that each request gets a limiter of its own, which never denies. Call it once, when the app starts.'
         const inHandler = /Layer\.handle( \[as handle_request\]|Request)/.test(new Error().stack ?? '')
         return inHandler && ['ERR_ERL_CREATED_IN_REQUEST_HANDLER', message]
       })
