@@ -26,6 +26,10 @@ describe('a policy in a sentence', () => {
       'Each client address may make 9 requests at once, and then 5 a second, and owe up to 1 unit.',
     ],
     [
+      rule('token_bucket', { rps: 5, burst: 9, initial: 2 }),
+      'Each client address may make 9 requests at once, and then 5 a second, starting with 2.',
+    ],
+    [
       rule('fixed_window', { limit: 100, window: '1d' }),
       'Each client address may make 100 requests in each day of the clock.',
     ],

@@ -1,4 +1,6 @@
 import {
+  type BucketQuota,
+  type Duration,
   fixedWindow,
   leakyBucket,
   type Micros,
@@ -20,6 +22,7 @@ import { modelStore } from './model.ts'
 /** The algorithms that a quota can be built for. */
 export type Algorithm =
   | 'token bucket'
+  | 'token bucket that starts low'
   | 'interval refill'
   | 'fixed window'
   | 'fixed window from the first request'
@@ -29,6 +32,16 @@ export type Algorithm =
 
 const limits = fc.integer({ min: 1, max: 12 })
 const windows = fc.constantFrom(250, 1_000, 7_000, 3_600_000)
+
+const startingLow = (keepFull: Duration): fc.Arbitrary<BucketQuota> =>
+  fc
+    .record({
+      limit: limits,
+      burst: fc.integer({ min: 5, max: 12 }),
+      initial: fc.integer({ min: 0, max: 4 }),
+      refill: fc.constantFrom('continuous' as const, 'continuous' as const, '3s' as const),
+    })
+    .map(({ limit, ...options }) => tokenBucket({ limit, per: '3s', keepFull, ...options }))
 
 /** Quotas of every algorithm, from strict pacing to a million a second, small enough for a history to drain. */
 export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
@@ -40,6 +53,7 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
       overdraft: fc.constantFrom(0, 0, 5),
     })
     .map((options) => tokenBucket(options)),
+  'token bucket that starts low': startingLow('1h'),
   'interval refill': fc
     .record({
       limit: limits,
@@ -61,7 +75,7 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
 }
 
 /** Quotas of any algorithm. */
-export const quotas: fc.Arbitrary<Quota> = fc.oneof(...Object.values(quotasOf))
+export const quotas: fc.Arbitrary<Quota> = fc.oneof(...Object.values(quotasOf), startingLow(1))
 
 /** One call of a history: some time after the last one, or before it if the clock steps back. */
 export interface Call {

@@ -71,7 +71,12 @@ function preparedBy(store: SyncStore, history: readonly Call[]): ReadonlyMap<Tak
 }
 
 const isPlain = (step: Step): step is BucketStep =>
-  step.kernel === 'bucket' && step.grain === null && step.patience === 0 && !step.peek && consumes(step)
+  step.kernel === 'bucket' &&
+  step.grain === null &&
+  step.start === null &&
+  step.patience === 0 &&
+  !step.peek &&
+  consumes(step)
 
 // A refund takes less than nothing, and a charge has room for everything.
 const consumes = ({ increment, tolerance, ceiling }: BucketStep): boolean => increment > 0 && tolerance <= ceiling

@@ -124,6 +124,37 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
+    name: 'a new key starts with its initial units, and again once it has been full for long',
+    quota: tokenBucket({ limit: 10, per: '10s', initial: 3, keepFull: '20s' }),
+    rows: [
+      [0, 'peek', 4, false, 3, 1_000, 7_000],
+      // A denial starts the refill, a peek does not.
+      [500, 'consume', 4, false, 3, 1_000, 7_000],
+      [1_499.999, 'consume', 4, false, 3, 0.001, 6_000.001],
+      [1_500, 'consume', 4, true, 0, 0, 10_000],
+      [11_500, 'peek', 10, true, 10, 0, 0],
+      [31_499.999, 'peek', 10, true, 10, 0, 0],
+      [31_500, 'peek', 10, false, 3, 7_000, 7_000],
+      [31_499.999, 'consume', 1, true, 9, 0, 1_000],
+      [52_499.998, 'consume', 10, true, 0, 0, 10_000],
+      [82_499.998, 'refund', 2, true, 5, 0, 5_000],
+      [82_499.998, 'charge', 9, true, 0, 0, 14_000],
+    ],
+  },
+  {
+    name: 'a bucket that refills at intervals starts with its initial units, too',
+    quota: tokenBucket({ limit: 4, per: '10s', refill: '10s', burst: 8, initial: 0, keepFull: '10s' }),
+    rows: [
+      [2_000, 'consume', 1, false, 0, 8_000, 18_000],
+      [9_999.999, 'consume', 1, false, 0, 0.001, 10_000.001],
+      [10_000, 'consume', 1, true, 3, 0, 20_000],
+      [30_000, 'peek', 8, true, 8, 0, 0],
+      // Full at 22.5 s in time that is counted evenly, and known for the interval of 10 s after that, and for 10 s more.
+      [42_499.999, 'peek', 8, true, 8, 0, 0],
+      [42_500, 'peek', 8, false, 0, 17_500, 17_500],
+    ],
+  },
+  {
     name: 'interval refill gives back whole amounts, also where they do not divide the interval',
     quota: tokenBucket({ limit: 7, per: '10s', refill: '10s', burst: 21 }),
     rows: [

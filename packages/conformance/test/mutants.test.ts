@@ -192,6 +192,13 @@ const mutants: Record<string, Partial<Seams>> = {
   'loses the previous window': {
     keep: (state) => (typeof state === 'object' && 'start' in state ? { ...state, previous: 0 } : state),
   },
+  'starts every key full': withStep((step) => (step.kernel === 'bucket' ? { start: null } : {})),
+  'counts a bucket as new as soon as it is full': withStep((step) =>
+    step.kernel === 'bucket' && step.start !== null ? { start: { ...step.start, keep: 0 } } : {},
+  ),
+  'never counts a bucket as new again': withStep((step) =>
+    step.kernel === 'bucket' && step.start !== null ? { start: { ...step.start, keep: 1e15 } } : {},
+  ),
   'lets a window that ends all at once fade out': withStep((step) =>
     step.kernel === 'sliding-window' ? { fixed: false } : {},
   ),

@@ -38,6 +38,7 @@ export type {
   SlidingWindowStep,
   SlidingWindowTaken,
 } from './kernels/sliding-window.ts'
+export type { Start } from './kernels/start.ts'
 export {
   consumeAll,
   type RateLimiter,

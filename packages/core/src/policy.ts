@@ -70,7 +70,7 @@ export const isQuota = (value: unknown): boolean =>
 /** One unit, of a bucket in which all that fits goes ahead at once and comes back continuously: nearly every request. */
 function straightWay(store: Store, name: string, quota: Quota, step: Step): StraightWay | undefined {
   if (!isSync(store) || !store.prepareSync || quota.kernel !== 'bucket' || step.kernel !== 'bucket') return undefined
-  if (quota.grain !== null || quota.prompt < quota.limit) return undefined
+  if (quota.grain !== null || quota.start !== null || quota.prompt < quota.limit) return undefined
   return { take: store.prepareSync(name, step), quota, step }
 }
 

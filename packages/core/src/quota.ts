@@ -1,5 +1,6 @@
 import { QuotaError, shown } from './errors.ts'
 import type { Grain } from './kernels/bucket.ts'
+import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
@@ -20,6 +21,8 @@ export interface BucketQuota {
   /** How many units a request may take beyond what is there, for the requests after it to wait for. */
   readonly overdraft: number
   readonly grain: Grain | null
+  /** How a new key starts; `null` starts full. */
+  readonly start: Start | null
 }
 
 /** A quota kept as two counts. */
@@ -65,6 +68,18 @@ export interface TokenBucketOptions extends RateOptions {
    * @default `0`
    */
   readonly overdraft?: number
+  /**
+   * Units that a new key starts with: 0 or more, less than `burst`.
+   *
+   * @default the `burst`
+   */
+  readonly initial?: number
+  /**
+   * How long a bucket with `initial` stays known after it is full. Later its key is new, and starts with `initial` again.
+   *
+   * @default `'1d'`
+   */
+  readonly keepFull?: Duration
 }
 
 /** What `fixedWindow` takes: `limit` units in each `window`. */
@@ -123,7 +138,7 @@ function rate(what: string, limit: number, per: Duration, options: RateOptions =
  * any span of time `t`; where it refills at intervals, `burst` and a whole amount for each interval begun meanwhile.
  */
 export function tokenBucket(options: TokenBucketOptions): BucketQuota {
-  checkOptions('tokenBucket', options, ['limit', 'per', 'burst', 'refill', 'overdraft'])
+  checkOptions('tokenBucket', options, ['limit', 'per', 'burst', 'refill', 'overdraft', 'initial', 'keepFull'])
   return build('tokenBucket', options)
 }
 
@@ -154,6 +169,7 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
     limit,
     prompt: limit,
     overdraft: 0,
+    start: null,
     ...grained('fixedWindow', { every: window, amount: limit, shift: (window - offset) % window }),
     window,
   })
@@ -222,7 +238,15 @@ export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   const queue = checkWhole('leakyBucket queue', options.queue, 0)
   const unit = interval('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
   const limit = queue + 1
-  return bucketQuota('leakyBucket', { limit, prompt: 1, window: limit * unit, unit, overdraft: 0, grain: null })
+  return bucketQuota('leakyBucket', {
+    limit,
+    prompt: 1,
+    window: limit * unit,
+    unit,
+    overdraft: 0,
+    grain: null,
+    start: null,
+  })
 }
 
 function build(what: string, options: TokenBucketOptions): BucketQuota {
@@ -232,7 +256,8 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
   const overdraft = checkWhole(`${what} overdraft`, options.overdraft ?? 0, 0)
   if (options.refill === undefined || options.refill === 'continuous') {
     const unit = interval(what, limit, per)
-    return bucketQuota(what, { limit: burst, prompt: burst, window: burst * unit, unit, overdraft, grain: null })
+    const start = startOf(what, options, burst, unit)
+    return bucketQuota(what, { limit: burst, prompt: burst, window: burst * unit, unit, overdraft, grain: null, start })
   }
   const every = micros(options.refill, `${what} refill`)
   const amount = Number((BigInt(limit) * BigInt(every)) / BigInt(per))
@@ -248,8 +273,22 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
     prompt: burst,
     window,
     overdraft,
+    start: startOf(what, options, burst, 1),
     ...grained(what, { every, amount, shift: 0 }),
   })
+}
+
+/** How a new key starts that does not start full. */
+function startOf(what: string, options: TokenBucketOptions, burst: number, unit: number): Start | null {
+  const { initial, keepFull } = options
+  if (initial === undefined && keepFull === undefined) return null
+  const units = checkWhole(`${what} initial`, initial, 0)
+  const keep = micros(keepFull ?? '1d', `${what} keepFull`)
+  if (units < burst) return Object.freeze({ lacking: (burst - units) * unit, keep })
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what} initial must be less than burst, which is what a new key starts with by default; got ${units} of ${burst}. Leave initial out.`,
+  )
 }
 
 /** The whole microseconds one unit takes to come back, rounded up so that the rate is never exceeded. */

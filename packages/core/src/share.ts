@@ -1,3 +1,4 @@
+import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
 import {
   type BucketQuota,
@@ -32,17 +33,27 @@ export function shareOf(quota: Quota, options: ShareOptions): Quota {
   return quota.fixed ? fixedWindow({ ...window, align: 'first' }) : slidingWindow(window)
 }
 
-function bucketShare({ grain, ...quota }: BucketQuota, replicas: number): BucketQuota {
+function bucketShare({ grain, start: whole, ...quota }: BucketQuota, replicas: number): BucketQuota {
   const part = (units: number): number => Math.max(1, Math.floor(units / replicas))
   const limit = part(quota.limit)
   const counts = { limit, prompt: part(quota.prompt), overdraft: Math.floor(quota.overdraft / replicas) }
+  const startIn = (unit: number): Start | null => {
+    if (whole === null) return null
+    const initial = Math.floor((quota.limit - whole.lacking / quota.unit) / replicas)
+    return Object.freeze({ ...whole, lacking: (limit - initial) * unit })
+  }
   if (grain === null) {
     const unit = quota.unit * replicas
-    return bucketQuota('shareOf', { ...counts, window: limit * unit, unit, grain })
+    return bucketQuota('shareOf', { ...counts, window: limit * unit, unit, grain, start: startIn(unit) })
   }
   const { amount, every } = split(grain.amount, grain.every, replicas)
   const window = Math.ceil(limit / amount) * every
-  return bucketQuota('shareOf', { ...counts, window, ...grained('shareOf', { amount, every, shift: grain.shift }) })
+  return bucketQuota('shareOf', {
+    ...counts,
+    window,
+    start: startIn(1),
+    ...grained('shareOf', { amount, every, shift: grain.shift }),
+  })
 }
 
 /** Whole units at a time: fewer in the same time or, of less than one for each, one in a longer time. */

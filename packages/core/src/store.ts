@@ -149,7 +149,7 @@ export interface SyncStore extends Store {
   takeOneSync?(policy: string, key: string, step: Step, at?: Micros): Taken
   /**
    * Makes a step ready to be taken for many keys, where even the objects of a take matter: a bucket's step that consumes,
-   * without a grain and without patience. A call answers one number, which tells all unless it is NaN: the take is allowed
+   * without a grain, without a start and without patience. A call answers one number, which tells all unless it is NaN: the take is allowed
    * when it is at most `tolerance − check`.
    */
   prepareSync?(policy: string, step: BucketStep): PreparedTake

@@ -46,6 +46,7 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
         ends,
         whole,
         grain,
+        start: quota.start,
         peek,
       }
     }

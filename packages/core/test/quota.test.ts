@@ -76,6 +76,18 @@ describe('quotas', () => {
       () => tokenBucket({ limit: 10, per: '1m', refill: '7s' }),
       'no whole number every "7s"',
     ],
+    [
+      'a start above full',
+      () => tokenBucket({ limit: 5, per: '1s', initial: 5 }),
+      'less than burst, which is what a new key starts with by default; got 5 of 5. Leave initial out.',
+    ],
+    ['a start below empty', () => tokenBucket({ limit: 5, per: '1s', initial: -1 }), 'initial must be a whole number'],
+    ['a start without a number', () => tokenBucket({ limit: 5, per: '1s', keepFull: '1h' }), 'got undefined'],
+    [
+      'a start that is known for no time',
+      () => tokenBucket({ limit: 5, per: '1s', initial: 1, keepFull: 0 }),
+      'tokenBucket keepFull must be a positive duration',
+    ],
     ['an unknown alignment', () => fixedWindow({ limit: 1, window: '1s', align: 'last' as never }), 'got "last"'],
     [
       'an offset of windows that are not of the clock',

@@ -72,6 +72,11 @@ test.each([
   ],
   [
     'token_bucket',
+    { limit: 5, per: '3s', burst: 7, initial: 2, keep_full: '1h' },
+    tokenBucket({ limit: 5, per: '3s', burst: 7, initial: 2, keepFull: '1h' }),
+  ],
+  [
+    'token_bucket',
     { limit: 60, per: '1m', burst: 60, refill: '10s' },
     tokenBucket({ limit: 60, per: '1m', refill: '10s' }),
   ],

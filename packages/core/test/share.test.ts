@@ -75,3 +75,10 @@ test.each([0, -1, 1.5, '4', undefined])('refuses %o replicas', (replicas) => {
   expect(ask).toThrow(QuotaError)
   expect(ask).toThrow('shareOf replicas must be a whole number, 1 or more; got')
 })
+
+test.each([{}, { refill: '20s' as const }])('the units that a new key starts with are shared, too: %o', (refill) => {
+  const whole = { limit: 60, per: '1m', burst: 20, initial: 9, keepFull: '1h', ...refill } as const
+  expect(shareOf(tokenBucket(whole), { replicas: 4 })).toEqual(
+    tokenBucket({ ...whole, limit: 15, burst: 5, initial: 2 }),
+  )
+})

@@ -37,6 +37,8 @@ export class Shelf {
   /** How many slots there are. */
   #length = 0
   #hand = 0
+  /** How long a state counts after its bucket is full: the longest of any step. */
+  #keep: Micros = 0
   /** How many states have been forgotten that time had not yet emptied. */
   forgotten = 0
 
@@ -65,6 +67,7 @@ export class Shelf {
   write(slot: number, state: State, step: Step): void {
     if (typeof state === 'number') {
       this.slots.move(slot, state)
+      if (step.kernel === 'bucket' && step.start !== null) this.#keep = Math.max(this.#keep, step.start.keep)
       if (this.#others.length > 0) this.#others[slot] = undefined
     } else {
       // Below zero also where that is 0: a log with nothing left in it.
@@ -95,7 +98,7 @@ export class Shelf {
   #sweep(now: Micros): void {
     for (let i = 0; i < SWEPT && i < this.#length; i++) {
       const slot = this.#next()
-      if (this.slots.isTaken(slot) && this.#emptyAt(slot) + GRACE <= now) this.#clear(slot)
+      if (this.slots.isTaken(slot) && this.#emptyAt(slot) + this.#keep + GRACE <= now) this.#clear(slot)
     }
   }
 
@@ -107,7 +110,7 @@ export class Shelf {
       (each) => this.#refillTime(each, now),
       used,
     )
-    if (this.#emptyAt(slot) > now) this.forgotten++
+    if (this.#emptyAt(slot) + this.#keep > now) this.forgotten++
     this.#clear(slot)
     return this.#free.pop() as number
   }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { fakeClock, testStore } from '@spillway/conformance'
-import { fixedWindow, perDay, perMinute, QuotaError, slidingLog, slidingWindow } from '@spillway/core'
+import { fixedWindow, perDay, perMinute, QuotaError, slidingLog, slidingWindow, tokenBucket } from '@spillway/core'
 import { describe, expect, test, vi } from 'vitest'
 import { memoryStore, rateLimiter } from '../src/index.ts'
 
@@ -88,4 +88,34 @@ test.each([0, -1, 1.5, '10', Number.NaN] as never[])('refuses to keep %s keys', 
 
 test('refuses an option it does not know', () => {
   expect(() => memoryStore({ maxkeys: 1 } as never)).toThrow('Did you mean "maxKeys"?')
+})
+
+test('keeps the full bucket of a key that has not started full for as long as it counts', async () => {
+  const clock = fakeClock()
+  const store = memoryStore({ clock })
+  const quota = tokenBucket({ limit: 5, per: '1s', initial: 0, keepFull: '1h' })
+  const limiter = rateLimiter({ quota, store })
+  limiter.consumeSync('known')
+  clock.advance(3_600_999)
+  // Each new key sweeps two.
+  for (let i = 0; i < 10; i++) limiter.consumeSync(`fresh-${i}`)
+  expect((await limiter.peek('known')).remaining).toBe(5)
+  clock.advance(1)
+  expect((await limiter.peek('known')).remaining).toBe(0)
+  clock.advance(3_700_000)
+  for (let i = 0; i < 20; i++) limiter.consumeSync(`late-${i}`)
+  expect(store.size).toBeLessThan(25)
+})
+
+test('an evicted key that has not started full is new, and has no more than it had', async () => {
+  const clock = fakeClock()
+  const store = memoryStore({ clock, maxKeys: 1 })
+  const quota = tokenBucket({ limit: 5, per: '1s', initial: 1 })
+  const limiter = rateLimiter({ quota, store })
+  limiter.consumeSync('a')
+  clock.advance(60_000)
+  expect((await limiter.peek('a')).remaining).toBe(5)
+  limiter.consumeSync('b')
+  expect((await limiter.peek('a')).remaining).toBe(1)
+  expect(store.forgotten).toBe(1)
 })

@@ -20,7 +20,7 @@ export const callOf = (ops: readonly Take[], at: Micros | undefined, deadline?: 
 export function encodeSame(calls: readonly Call[]): unknown[] | undefined {
   const [first] = calls as [Call]
   const { step } = first.ops[0] as Take
-  if (step.kernel !== 'bucket' || step.grain !== null || step.peek) return undefined
+  if (step.kernel !== 'bucket' || step.grain !== null || step.start !== null || step.peek) return undefined
   const { increment, check, tolerance, ceiling, patience } = step
   if (increment <= 0 || calls.length * increment > FAR || check > FAR) return undefined
   if (!calls.every(({ ops, names }) => ops.length === 1 && names[0] === first.names[0] && isSame(ops[0]?.step, step))) {
@@ -50,13 +50,13 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
   return [names.join('\n'), [...steps.keys()].map(numbersOf).join(' '), numbers.join(' ')]
 }
 
-/** A step as the fifteen numbers that the kernels in SQL take it apart into. */
+/** A step as the seventeen numbers that the kernels in SQL take it apart into. */
 function numbersOf(step: Step): string {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
   switch (kernel) {
     case 'bucket': {
-      const { tolerance, ceiling, patience, until, burst, ends, whole, grain } = step
+      const { tolerance, ceiling, patience, until, burst, ends, whole, grain, start } = step
       const { every, amount, unit, shift } = grain ?? { every: 0, amount: 0, unit: 0, shift: 0 }
       return shown([
         ...common,
@@ -72,16 +72,18 @@ function numbersOf(step: Step): string {
         amount,
         unit,
         shift,
+        start?.lacking ?? 0,
+        start?.keep ?? 0,
       ])
     }
     case 'sliding-window': {
       // More than the limit never fits, and much more would overflow once it is multiplied by the ticks.
       const { limit, ticks, tick, most, since, fixed } = step
       const kind = fixed ? 1 : 0
-      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, 0, 0, 0, 0, 0])
+      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, 0, 0, 0, 0, 0, 0, 0])
     }
     case 'sliding-log':
-      return shown([...common, check, step.limit, step.window, step.since, 0, 0, 0, 0, 0, 0, 0, 0])
+      return shown([...common, check, step.limit, step.window, step.since, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
   }
 }
 

@@ -168,4 +168,4 @@ test('is there for each table, in PGlite too', async () => {
   })
   expect(await limiter.consume('a')).toMatchObject({ remaining: 3 })
   await lite.close()
-})
+}, 120_000)

@@ -8,6 +8,7 @@ import {
   slidingWindow,
   stepFor,
   type Take,
+  tokenBucket,
 } from '@spillway/core'
 import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
@@ -226,4 +227,11 @@ test('two limiters of one name on one client have one quota', () => {
     expect(() => strict(options)).toThrow('two limiters on one database are named "default"')
   }
   strict({ prefix: 'shop' })
+})
+
+test('keeps the full bucket of a key that has not started full for as long as it counts', async () => {
+  const quota = tokenBucket({ limit: 5, per: '1s', initial: 0, keepFull: '1h' })
+  const limiter = rateLimiter({ quota, store: redisStore(client), deadline: '10s' })
+  expect(await limiter.consume('a')).toMatchObject({ allowed: false, retryAfterMs: 200 })
+  expect(await client.pttl('spillway:1{a}')).toBeGreaterThan(3_600_000)
 })

@@ -52,8 +52,10 @@ function quotaText(quota: Quota, what: string): string {
   return bucketText(quota, what)
 }
 
-function bucketText({ limit, prompt, unit, grain, overdraft }: BucketQuota, what: string): string {
-  const debt = overdraft === 0 ? '' : `, and owe up to ${some(overdraft, 'unit')}`
+function bucketText(quota: BucketQuota, what: string): string {
+  const { limit, prompt, unit, grain, overdraft, start } = quota
+  const initial = start === null ? '' : `, starting with ${count(limit - start.lacking / unit)}`
+  const debt = `${initial}${overdraft === 0 ? '' : `, and owe up to ${some(overdraft, 'unit')}`}`
   if (grain) {
     const every = each(grain.every / 1000)
     if (grain.amount === limit) return `make ${some(limit, what)} in each ${every} of the clock${debt}`

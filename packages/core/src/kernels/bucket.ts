@@ -1,4 +1,5 @@
 import type { Micros } from '../time.ts'
+import { type Start, startedState } from './start.ts'
 
 /**
  * The bucket kernel: one step of every quota that fills up and drains at a steady rate.
@@ -51,6 +52,8 @@ export interface BucketStep {
   readonly whole: boolean
   /** How a bucket refills in whole amounts; `null` refills continuously. */
   readonly grain: Grain | null
+  /** How a key without a state starts; `null` starts full. */
+  readonly start: Start | null
   /** Looks without taking: nothing is written. */
   readonly peek: boolean
 }
@@ -117,7 +120,8 @@ export const LONGEST_STEP: Micros = 3_600e6
  * back to the ceiling, an empty bucket, so that the step mints nothing and locks out for no longer than the bucket
  * takes to fill. Debts and bookings reach farther on purpose: those are stored with a minus sign and left alone.
  */
-export function bucket(state: BucketState | undefined, now: Micros, step: BucketStep): BucketOutcome {
+export function bucket(stored: BucketState | undefined, now: Micros, step: BucketStep): BucketOutcome {
+  const state = startedState(stored, now, step)
   const at = tickOf(now, step.grain)
   const due = step.patience === 0 ? at : tickOf(now + step.patience, step.grain)
   const found = foundIn(state, at, step)
@@ -227,7 +231,7 @@ function stateAt({ base, gross, turn }: Ticks, at: number, { grain, ceiling }: B
 
 // The state is kept as a moment even where the clock counts units, so that a changed quota finds a sensible bucket. It
 // is kept an interval late then, so that a state in the past is always that of a full bucket, and may be forgotten.
-function fullMoment(tick: number, grain: Grain | null): Micros {
+export function fullMoment(tick: number, grain: Grain | null): Micros {
   return grain === null
     ? tick
     : Math.floor(tick / grain.amount) * grain.every + (tick % grain.amount) * grain.unit + grain.every - grain.shift

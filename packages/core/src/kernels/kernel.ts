@@ -15,6 +15,7 @@ import {
   type SlidingWindowTaken,
   slidingWindow,
 } from './sliding-window.ts'
+import { fullBy } from './start.ts'
 
 /** The arguments of a kernel, told apart by `kernel`. */
 export type Step = BucketStep | SlidingWindowStep | SlidingLogStep
@@ -67,7 +68,7 @@ export const spanning = (first: Taken, last: Taken): Taken =>
 export function emptyAt(state: State, step: Step): Micros {
   switch (step.kernel) {
     case 'bucket':
-      return typeof state === 'number' ? Math.abs(state) : isBucketState(state) ? state.gross : 0
+      return isBucketState(state) ? fullBy(state) + (step.start?.keep ?? 0) : 0
     case 'sliding-window':
       return typeof state === 'object' && 'start' in state
         ? state.start + (step.fixed ? 1 : 2) * step.ticks * step.tick

@@ -26,7 +26,7 @@ export const unitTime = (step: Step): Micros => {
  * A denial does not change it, nor does it depend on when the key was last allowed, as `emptyAt` does.
  */
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
-  if (typeof state === 'number') return emptyAt - now
+  if (typeof state === 'number') return Math.abs(state) - now
   if ('gross' in state) return Math.abs(state.tat) - now
   if (unit < 0 && 'start' in state) return now < emptyAt ? -unit * state.current : emptyAt - now
   return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, emptyAt, now))

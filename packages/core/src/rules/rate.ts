@@ -12,7 +12,12 @@ export interface RateConfig {
 }
 
 const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
-  token_bucket: (config) => tokenBucket({ ...rateOf(config), ...pick(config, 'burst', 'refill', 'overdraft') }),
+  token_bucket: ({ keep_full: keepFull, ...config }) =>
+    tokenBucket({
+      ...rateOf(config),
+      ...pick(config, 'burst', 'refill', 'overdraft', 'initial'),
+      ...(keepFull === undefined ? {} : { keepFull: keepFull as Duration }),
+    }),
   leaky_bucket: (config) => leakyBucket(pick(config, 'limit', 'per', 'queue')),
   fixed_window: (config) => fixedWindow(pick(config, 'limit', 'window', 'align', 'offset')),
   sliding_window: (config) => slidingWindow(pick(config, 'limit', 'window')),

@@ -32,6 +32,7 @@ export function isPlain(take: Take | undefined): take is PlainTake {
     !step.peek &&
     step.increment > 0 &&
     step.check === step.increment &&
+    step.start === null &&
     step.patience === 0
   )
 }

@@ -6,7 +6,7 @@ import type { Names } from './names.ts'
  *
  * A state is `tat`, or null and the array `refunded`: tat, gross, turn, 0, 0. Five numbers tell it from a window's three
  * and a log's pairs. A step is an array: kernel, peek, increment, check, tolerance, ceiling, patience, until, burst, ends,
- * whole, and the grain's every, amount, unit and shift (0 where there is none). An outcome is one too: allowed, base, next,
+ * whole, the grain's every, amount, unit and shift, and the start's lacking and keep (0 where there is none). An outcome is one too: allowed, base, next,
  * gross_next, then tat, gross and turn if taken, and the same three if kept; gross is null in a plain state.
  *
  * Moments are whole microseconds in an `int8` and never negative, so that `/` rounds down and `%` is the rest, as
@@ -54,7 +54,7 @@ DECLARE
   increment CONSTANT int8 := step[3];
   ceiling CONSTANT int8 := step[6];
   every CONSTANT int8 := step[12];
-  stored CONSTANT int8 := coalesce(state, refunded[1]);
+  stored int8 := coalesce(state, refunded[1]);
   amount int8; unit int8 := 1; shift int8;
   at int8 := now;
   due int8 := now + step[7];
@@ -63,6 +63,10 @@ DECLARE
   honest bool; base int8; change int8 := step[3]; next int8; gross_next int8; turn_next int8; last bool;
   allowed bool; taken int8[]; kept int8[];
 BEGIN
+  IF step[16] > 0 AND coalesce(abs(state), refunded[2], 0) + step[17] <= now THEN
+    stored := ${fn('full_moment')}(${fn('tick_of')}(now, every, step[13], step[15]) + step[16], every, step[13], step[14], step[15]);
+    refunded := NULL; tat := stored;
+  END IF;
   IF every > 0 THEN
     amount := step[13]; unit := step[14]; shift := step[15];
     at := ${fn('tick_of')}(now, every, amount, shift);

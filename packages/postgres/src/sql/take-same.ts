@@ -59,7 +59,7 @@ BEGIN
     ${update}
   END LOOP;
   RETURN ${fn('take_all')}(named, concat_ws(' ', 1, 0, increment, needed, tolerance, ceiling, patience,
-    0, 0, 0, 0, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
 END
 $$;
 `

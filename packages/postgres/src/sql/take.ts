@@ -53,7 +53,7 @@ const readSql = (rows: string): string => `
  * that is not there cannot be locked: whoever inserts it first wins, and the other starts over, in a new transaction if
  * it has locked others, which it would hold out of order.
  *
- * - `names`: the states' names in order, a line each. `steps`: fifteen numbers each. `calls`: for each call the number
+ * - `names`: the states' names in order, a line each. `steps`: seventeen numbers each. `calls`: for each call the number
  *   of its ops, then for each op the places of its name and its step, from 1.
  * - `patience`: how long to wait for a lock. `lazy`: answer before what was written is safe on the disk.
  * - The answer: now, then for each op what it saw.
@@ -92,7 +92,7 @@ BEGIN
       ops := called[c]; takes := true;
       FOR op IN 1..ops LOOP
         i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-        IF k <> loaded THEN step := stepped[15 * k - 14:15 * k]; loaded := k; END IF;
+        IF k <> loaded THEN step := stepped[17 * k - 16:17 * k]; loaded := k; END IF;
         IF step[1] = 1 THEN
           state := NULL;
           IF tats[i] IS NULL AND cardinality(counted[i]::int8[]) = 5 THEN state := counted[i]::int8[]; END IF;
@@ -104,7 +104,7 @@ BEGIN
       FOR op IN 1..ops LOOP
         IF ops > 1 THEN
           i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-          IF k <> loaded THEN step := stepped[15 * k - 14:15 * k]; loaded := k; END IF;
+          IF k <> loaded THEN step := stepped[17 * k - 16:17 * k]; loaded := k; END IF;
           outcome := outcomes[op]::int8[];
         END IF;
         written := takes AND step[2] = 0;
@@ -116,13 +116,13 @@ BEGIN
           gross := outcome[CASE WHEN takes THEN 6 ELSE 9 END];
           IF gross IS NULL THEN
             CONTINUE attempts WHEN attempt = 0;
-            tats[i] := tat; spent[i] := abs(tat);
+            tats[i] := tat; spent[i] := abs(tat) + step[17];
             IF counted[i] IS NOT NULL THEN counted[i] := NULL; END IF;
           ELSE
             state := ARRAY[tat, gross, outcome[CASE WHEN takes THEN 7 ELSE 10 END], 0, 0];
             CONTINUE WHEN state = counted[i]::int8[];
             CONTINUE attempts WHEN attempt = 0;
-            tats[i] := NULL; spent[i] := gross; counted[i] := state::text;
+            tats[i] := NULL; spent[i] := gross + step[17]; counted[i] := state::text;
           END IF;
         ELSE
           answer := answer || ${fn('taken_of')}(outcome, now, step, written);

@@ -36,7 +36,16 @@ local function returned(at, base, gross, turn, step)
   return max(min(-increment, max(limit - (gross - base), step.ends) - max(at, turn)), 0)
 end
 
+local function fullBy(state) return type(state) == 'number' and abs(state) or state.gross end
+
+local function startedState(state, now, step)
+  local start, grain = step.start, step.grain
+  if state ~= nil and fullBy(state) + start.keep > now then return state end
+  return fullMoment((grain and tickOf(now, grain) or now) + start.lacking, grain)
+end
+
 local function bucket(state, now, step)
+  if step.start then state = startedState(state, now, step) end
   local grain, increment, ceiling = step.grain, step.increment, step.ceiling
   local refunded, stored = nil, state
   if type(state) == 'table' then refunded, stored = state, state.tat end
@@ -89,6 +98,6 @@ kernels.bucket = {
     if type(state) == 'number' then return state end
     return format('b:%.0f:%.0f:%.0f', state.tat, state.gross, state.turn)
   end,
-  emptyAt = function(state) return type(state) == 'number' and abs(state) or state.gross end,
+  emptyAt = function(state, step) return fullBy(state) + (step.start and step.start.keep or 0) end,
 }
 `
