@@ -138,7 +138,9 @@ describe('waiting', () => {
       code: 'ERR_SPILLWAY_RATE_LIMITED',
       decision: { allowed: false, policy: 'default', retryAfterMs: 1_000, violated: ['default'] },
     })
-    await expect(limiter.wait('api', { cost: 2 })).rejects.toThrow('a cost of 2 units is more than policy "default" ever allows')
+    await expect(limiter.wait('api', { cost: 2 })).rejects.toThrow(
+      'a cost of 2 units is more than policy "default" ever allows',
+    )
   })
 
   test('tells in its error of a queue that is full', async () => {

@@ -85,7 +85,9 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     const store = redisStore(connected.client)
     const ops = ['alice', 'bob'].map((key) => ({ policy: 'p', key, step: stepFor(perDay(1), 'consume', 1) }))
     await expect(store.take(ops)).rejects.toThrow(QuotaError)
-    await expect(store.take(ops)).rejects.toThrow('keys "alice" and "bob" are in different hash slots of the Redis Cluster')
+    await expect(store.take(ops)).rejects.toThrow(
+      'keys "alice" and "bob" are in different hash slots of the Redis Cluster',
+    )
     for (const op of ops) expect((await store.take([op]))[0]?.allowed).toBe(true)
   })
 
