@@ -38,7 +38,8 @@ export interface Deadline {
 export interface Store {
   /**
    * Takes every op or none, atomically. Answers in the order of the ops. A batch names a state once at most.
-   * A batch that is refused writes nothing, except that states dated after now are brought back to now.
+   * A batch that is refused writes nothing, except that states dated after now are brought back to now, and that a bucket
+   * with a `start` begins.
    * Rejects only when the store itself fails. `deadline` is when the caller stops waiting, if it does.
    */
   take(ops: readonly Take[], at?: Micros, deadline?: Deadline): Promise<readonly Taken[]>
