@@ -4,7 +4,8 @@ import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RedisCluster, startRedisCluster } from '../../../test/services/redis-cluster.ts'
-import { type RedisClient, redisStore } from '../src/index.ts'
+import { functionLua, type RedisClient, redisStore } from '../src/index.ts'
+import { nameOf } from '../src/name.ts'
 
 // Units refill so slowly, one in a quarter of an hour at most, that no test sees one refilled.
 
@@ -147,4 +148,18 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     const { remaining } = await limiter.peek('hot')
     expect(start + remaining).toBe(100)
   })
+})
+
+test('a function called by hand counts together with a limiter, in whatever slot the key is', async () => {
+  const client = new Cluster(cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
+  await client.ping()
+  await Promise.all(client.nodes('master').map((node) => node.call('FUNCTION', 'LOAD', 'REPLACE', functionLua)))
+  const limiter = rateLimiter({ quota: perDay(10), store: redisStore(client, { denyCache: false }), deadline: '25s' })
+  for (let i = 0; i < 20; i++) {
+    const key = `user-${i}`
+    expect(await limiter.consume(key, 4)).toMatchObject({ remaining: 6 })
+    const name = nameOf('spillway', { policy: 'default', key })
+    expect(await client.call('FCALL', 'spillway_consume', 1, name, 10, '1d', 10, 5)).toMatchObject({ 0: 1, 1: 1 })
+  }
+  client.disconnect()
 })
