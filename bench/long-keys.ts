@@ -1,10 +1,11 @@
-// How much a key costs that is too long to be kept, as a multiple of one SHA-256 of it.
+// How much a key costs that is too long to be kept, as a multiple of one SHA-256 of it in the same runtime.
 
 import { createHash } from 'node:crypto'
 import { rateLimiter, tokenBucket } from '@spillway/core'
 import { memoryStore } from '@spillway/memory'
 import { type Candidate, measure } from './measure.ts'
 import { AMPLE, sink } from './rivals.ts'
+import { portableSha256 } from './sha256.ts'
 import type { Case, Row } from './table.ts'
 
 const KEYS = 1_000
@@ -20,6 +21,13 @@ const sha256: Candidate = {
       sink.seen += createHash('sha256')
         .update(keys[i] as string)
         .digest().length
+  },
+}
+
+const portable: Candidate = {
+  name: 'one SHA-256 without node:crypto',
+  run: (keys, from, to) => {
+    for (let i = from; i < to; i++) sink.seen += portableSha256(keys[i] as string).length
   },
 }
 
@@ -46,21 +54,24 @@ export const longKeys: Case = async (progress) => {
       const keys = Array.from({ length: KEYS }, (_, i) =>
         Buffer.from(`${i}`.padEnd(length, character), encoding).toString(encoding),
       )
-      const candidates = [HERE, PORTABLE].map((name) => limiting(name, keys[0] as string))
-      const results = await measure(sha256, candidates, keys, { seconds: 4, progress: () => {}, chunk: KEYS / 4 })
-      for (const { name, ratio, nanos } of results.slice(1)) {
-        rows.push({ name: `${name}, ${length.toLocaleString('en')} characters ${width}`, figures: [ratio, nanos] })
+      for (const [name, baseline] of [
+        [HERE, sha256],
+        [PORTABLE, portable],
+      ] as const) {
+        const candidates = [limiting(name, keys[0] as string)]
+        const results = await measure(baseline, candidates, keys, { seconds: 2, progress: () => {}, chunk: KEYS / 4 })
+        for (const { name, ratio, nanos } of results.slice(1)) {
+          rows.push({ name: `${name}, ${length.toLocaleString('en')} characters ${width}`, figures: [ratio, nanos] })
+        }
       }
       progress(rows.length / (2 * LENGTHS.length * Object.keys(WIDTHS).length))
     }
   }
   return {
     title: 'A decision in memory: a long key',
-    how: 'A key of more than 256 characters is stored as a digest. A decision about it and one SHA-256 of it by node:crypto alternate in turns of 250 keys.',
+    how: 'A key of more than 256 characters is known by a digest. A decision about it and one SHA-256 of it take turns of 250 keys: by node:crypto, or, without it, in JavaScript.',
     columns: [RATIO, 'ns'],
     rows,
-    aims: rows
-      .filter(({ name }) => !name.startsWith(PORTABLE))
-      .map(({ name }) => ({ ours: name, column: RATIO, atMost: 2 })),
+    aims: rows.map(({ name }) => ({ ours: name, column: RATIO, atMost: 2 })),
   }
 }

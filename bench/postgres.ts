@@ -9,6 +9,7 @@ import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type Postgres, startPostgres } from '../test/services/postgres.ts'
 import { publishedSql } from '../test/services/postgres-seed.ts'
 import { type Candidate, measure } from './measure.ts'
+import { pools } from './pool.ts'
 import { spent } from './spent.ts'
 import { type Aim, type Case, exactly, scaled, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
@@ -239,4 +240,5 @@ export const cases: Readonly<Record<string, Case>> = {
   shares,
   refused: (progress) =>
     decisions({ workload: 'hot', callers: 8, terms: SCANT, aims: [aim(COALESCED, 1), ...flawless] }, progress),
+  pools,
 }

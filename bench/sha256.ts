@@ -1,0 +1,54 @@
+/** The first 32 bits of the fractional parts of the roots of the first primes (FIPS 180-4). */
+const primes = Array.from({ length: 312 }, (_, n) => n).filter((n) => {
+  for (let i = 2; i * i <= n; i++) if (n % i === 0) return false
+  return n > 1
+})
+const fraction = (root: number): number => ((root % 1) * 2 ** 32) | 0
+const K = Int32Array.from(primes.slice(0, 64), (prime) => fraction(Math.cbrt(prime)))
+const H = Int32Array.from(primes.slice(0, 8), (prime) => fraction(Math.sqrt(prime)))
+
+const W = new Int32Array(64)
+const encoder = new TextEncoder()
+
+/** SHA-256 of a text in UTF-8 by JavaScript alone: what a runtime without node:crypto has that answers at once. */
+export function portableSha256(text: string): Int32Array {
+  const bytes = encoder.encode(text)
+  const padded = new Uint8Array(((bytes.length + 72) >> 6) << 6)
+  padded.set(bytes)
+  padded[bytes.length] = 0x80
+  const view = new DataView(padded.buffer)
+  view.setUint32(padded.length - 8, Math.floor(bytes.length / 2 ** 29))
+  view.setUint32(padded.length - 4, bytes.length << 3)
+  const hash = H.slice()
+  for (let at = 0; at < padded.length; at += 64) mix(hash, view, at)
+  return hash
+}
+
+function mix(hash: Int32Array, view: DataView, at: number): void {
+  for (let i = 0; i < 16; i++) W[i] = view.getInt32(at + 4 * i)
+  for (let i = 16; i < 64; i++) {
+    const early = W[i - 15] as number
+    const late = W[i - 2] as number
+    const s0 = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3)
+    const s1 = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10)
+    W[i] = ((W[i - 16] as number) + s0 + (W[i - 7] as number) + s1) | 0
+  }
+  let [a, b, c, d, e, f, g, h] = hash as unknown as [number, number, number, number, number, number, number, number]
+  for (let i = 0; i < 64; i++) {
+    const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)
+    const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (K[i] as number) + (W[i] as number)) | 0
+    const t2 = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    h = g
+    g = f
+    f = e
+    e = (d + t1) | 0
+    d = c
+    c = b
+    b = a
+    a = (t1 + t2) | 0
+  }
+  const mixed = [a, b, c, d, e, f, g, h]
+  for (let i = 0; i < 8; i++) hash[i] = ((hash[i] as number) + (mixed[i] as number)) | 0
+}
+
+const turned = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
