@@ -99,7 +99,8 @@ describe('PGlite', () => {
     }
     expect([await ask(), await ask()]).toEqual([true, false])
     rmSync(folder, { recursive: true })
-  })
+    // A busy machine takes half a minute to start one.
+  }, 120_000)
 
   test('sweeps, too', async () => {
     await database.query('DELETE FROM spillway')
