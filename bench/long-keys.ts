@@ -69,7 +69,7 @@ export const longKeys: Case = async (progress) => {
   }
   return {
     title: 'A decision in memory: a long key',
-    how: 'A key of more than 256 characters is known by a digest. A decision about it and one SHA-256 of it take turns of 250 keys: by node:crypto, or, without it, in JavaScript.',
+    how: 'A key of more than 256 characters is stored as a digest. A decision about it and one SHA-256 of it alternate in turns of 250 keys. The SHA-256 is by node:crypto, or, without it, in JavaScript.',
     columns: [RATIO, 'ns'],
     rows,
     aims: rows.map(({ name }) => ({ ours: name, column: RATIO, atMost: 2 })),

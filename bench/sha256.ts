@@ -33,7 +33,14 @@ function mix(hash: Int32Array, view: DataView, at: number): void {
     const s1 = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10)
     W[i] = ((W[i - 16] as number) + s0 + (W[i - 7] as number) + s1) | 0
   }
-  let [a, b, c, d, e, f, g, h] = hash as unknown as [number, number, number, number, number, number, number, number]
+  let a = hash[0] as number
+  let b = hash[1] as number
+  let c = hash[2] as number
+  let d = hash[3] as number
+  let e = hash[4] as number
+  let f = hash[5] as number
+  let g = hash[6] as number
+  let h = hash[7] as number
   for (let i = 0; i < 64; i++) {
     const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)
     const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (K[i] as number) + (W[i] as number)) | 0
@@ -47,8 +54,14 @@ function mix(hash: Int32Array, view: DataView, at: number): void {
     b = a
     a = (t1 + t2) | 0
   }
-  const mixed = [a, b, c, d, e, f, g, h]
-  for (let i = 0; i < 8; i++) hash[i] = ((hash[i] as number) + (mixed[i] as number)) | 0
+  hash[0] = ((hash[0] as number) + a) | 0
+  hash[1] = ((hash[1] as number) + b) | 0
+  hash[2] = ((hash[2] as number) + c) | 0
+  hash[3] = ((hash[3] as number) + d) | 0
+  hash[4] = ((hash[4] as number) + e) | 0
+  hash[5] = ((hash[5] as number) + f) | 0
+  hash[6] = ((hash[6] as number) + g) | 0
+  hash[7] = ((hash[7] as number) + h) | 0
 }
 
 const turned = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
