@@ -1,4 +1,4 @@
-import { connectionAddress, hasHiddenBody, type RequestReader, whenAbandoned } from '@spillway/core/http'
+import { connectionAddress, hasHiddenBody, incomingOf, type RequestReader, whenAbandoned } from '@spillway/core/http'
 import type { Context } from 'hono'
 
 // Outside Workers, the bindings are what the runtime hands over beside the request.
@@ -6,19 +6,9 @@ const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.
 
 /**
  * What a limiter knows a request by. Not `c.req.raw`, which middleware such as bodyLimit replaces. Where the Node server
- * has handed over the message that came in, and this is still a request for its path, it is that: methodOverride hands a
- * new request to the app. One that the app makes up for another path is another request.
+ * has handed over the message that came in, it is that: methodOverride hands a new request to the app.
  */
-function identityOf(c: Context): object {
-  const incoming = (c.env as Partial<HttpBindings> | undefined)?.incoming
-  const [path = ''] = incoming?.url?.split('?', 1) ?? []
-  const [, url] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(c.req.url) ?? []
-  return incoming && path === url ? incoming : c
-}
-
-interface HttpBindings {
-  readonly incoming: { readonly url?: string }
-}
+const identityOf = (c: Context): object => incomingOf(c.req.raw, c.env) ?? c
 
 export const reader: RequestReader<Context> = {
   address: peer,

@@ -85,6 +85,20 @@ test('tells of each limiter once where a handler throws away the response that k
 })
 
 // Such middleware replaces c.req.raw, by which a limiter knew its requests.
+// The message that came in says nothing of the body of a request that the app makes up.
+test('a body that an app gives to a request of its own costs the most', async () => {
+  const cost = { cost: 'header:content-length', maxCost: 100 } as const
+  const limit = rateLimit({ quota: perMinute(1_000), ...cost, store: memoryStore({ clock: fakeClock() }) })
+  const app = new Hono()
+  app.post('/part', limit, (c) => c.json(limit.decisionOf(c)?.remaining))
+  app.post('/batch', (c) => app.request('/part', { method: 'POST', body: 'x'.repeat(300) }, c.env))
+  const env = { incoming: { url: '/batch', socket: { remoteAddress: '203.0.113.7' } } }
+  expect(await (await app.request('/batch', { method: 'POST' }, env)).json()).toBe(900)
+  // Behind methodOverride, which makes another body of a form.
+  const form = { incoming: { ...env.incoming, url: '/part', headers: { 'content-length': '300' } } }
+  expect(await (await app.request('/part', { method: 'POST', body: 'x'.repeat(300) }, form)).json()).toBe(800)
+})
+
 // docs/guides/failure.md says so, and why. On the Node server it is counted once: test/transports.test.ts.
 test('counts a request twice that methodOverride hands on behind it off the Node server, and once before it', async () => {
   const remainingWhere = async (mount: (app: Hono, limit: MiddlewareHandler) => void): Promise<unknown> => {

@@ -9,12 +9,20 @@ interface Abortable {
 interface FetchRequest {
   readonly headers: { get(name: string): string | null }
   readonly body: unknown
+  readonly url: string
+}
+
+/** Node's message that came in, as far as it is read. */
+interface IncomingMessage {
+  readonly url?: string
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly socket?: { readonly remoteAddress?: string }
 }
 
 /** What runtimes hand to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
 interface Beside {
   readonly outgoing?: Outgoing
-  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } }
+  readonly incoming?: IncomingMessage
   readonly remoteAddr?: { readonly hostname?: string }
   readonly requestIP?: (request: unknown) => { readonly address: string } | null
   readonly server?: Beside | null
@@ -39,12 +47,26 @@ export function connectionAddress(request: Pick<FetchRequest, 'headers'>, beside
 }
 
 /**
- * Whether a fetch request has a body that no header announces. Node tells it by the message that it hands over `beside`
- * the request, also where the request has lost its body, as that of a GET.
+ * Node's message that came in, which Hono's Node server hands over `beside` a fetch request, if the request is for its
+ * path: one that the app makes up for another path is another request.
  */
-export function hasHiddenBody(request: Pick<FetchRequest, 'body'>, beside: unknown): boolean {
+export function incomingOf({ url }: Pick<FetchRequest, 'url'>, beside: unknown): IncomingMessage | undefined {
   const { incoming } = (beside ?? {}) as Beside
-  return incoming ? hidesBody(incoming) : request.body !== null
+  if (incoming === undefined) return undefined
+  const [path = ''] = incoming.url?.split('?', 1) ?? []
+  const [, own] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
+  return path === own ? incoming : undefined
+}
+
+/**
+ * Whether a fetch request has a body that no header announces. On Node, the message that came in tells, also where the
+ * request has lost its body, as that of a GET. If a header of the message has announced a body, another request took its
+ * place.
+ */
+export function hasHiddenBody(request: Pick<FetchRequest, 'body' | 'url'>, beside: unknown): boolean {
+  const incoming = incomingOf(request, beside)
+  const { 'content-length': length, 'transfer-encoding': encoding } = incoming?.headers ?? {}
+  return incoming && length === undefined && encoding === undefined ? hidesBody(incoming) : request.body !== null
 }
 
 /** Node's response, which Hono's Node server hands over `beside` a fetch request; undefined in other runtimes. */
