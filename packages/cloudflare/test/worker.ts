@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
 import { RateLimits } from '@spillway/cloudflare/object'
 import { type TestFunction, testStore } from '@spillway/conformance'
-import { perMinute, type RateLimiter, rateLimiter, type Store, stepFor, type Take } from '@spillway/core'
+import { perDay, perMinute, type RateLimiter, rateLimiter, type Store, stepFor, type Take } from '@spillway/core'
 import { suiteServer } from '../../../test/services/elsewhere.ts'
 
 // Runs in workerd: what a store must do, and what this one does with its objects.
@@ -149,7 +149,7 @@ const tests = (test: TestFunction): void => {
 
   test('admits exactly the limit of requests that race, over the whole way of a limiter', async () => {
     const limiter: RateLimiter = rateLimiter({
-      quota: perMinute(10),
+      quota: perDay(10),
       store: durableObjectStore(namespace()),
       deadline: '10s',
     })
