@@ -15,8 +15,11 @@ const valkey = ensureValkey()
 describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valkey', valkey]])])('%s', (_, program) => {
   let server: Redis
   let client: Ioredis
-  const cli = (...words: string[]): string =>
-    execFileSync('redis-cli', ['-p', String(server.port), ...words], { encoding: 'utf8', input: functionLua }).trim()
+  const cli = (...words: string[]): string => {
+    // It reads its input for -x alone: else it may have ended before all is written, which fails.
+    const input = words[0] === '-x' ? functionLua : ''
+    return execFileSync('redis-cli', ['-p', String(server.port), ...words], { encoding: 'utf8', input }).trim()
+  }
   const call = (name: string, ...args: (string | number)[]): Promise<number[]> =>
     client.call('FCALL', 'spillway_consume', 1, name, ...args) as Promise<number[]>
   beforeAll(async () => {
