@@ -66,6 +66,7 @@ describe.each(
   const late = { name: 'StoreError', reason: 'timeout' }
   const verbs: readonly [verb: string, call: (limiter: RateLimiter) => Promise<unknown>, taken: number][] = [
     ['consume', (limiter) => limiter.consume('a', 7), 7],
+    ['consumeUpTo', (limiter) => limiter.consumeUpTo('a', 80), 60],
     ['charge', (limiter) => limiter.charge('a', 80), 60],
     ['reserve', (limiter) => limiter.reserve('a', { cost: 7 }), 7],
     ['wait', (limiter) => limiter.wait('a', { cost: 7 }), 7],
