@@ -85,6 +85,33 @@ describe('a replay', () => {
   })
 })
 
+test('a replay draws upon a spill policy as the middleware does', async () => {
+  const policies = policiesFrom([
+    bucket('burst', { limit: 2, per: '2s', burst: 2 }, { spill: 'extra' }),
+    bucket('hour', { limit: 30, window: '1h' }, { algorithm: 'sliding_log' }),
+    bucket('extra', { limit: 5, per: '20s', burst: 5 }),
+  ])
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(900), { maxLength: 60 }), async (spans) => {
+      const clock = fakeClock(START * 1000)
+      const guard = httpGuard({ policies, store: memoryStore({ clock }) }, { ...entryReader, identity: () => ({}) })
+      const events: RefusalEvent[] = []
+      const plan = planOf('plan', policies, { onRefusal: (event) => events.push(event) })
+      const parse = jsonParser()
+      for (const [i, afterMs] of spans.entries()) {
+        clock.advance(afterMs)
+        const line = { time: clock() / 1000, method: 'GET', path: '/', ip: '192.0.2.1' }
+        const entry = parse(JSON.stringify(line)) as Entry
+        const { decision } = await guard(entry)
+        plan.judge(entry, entry.at, i, 'log')
+        const found = events.filter((event) => event.line === i).map(({ policy }) => policy)
+        expect(found.toSorted()).toEqual(decision?.violated.toSorted())
+      }
+      expect(plan.counts.refused).toBe(new Set(events.map(({ line }) => line)).size)
+    }),
+  )
+})
+
 test('more keys than are kept are counted nevertheless, each once', () => {
   const tally = new Tally()
   const KEYS = 150_000

@@ -3,24 +3,31 @@ import type { Decision } from './decision.ts'
 import { answerOrFallBack } from './fallback.ts'
 import { deadlines, inTurn } from './in-turn.ts'
 import { all, andThen, type MaybePromise } from './maybe-promise.ts'
-import { answerAlone, answerTo, giveBackPart, type Part, settlePart, takesFor } from './part.ts'
+import { answerAlone, answerTo, type Booking, giveBackPart, type Part, settlePart, takesFor } from './part.ts'
 import { type Ask, partsOf } from './policy.ts'
+import { spillOver } from './spill.ts'
 import type { Terms, Verb } from './verbs.ts'
 
-/** Asks that were put to their stores, and what came of it: enough to give back exactly what was taken. */
-export interface Booking {
-  /** Those that were answered, in the order they were asked. */
-  readonly asks: readonly Ask[]
-  readonly decision: Decision
-  readonly parts: readonly Part[]
+export type { Booking } from './part.ts'
+
+/**
+ * Puts asks to their stores, all or none of them. If one is denied that has a spill policy, that is asked in its place:
+ * denied asks have consumed nothing.
+ */
+export function put(verb: Verb, asks: readonly Ask[], terms?: Terms): MaybePromise<Booking> {
+  const booking = putOnce(verb, asks, terms)
+  if (!asks.some(hasSpill) || verb === 'refund' || verb === 'charge') return booking
+  return andThen(booking, (first) => spillOver(first, asks, (others) => putOnce(verb, others, terms)))
 }
+
+const hasSpill = ({ spill }: Ask): boolean => spill !== undefined
 
 /**
  * Puts asks to their stores, all or none of them, and answers at once if the stores can. One store takes all or none by
  * itself. Several are asked in turn, and when one refuses or fails, those before it are given back what they took; so
  * for a moment others may find less there than there is.
  */
-export function put(verb: Verb, asks: readonly Ask[], terms?: Terms): MaybePromise<Booking> {
+function putOnce(verb: Verb, asks: readonly Ask[], terms?: Terms): MaybePromise<Booking> {
   const alone = answerAlone(asks, verb, terms)
   if (alone !== undefined) return alone
   const parts = partsOf(asks)

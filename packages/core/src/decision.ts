@@ -31,6 +31,8 @@ export interface Decision<Name extends string = string> {
    * quota, unless a policy of another store governs.
    */
   readonly degraded?: { readonly reason: StoreFailure; readonly action: 'local' | 'allow' | 'deny' | 'fallback' }
+  /** The policies that were empty, so that their spill policies were asked instead. Absent if there are none. */
+  readonly spilled?: readonly Name[]
   /** The decision of each policy, if there are several. */
   readonly policies?: readonly Decision<Name>[]
 }

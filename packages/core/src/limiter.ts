@@ -11,6 +11,7 @@ import type { Quota } from './quota.ts'
 import { register } from './registry.ts'
 import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { type Source, STORE_OPTIONS, type StoreOptions, sourceOf } from './source.ts'
+import { checkSpill, spilling, type Targets } from './spill.ts'
 import { isSync, type StateKey, type Store, type SyncStore } from './store.ts'
 import { type Straight, straight, straightElsewhere } from './straight.ts'
 import { consumeUpTo, type UpToDecision } from './up-to.ts'
@@ -76,6 +77,7 @@ export type RateLimiterOptions = CommonOptions &
          */
         readonly quota: Quota
         readonly quotas?: never
+        readonly spill?: never
       }
     | {
         /**
@@ -84,6 +86,12 @@ export type RateLimiterOptions = CommonOptions &
          */
         readonly quotas: Readonly<Record<string, Quota>>
         readonly quota?: never
+        /**
+         * Which quota is drawn upon only if another is empty: `{ second: 'extra' }`. If `second` denies a request, its
+         * units are consumed from `extra` instead.
+         * @default none
+         */
+        readonly spill?: Readonly<Record<string, string>>
       }
   )
 
@@ -92,14 +100,17 @@ export function rateLimiter(options: RateLimiterOptions & { readonly store: Sync
 /** Builds a limiter over a store that is elsewhere, or may be. */
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
-  checkOptions('rateLimiter', options, ['quota', 'quotas', 'name', ...STORE_OPTIONS])
+  checkOptions('rateLimiter', options, ['quota', 'quotas', 'spill', 'name', ...STORE_OPTIONS])
   const source = sourceOf(options)
   const { store } = source
+  const { spill } = options
   const policies = policiesOf(options, source)
+  const targets = targetsOf(options)
   register(policies.map(({ name, quota }) => ({ store, name, quota })))
   const asksOf = (verb: Verb, key: string, cost: number): readonly Ask[] => {
     checkKey(key)
-    return policies.map((policy) => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
+    const asks = policies.map((policy): Ask => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
+    return spill === undefined ? asks : spilling(asks, targets)
   }
   const run = (verb: Verb, key: string, cost: number): MaybePromise<Decision> => ask(verb, asksOf(verb, key, cost))
 
@@ -201,6 +212,14 @@ function checkApart(asks: readonly Ask[]): readonly Ask[] {
     'ERR_SPILLWAY_KEY',
     `consumeAll names key ${shown(key)} of ${shown(policy.name)} twice. Add up the costs.`,
   )
+}
+
+/** For each quota, the place of the one that it spills over to. */
+function targetsOf({ quotas = {}, spill = {} }: RateLimiterOptions): Targets {
+  const names = Object.keys(quotas)
+  checkOptions('spill', spill, names)
+  checkSpill(spill, names)
+  return names.map((name) => (Object.hasOwn(spill, name) ? names.indexOf(spill[name] as string) : -1))
 }
 
 function policiesOf({ quota, quotas, name }: RateLimiterOptions, source: Source): readonly Policy[] {

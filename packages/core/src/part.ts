@@ -29,6 +29,14 @@ export interface Fallback {
   readonly settle: (actualOf: (ask: Ask) => number) => Promise<void>
 }
 
+/** Asks that were put to their stores, and what came of it: enough to give back exactly what was taken. */
+export interface Booking {
+  /** Those that were answered, in the order they were asked. */
+  readonly asks: readonly Ask[]
+  readonly decision: Decision
+  readonly parts: readonly Part[]
+}
+
 /** The takes that a verb makes of asks. */
 export const takesFor = (asks: readonly Ask[], verb: Verb, terms?: Terms): readonly Take[] =>
   asks.map((ask) => takeFor(ask, verb, terms))

@@ -1,3 +1,4 @@
+import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
 import type { BucketStep } from './kernels/bucket.ts'
 import type { Step } from './kernels/kernel.ts'
@@ -32,6 +33,16 @@ export interface Ask {
   readonly policy: Policy
   readonly key: string
   readonly cost: number
+  /** What is asked instead if this is denied. */
+  readonly spill?: Ask
+  /** What was denied, so that this is asked in its place. */
+  readonly emptied?: readonly Emptied[]
+}
+
+/** An ask that was denied, and whose spill policy was asked then. */
+export interface Emptied {
+  readonly ask: Ask
+  readonly decision: Decision
 }
 
 const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log']
@@ -79,7 +90,8 @@ export const stepToConsume = ({ quota, one }: Policy, cost: number): Step =>
   cost === 1 ? one : stepFor(quota, 'consume', cost)
 
 /** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */
-export const queues = ({ policy: { quota } }: Ask): boolean => quota.kernel === 'bucket' && quota.prompt < quota.limit
+export const queues = ({ policy: { quota }, spill }: Ask): boolean =>
+  (quota.kernel === 'bucket' && quota.prompt < quota.limit) || (spill !== undefined && queues(spill))
 
 /**
  * The asks by what one store takes together. Stores in this process come first: what they refuse costs no way to one

@@ -100,7 +100,7 @@ test.each<[string, (store: Store) => Store]>([
   ['hashed keys', (store) => withHashedKeys(store, (key) => `#${key}`)],
 ])('consumes neither more nor less behind %s', async (_, before) => {
   const behind = faultyStore(modelStore(() => START))
-  const limiter = rateLimiter({ quota: perSecond(100), store: before(behind) })
+  const limiter = rateLimiter({ quota: perSecond(100), store: before(behind), deadline: '10s' })
   for (let i = 0; i < 33; i++) await limiter.consume('a')
   expect((await limiter.consumeUpTo('a', 50)).consumed).toBe(50)
   expect((await limiter.consumeUpTo('a', 50)).consumed).toBe(17)
@@ -112,7 +112,11 @@ test.each<[string, (store: Store) => Store]>([
 
 test('a deny cache answers for a key that has not one unit', async () => {
   const behind = faultyStore(modelStore(() => START))
-  const limiter = rateLimiter({ quota: perMinute(10), store: withDenyCache(behind, { stopwatch: () => 0 }) })
+  const limiter = rateLimiter({
+    quota: perMinute(10),
+    store: withDenyCache(behind, { stopwatch: () => 0 }),
+    deadline: '10s',
+  })
   await limiter.consumeUpTo('a', 10)
   await limiter.consumeUpTo('a', 10)
   const { calls } = behind

@@ -4,7 +4,8 @@ import { count, each, span } from '../format.ts'
 
 /** A policy in a sentence: whom it counts, what it lets through, for which requests. */
 export function sentenceOf(policy: RulePolicy): string {
-  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.`
+  const spill = policy.spill === undefined ? '' : ` If it is empty, ${JSON.stringify(policy.spill)} is drawn upon.`
+  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${spill}`
   return policy.mode === 'shadow' ? `${sentence} It only watches.` : sentence
 }
 

@@ -1,5 +1,5 @@
 import { type Decision, decide, type Micros, type Quota, type Step, stepFor, type Taken } from '@spillway/core'
-import { costReader, keyReader, matcher, type Sources } from '@spillway/core/http'
+import { costReader, keyReader, matcher, type Sources, spilling } from '@spillway/core/http'
 import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
@@ -65,6 +65,8 @@ interface Ask {
   readonly of: KeyTally
   readonly cost: number
   readonly step: Step
+  /** What is asked instead if this is denied. */
+  readonly spill?: Ask
 }
 
 export function planOf(name: string, policies: readonly RulePolicy[], options: PlanOptions = {}): Plan {
@@ -76,6 +78,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   const counts = { counted: 0, refused: 0, uncounted: 0 }
   const sources = sourcesFor(policies, options)
   const lanes = policies.map((policy) => compile(policy, sources, new Tally(follow)))
+  const targets = policies.map(({ spill }) => policies.findIndex((other) => other.name === spill))
 
   const note = ({ lane, of, cost, step }: Ask, taken: Taken, at: Micros, line: number, file: string): void => {
     const { counts, tally, policy } = lane
@@ -106,11 +109,30 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     note(ask, taken, at, line, file)
     return taken.allowed
   }
-  const takeAll = (asks: readonly Ask[], at: Micros, line: number, file: string): boolean => {
+  type Emptied = readonly (readonly [Ask, Taken])[]
+  const takeAll = (asks: readonly Ask[], at: Micros, line: number, file: string, emptied: Emptied = []): boolean => {
     const ops = asks.map(({ lane, of, step }) => ({ policy: lane.policy.name, key: of.key, step }))
     const taken = store.takeSync(ops, at)
+    const next = asks.map((ask, i) => (taken[i]?.allowed ? ask : ask.spill))
+    const allowed = taken.every((each) => each.allowed)
+    if (!allowed && next.every((ask) => ask !== undefined)) {
+      const denied = asks.map((ask, i) => [ask, taken[i] as Taken] as const).filter(([, each]) => !each.allowed)
+      return takeAll(next, at, line, file, [...emptied, ...denied])
+    }
+    // Of a request that is allowed in the end, the policy that pays is noted alone.
+    for (const [ask, each] of allowed ? [] : emptied) note(ask, each, at, line, file)
     for (const [i, ask] of asks.entries()) note(ask, taken[i] as Taken, at, line, file)
-    return taken.every(({ allowed }) => allowed)
+    return allowed
+  }
+  const asksFor = (entry: Entry, at: Micros, line: number, file: string): readonly Ask[] => {
+    const asked: (Ask | undefined)[] = []
+    for (const lane of lanes) {
+      const ask = askOf(lane, entry)
+      // A shadow refuses nothing, and takes whether or not the others do.
+      if (ask && lane.shadow) takeAlone(ask, at, line, file)
+      asked.push(lane.shadow ? undefined : ask)
+    }
+    return spilling(asked, targets)
   }
 
   return {
@@ -123,19 +145,13 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     counts,
     judge(entry, at, line, file) {
       const part = timeline.at(at)
-      const asks: Ask[] = []
-      for (const lane of lanes) {
-        const ask = askOf(lane, entry)
-        if (ask === undefined) continue
-        // A shadow refuses nothing, and takes whether or not the others do.
-        if (lane.shadow) takeAlone(ask, at, line, file)
-        else asks.push(ask)
-      }
+      const asks = asksFor(entry, at, line, file)
       if (asks.length === 0) {
         counts.uncounted++
         return
       }
-      const passes = asks.length === 1 ? takeAlone(asks[0] as Ask, at, line, file) : takeAll(asks, at, line, file)
+      const passes =
+        asks.length === 1 && !asks[0]?.spill ? takeAlone(asks[0] as Ask, at, line, file) : takeAll(asks, at, line, file)
       const { values } = passes ? admitted : refused
       values[part] = (values[part] as number) + 1
       counts.counted++

@@ -1,4 +1,5 @@
 import { all, andThen, type MaybePromise } from '../maybe-promise.ts'
+import { spilling } from '../spill.ts'
 import type { Rule } from './rule.ts'
 import type { ClaimsOf } from './sources.ts'
 import type { ToldAsk, ToldPolicy } from './teller.ts'
@@ -40,8 +41,16 @@ function sorted<R, S>(rules: readonly Rule<R, S>[], asks: readonly (ToldAsk | un
       shadowed.push(ask)
     } else enforced.push(ask)
   }
-  return { enforced, shadowed: shadowed ?? NONE }
+  return { enforced: rules.some(spills) ? spilled(rules, asks) : enforced, shadowed: shadowed ?? NONE }
 }
+
+const spills = ({ target }: Pick<Rule<unknown, unknown>, 'target'>): boolean => target >= 0
+
+const spilled = <R, S>(rules: readonly Rule<R, S>[], asks: readonly (ToldAsk | undefined)[]): readonly ToldAsk[] =>
+  spilling(
+    asks.map((ask, i) => (rules[i]?.shadow ? undefined : ask)),
+    rules.map(({ target }) => target),
+  )
 
 // One step after the other, in the order that the docs promise. Closures are made for promises alone.
 

@@ -1,4 +1,5 @@
 export type { StoreErrorOption } from '../failure-mode.ts'
+export { spilling, type Targets } from '../spill.ts'
 export { ipKey } from './address.ts'
 export { type ClientReader, clientAddress } from './client.ts'
 export { type Closable, hidesBody, isOver, type Outgoing, whenClosed } from './closed.ts'

@@ -6,6 +6,7 @@ import { isQuota, policyOf } from '../policy.ts'
 import type { Quota } from '../quota.ts'
 import type { Registration } from '../registry.ts'
 import { checkStore, type Source } from '../source.ts'
+import { checkSpills, type Targets } from '../spill.ts'
 import type { Store } from '../store.ts'
 import { type Duration, micros } from '../time.ts'
 import { mostOf } from '../verbs.ts'
@@ -66,6 +67,12 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly onStoreError?: StoreErrorOption
   /**
+   * The name of the policy that is drawn upon only if this one is empty: if this one denies a request, its units are
+   * consumed from that one instead.
+   * @default none
+   */
+  readonly spill?: NoInfer<Name>
+  /**
    * Returns the actual cost, read from the response. The units consumed are corrected to it: the rest is refunded, or
    * more is charged.
    * @default none
@@ -90,10 +97,13 @@ export const POLICY_OPTIONS: readonly string[] = [
   'store',
   'deadline',
   'onStoreError',
+  'spill',
 ]
 
 /** A policy's options, compiled. */
 export interface Rule<R, S> {
+  /** The place of the rule that this one spills over to; -1 if there is none. */
+  readonly target: number
   /** What its states are kept under, a shadow's under `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
@@ -121,12 +131,20 @@ export function rulesOf<R, S>(
   const rules = policies.map((each) => ruleOf(each, sources, source))
   const names = policies.flatMap(({ name = 'default', mode }) => (mode === 'shadow' ? [name, shadowOf(name)] : [name]))
   const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (names.length > 0 && twice === undefined) return rules
+  if (names.length > 0 && twice === undefined) {
+    const targets = targetsOf(policies)
+    return rules.map((rule, i) => ({ ...rule, target: targets[i] as number }))
+  }
   const problem = names.length === 0 ? 'policies is empty.' : `two policies are named ${shown(twice)}.`
   throw new QuotaError('ERR_SPILLWAY_OPTION', `rateLimit: ${problem} Give it policies with a name each.`)
 }
 
-function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source: Source): Rule<R, S> {
+function targetsOf(policies: readonly Pick<PolicyOptions<never>, 'name' | 'spill' | 'mode'>[]): Targets {
+  checkSpills(policies)
+  return policies.map(({ spill }) => policies.findIndex(({ name = 'default' }) => name === spill))
+}
+
+function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source: Source): Omit<Rule<R, S>, 'target'> {
   checkOptions('a policy', options, POLICY_OPTIONS)
   checkFunctions(options, ['settle', 'onDenied', 'partition'])
   checkUnit(options.unit)

@@ -19,7 +19,7 @@ export interface RequestDecision<Name extends string = string> extends Decision<
 
 /** A decision as handlers are told it. */
 export function toldOf(decision: Decision, settle: RequestDecision['settle']): RequestDecision {
-  if (decision.degraded || decision.policies) return { ...decision, settle }
+  if (decision.degraded || decision.policies || decision.spilled) return { ...decision, settle }
   // Written out: to spread a decision costs more than to make it.
   const { allowed, policy, limit, remaining, cost, violated } = decision
   const { retryAfterMs, resetAfterMs, replenishAfterMs, delayMs } = decision
@@ -129,11 +129,14 @@ function warnOfFailure(logger: Logger, error: unknown): void {
   warnOnce(logger, 'WARN_SPILLWAY_SETTLE', 'the cost of a request could not be corrected: ', why)
 }
 
+/** Whether this is the policy named, or consumed in its place. */
+const paysFor = ({ policy: { name }, emptied = [] }: Ask, named: string): boolean =>
+  name === named || name === shadowOf(named) || emptied.some(({ ask }) => ask.policy.name === named)
+
 function askNamed(policy: string | undefined, enforced: Booking | undefined, bookings: readonly Booking[]): Ask {
   const asks = bookings.flatMap(({ asks }) => asks)
   const [only, ...others] = enforced?.asks ?? []
-  const named =
-    policy === undefined ? only : asks.find(({ policy: { name } }) => name === policy || name === shadowOf(policy))
+  const named = policy === undefined ? only : asks.find((ask) => paysFor(ask, policy))
   if (named !== undefined && (policy !== undefined || others.length === 0)) return named
   const names = asks.map(({ policy }) => shown(policy.name)).join(', ')
   throw new QuotaError('ERR_SPILLWAY_OPTION', `settle(actual, policy) must name one of ${names}; got ${shown(policy)}.`)

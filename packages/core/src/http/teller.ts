@@ -42,6 +42,7 @@ export interface ToldPolicy extends Policy {
 export interface ToldAsk extends Ask {
   readonly policy: ToldPolicy
   readonly pk: string
+  readonly spill?: ToldAsk
 }
 
 /** Builds a teller. */

@@ -1,5 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
 import type { Quota } from '../quota.ts'
+import { checkSpills } from '../spill.ts'
 import { quotaFrom, type RateConfig } from './rate.ts'
 import { ruleSchema, rulesSchema } from './schema.ts'
 import { at, check, problemOf, ROOT } from './validate.ts'
@@ -44,6 +45,8 @@ export interface RulePolicy {
   readonly match?: RuleMatch
   /** `'shadow'` counts and reports, and refuses nobody. */
   readonly mode?: 'enforce' | 'shadow'
+  /** The name of the policy that is drawn upon only if this one is empty. */
+  readonly spill?: string
 }
 
 interface Config extends RateConfig {
@@ -61,6 +64,7 @@ interface Rule {
   readonly algorithm_config: Config
   readonly match?: Readonly<Record<string, unknown>>
   readonly mode?: 'enforce' | 'shadow'
+  readonly spill?: string
 }
 
 /** More problems than one can read at once. */
@@ -85,6 +89,7 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
     if (names.has(rule.name)) problems.push(`rules[${i}].name must be its own; ${shown(rule.name)} is taken.`)
     names.add(rule.name)
   }
+  if (problems.length === 0) problems.push(...problemOf(() => at('rules', () => checkSpills(policies))))
   if (problems.length === 0) return policies
   const more = problems.length - MOST_PROBLEMS
   const last = more > 0 ? [`… and ${more} more.`] : []
@@ -93,7 +98,7 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
 }
 
 function policyFrom(rule: Rule, path: string): RulePolicy {
-  const { name, limit_keys, algorithm, algorithm_config: config, match, mode } = rule
+  const { name, limit_keys, algorithm, algorithm_config: config, match, mode, spill } = rule
   const keys = limit_keys.map(keyFrom)
   return {
     name,
@@ -102,6 +107,7 @@ function policyFrom(rule: Rule, path: string): RulePolicy {
     ...costFrom(config),
     ...(match && { match: at(`${path}.match`, () => matchFrom(match)) }),
     ...(mode && { mode }),
+    ...(spill !== undefined && { spill }),
   }
 }
 

@@ -126,6 +126,7 @@ export const ruleSchema: Schema = {
     algorithm_config: { description: 'an object with the numbers of the algorithm' },
     match,
     mode: { description: '"enforce" or "shadow"', enum: ['enforce', 'shadow'] },
+    spill: { description: 'the name of the rule that is drawn upon only if this one is empty', type: 'string' },
   },
   required: ['name', 'limit_keys', 'algorithm', 'algorithm_config'],
   additionalProperties: false,
