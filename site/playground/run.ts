@@ -116,5 +116,5 @@ const atOnce = (quota: Quota): Quota => (quota.kernel === 'bucket' ? { ...quota,
 /** The remaining units, with fractions if they refill continuously. */
 function unitsLeft(quota: Quota, { remaining, resetAfterMs }: Decision): number {
   if (quota.kernel !== 'bucket' || quota.grain !== null) return remaining
-  return quota.limit - (resetAfterMs * 1000) / quota.unit
+  return quota.limit - (resetAfterMs * 1000 * quota.scale) / quota.unit
 }

@@ -47,7 +47,7 @@ const startingLow = (keepFull: Duration): fc.Arbitrary<BucketQuota> =>
 export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
   'token bucket': fc
     .record({
-      limit: fc.constantFrom(1, 2, 3, 7, 10, 100, 1_000_000),
+      limit: fc.constantFrom(1, 2, 3, 7, 10, 100, 9_999, 30_000, 1_000_000, 1_000_000_000),
       per: fc.constantFrom('1s' as const, '10s' as const, '1m' as const, '7d' as const),
       burst: limits,
       overdraft: fc.constantFrom(0, 0, 5),
@@ -106,7 +106,7 @@ const LONGEST_SPAN = 2_300_000
 function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
   const turns = quotas.flatMap((quota) => {
     if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
-    return [quota.unit, quota.limit * quota.unit, quota.grain?.every ?? 0]
+    return [Math.ceil(quota.unit / quota.scale), quota.window, quota.limit, quota.grain?.every ?? 0]
   })
   return fc.constantFrom(...turns.filter((span) => span <= LONGEST_SPAN).flatMap((span) => [span, span - 1]), 1)
 }

@@ -124,8 +124,10 @@ function checkTurns(entries: readonly Entry[], most: (ticks: number) => number):
 /** Units that count against the limit, in whatever the kernel counts. */
 function unitsOf(quota: Quota, taken: Taken): number {
   switch (quota.kernel) {
-    case 'bucket':
-      return ((taken as BucketTaken).tat - ticksOf(quota, START)) / quota.unit
+    case 'bucket': {
+      const { tat, early } = taken as BucketTaken
+      return ((tat - ticksOf(quota, START)) * quota.scale - (early?.tat ?? 0)) / quota.unit
+    }
     case 'sliding-window':
       return (taken as SlidingWindowTaken).current + (taken as SlidingWindowTaken).previous
     case 'sliding-log':
@@ -139,11 +141,12 @@ function ticksOf(quota: Quota, at: Micros): number {
   return grain === null ? at : Math.floor((at + grain.shift) / grain.every) * grain.amount
 }
 
+/** The most units of a span. A turn between two whole microseconds is told as the later one. */
 function mostWithin(quota: Quota, ticks: number, largest: number): number {
   const windows = Math.floor(ticks / quota.window) + 1
   switch (quota.kernel) {
     case 'bucket':
-      return mostOf(quota, largest) + ticks / quota.unit
+      return mostOf(quota, largest) + ((ticks + (quota.scale > 1 ? 1 : 0)) * quota.scale) / quota.unit
     case 'sliding-window':
       return quota.limit * (windows + 1)
     case 'sliding-log':

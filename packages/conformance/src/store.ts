@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { decide, type Micros, perMinute, perSecond, type Store, stepFor, type Taken, tokenBucket } from '@spillway/core'
 import fc from 'fast-check'
+import { testAnyRate } from './any-rate.ts'
 import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import { testDeletion } from './deletion.ts'
@@ -65,6 +66,7 @@ export function testStore(
 
   testInvariants(test, makeStore, Math.ceil(runs / 15))
   testLedger(test, makeStore, Math.ceil(runs / 10))
+  testAnyRate(test, makeStore, Math.ceil(runs / 3))
   testStraightWays(test, makeStore, runs)
   testUpTo(test, makeStore, Math.ceil(runs / 5))
 
@@ -132,7 +134,7 @@ export function testStore(
     const store = await makeStore()
     const quota = perSecond(3, { burst: 7 })
     await store.take([consume('a', 7, quota)], START)
-    const wait = 5 * quota.unit
+    const wait = Math.ceil((5 * quota.unit) / quota.scale)
     const [early] = await store.take([consume('a', 5, quota)], START + wait - 1)
     const [due] = await store.take([consume('a', 5, quota)], START + wait)
     assert.deepEqual([early?.allowed, due?.allowed], [false, true])

@@ -47,7 +47,7 @@ export function testStraightWays(test: TestFunction, makeStore: () => Store | Pr
         const [answer] = model.takeSync([op], at)
         const before = prepared.get(op)?.(op.key, at) ?? Number.NaN
         if (Number.isNaN(before)) assert.deepEqual(store.takeSync([op], at), [answer])
-        else assert.equal(before, (answer as BucketTaken).base - at)
+        else assert.equal(before, ticksAhead(answer as BucketTaken))
       }
     }))
 
@@ -69,6 +69,9 @@ function preparedBy(store: SyncStore, history: readonly Call[]): ReadonlyMap<Tak
   }
   return prepared
 }
+
+const ticksAhead = ({ now, base, early }: BucketTaken): number =>
+  (base - now) * (early?.scale ?? 1) - (early?.base ?? 0)
 
 const isPlain = (step: Step): step is BucketStep =>
   step.kernel === 'bucket' &&

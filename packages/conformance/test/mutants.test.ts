@@ -248,6 +248,9 @@ describe('the store suite fails a store that', () => {
 
 type Straight = Required<Omit<SyncStore, 'takeEach' | 'deleteAll' | 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
 
+const ticksAhead = ({ now, base, early }: BucketTaken): number =>
+  (base - now) * (early?.scale ?? 1) - (early?.base ?? 0)
+
 /** A store whose straight ways are as they should be, and then some of them changed. */
 function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStore {
   const model = modelStore(() => START)
@@ -259,7 +262,7 @@ function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStor
     prepareSync:
       (policy, step) =>
       (key, at = START) =>
-        (takeOneSync(policy, key, step, at) as BucketTaken).base - at,
+        ticksAhead(takeOneSync(policy, key, step, at) as BucketTaken),
     clock: () => START,
   }
   return { ...right, ...change(right) }

@@ -1,5 +1,7 @@
 import type { Decision } from './decision.ts'
-import { type BucketStep, type BucketTaken, type Grain, momentOf, tickOf } from './kernels/bucket.ts'
+import { type BucketStep, type BucketTaken, fitsAt } from './kernels/bucket.ts'
+import { exactIn, exactly, spanOf, unitsIn, WHOLE } from './kernels/fraction.ts'
+import { type Grain, momentOf, tickOf } from './kernels/grain.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
@@ -41,13 +43,14 @@ export function decide(policy: string, quota: Quota, cost: number, step: Step, t
 }
 
 /**
- * What `decide` says of one unit of a bucket that refills continuously, from the one number that tells it all: how far
- * ahead of now the bucket was full before the take.
+ * What `decide` says of one unit of a bucket that refills continuously, from the one number that tells it all: how many
+ * ticks ahead of now the bucket was full before the take.
  */
-export function decideOne(policy: string, { limit, unit }: BucketQuota, step: BucketStep, before: Micros): Decision {
-  const over = before + step.check - step.tolerance
+export function decideOne(policy: string, quota: BucketQuota, step: BucketStep, before: number): Decision {
+  const { limit, unit, scale } = quota
+  const over = before + ticksIn(step.check, 'check', step) - ticksIn(step.tolerance, 'tolerance', step)
   const allowed = over <= 0
-  const ahead = allowed ? before + step.increment : before
+  const ahead = allowed ? before + unit : before
   const room = limit * unit - ahead
   const remaining = room < 0 ? 0 : Math.floor(room / unit)
   return {
@@ -56,19 +59,25 @@ export function decideOne(policy: string, { limit, unit }: BucketQuota, step: Bu
     limit,
     remaining,
     cost: 1,
-    retryAfterMs: allowed ? 0 : over / 1000,
-    resetAfterMs: ahead / 1000,
-    replenishAfterMs: ahead === 0 ? 0 : ((remaining + 1) * unit - room) / 1000,
+    retryAfterMs: allowed ? 0 : Math.ceil(over / scale) / 1000,
+    resetAfterMs: Math.ceil(ahead / scale) / 1000,
+    replenishAfterMs: ahead === 0 ? 0 : Math.ceil(((remaining + 1) * unit - room) / scale) / 1000,
     delayMs: 0,
     violated: allowed ? NONE : [policy],
   }
 }
 
+/** A step's number in ticks: they are parts of a microsecond where the step has a fraction. */
+const ticksIn = (micros: Micros, name: 'check' | 'tolerance', { fraction }: BucketStep): number =>
+  fraction === null ? micros : micros * fraction.scale - fraction[name]
+
 /** What the store saw when it took a unit of which `decideOne` told, at `now`. */
-export function takenOne(allowed: boolean, { increment }: BucketStep, now: Micros, before: Micros): BucketTaken {
-  const base = now + before
-  const tat = allowed ? base + increment : base
-  return { allowed, now, base, tat, gross: tat }
+export function takenOne(allowed: boolean, { unit, scale }: BucketQuota, now: Micros, before: number): BucketTaken {
+  const base = spanOf(before, 1, scale)
+  const next = allowed ? spanOf(before + unit, 1, scale) : base
+  const taken = { allowed, now, base: now + base.tick, tat: now + next.tick, gross: now + next.tick }
+  if (scale === 1) return taken
+  return { ...taken, early: { scale, base: base.early, tat: next.early, gross: next.early } }
 }
 
 function read(quota: Quota, cost: number, step: Step, taken: Taken): Reading {
@@ -82,17 +91,23 @@ function read(quota: Quota, cost: number, step: Step, taken: Taken): Reading {
   }
 }
 
-function readBucket({ limit, prompt, unit, grain }: BucketQuota, step: BucketStep, taken: BucketTaken): Reading {
-  const { now, base, tat } = taken
+function readBucket(quota: BucketQuota, step: BucketStep, taken: BucketTaken): Reading {
+  const { limit, unit, scale, grain } = quota
+  const { now, tat } = taken
+  const { check, burst } = step.fraction ?? WHOLE
+  const base = exactIn(taken, 'base')
+  const { early } = exactIn(taken, 'tat')
   const ahead = tat - tickOf(now, grain)
-  const remaining = ahead > limit * unit ? 0 : Math.floor((limit * unit - ahead) / unit)
+  const remaining = Math.max(limit - unitsIn({ tick: ahead, early }, unit, scale), 0)
+  const used = spanOf(limit - remaining - 1, unit, scale)
+  const turn = exactly(base.tick + step.check - step.burst, base.early + check - burst, scale).tick
   return {
     remaining,
-    fitsAt: momentAfter(now, base + step.check - step.tolerance, grain),
+    fitsAt: momentAfter(now, fitsAt(base, step), grain),
     fullAt: ahead === 0 ? now : momentAfter(now, tat, grain),
-    moreAt: ahead === 0 ? now : momentAfter(now, tat - (limit - remaining - 1) * unit, grain),
+    moreAt: ahead === 0 ? now : momentAfter(now, exactly(tat - used.tick, early - used.early, scale).tick, grain),
     // A charge has no turn. A request that may be paid for later has one: it waits until the last one is paid.
-    turnAt: step.tolerance === LONGEST ? now : momentAfter(now, base + step.check - prompt * unit, grain),
+    turnAt: step.tolerance === LONGEST ? now : momentAfter(now, turn, grain),
   }
 }
 

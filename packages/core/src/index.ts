@@ -19,11 +19,13 @@ export {
   type BucketStep,
   type BucketTaken,
   type bucket as bucketKernel,
-  type Grain,
+  type FractionalBucket,
   LONGEST_STEP,
   MOST_RETURNED,
   type RefundedBucket,
 } from './kernels/bucket.ts'
+export { type Earlies, type Fraction, MOST_SCALE } from './kernels/fraction.ts'
+export type { Grain } from './kernels/grain.ts'
 export { emptyAt, type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'
 export { leastUsed, refillTime, unitTime } from './kernels/refill.ts'
 export type {

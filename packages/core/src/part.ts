@@ -91,7 +91,7 @@ export function answerAlone(asks: readonly Ask[], verb: Verb, terms?: Terms): Al
     const before = straight.take(key, now)
     if (!Number.isNaN(before)) {
       const decision = decideOne(name, straight.quota, straight.step, before)
-      return new Alone(asks, decision, () => takenOne(decision.allowed, straight.step, now, before))
+      return new Alone(asks, decision, () => takenOne(decision.allowed, straight.quota, now, before))
     }
   }
   const taken = store.takeOneSync(name, key, step)

@@ -1,6 +1,7 @@
 import type { Decision } from './decision.ts'
 import { QuotaError, shown } from './errors.ts'
 import type { BucketStep } from './kernels/bucket.ts'
+import { MOST_SCALE } from './kernels/fraction.ts'
 import type { Step } from './kernels/kernel.ts'
 import type { BucketQuota, Quota } from './quota.ts'
 import { shareOf } from './share.ts'
@@ -82,6 +83,8 @@ export const isQuota = (value: unknown): boolean =>
 function straightWay(store: Store, name: string, quota: Quota, step: Step): StraightWay | undefined {
   if (!isSync(store) || !store.prepareSync || quota.kernel !== 'bucket' || step.kernel !== 'bucket') return undefined
   if (quota.grain !== null || quota.start !== null || quota.prompt < quota.limit) return undefined
+  // Ticks beyond that are not counted by one number.
+  if (step.ceiling * quota.scale > MOST_SCALE) return undefined
   return { take: store.prepareSync(name, step), quota, step }
 }
 

@@ -1,5 +1,6 @@
 import { QuotaError, shown } from './errors.ts'
-import type { Grain } from './kernels/bucket.ts'
+import { commonDivisor, MOST_SCALE, spanOf } from './kernels/fraction.ts'
+import type { Grain } from './kernels/grain.ts'
 import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
@@ -16,8 +17,10 @@ export interface BucketQuota {
   readonly prompt: number
   /** How long the bucket takes to fill when empty. */
   readonly window: Micros
-  /** Ticks per unit: the microseconds one unit takes to come back, or 1 where there is a grain. */
+  /** Ticks in which one unit refills, or 1 where there is a grain. */
   readonly unit: number
+  /** Ticks in a microsecond: 1 where a unit takes whole microseconds, or where there is a grain. */
+  readonly scale: number
   /** How many units a request may take beyond what is there, for the requests after it to wait for. */
   readonly overdraft: number
   readonly grain: Grain | null
@@ -236,17 +239,8 @@ export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   checkOptions('leakyBucket', options, ['limit', 'per', 'queue'])
   const rate = checkWhole('leakyBucket limit', options.limit, 1)
   const queue = checkWhole('leakyBucket queue', options.queue, 0)
-  const unit = interval('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
-  const limit = queue + 1
-  return bucketQuota('leakyBucket', {
-    limit,
-    prompt: 1,
-    window: limit * unit,
-    unit,
-    overdraft: 0,
-    grain: null,
-    start: null,
-  })
+  const ticks = ticksOf('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
+  return continuous('leakyBucket', { limit: queue + 1, prompt: 1, overdraft: 0, start: null, ...ticks })
 }
 
 function build(what: string, options: TokenBucketOptions): BucketQuota {
@@ -255,9 +249,9 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
   const burst = checkWhole(`${what} burst`, options.burst ?? limit, 1)
   const overdraft = checkWhole(`${what} overdraft`, options.overdraft ?? 0, 0)
   if (options.refill === undefined || options.refill === 'continuous') {
-    const unit = interval(what, limit, per)
-    const start = startOf(what, options, burst, unit)
-    return bucketQuota(what, { limit: burst, prompt: burst, window: burst * unit, unit, overdraft, grain: null, start })
+    const ticks = ticksOf(what, limit, per)
+    const start = startOf(what, options, burst, ticks)
+    return continuous(what, { limit: burst, prompt: burst, overdraft, start, ...ticks })
   }
   const every = micros(options.refill, `${what} refill`)
   const amount = Number((BigInt(limit) * BigInt(every)) / BigInt(per))
@@ -273,43 +267,55 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
     prompt: burst,
     window,
     overdraft,
-    start: startOf(what, options, burst, 1),
+    start: startOf(what, options, burst, { unit: 1, scale: 1 }),
     ...grained(what, { every, amount, shift: 0 }),
   })
 }
 
 /** How a new key starts that does not start full. */
-function startOf(what: string, options: TokenBucketOptions, burst: number, unit: number): Start | null {
+function startOf(
+  what: string,
+  options: TokenBucketOptions,
+  burst: number,
+  { unit, scale }: Pick<BucketQuota, 'unit' | 'scale'>,
+): Start | null {
   const { initial, keepFull } = options
   if (initial === undefined && keepFull === undefined) return null
   const units = checkWhole(`${what} initial`, initial, 0)
   const keep = micros(keepFull ?? '1d', `${what} keepFull`)
-  if (units < burst) return Object.freeze({ lacking: (burst - units) * unit, keep })
+  if (units < burst) {
+    const { tick, early } = spanOf(burst - units, unit, scale)
+    return Object.freeze({ lacking: tick, early, keep })
+  }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `${what} initial must be less than burst, which is what a new key starts with by default; got ${units} of ${burst}. Leave initial out.`,
   )
 }
 
-/** The whole microseconds one unit takes to come back, rounded up so that the rate is never exceeded. */
-function interval(what: string, limit: number, per: Micros): Micros {
-  const unit = Math.ceil(per / limit)
-  if (unit * limit <= per * 1.01) return unit
-  const slower = Math.floor(per / unit)
-  const faster = unit > 1 ? Math.floor(per / (unit - 1)) : slower
+/** How a unit is counted that takes `per / limit`: so many ticks, of so many to a microsecond, both as small as can be. */
+function ticksOf(what: string, limit: number, per: Micros): Pick<BucketQuota, 'unit' | 'scale'> {
+  const divisor = commonDivisor(per, limit)
+  if (limit <= MOST_SCALE) return { unit: per / divisor, scale: limit / divisor }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what}: ${limit} units per ${per} µs is a unit every ${(per / limit).toPrecision(3)} µs, which whole microseconds miss by more than 1 %. Use a limit of ${slower} or ${faster}.`,
+    `${what} limit must be at most ${MOST_SCALE}, so that it is counted exactly; got ${limit}. Use a limit of ${MOST_SCALE}.`,
   )
+}
+
+/** A bucket that refills unit by unit. */
+export function continuous(what: string, quota: Omit<BucketQuota, 'kernel' | 'window' | 'grain'>): BucketQuota {
+  const { limit, unit, scale } = quota
+  return bucketQuota(what, { ...quota, window: spanOf(limit, unit, scale).tick, grain: null })
 }
 
 /** How a bucket is kept that gets whole amounts back at intervals. */
 export function grained(
   what: string,
   { every, amount, shift }: Omit<Grain, 'unit'>,
-): Pick<BucketQuota, 'unit' | 'grain'> {
+): Pick<BucketQuota, 'unit' | 'scale' | 'grain'> {
   const unit = Math.floor(every / amount)
-  if (unit >= 1) return { unit: 1, grain: Object.freeze({ every, amount, unit, shift }) }
+  if (unit >= 1) return { unit: 1, scale: 1, grain: Object.freeze({ every, amount, unit, shift }) }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `${what}: ${amount} units every ${every} µs is more than one a microsecond.`,
@@ -318,7 +324,7 @@ export function grained(
 
 /** A bucket's numbers, if it fills in a time that can be counted. */
 export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
-  const unitMicros = quota.grain?.unit ?? quota.unit
+  const unitMicros = quota.grain?.unit ?? quota.unit / quota.scale
   if ((quota.limit + quota.overdraft) * unitMicros > LONGEST || quota.window > LONGEST) {
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',

@@ -1,9 +1,11 @@
+import { commonDivisor, MOST_SCALE, spanOf, unitsIn } from './kernels/fraction.ts'
 import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
 import {
   type BucketQuota,
   bucketQuota,
   checkWhole,
+  continuous,
   fixedWindow,
   grained,
   type Quota,
@@ -37,23 +39,35 @@ function bucketShare({ grain, start: whole, ...quota }: BucketQuota, replicas: n
   const part = (units: number): number => Math.max(1, Math.floor(units / replicas))
   const limit = part(quota.limit)
   const counts = { limit, prompt: part(quota.prompt), overdraft: Math.floor(quota.overdraft / replicas) }
-  const startIn = (unit: number): Start | null => {
+  const startIn = ({ unit, scale }: Pick<BucketQuota, 'unit' | 'scale'>): Start | null => {
     if (whole === null) return null
-    const initial = Math.floor((quota.limit - whole.lacking / quota.unit) / replicas)
-    return Object.freeze({ ...whole, lacking: (limit - initial) * unit })
+    const lacking = unitsIn({ tick: whole.lacking, early: whole.early }, quota.unit, quota.scale)
+    const { tick, early } = spanOf(limit - Math.floor((quota.limit - lacking) / replicas), unit, scale)
+    return Object.freeze({ ...whole, lacking: tick, early })
   }
   if (grain === null) {
-    const unit = quota.unit * replicas
-    return bucketQuota('shareOf', { ...counts, window: limit * unit, unit, grain, start: startIn(unit) })
+    const ticks = slower(quota, replicas)
+    return continuous('shareOf', { ...counts, start: startIn(ticks), ...ticks })
   }
   const { amount, every } = split(grain.amount, grain.every, replicas)
   const window = Math.ceil(limit / amount) * every
   return bucketQuota('shareOf', {
     ...counts,
     window,
-    start: startIn(1),
+    start: startIn({ unit: 1, scale: 1 }),
     ...grained('shareOf', { amount, every, shift: grain.shift }),
   })
+}
+
+/** A unit takes so many times as long. Beyond what is counted exactly it takes a little longer. */
+function slower(
+  { unit, scale }: Pick<BucketQuota, 'unit' | 'scale'>,
+  times: number,
+): Pick<BucketQuota, 'unit' | 'scale'> {
+  const divisor = commonDivisor(scale, times)
+  let [longer, parts] = [unit * (times / divisor), scale / divisor]
+  for (; longer > MOST_SCALE && parts > 1; parts = Math.floor(parts / 2)) longer = Math.ceil(longer / 2) + 1
+  return { unit: longer, scale: parts }
 }
 
 /** Whole units at a time: fewer in the same time or, of less than one for each, one in a longer time. */

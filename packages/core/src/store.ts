@@ -101,10 +101,11 @@ export const scopeOf = (store: Store): StoreScope => store.scope ?? { owner: sto
 export const REMOTE_LOG_LIMIT = 1_000
 
 /**
- * Takes a step for a key, and reports how far ahead of now the bucket was full before: `base − now`. NaN where a state is
+ * Takes a step for a key, and reports how far ahead of now the bucket was full before: `base − now`, in microseconds, or in
+ * parts of `scale` where the step has a fraction. NaN where a state is
  * not that simple: then nothing was taken, and `takeOneSync` is to be called.
  */
-export type PreparedTake = (key: string, at?: Micros) => Micros
+export type PreparedTake = (key: string, at?: Micros) => number
 
 /** What a wrapper passes on of the store behind it, to which it may show another key. */
 export const partsOfStore = (
@@ -150,8 +151,8 @@ export interface SyncStore extends Store {
   takeOneSync?(policy: string, key: string, step: Step, at?: Micros): Taken
   /**
    * Makes a step ready to be taken for many keys, where even the objects of a take matter: a bucket's step that consumes,
-   * without a grain, without a start and without patience. A call answers one number, which tells all unless it is NaN: the take is allowed
-   * when it is at most `tolerance − check`.
+   * without a grain, a start or patience, whose ticks all are below 2^52. A call answers one number, which tells all unless
+   * it is NaN: the take is allowed when it is at most `tolerance − check`.
    */
   prepareSync?(policy: string, step: BucketStep): PreparedTake
   /** Tells the time by which steps are taken, for those who have to know it besides the number above. */

@@ -1,5 +1,7 @@
 import { QuotaError, shown } from './errors.ts'
-import { type BucketStep, type BucketTaken, tickOf } from './kernels/bucket.ts'
+import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
+import { type Exact, earliest, exactIn, exactly, type Fraction, isSame, latest, spanOf } from './kernels/fraction.ts'
+import { tickOf } from './kernels/grain.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { BucketQuota, Quota } from './quota.ts'
@@ -30,26 +32,8 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
   const peek = verb === 'peek'
   const increment = verb === 'refund' ? -cost : cost
   switch (quota.kernel) {
-    case 'bucket': {
-      const { unit, grain, limit } = quota
-      const overdraft = overdraftFor(quota, terms)
-      const { until, ends, whole } = refundOf(quota, increment, terms.of as BucketTaken | undefined)
-      return {
-        kernel: 'bucket',
-        increment: increment * unit,
-        check: taking ? Math.max(cost - overdraft, 0) * unit : 0,
-        tolerance: taking ? roomOf(quota, terms.patience) : LONGEST,
-        ceiling: (limit + quota.overdraft) * unit,
-        burst: quota.prompt * unit,
-        patience: patienceFor(quota, cost, terms),
-        until,
-        ends,
-        whole,
-        grain,
-        start: quota.start,
-        peek,
-      }
-    }
+    case 'bucket':
+      return bucketStep(quota, verb, cost, terms)
     case 'sliding-window': {
       const { limit, tick } = quota
       const ticks = quota.window / tick
@@ -82,24 +66,84 @@ const overdraftFor = (quota: BucketQuota, { prepaid = false }: Terms): number =>
 const patienceFor = (quota: BucketQuota, cost: number, { patience = 0 }: Terms): Micros =>
   quota.prompt < quota.limit || cost > mostOf(quota) ? 0 : patience
 
-const NO_TAKE: Pick<BucketStep, 'until' | 'ends' | 'whole'> = { until: Number.MAX_SAFE_INTEGER, ends: 0, whole: false }
+function bucketStep(quota: BucketQuota, verb: Verb, cost: number, terms: Terms): BucketStep {
+  const { unit, scale, grain, limit, prompt } = quota
+  const taking = verb === 'consume' || verb === 'peek'
+  const units = spanOf(cost, unit, scale)
+  const increment = verb === 'refund' ? { tick: -units.tick, early: 0 - units.early } : units
+  const check = taking ? spanOf(Math.max(cost - overdraftFor(quota, terms), 0), unit, scale) : NOTHING
+  const tolerance = taking ? roomOf(quota, terms.patience) : ALL
+  const burst = spanOf(prompt, unit, scale)
+  const taken = terms.of === undefined ? NO_TAKE : refundOf(quota, burst, terms.of as BucketTaken)
+  return {
+    kernel: 'bucket',
+    increment: increment.tick,
+    check: check.tick,
+    tolerance: tolerance.tick,
+    ceiling: spanOf(limit + quota.overdraft, unit, scale).tick,
+    burst: burst.tick,
+    patience: patienceFor(quota, cost, terms),
+    until: taken.until.tick,
+    ends: taken.ends,
+    whole: verb === 'refund' && isSame(taken.ticks, units),
+    grain,
+    start: quota.start,
+    fraction: scale === 1 ? null : fractionOf(scale, increment, check, tolerance, burst, taken.until),
+    peek: verb === 'peek',
+  }
+}
 
-/** Which take a refund is of, and how much of it. */
-function refundOf(
-  { prompt, unit, grain }: BucketQuota,
-  increment: number,
-  of: BucketTaken | undefined,
-): Pick<BucketStep, 'until' | 'ends' | 'whole'> {
-  if (of === undefined) return NO_TAKE
-  const { now, base, tat, gross } = of
-  const [ticks, burst] = [tat - base, prompt * unit]
-  const turn = Math.max(tickOf(now, grain), tat - burst)
-  return { until: gross, ends: turn + Math.min(ticks, burst), whole: ticks === -increment * unit }
+const fractionOf = (
+  scale: number,
+  increment: Exact,
+  check: Exact,
+  tolerance: Exact,
+  burst: Exact,
+  until: Exact,
+): Fraction => ({
+  scale,
+  increment: increment.early,
+  check: check.early,
+  tolerance: tolerance.early,
+  burst: burst.early,
+  until: until.early,
+})
+
+/** Which take is refunded, when it ends at the earliest, and its ticks. */
+interface Refunded {
+  readonly until: Exact
+  readonly ends: number
+  readonly ticks: Exact
+}
+
+const NOTHING: Exact = { tick: 0, early: 0 }
+const ALL: Exact = { tick: LONGEST, early: 0 }
+const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, ends: 0, ticks: NOTHING }
+
+/** What a refund says of the take. It counts a part of a microsecond less where a part is not known. */
+function refundOf({ scale, grain }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {
+  const [base, tat, gross] = [exactOf(of, 'base', scale), exactOf(of, 'tat', scale), exactOf(of, 'gross', scale)]
+  const ticks = exactly(tat.tick - base.tick, tat.early - base.early, scale)
+  const now = { tick: tickOf(of.now, grain), early: 0 }
+  const turn = latest(now, exactly(tat.tick - burst.tick, tat.early - burst.early, scale))
+  const share = earliest(ticks, burst)
+  const ends = exactly(turn.tick + share.tick, turn.early + share.early, scale)
+  return { until: gross, ends: ends.early === 0 ? ends.tick : ends.tick - 1, ticks }
+}
+
+/** A number of an answer. One of another scale is a part of a microsecond early. */
+function exactOf(of: BucketTaken, name: 'base' | 'tat' | 'gross', scale: number): Exact {
+  const exact = exactIn(of, name)
+  return exact.early === 0 || of.early?.scale === scale ? exact : { tick: exact.tick - 1, early: 0 }
 }
 
 /** How far ahead a turn may be. Patience goes beyond a bucket, but a queue is as long as it is, or cut to patience. */
-const roomOf = ({ limit, prompt, unit }: BucketQuota, patience: Micros | undefined): Micros =>
-  patience === undefined ? limit * unit : Math.min(prompt * unit + patience, limit * unit)
+function roomOf({ limit, prompt, unit, scale }: BucketQuota, patience: Micros | undefined): Exact {
+  const whole = spanOf(limit, unit, scale)
+  if (patience === undefined) return whole
+  const { tick, early } = spanOf(prompt, unit, scale)
+  return earliest({ tick: tick + patience, early }, whole)
+}
 
 /** The most units one request can ever take. */
 export const mostOf = (quota: Quota): number =>
@@ -123,7 +167,7 @@ export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
 export const mostCharged = (quota: Quota): number =>
   quota.kernel === 'bucket' ? Math.floor(LONGEST / unitMicros(quota)) : 2 ** 50
 
-const unitMicros = ({ unit, grain }: BucketQuota): Micros => grain?.unit ?? unit
+const unitMicros = ({ unit, scale, grain }: BucketQuota): Micros => grain?.unit ?? unit / scale
 
 /** Checks a key: text that says whom we count. An empty one is a lost identity, which would count all as one. */
 export function checkKey(key: unknown): string {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BucketOutcome, type BucketStep, bucket } from '../src/kernels/bucket.ts'
+import { type BucketOutcome, type BucketState, type BucketStep, bucket } from '../src/kernels/bucket.ts'
 import { type BucketQuota, fixedWindow, perMinute, perSecond, tokenBucket } from '../src/quota.ts'
 import { stepFor } from '../src/verbs.ts'
 
@@ -8,19 +8,24 @@ const NOON = 1_767_268_800_000_000
 const second = 1_000_000
 
 /** The state a key has after consuming, or undefined while it has none. */
-function consume(quota: BucketQuota, state: number | undefined, now: number, cost: number) {
+function consume(quota: BucketQuota, state: BucketState | undefined, now: number, cost: number) {
   const outcome = bucket(state, now, stepFor(quota, 'consume', cost))
-  return { ...outcome, state: (outcome.allowed ? outcome.taken : outcome.kept) as number | undefined }
+  return { ...outcome, state: outcome.allowed ? outcome.taken : outcome.kept }
 }
 
 /** Runs a story of consume calls; each row is [seconds after noon, cost, allowed, microseconds until full]. */
 function story(quota: BucketQuota, rows: readonly (readonly [number, number, boolean, number])[]): void {
-  let state: number | undefined
+  let state: BucketState | undefined
   for (const [at, cost, allowed, untilFull] of rows) {
     const now = NOON + at * second
     const outcome = consume(quota, state, now, cost)
     state = outcome.state
-    expect([at, cost, outcome.allowed, Math.abs(state ?? now) - now]).toEqual([at, cost, allowed, untilFull])
+    expect([at, cost, outcome.allowed, Math.abs((state as number | undefined) ?? now) - now]).toEqual([
+      at,
+      cost,
+      allowed,
+      untilFull,
+    ])
   }
 }
 
@@ -144,7 +149,7 @@ describe('a bucket, whatever the history', () => {
     fc.assert(
       fc.property(quotas, calls, (quota, history) => {
         const count = tokenCounter(quota)
-        let state: number | undefined
+        let state: BucketState | undefined
         let now = NOON + 123_457
         for (const { after, cost } of history) {
           now += after
@@ -161,7 +166,7 @@ describe('a bucket, whatever the history', () => {
       fc.property(quotas, calls, (quota, history) => {
         fc.pre(quota.grain === null)
         const admitted: { now: number; cost: number }[] = []
-        let state: number | undefined
+        let state: BucketState | undefined
         let now = NOON
         for (const { after, cost } of history) {
           now += after
@@ -173,7 +178,7 @@ describe('a bucket, whatever the history', () => {
           let units = 0
           for (const each of admitted.slice(i)) {
             units += each.cost
-            expect(units).toBeLessThanOrEqual(quota.limit + (each.now - first.now) / quota.unit)
+            expect(units).toBeLessThanOrEqual(quota.limit + ((each.now - first.now) * quota.scale) / quota.unit)
           }
         }
       }),
@@ -183,7 +188,7 @@ describe('a bucket, whatever the history', () => {
   test('mints nothing while the clock steps back, and is open again within the time to full', () => {
     fc.assert(
       fc.property(quotas, calls, fc.integer({ min: 1, max: 1e12 }), (quota, history, step) => {
-        let state: number | undefined
+        let state: BucketState | undefined
         let now = NOON
         for (const { after, cost } of history) {
           now += after
@@ -206,7 +211,9 @@ function tokenCounter(quota: BucketQuota): (now: number, cost: number) => boolea
   const per = BigInt(grain ? 1 : quota.unit)
   const capacity = BigInt(quota.limit) * per
   const clock = (now: number): bigint =>
-    grain ? BigInt(Math.floor((now + grain.shift) / grain.every)) * BigInt(grain.amount) : BigInt(now)
+    grain
+      ? BigInt(Math.floor((now + grain.shift) / grain.every)) * BigInt(grain.amount)
+      : BigInt(now) * BigInt(quota.scale)
   let tokens = capacity
   let last: bigint | undefined
   return (now, cost) => {

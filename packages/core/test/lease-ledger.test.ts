@@ -126,7 +126,7 @@ async function play(
   }
   const refund = async (store: Store, cost: number, terms?: Terms): Promise<number> => {
     const [taken] = (await store.take([takeOf('a', 'refund', cost, terms)])) as [BucketTaken]
-    const returned = (taken.base - taken.tat) / quota.unit
+    const returned = ((taken.base - taken.tat) * quota.scale - earlier(taken)) / quota.unit
     refunded += returned
     return returned
   }
@@ -199,8 +199,10 @@ function expectBalance(quota: BucketQuota, { entries, resets }: Played, more: nu
   }
 }
 
-function spanOf({ grain, unit }: BucketQuota, from: Micros, to: Micros): number {
-  if (grain === null) return (to - from) / unit
+const earlier = ({ early }: BucketTaken): number => (early?.base ?? 0) - (early?.tat ?? 0)
+
+function spanOf({ grain, unit, scale }: BucketQuota, from: Micros, to: Micros): number {
+  if (grain === null) return ((to - from) * scale) / unit
   const tick = (at: Micros): number => Math.floor((at + grain.shift) / grain.every) * grain.amount
   return tick(to) - tick(from)
 }

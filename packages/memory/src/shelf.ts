@@ -8,6 +8,7 @@ import {
   type Step,
   unitTime,
 } from '@spillway/core'
+import { Earlies } from './earlies.ts'
 import { ManySlots } from './many-slots.ts'
 import { FewSlots, type Slots } from './slots.ts'
 
@@ -21,14 +22,17 @@ const GRACE: Micros = 60e6
 /**
  * The states of one policy: up to `most` keys, each in a numbered slot.
  *
- * A bucket's state is one number, the very moment from which on it is the same as none, in an array of numbers. Other
- * states are objects, kept beside that moment. There are no timers: each new key clears away one or two states that time
+ * A bucket's state is one number, the very moment from which on it is the same as none, in an array of numbers; where a
+ * unit does not take whole microseconds, a second array says how much earlier that is. Other states are objects, kept
+ * beside that moment. There are no timers: each new key clears away one or two states that time
  * has emptied. When there is no room, the key of a few is evicted that has used the least, so that a key that is being
  * limited outlives those that are not, and no flood of fresh keys frees it.
  */
 export class Shelf {
   /** For the straight way, which needs no more: the moment of a slot is the state, or below zero where it may not be. */
   readonly slots: Slots
+  /** How much earlier than its moment a slot's bucket is full again. */
+  readonly earlies: Earlies = new Earlies()
   readonly #most: number
   readonly #others: (State | undefined)[] = []
   /** The unit times of those other states. */
@@ -53,7 +57,7 @@ export class Shelf {
   }
 
   state(slot: number): State | undefined {
-    return slot < 0 ? undefined : (this.#others[slot] ?? this.slots.moment(slot))
+    return slot < 0 ? undefined : (this.#others[slot] ?? this.earlies.stateOf(slot, this.slots.moment(slot)))
   }
 
   /** Keeps a state, written by `step`, for a key that has none. */
@@ -65,13 +69,15 @@ export class Shelf {
   }
 
   write(slot: number, state: State, step: Step): void {
-    if (typeof state === 'number') {
-      this.slots.move(slot, state)
+    if (typeof state === 'number' || this.earlies.holds(state)) {
+      this.slots.move(slot, typeof state === 'number' ? state : state.tat)
+      this.earlies.set(slot, typeof state === 'number' ? 0 : state.early)
       if (step.kernel === 'bucket' && step.start !== null) this.#keep = Math.max(this.#keep, step.start.keep)
       if (this.#others.length > 0) this.#others[slot] = undefined
     } else {
       // Below zero also where that is 0: a log with nothing left in it.
       this.slots.move(slot, Math.min(-emptyAt(state, step), -1))
+      this.earlies.set(slot, 0)
       this.#others[slot] = state
       this.#units[slot] = unitTime(step)
     }

@@ -15,6 +15,7 @@ import {
   takenOf,
 } from '@spillway/core'
 import { steadyClock } from './clock.ts'
+import { prepare } from './prepare.ts'
 import { Shelf } from './shelf.ts'
 
 /** What `memoryStore` takes. */
@@ -73,20 +74,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     if (kept !== state) write(shelf, slot, key, kept, step, at)
     return takenOf(outcome, at, step, outcome.allowed && !step.peek)
   }
-  const prepareSync = (policy: string, step: BucketStep): PreparedTake => {
-    const { slots } = shelfOf(policy)
-    const { increment, ceiling } = step
-    const room = step.tolerance - step.check
-    return (key, now = clock()) => {
-      const slot = slots.find(key)
-      const tat = slot < 0 ? Number.NaN : slots.moment(slot)
-      // No state, a debt or a booking, refunds, another kernel's state, a clock that has stepped back: for the kernel.
-      if (!(tat >= 0 && tat - now <= ceiling)) return Number.NaN
-      const ahead = tat > now ? tat - now : 0
-      if (ahead <= room) slots.move(slot, now + ahead + increment)
-      return ahead
-    }
-  }
+  const prepareSync = (policy: string, step: BucketStep): PreparedTake => prepare(shelfOf(policy), step, clock)
   const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
     const found = ops.map(({ policy, key }) => {
       const shelf = shelfOf(policy)

@@ -11,7 +11,7 @@ import { takeSameSql } from './sql/take-same.ts'
 import { type Until, untilIn } from './until.ts'
 
 /** What `migrationSql` makes, counted up whenever it changes. */
-export const VERSION = 5
+export const VERSION = 6
 
 /** Even IF NOT EXISTS needs CREATE on the database, which the owner of a schema may lack. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -29,6 +29,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   name text COLLATE "C" PRIMARY KEY, -- policy/key, or a hash of them where they are long or not plain text
   tat int8,                          -- a bucket's state; one that has seen refunds is in counts: tat, gross, turn, 0, 0
   counts int8[],                     -- a sliding window's: start, current, previous; a log's: moment, units, …
+                                     -- beside tat: scale, early: so many parts of a microsecond earlier than tat
   expires int8 NOT NULL              -- microseconds since 1970: from then on the state is the same as none
 ) WITH (fillfactor = 50);            -- room for the next version beside the last: updates leave the indexes alone
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);

@@ -1,4 +1,4 @@
-import type { BucketStep, Deadline, Micros, Step, Take, Taken } from '@spillway/core'
+import type { BucketStep, Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
 import { nameOf } from './key.ts'
 
 /** A take on its way: its ops, and the names of their rows. */
@@ -20,7 +20,8 @@ export const callOf = (ops: readonly Take[], at: Micros | undefined, deadline?: 
 export function encodeSame(calls: readonly Call[]): unknown[] | undefined {
   const [first] = calls as [Call]
   const { step } = first.ops[0] as Take
-  if (step.kernel !== 'bucket' || step.grain !== null || step.start !== null || step.peek) return undefined
+  if (step.kernel !== 'bucket' || step.grain !== null || step.start !== null || step.fraction !== null || step.peek)
+    return undefined
   const { increment, check, tolerance, ceiling, patience } = step
   if (increment <= 0 || calls.length * increment > FAR || check > FAR) return undefined
   if (!calls.every(({ ops, names }) => ops.length === 1 && names[0] === first.names[0] && isSame(ops[0]?.step, step))) {
@@ -50,13 +51,13 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
   return [names.join('\n'), [...steps.keys()].map(numbersOf).join(' '), numbers.join(' ')]
 }
 
-/** A step as the seventeen numbers that the kernels in SQL take it apart into. */
+/** A step as the 24 numbers that the kernels in SQL take it apart into. */
 function numbersOf(step: Step): string {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
   switch (kernel) {
     case 'bucket': {
-      const { tolerance, ceiling, patience, until, burst, ends, whole, grain, start } = step
+      const { tolerance, ceiling, patience, until, burst, ends, whole, grain, start, fraction } = step
       const { every, amount, unit, shift } = grain ?? { every: 0, amount: 0, unit: 0, shift: 0 }
       return shown([
         ...common,
@@ -74,18 +75,35 @@ function numbersOf(step: Step): string {
         shift,
         start?.lacking ?? 0,
         start?.keep ?? 0,
+        ...(fraction === null ? WHOLE : partsOf(fraction)),
+        start?.early ?? 0,
       ])
     }
     case 'sliding-window': {
       // More than the limit never fits, and much more would overflow once it is multiplied by the ticks.
       const { limit, ticks, tick, most, since, fixed } = step
       const kind = fixed ? 1 : 0
-      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, 0, 0, 0, 0, 0, 0, 0])
+      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, ...rest(7)])
     }
     case 'sliding-log':
-      return shown([...common, check, step.limit, step.window, step.since, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+      return shown([...common, check, step.limit, step.window, step.since, ...rest(10)])
   }
 }
+
+/** The numbers that only a bucket has. */
+const rest = (zeros: number): readonly number[] => [...new Array<number>(zeros).fill(0), ...WHOLE, 0]
+
+/** The fraction of a step all of whose numbers are whole. */
+const WHOLE: readonly number[] = [1, 0, 0, 0, 0, 0]
+
+const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction): readonly number[] => [
+  scale,
+  increment,
+  check,
+  tolerance,
+  burst,
+  until,
+]
 
 const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log']
 
@@ -116,11 +134,14 @@ export function decodeSame(calls: readonly Call[], answer: string): readonly (re
   })
 }
 
-function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
+function takenOf(step: Step, now: Micros, next: () => number): Taken {
   const allowed = next() === 1
-  switch (kernel) {
-    case 'bucket':
-      return { allowed, now, base: next(), tat: next(), gross: next() }
+  switch (step.kernel) {
+    case 'bucket': {
+      const taken = { allowed, now, base: next(), tat: next(), gross: next() }
+      if (step.fraction === null) return taken
+      return { ...taken, early: { scale: step.fraction.scale, base: next(), tat: next(), gross: next() } }
+    }
     case 'sliding-window':
       return { allowed, now, start: next(), current: next(), previous: next() }
     case 'sliding-log':

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { type BucketQuota, perDay, rateLimiter, tokenBucket } from '@spillway/core'
+import { perDay, rateLimiter, tokenBucket } from '@spillway/core'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -109,25 +109,19 @@ test('leaves the state that the store leaves, for any rate that core takes', asy
   const pers = ['1 second', '10 seconds', '1 minute', '90 minutes', '1 day', '1.5 seconds'] as const
   const micros = [1e6, 10e6, 60e6, 5_400e6, 86_400e6, 1.5e6]
   const calls = fc.record({
-    limit: fc.integer({ min: 1, max: 10_000 }),
+    limit: fc.oneof(fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 1, max: 1_000_000_000 })),
     per: fc.nat(pers.length - 1),
     burst: fc.integer({ min: 1, max: 1_000 }),
     cost: fc.integer({ min: 1, max: 1_001 }),
   })
   await fc.assert(
     fc.asyncProperty(calls, async ({ limit, per, burst, cost }) => {
-      let quota: BucketQuota
-      try {
-        quota = tokenBucket({ limit, per: (micros[per] as number) / 1000, burst })
-      } catch {
-        await expect(call('a', limit, pers[per], burst, cost)).rejects.toThrow('1 % at most')
-        return
-      }
+      const quota = tokenBucket({ limit, per: (micros[per] as number) / 1000, burst })
       await pool.query('DELETE FROM spillway')
       const { allowed, remaining, retry_after_ms, reset_after_ms } = await call('a', limit, pers[per], burst, cost)
       expect(allowed).toBe(cost <= burst)
       expect(retry_after_ms).toBe(allowed ? 0 : Infinity)
-      expect(reset_after_ms).toBe(allowed ? (cost * quota.unit) / 1000 : 0)
+      expect(reset_after_ms).toBe(allowed ? Math.ceil((cost * quota.unit) / quota.scale) / 1000 : 0)
       expect(Number(remaining)).toBe(allowed ? burst - cost : burst)
     }),
     { numRuns: 200 },
@@ -146,7 +140,6 @@ describe('refuses', () => {
     ['a period of 0', ['a', 1, '0'], 'got 00:00:00'],
     ['a month', ['a', 1, '1 month'], 'as a month has no fixed length; got 1 mon'],
     ['centuries', ['a', 1, '40000 days'], 'per must be a span'],
-    ['a rate of broken microseconds', ['a', 150_000, '1s'], 'got 150000 per 00:00:01'],
     ['a bucket of centuries', ['a', 1, '1 day', 40_000], 'over 95 years'],
     ['an empty policy', ['a', 1, '1s', 1, 1, ''], 'policy must be the name of a limiter'],
   ])('%s, and says what to write', async (_, values, message) => {

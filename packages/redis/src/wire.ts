@@ -1,4 +1,4 @@
-import type { Deadline, Micros, Step, Take, Taken } from '@spillway/core'
+import type { Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
 import { type Script, scriptFor } from './script.ts'
 
 /** A take on its way: its ops, and the names of their keys. */
@@ -54,8 +54,10 @@ const briefly = (_: string, value: unknown): unknown => (value === null || value
 /** A bucket's step without what only refunds need. */
 function neededOf(step: Step): Partial<Step> {
   if (step.kernel !== 'bucket' || step.increment < 0) return step
-  const { until, ends, whole, burst, ...needed } = step
-  return needed
+  const { until, ends, whole, burst, fraction, ...needed } = step
+  if (fraction === null) return needed
+  const { until: _, burst: __, ...parts } = fraction
+  return { ...needed, fraction: parts as Fraction }
 }
 
 function textOf(step: Step): string {
@@ -76,14 +78,16 @@ export function decode(calls: readonly Call[], reply: readonly unknown[]): reado
   return calls.map(({ ops }) => ops.map(({ step }) => takenOf(step, now, next)))
 }
 
-function takenOf({ kernel }: Step, now: Micros, next: () => number): Taken {
+function takenOf(step: Step, now: Micros, next: () => number): Taken {
   const answer = next()
   const allowed = answer > 0
-  switch (kernel) {
+  switch (step.kernel) {
     case 'bucket': {
       const base = now + next()
       const tat = base + next()
-      return { allowed, now, base, tat, gross: answer === 2 ? tat + next() : tat }
+      const taken = { allowed, now, base, tat, gross: answer === 2 ? tat + next() : tat }
+      if (step.fraction === null) return taken
+      return { ...taken, early: { scale: step.fraction.scale, base: next(), tat: next(), gross: next() } }
     }
     case 'sliding-window':
       return { allowed, now, start: now + next(), current: next(), previous: next() }

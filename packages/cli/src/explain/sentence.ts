@@ -54,15 +54,15 @@ function quotaText(quota: Quota, what: string): string {
 }
 
 function bucketText(quota: BucketQuota, what: string): string {
-  const { limit, prompt, unit, grain, overdraft, start } = quota
-  const initial = start === null ? '' : `, starting with ${count(limit - start.lacking / unit)}`
+  const { limit, prompt, unit, scale, grain, overdraft, start } = quota
+  const initial = start === null ? '' : `, starting with ${count(limit - (start.lacking * scale - start.early) / unit)}`
   const debt = `${initial}${overdraft === 0 ? '' : `, and owe up to ${some(overdraft, 'unit')}`}`
   if (grain) {
     const every = each(grain.every / 1000)
     if (grain.amount === limit) return `make ${some(limit, what)} in each ${every} of the clock${debt}`
     return `make ${some(limit, what)} at once, and gets ${count(grain.amount)} back every ${every}${debt}`
   }
-  const pace = paceOf(unit)
+  const pace = paceOf(unit / scale)
   if (prompt < limit) return `go ahead ${pace}, while ${some(limit - prompt, what)} may wait in order`
   return limit === 1 ? `make a ${what} ${pace}${debt}` : `make ${some(limit, what)} at once, and then ${pace}${debt}`
 }
@@ -76,8 +76,7 @@ function paceOf(unit: number): string {
     [86_400e6, 'day'],
   ] as const) {
     const times = Math.round(micros / unit)
-    // As many as make this very interval, which was rounded up.
-    if (times >= 1 && Math.ceil(micros / times) === unit)
+    if (times >= 1 && Math.abs(micros / times / unit - 1) < 1e-12)
       return `${count(times)} ${name === 'hour' ? 'an' : 'a'} ${name}`
   }
   return `one every ${span(unit / 1000)}`

@@ -113,7 +113,6 @@ function implies(strict: RulePolicy, loose: RulePolicy): boolean {
   if (strict.mode === 'shadow' || loose.mode === 'shadow') return false
   const counts = ({ key, match, cost, defaultCost, maxCost }: RulePolicy): string =>
     JSON.stringify([key, match, cost ?? 1, defaultCost ?? 1, maxCost])
-  return (
-    counts(strict) === counts(loose) && a.limit <= b.limit && a.unit >= b.unit && (a.limit < b.limit || a.unit > b.unit)
-  )
+  const slower = a.unit / a.scale - b.unit / b.scale
+  return counts(strict) === counts(loose) && a.limit <= b.limit && slower >= 0 && (a.limit < b.limit || slower > 0)
 }

@@ -1,12 +1,4 @@
-import {
-  type BucketState,
-  type BucketStep,
-  type Quota,
-  QuotaError,
-  runKernel,
-  stepFor,
-  tokenBucket,
-} from '@spillway/core'
+import { type BucketState, type BucketStep, type Quota, runKernel, stepFor, tokenBucket } from '@spillway/core'
 import type { Spool } from './spool.ts'
 
 /** The spans that quotas are suggested for. */
@@ -31,27 +23,13 @@ export function tightest(spool: Spool, per: Period, most: number): Suggestion {
   let [low, high] = [1, Math.max(...chunked(spool.totals), 1)]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const limit = buildable(middle, per)
-    if (limit < high && refusedBy(spool, quotaOf(limit, per), most).refused > most) low = limit + 1
+    if (refusedBy(spool, quotaOf(middle, per), most).refused > most) low = middle + 1
     else high = middle
   }
-  const limit = buildable(low, per)
-  return { per, limit, ...refusedBy(spool, quotaOf(limit, per), Infinity) }
+  return { per, limit: low, ...refusedBy(spool, quotaOf(low, per), Infinity) }
 }
 
 const quotaOf = (limit: number, per: Period): Quota => tokenBucket({ limit, per: PERIODS[per] })
-
-/** The least limit from one on that whole microseconds can keep. */
-function buildable(limit: number, per: Period): number {
-  for (let candidate = limit; ; candidate++) {
-    try {
-      quotaOf(candidate, per)
-      return candidate
-    } catch (error) {
-      if (!(error instanceof QuotaError) || candidate > 1e6) throw error
-    }
-  }
-}
 
 /** Replays what is spooled on a quota, until more than `most` are refused. */
 function refusedBy(spool: Spool, quota: Quota, most: number): { readonly refused: number; readonly keys: number } {

@@ -88,12 +88,13 @@ const LONGEST_SEARCH = 3_600
  * up. If that would be less than nine tenths of the sustained rate, it is the rate in the shortest window that has it:
  * `perSecond(100, { burst: 1 })` is 100 in a second, not one.
  */
-export function advertised({ limit, window }: Quota): { readonly limit: number; readonly window: number } {
-  const unit = window / limit
+export function advertised(quota: Quota): { readonly limit: number; readonly window: number } {
+  const { limit, window } = quota
+  const unit = quota.kernel === 'bucket' && quota.grain === null ? quota.unit / quota.scale : window / limit
   const least = Math.max(Math.ceil((window - limit) / 1e6), 1)
   if (limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6) return { limit: integer(limit), window: integer(least) }
-  // The interval of a unit is whole microseconds, rounded up: three times a third of a second is one.
-  const unitsIn = (seconds: number): number => Math.floor((seconds * 1e6) / unit + 0.01)
+  // Three times a third of a second is one: `unit` is not exact.
+  const unitsIn = (seconds: number): number => Math.floor((seconds * 1e6) / unit + 1e-6)
   const loss = (seconds: number): number => 1 - (unitsIn(seconds) * unit) / (seconds * 1e6)
   let best = least
   for (let each = least; each < least + LONGEST_SEARCH && loss(best) >= 0.001; each++) {

@@ -1,4 +1,16 @@
 import type { Micros } from '../time.ts'
+import {
+  type Earlies,
+  type Exact,
+  earliest,
+  exactly,
+  type Fraction,
+  isBefore,
+  isSame,
+  latest,
+  WHOLE,
+} from './fraction.ts'
+import { fullMoment, fullTick, type Grain, microsOf, tickOf, turnTick } from './grain.ts'
 import { type Start, startedState } from './start.ts'
 
 /**
@@ -54,21 +66,17 @@ export interface BucketStep {
   readonly grain: Grain | null
   /** How a key without a state starts; `null` starts full. */
   readonly start: Start | null
+  /** What the ticks above have besides whole microseconds; `null` where a unit takes whole microseconds. */
+  readonly fraction: Fraction | null
   /** Looks without taking: nothing is written. */
   readonly peek: boolean
 }
 
-/** A bucket refilled by `amount` units every `every`; `unit` is the time that stands for one unit in the state. */
-export interface Grain {
-  readonly every: Micros
-  readonly amount: number
-  readonly unit: Micros
-  /** Added to the clock before it is divided: 0 starts the intervals at 1970 UTC. */
-  readonly shift: Micros
-}
-
-/** A bucket's state: `tat` alone, or with `gross` as long as some refund has moved later takes down. */
-export type BucketState = number | RefundedBucket
+/**
+ * A bucket's state: `tat` alone; with `gross` as long as some refund has moved later takes down; and with what each of both
+ * is earlier, unless they are whole microseconds.
+ */
+export type BucketState = number | RefundedBucket | FractionalBucket
 
 /** The state of a bucket in which a refund has moved later takes down. */
 export interface RefundedBucket {
@@ -78,6 +86,15 @@ export interface RefundedBucket {
   readonly gross: Micros
   /** The latest turn of the takes until the last refund; 0 where it is past, or has always been `tat − burst`. */
   readonly turn: Micros
+}
+
+/** The state of a bucket that is not full again at a whole microsecond. A step of another `scale` ignores the last two. */
+export interface FractionalBucket extends RefundedBucket {
+  readonly scale: number
+  /** How much earlier than `tat` the bucket is full, in parts of `scale`. */
+  readonly early: number
+  /** The same of `gross`. */
+  readonly grossEarly: number
 }
 
 /** What a store saw when it made a bucket step. */
@@ -91,6 +108,8 @@ export interface BucketTaken {
   readonly tat: number
   /** What `tat` would be if no refund had moved takes down: by this number a take can be refunded; else `tat`. */
   readonly gross: number
+  /** Only where the step has a `fraction`. */
+  readonly early?: Earlies
 }
 
 /** What the kernel found out: whether the step fits, and the state to keep either way. */
@@ -101,6 +120,8 @@ export interface BucketOutcome {
   readonly next: number
   /** The tick `gross` if taken. */
   readonly grossNext: number
+  /** How much earlier the three are, in parts of the step's `scale`. */
+  readonly early: Pick<Earlies, 'base' | 'tat' | 'gross'>
   /** The state to store if taken. */
   readonly taken: BucketState | undefined
   /** The state to store if not: the same, unless the clock has stepped back past it. */
@@ -127,21 +148,27 @@ export function bucket(stored: BucketState | undefined, now: Micros, step: Bucke
   const found = foundIn(state, at, step)
   const { base } = found
   const next = step.increment < 0 ? refund(found, at, step) : take(found, step)
-  const allowed = base + step.check - due <= step.tolerance
   return {
-    allowed,
-    base,
-    next: next.base,
-    grossNext: next.gross,
-    taken: state === undefined && next.base === at ? undefined : stateAt(next, at, step),
+    allowed: fitsAt(base, step) <= due,
+    base: base.tick,
+    next: next.base.tick,
+    grossNext: next.gross.tick,
+    early: { base: base.early, tat: next.base.early, gross: next.gross.early },
+    taken: state === undefined && next.base.tick === at ? undefined : stateAt(next, at, step),
     kept: found.honest ? state : stateAt(found, at, step),
   }
 }
 
+/** The first tick at which a step fits that has found the bucket full again at `base`. */
+export function fitsAt(base: Exact, { check, tolerance, fraction }: BucketStep): number {
+  const parts = fraction ?? WHOLE
+  return exactly(base.tick + check - tolerance, base.early + parts.check - parts.tolerance, parts.scale).tick
+}
+
 /** A state in ticks; `base` is `tat`, never in the past. */
 interface Ticks {
-  readonly base: number
-  readonly gross: number
+  readonly base: Exact
+  readonly gross: Exact
   readonly turn: number
   /** Not brought back from the future. */
   readonly honest: boolean
@@ -149,90 +176,85 @@ interface Ticks {
 
 function foundIn(state: BucketState | undefined, at: number, step: BucketStep): Ticks {
   const { grain, ceiling } = step
-  if (state === undefined) return { base: at, gross: at, turn: 0, honest: true }
-  const stored = typeof state === 'number' ? state : state.tat
-  const tat = fullTick(Math.abs(stored), grain)
-  const honest = stored < 0 || tat - at <= ceiling
-  const base = Math.max(honest ? tat : at + ceiling, at)
-  const gross = Math.max(typeof state === 'number' ? tat : fullTick(state.gross, grain), base)
-  if (honest) return { base, gross, turn: typeof state === 'number' ? 0 : turnTick(state.turn, grain), honest }
+  const now = { tick: at, early: 0 }
+  if (state === undefined) return { base: now, gross: now, turn: 0, honest: true }
+  const whole = typeof state === 'number' ? { tat: state, gross: Math.abs(state), turn: 0 } : state
+  const { early, grossEarly } = earliesOf(whole, step)
+  const tat = fullTick(Math.abs(whole.tat), grain)
+  const honest = whole.tat < 0 || tat - at <= ceiling
+  const base = latest(honest ? { tick: tat, early } : { tick: at + ceiling, early: 0 }, now)
+  const gross = latest({ tick: fullTick(whole.gross, grain), early: grossEarly }, base)
+  if (honest) return { base, gross, turn: turnTick(whole.turn, grain), honest }
   // What is brought back moves takes down, too, nobody knows by how much each: they return nothing until they are over.
-  const known = (gross - base) * microsOf(grain) <= LONGEST_STEP
-  return { base, gross: known ? gross : base, turn: known ? gross : 0, honest }
+  const known = (gross.tick - base.tick) * microsOf(grain) <= LONGEST_STEP
+  return { base, gross: known ? gross : base, turn: known ? gross.tick : 0, honest }
 }
 
-function take({ base, gross, turn }: Ticks, { increment, grain }: BucketStep): Ticks {
-  const next = base + increment
-  return { base: next, gross: atMost(gross + increment, next, grain), turn, honest: true }
+const NO_EARLIES = { early: 0, grossEarly: 0 }
+
+const earliesOf = (
+  state: RefundedBucket | FractionalBucket,
+  { fraction }: BucketStep,
+): Pick<FractionalBucket, 'early' | 'grossEarly'> =>
+  'scale' in state && state.scale === fraction?.scale ? state : NO_EARLIES
+
+function take({ base, gross, turn }: Ticks, step: BucketStep): Ticks {
+  const next = plus(base, step)
+  return { base: next, gross: atMost(plus(gross, step), next, step.grain), turn, honest: true }
 }
+
+const plus = ({ tick, early }: Exact, { increment, fraction }: BucketStep): Exact =>
+  exactly(tick + increment, early + (fraction ?? WHOLE).increment, (fraction ?? WHOLE).scale)
 
 function refund({ base, gross, turn }: Ticks, at: number, step: BucketStep): Ticks {
-  const last = step.until === gross
-  const latest = Math.max(turn, base - step.burst)
-  const returned = returnedBy(step, last, at, base, gross, latest)
-  const next = base - returned
-  return {
-    base: next,
-    gross: atMost(last ? gross - returned : gross, next, step.grain),
-    turn: returned === 0 || (last && step.whole && gross === base) ? turn : latest,
-    honest: true,
-  }
+  const { scale, burst, until } = step.fraction ?? WHOLE
+  const last = isSame({ tick: step.until, early: until }, gross)
+  const newest = Math.max(turn, exactly(base.tick - step.burst, base.early - burst, scale).tick)
+  const returned = returnedBy(step, last, at, base, gross, newest)
+  const next = exactly(base.tick - returned.tick, base.early - returned.early, scale)
+  const less = last ? exactly(gross.tick - returned.tick, gross.early - returned.early, scale) : gross
+  const keepsTurn = returned.tick === 0 || (last && step.whole && isSame(gross, base))
+  return { base: next, gross: atMost(less, next, step.grain), turn: keepsTurn ? turn : newest, honest: true }
 }
+
+const NOTHING: Exact = { tick: 0, early: 0 }
 
 /** The ticks a refund returns; none of a take that is not in the state, as after a reset. */
-function returnedBy(step: BucketStep, last: boolean, at: number, base: number, gross: number, turn: number): number {
-  const { increment, until, ends } = step
-  if (last || until === Number.MAX_SAFE_INTEGER) return Math.min(-increment, base - at)
-  if (until > gross) return 0
-  const end = Math.max(until - (gross - base), ends)
-  return Math.max(Math.min(-increment, end - Math.max(at, turn)), 0)
+function returnedBy(step: BucketStep, last: boolean, at: number, base: Exact, gross: Exact, turn: number): Exact {
+  const { scale, increment, until } = step.fraction ?? WHOLE
+  const refunded = { tick: -step.increment, early: 0 - increment }
+  if (last || step.until === Number.MAX_SAFE_INTEGER)
+    return earliest(refunded, { tick: base.tick - at, early: base.early })
+  const taken = { tick: step.until, early: until }
+  if (isBefore(gross, taken)) return NOTHING
+  const end = exactly(taken.tick - (gross.tick - base.tick), until - gross.early + base.early, scale)
+  const { tick, early } = latest(end, earliest({ tick: step.ends, early: 0 }, base))
+  const room = { tick: tick - Math.max(at, turn), early }
+  return room.tick > 0 ? earliest(refunded, room) : NOTHING
 }
 
-const atMost = (gross: number, tat: number, grain: Grain | null): number =>
-  gross === tat ? gross : Math.min(gross, tat + Math.floor(MOST_RETURNED / microsOf(grain)))
+function atMost(gross: Exact, tat: Exact, grain: Grain | null): Exact {
+  const most = tat.tick + Math.floor(MOST_RETURNED / microsOf(grain))
+  return gross.tick <= most ? gross : { tick: most, early: 0 }
+}
 
 /** The plain state of a bucket that is as a step has found it; none if it is full. */
 export function bucketState(
-  { now, base }: Pick<BucketTaken, 'now' | 'base'>,
+  { now, base, early }: Pick<BucketTaken, 'now' | 'base' | 'early'>,
   step: BucketStep,
 ): BucketState | undefined {
   const at = tickOf(now, step.grain)
-  return base === at ? undefined : stateAt({ base, gross: base, turn: 0, honest: true }, at, step)
+  const full = { tick: base, early: early?.base ?? 0 }
+  return base === at ? undefined : stateAt({ base: full, gross: full, turn: 0, honest: true }, at, step)
 }
 
-/** The tick the clock shows: with a grain it jumps by a whole amount at each interval's start. */
-export function tickOf(now: Micros, grain: Grain | null): number {
-  return grain === null ? now : Math.floor((now + grain.shift) / grain.every) * grain.amount
-}
-
-/** The first moment at which the clock shows `tick` or more. */
-export function momentOf(tick: number, grain: Grain | null): Micros {
-  return grain === null ? tick : Math.ceil(tick / grain.amount) * grain.every - grain.shift
-}
-
-function fullTick(moment: Micros, grain: Grain | null): number {
-  if (grain === null) return moment
-  const shifted = moment + grain.shift - grain.every
-  const units = Math.ceil((shifted % grain.every) / grain.unit)
-  return Math.floor(shifted / grain.every) * grain.amount + Math.min(units, grain.amount)
-}
-
-const microsOf = (grain: Grain | null): Micros => grain?.unit ?? 1
-
-const turnTick = (turn: Micros, grain: Grain | null): number => (turn === 0 ? 0 : fullTick(turn, grain))
-
-function stateAt({ base, gross, turn }: Ticks, at: number, { grain, ceiling }: BucketStep): BucketState {
-  const moment = fullMoment(base, grain)
-  const tat = base - at > ceiling ? -moment : moment
+function stateAt({ base, gross, turn }: Ticks, at: number, { grain, ceiling, fraction }: BucketStep): BucketState {
+  const moment = fullMoment(base.tick, grain)
+  const tat = base.tick - at > ceiling ? -moment : moment
   const ahead = turn > at
-  if (gross === base && !ahead) return tat
-  return { tat, gross: fullMoment(gross, grain), turn: ahead ? fullMoment(turn, grain) : 0 }
-}
-
-// The state is kept as a moment even where the clock counts units, so that a changed quota finds a sensible bucket. It
-// is kept an interval late then, so that a state in the past is always that of a full bucket, and may be forgotten.
-export function fullMoment(tick: number, grain: Grain | null): Micros {
-  return grain === null
-    ? tick
-    : Math.floor(tick / grain.amount) * grain.every + (tick % grain.amount) * grain.unit + grain.every - grain.shift
+  const isWhole = base.early === 0 && gross.early === 0
+  if (isWhole && gross.tick === base.tick && !ahead) return tat
+  const refunded = { tat, gross: fullMoment(gross.tick, grain), turn: ahead ? fullMoment(turn, grain) : 0 }
+  const { scale } = fraction ?? WHOLE
+  return isWhole ? refunded : { ...refunded, scale, early: base.early, grossEarly: gross.early }
 }

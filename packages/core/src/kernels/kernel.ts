@@ -1,5 +1,6 @@
 import type { Micros } from '../time.ts'
 import { type BucketOutcome, type BucketState, type BucketStep, type BucketTaken, bucket } from './bucket.ts'
+import type { Earlies } from './fraction.ts'
 import {
   readLog,
   type SlidingLogOutcome,
@@ -48,8 +49,9 @@ export function runKernel(state: State | undefined, now: Micros, step: Step): Ou
 export function takenOf(outcome: Outcome, now: Micros, step: Step, written: boolean): Taken {
   switch (step.kernel) {
     case 'bucket': {
-      const { allowed, base, next, grossNext } = outcome as BucketOutcome
-      return { allowed, now, base, tat: written ? next : base, gross: written ? grossNext : base }
+      const { allowed, base, next, grossNext, early } = outcome as BucketOutcome
+      const taken = { allowed, now, base, tat: written ? next : base, gross: written ? grossNext : base }
+      return step.fraction === null ? taken : { ...taken, early: earliesOf(early, step.fraction.scale, written) }
     }
     case 'sliding-window': {
       const { allowed, base, next } = outcome as SlidingWindowOutcome
@@ -60,9 +62,15 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
   }
 }
 
+const earliesOf = ({ base, tat, gross }: BucketOutcome['early'], scale: number, written: boolean): Earlies =>
+  written ? { scale, base, tat, gross } : { scale, base, tat: base, gross: base }
+
 /** What one take would have seen that takes as much as several have taken at one moment, from `first` to `last`. */
 export const spanning = (first: Taken, last: Taken): Taken =>
-  'base' in first && 'base' in last ? { ...last, base: first.base } : last
+  'base' in first && 'base' in last ? { ...last, base: first.base, ...earlySpanning(first, last) } : last
+
+const earlySpanning = (first: BucketTaken, last: BucketTaken): Pick<BucketTaken, 'early'> =>
+  first.early && last.early ? { early: { ...last.early, base: first.early.base } } : {}
 
 /** The moment from which on a state that `step` has written is the same as none. */
 export function emptyAt(state: State, step: Step): Micros {

@@ -1,20 +1,26 @@
 import type { Micros } from '../time.ts'
-import { type BucketState, type BucketStep, fullMoment, tickOf } from './bucket.ts'
+import type { BucketState, BucketStep } from './bucket.ts'
+import { fullMoment, tickOf } from './grain.ts'
 
 /** How a bucket starts that is not full at first. */
 export interface Start {
   /** Ticks that are missing at first. */
   readonly lacking: number
+  /** How much less that is, in parts of the quota's `scale`. */
+  readonly early: number
   /** How long a bucket stays known after it is full: later, its key counts as new. */
   readonly keep: Micros
 }
 
 /** The state that a step finds: of a new key, and of one whose bucket has been full for `keep`, the state it starts with. */
 export function startedState(state: BucketState | undefined, now: Micros, step: BucketStep): BucketState | undefined {
-  const { start, grain } = step
+  const { start, grain, fraction } = step
   if (start === null) return state
   if (state !== undefined && fullBy(state) + start.keep > now) return state
-  return fullMoment(tickOf(now, grain) + start.lacking, grain)
+  const tat = fullMoment(tickOf(now, grain) + start.lacking, grain)
+  const { early } = start
+  if (fraction === null || early === 0) return tat
+  return { tat, gross: tat, turn: 0, scale: fraction.scale, early, grossEarly: early }
 }
 
 /** The moment from which on a bucket is full whatever it has seen. */

@@ -58,7 +58,8 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
 }
 
 /** Reports whether the ticks of two steps are the same. */
-export function sameGrain({ grain: a }: BucketStep, { grain: b }: BucketStep): boolean {
+export function sameGrain({ grain: a, fraction }: BucketStep, { grain: b, fraction: other }: BucketStep): boolean {
+  if (fraction?.scale !== other?.scale) return false
   if (a === null || b === null) return a === b
   return a.every === b.every && a.amount === b.amount && a.unit === b.unit && a.shift === b.shift
 }

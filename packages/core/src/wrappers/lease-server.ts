@@ -1,5 +1,6 @@
 import { expiredError, isExpired, latestDeadline } from '../deadline.ts'
-import { type BucketStep, type BucketTaken, bucket, bucketState } from '../kernels/bucket.ts'
+import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
+import { exactIn, isSame, laterBy, partsBetween } from '../kernels/fraction.ts'
 import type { Deadline, StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import {
@@ -8,13 +9,16 @@ import {
   type Lease,
   momentOf,
   type PlainTake,
+  partsLeft,
+  partsOf,
   returning,
+  scaleOf,
   spend,
   stepOf,
   takenAt,
-  ticksLeft,
+  tryAt,
 } from './lease.ts'
-import { firstSize, type LeaseBounds, type LeaseSize, learn, leaseTicks } from './lease-size.ts'
+import { firstSize, type LeaseBounds, type LeaseSize, learn, leaseParts } from './lease-size.ts'
 
 /** What a store is asked about one request. */
 export interface Call {
@@ -75,18 +79,18 @@ export interface LeaseServer {
 export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => number, kept: () => void): LeaseServer {
   const askFor = async (entry: Entry, { take, at, deadline }: Call, step: BucketStep): Promise<BucketTaken> => {
     const [taken] = (await store.take([{ ...take, step }], at, deadline)) as [BucketTaken]
-    learn(entry, step, take.step.increment, taken, stopwatch(), bounds)
+    learn(entry, step, take.step, taken, stopwatch(), bounds)
     return taken
   }
   const ask: LeaseServer['ask'] = (entry, call) => askFor(entry, call, call.take.step)
   const giveBack: LeaseServer['giveBack'] = async (key, lease, at) => {
-    const ticks = ticksLeft(lease, at ?? momentOf(lease, stopwatch()))
+    const parts = partsLeft(lease, at ?? momentOf(lease, stopwatch()))
     // Should it fail, the bucket refills the units by itself.
-    if (ticks > 0) await store.take([{ ...key, step: returning(lease, ticks) }], at).catch(() => {})
+    if (parts > 0) await store.take([{ ...key, step: returning(lease, parts) }], at).catch(() => {})
   }
   const isStuck = ({ askedMs }: Entry): boolean => stopwatch() - askedMs > bounds.idleMs
-  const ticksFor = (entry: Entry, { take: { step }, at }: Call): number =>
-    leaseTicks(entry, step, at, stopwatch(), bounds)
+  const partsFor = (entry: Entry, { take: { step }, at }: Call): number =>
+    leaseParts(entry, step, at, stopwatch(), bounds)
 
   const fromLease = (entry: Entry, { take: { step }, at }: Call): BucketTaken | undefined => {
     const { lease } = entry
@@ -114,30 +118,30 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     const waiters = entry.waiters.splice(0).filter((each) => !isServed(entry, each))
     const [first] = waiters
     if (first === undefined) return
-    const ticks = ticksFor(entry, first)
-    if (canLease(entry, waiters, ticks)) await lease(entry, first, waiters, ticks)
+    const parts = partsFor(entry, first)
+    if (canLease(entry, waiters, parts)) await lease(entry, first, waiters, parts)
     else for (const each of waiters) each.resolve(ask(entry, each))
   }
-  const canLease = ({ others, lease }: Entry, waiters: readonly Waiter[], ticks: number): boolean => {
+  const canLease = ({ others, lease }: Entry, waiters: readonly Waiter[], parts: number): boolean => {
     const { step } = lease ?? (waiters[0] as Waiter).take
     if (others > 0 || !waiters.every(({ take }) => countsAlike(take.step, step))) return false
-    return lease !== undefined || ticks > step.increment
+    return lease !== undefined || parts > partsOf(step)
   }
-  /** Takes a lease of these ticks, or of what those who wait need, if that is more. */
-  const lease = async (entry: Entry, first: Waiter, waiters: readonly Waiter[], ticks: number): Promise<void> => {
+  /** Takes a lease of these parts, or of what those who wait need, if that is more. */
+  const lease = async (entry: Entry, first: Waiter, waiters: readonly Waiter[], parts: number): Promise<void> => {
     const { lease: old } = entry
     const { take, at } = first
-    const needed = waiters.reduce((sum, each) => sum + each.take.step.increment, 0)
+    const needed = waiters.reduce((sum, each) => sum + partsOf(each.take.step), 0)
     entry.lease = undefined
     entry.askedMs = stopwatch()
     try {
-      const step = stepOf(take.step, Math.max(ticks, needed))
+      const step = stepOf(take.step, Math.max(parts, needed))
       const taken = await askFor(
         entry,
         { take, at, deadline: latestDeadline(waiters.map((each) => each.deadline)) },
         step,
       )
-      const left = old ? ticksLeft(old, taken.now) : 0
+      const left = old ? partsLeft(old, taken.now) : 0
       if (taken.allowed) return grant(entry, waiters, taken, left)
       if (old && left > 0) await giveBack({ policy: take.policy, key: take.key }, old, at)
       denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], taken, left)
@@ -147,30 +151,32 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
   }
   /** Serves all, the first with what was left before, which was not enough for it, and keeps the rest. */
   const grant = (entry: Entry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
-    let base = taken.base - left
-    for (const { take, resolve } of waiters) {
-      resolve(takenAt(taken, base, take.step.increment))
-      base += take.step.increment
-    }
-    const { now, tat, gross } = taken
-    if (tat === base || isStuck(entry)) return
     const { step } = (waiters[0] as Waiter).take
-    entry.lease = { step, now, askedMs: entry.askedMs, tat, gross, held: tat - base }
+    const scale = scaleOf(step)
+    const [tat, gross] = [exactIn(taken, 'tat'), exactIn(taken, 'gross')]
+    let base = laterBy(exactIn(taken, 'base'), -left, scale)
+    for (const { take, resolve } of waiters) {
+      resolve(takenAt({ now: taken.now, tat, gross }, base, take.step))
+      base = laterBy(base, partsOf(take.step), scale)
+    }
+    if (isSame(tat, base) || isStuck(entry)) return
+    const held = partsBetween(base, tat, scale)
+    entry.lease = { step, now: taken.now, askedMs: entry.askedMs, tat, gross, held }
     kept()
   }
   /**
    * A lease was denied, and the answer says what is left. Those who wait are denied if it is not enough for them; about
    * the others the store is asked, one by one and all at once.
    */
-  const denyOrAsk = (entry: Entry, waiters: readonly Waiter[], { now, base }: BucketTaken, left: number): void => {
+  const denyOrAsk = (entry: Entry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
     const { step } = (waiters[0] as Waiter).take
-    let full = base - left
+    const { now } = taken
+    let full = laterBy(exactIn(taken, 'base'), -left, scaleOf(step))
     for (const each of waiters) {
       const { take, resolve } = each
-      const fits =
-        !countsAlike(take.step, step) || bucket(bucketState({ now, base: full }, take.step), now, take.step).allowed
-      if (fits) full += take.step.increment
-      resolve(fits ? ask(entry, each) : denial(now, full))
+      const fits = !countsAlike(take.step, step) || tryAt(full, now, take.step).allowed
+      if (fits) full = laterBy(full, partsOf(take.step), scaleOf(step))
+      resolve(fits ? ask(entry, each) : denial(now, full, take.step))
     }
   }
 
@@ -183,7 +189,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
       if (!entry.serving) {
         const spent = fromLease(entry, call)
         if (spent) return Promise.resolve(spent)
-        if (!entry.lease && ticksFor(entry, call) === call.take.step.increment) return ask(entry, call)
+        if (!entry.lease && partsFor(entry, call) === partsOf(call.take.step)) return ask(entry, call)
       }
       return new Promise((resolve, reject) => {
         entry.waiters.push({ ...call, resolve, reject })

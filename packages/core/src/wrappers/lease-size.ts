@@ -1,6 +1,8 @@
-import { type BucketStep, type BucketTaken, tickOf } from '../kernels/bucket.ts'
+import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
+import { type Exact, exactIn, partsBetween } from '../kernels/fraction.ts'
+import { tickOf } from '../kernels/grain.ts'
 import type { Micros } from '../time.ts'
-import { countsAlike, momentOf } from './lease.ts'
+import { countsAlike, momentOf, partsOf, scaleOf } from './lease.ts'
 
 /** What the store has answered last about a key. */
 interface Answer {
@@ -9,7 +11,7 @@ interface Answer {
   readonly now: Micros
   readonly askedMs: number
   /** The tick at which the bucket is full again. */
-  readonly tat: number
+  readonly tat: Exact
 }
 
 /** For how many requests the next lease of a key is. */
@@ -31,37 +33,39 @@ export interface LeaseBounds {
 export const firstSize = (): LeaseSize => ({ size: 1, last: undefined, usedMs: 0 })
 
 /**
- * The ticks of the next lease, those of `step` among them: for `size` requests, for half of what was left in the bucket,
+ * The parts of ticks of the next lease, those of `step` among them: for `size` requests, for half of what was left in the bucket,
  * and for what it refills in `maxLoss`, whichever is least.
  */
-export function leaseTicks(
+export function leaseParts(
   { size, last, usedMs }: LeaseSize,
   step: BucketStep,
   at: Micros | undefined,
   ms: number,
   { maxLoss, idleMs }: LeaseBounds,
 ): number {
-  if (last === undefined || ms - usedMs > idleMs || !countsAlike(last.step, step)) return step.increment
-  const { grain, increment, tolerance } = step
-  const ahead = Math.max(last.tat - tickOf(at ?? momentOf(last, ms), grain), 0)
-  const refilled = grain === null ? maxLoss : Math.floor(maxLoss / grain.every) * grain.amount
-  const most = Math.min((tolerance - ahead) / 2, refilled)
-  return Math.max(Math.min(size, Math.floor(most / increment)), 1) * increment
+  if (last === undefined || ms - usedMs > idleMs || !countsAlike(last.step, step)) return partsOf(step)
+  const { grain, fraction, tolerance } = step
+  const [scale, parts] = [scaleOf(step), partsOf(step)]
+  const now = { tick: tickOf(at ?? momentOf(last, ms), grain), early: 0 }
+  const ahead = Math.max(partsBetween(now, last.tat, scale), 0)
+  const refilled = grain === null ? maxLoss * scale : Math.floor(maxLoss / grain.every) * grain.amount
+  const most = Math.min((tolerance * scale - (fraction?.tolerance ?? 0) - ahead) / 2, refilled)
+  return Math.max(Math.min(size, Math.floor(most / parts)), 1) * parts
 }
 
-/** Learns from what the store has answered to a step for requests of so many ticks each. */
+/** Learns from what the store has answered to a step for requests like `request`. */
 export function learn(
   of: LeaseSize,
   step: BucketStep,
-  ticks: number,
-  { allowed, tat, now }: BucketTaken,
+  request: BucketStep,
+  taken: BucketTaken,
   ms: number,
   { requests }: LeaseBounds,
 ): void {
   // One that was smaller, as there was no room for more, says nothing of the next.
-  const grown = step.increment < of.size * ticks ? of.size : Math.min(of.size * 2, requests)
-  of.size = allowed ? grown : halved(of.size)
-  of.last = { step, tat, now, askedMs: ms }
+  const grown = partsOf(step) < of.size * partsOf(request) ? of.size : Math.min(of.size * 2, requests)
+  of.size = taken.allowed ? grown : halved(of.size)
+  of.last = { step, tat: exactIn(taken, 'tat'), now: taken.now, askedMs: ms }
   of.usedMs = ms
 }
 

@@ -5,9 +5,12 @@ import type { Names } from './names.ts'
  * The bucket kernel in SQL: `kernels/bucket.ts` of core, in the same order with the same names.
  *
  * A state is `tat`, or null and the array `refunded`: tat, gross, turn, 0, 0. Five numbers tell it from a window's three
- * and a log's pairs. A step is an array: kernel, peek, increment, check, tolerance, ceiling, patience, until, burst, ends,
- * whole, the grain's every, amount, unit and shift, and the start's lacking and keep (0 where there is none). An outcome is one too: allowed, base, next,
- * gross_next, then tat, gross and turn if taken, and the same three if kept; gross is null in a plain state.
+ * and a log's pairs. Where it is not whole microseconds it is the seven: tat, gross, turn, 0, scale, early, gross_early. A
+ * step is an array: kernel, peek, increment, check, tolerance, ceiling, patience, until, burst, ends, whole, the grain's
+ * every, amount, unit and shift, the start's lacking and keep (0 where there is none), the fraction's scale (1 where there
+ * is none), increment, check, tolerance, burst and until, and the start's early. An outcome is one too: allowed, base, next, gross_next, the earlies of these three,
+ * then tat, gross, turn, early and gross_early if taken, and the same five if a refusal changes the state; gross is null
+ * where it is the same as tat.
  *
  * Moments are whole microseconds in an `int8` and never negative, so that `/` rounds down and `%` is the rest, as
  * `Math.floor` and `%` do there. Nothing comes near 2^63.
@@ -29,43 +32,67 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE every WHEN 0 THEN tick ELSE tick / amount * every + tick % amount * unit + every - shift END
 $$;
 
+CREATE OR REPLACE FUNCTION ${fn('carry')}(early int8, scale int8) RETURNS int8
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN early < 0 THEN 1 WHEN early < scale THEN 0 ELSE -1 END
+$$;
+
 CREATE OR REPLACE FUNCTION ${fn('state_at')}
-  (tick int8, gross int8, turn int8, at int8, ceiling int8, every int8, amount int8, unit int8, shift int8) RETURNS int8[]
+  (tick int8, early int8, gross int8, gross_early int8, turn int8, at int8,
+   ceiling int8, every int8, amount int8, unit int8, shift int8) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT ARRAY[
     CASE WHEN tick - at > ceiling THEN -1 ELSE 1 END * ${fn('full_moment')}(tick, every, amount, unit, shift),
-    CASE WHEN gross <> tick OR turn > at
+    CASE WHEN gross <> tick OR gross_early <> early OR turn > at
       THEN ${fn('full_moment')}(gross, every, amount, unit, shift) END,
-    CASE WHEN turn > at THEN ${fn('full_moment')}(turn, every, amount, unit, shift) ELSE 0 END]
+    CASE WHEN turn > at THEN ${fn('full_moment')}(turn, every, amount, unit, shift) ELSE 0 END,
+    early,
+    gross_early]
 $$;
 
-CREATE OR REPLACE FUNCTION ${fn('returned')}
-  (at int8, base int8, gross int8, turn int8, increment int8, until int8, ends int8) RETURNS int8
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE
-    WHEN until = ${Number.MAX_SAFE_INTEGER} OR until = gross THEN least(-increment, base - at)
-    WHEN until > gross THEN 0
-    ELSE greatest(least(-increment, greatest(until - (gross - base), ends) - greatest(at, turn)), 0) END
+CREATE OR REPLACE FUNCTION ${fn('returned_by')}
+  (last bool, at int8, base int8, early int8, gross int8, gross_early int8, turn int8, step int8[]) RETURNS int8[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  scale CONSTANT int8 := step[18];
+  until CONSTANT int8 := step[8];
+  tick int8 := base - at; part int8 := early; ends int8 := step[10]; ends_early int8 := 0; over int8;
+BEGIN
+  IF NOT last AND until <> ${Number.MAX_SAFE_INTEGER} THEN
+    IF (gross, -gross_early) < (until, -step[23]) THEN RETURN ARRAY[0, 0]; END IF;
+    part := step[23] - gross_early + early;
+    over := ${fn('carry')}(part, scale);
+    tick := until - (gross - base) + over;
+    part := part + over * scale;
+    IF (base, -early) < (ends, 0) THEN ends := base; ends_early := early; END IF;
+    IF (tick, -part) < (ends, -ends_early) THEN tick := ends; part := ends_early; END IF;
+    tick := tick - greatest(at, turn);
+    IF tick <= 0 THEN RETURN ARRAY[0, 0]; END IF;
+  END IF;
+  RETURN CASE WHEN (tick, -part) < (-step[3], step[19]) THEN ARRAY[tick, part] ELSE ARRAY[-step[3], -step[19]] END;
+END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('bucket')}(state int8, refunded int8[], now int8, step int8[]) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  increment CONSTANT int8 := step[3];
   ceiling CONSTANT int8 := step[6];
   every CONSTANT int8 := step[12];
+  scale CONSTANT int8 := step[18];
   stored int8 := coalesce(state, refunded[1]);
   amount int8; unit int8 := 1; shift int8;
   at int8 := now;
   due int8 := now + step[7];
   tat int8 := coalesce(abs(stored), now);
-  gross int8; turn int8 := 0;
-  honest bool; base int8; change int8 := step[3]; next int8; gross_next int8; turn_next int8; last bool;
-  allowed bool; taken int8[]; kept int8[];
+  gross int8; turn int8 := 0; early int8 := 0; gross_early int8 := 0;
+  honest bool; base int8; change int8 := step[3]; part int8 := step[19]; next int8; gross_next int8; turn_next int8;
+  fits_at int8; last bool; newest int8; returned int8[]; next_early int8 := 0; gross_next_early int8 := 0;
+  taken int8[]; kept int8[]; started bool := false;
 BEGIN
   IF step[16] > 0 AND coalesce(abs(state), refunded[2], 0) + step[17] <= now THEN
     stored := ${fn('full_moment')}(${fn('tick_of')}(now, every, step[13], step[15]) + step[16], every, step[13], step[14], step[15]);
-    refunded := NULL; tat := stored;
+    refunded := NULL; tat := stored; started := true;
+    IF step[24] > 0 THEN refunded := ARRAY[stored, stored, 0, 0, scale, step[24], step[24]]; END IF;
   END IF;
   IF every > 0 THEN
     amount := step[13]; unit := step[14]; shift := step[15];
@@ -77,29 +104,46 @@ BEGIN
   base := greatest(CASE WHEN honest THEN tat ELSE at + ceiling END, at);
   gross := greatest(tat, base);
   IF refunded IS NOT NULL THEN
-    gross := greatest(${fn('full_tick')}(refunded[2], every, amount, unit, shift), base);
+    gross := ${fn('full_tick')}(refunded[2], every, amount, unit, shift);
     IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], every, amount, unit, shift); END IF;
+    IF scale > 1 AND refunded[5] = scale THEN early := refunded[6]; gross_early := refunded[7]; END IF;
+    IF NOT honest OR base = at THEN early := 0; END IF;
+    IF (gross, -gross_early) < (base, -early) THEN gross := base; gross_early := early; END IF;
   END IF;
   IF NOT honest THEN
     turn := gross;
-    IF (gross - base) * unit > ${LONGEST_STEP} THEN gross := base; turn := 0; END IF;
+    IF (gross - base) * unit > ${LONGEST_STEP} THEN gross := base; gross_early := early; turn := 0; END IF;
   END IF;
-  allowed := base + step[4] - due <= step[5];
-  gross_next := gross + change; turn_next := turn;
-  IF increment < 0 THEN
-    last := step[8] = gross;
-    change := -${fn('returned')}(at, base, gross, greatest(turn, base - step[9]), increment, step[8], step[10]);
-    gross_next := CASE WHEN last THEN gross + change ELSE gross END;
-    IF change <> 0 AND NOT (last AND step[11] = 1 AND gross = base) THEN turn_next := greatest(turn, base - step[9]); END IF;
+  fits_at := base + step[4] - step[5];
+  turn_next := turn; gross_next := gross; gross_next_early := gross_early;
+  IF change < 0 THEN
+    last := step[8] = gross AND step[23] = gross_early;
+    newest := greatest(turn, base - step[9] + ${fn('carry')}(early - step[22], scale));
+    returned := ${fn('returned_by')}(last, at, base, early, gross, gross_early, newest, step);
+    change := -returned[1]; part := -returned[2];
+    IF change <> 0 AND NOT (last AND step[11] = 1 AND gross = base AND gross_early = early) THEN turn_next := newest; END IF;
+  ELSE last := true;
   END IF;
   next := base + change;
-  gross_next := least(gross_next, next + ${MOST_RETURNED} / unit);
-  taken := CASE WHEN stored IS NOT NULL OR next <> at
-    THEN ${fn('state_at')}(next, gross_next, turn_next, at, ceiling, every, amount, unit, shift)
-    ELSE ARRAY[NULL, NULL, NULL]::int8[] END;
-  kept := CASE WHEN honest THEN ARRAY[stored, refunded[2], refunded[3]]
-    ELSE ${fn('state_at')}(base, gross, turn, at, ceiling, every, amount, unit, shift) END;
-  RETURN ARRAY[allowed::int::int8, base, next, gross_next] || taken || kept;
+  IF last THEN gross_next := gross + change; END IF;
+  IF scale > 1 THEN
+    fits_at := fits_at + ${fn('carry')}(early + step[20] - step[21], scale);
+    next_early := early + part;
+    next := next + ${fn('carry')}(next_early, scale);
+    next_early := next_early + ${fn('carry')}(next_early, scale) * scale;
+    IF last THEN
+      gross_next_early := gross_early + part;
+      gross_next := gross_next + ${fn('carry')}(gross_next_early, scale);
+      gross_next_early := gross_next_early + ${fn('carry')}(gross_next_early, scale) * scale;
+    END IF;
+  END IF;
+  IF gross_next > next + ${MOST_RETURNED} / unit THEN gross_next := next + ${MOST_RETURNED} / unit; gross_next_early := 0; END IF;
+  taken := CASE WHEN stored IS NOT NULL OR next <> at THEN
+      ${fn('state_at')}(next, next_early, gross_next, gross_next_early, turn_next, at, ceiling, every, amount, unit, shift)
+    ELSE ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[] END;
+  kept := CASE WHEN honest AND NOT started THEN ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[]
+    ELSE ${fn('state_at')}(base, early, gross, gross_early, turn, at, ceiling, every, amount, unit, shift) END;
+  RETURN ARRAY[(fits_at <= due)::int::int8, base, next, gross_next, early, next_early, gross_next_early] || taken || kept;
 END
 $$;
 `

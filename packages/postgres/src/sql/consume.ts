@@ -2,6 +2,10 @@ import { LONGEST } from '@spillway/core'
 import { LONGEST_KEY, LONGEST_POLICY } from '../key.ts'
 import type { Names } from './names.ts'
 
+/** The whole microseconds that parts of one begin, and how much earlier the parts end. */
+const tick = (parts: string): string => `div(${parts} + scale - 1, scale)`
+const early = (parts: string): string => `mod(scale - mod(${parts}, scale), scale)`
+
 /**
  * What is called by hand: it checks its arguments, makes the step that core makes of a token bucket's `consume`, and reads
  * the answer as core's `decide` does. The row's name is that of `key.ts`. The session's `lock_timeout` holds.
@@ -51,7 +55,8 @@ CREATE OR REPLACE FUNCTION ${fn('consume')}
 LANGUAGE plpgsql AS $$
 DECLARE
   span CONSTANT numeric := round(extract(epoch FROM per)::numeric * 1000000);
-  size int8; taken int8; unit int8; ahead int8; answer int8[];
+  -- Products of what is given: in parts of a microsecond they may be beyond an int8.
+  divisor numeric; unit numeric; scale numeric; size numeric; taken numeric; ahead numeric; answer numeric[];
 BEGIN
   ${fail("coalesce(key, '') = ''", 'key must be a non-empty text that says whom to count; got %s', "coalesce(quote_literal(key), 'NULL')")}
   ${fail("coalesce(policy, '') = ''", 'policy must be the name of a limiter; got %s', "coalesce(quote_literal(policy), 'NULL')")}
@@ -64,29 +69,32 @@ BEGIN
     'per must be a span from 1 microsecond to 95 years, in days or less, as a month has no fixed length; got %s',
     "coalesce(per::text, 'NULL')",
   )}
-  unit := ceil(span / "limit");
+  divisor := gcd(span, "limit");
+  unit := div(span, divisor);
+  scale := div("limit", divisor);
   ${fail(
-    'unit::numeric * "limit" * 100 > span * 101',
-    'the rate must be one that whole microseconds a unit miss by 1 %% at most; got %s per %s',
-    '"limit"',
-    'per',
-  )}
-  ${fail(
-    `burst::numeric * unit > ${LONGEST}`,
+    `burst * unit > ${LONGEST} * scale`,
     'a bucket of burst %s would take over 95 years to fill; use a smaller one',
     'burst',
   )}
   size := burst * unit;
   -- More than the bucket holds never fits: it is counted as one unit more.
   taken := least(cost, burst + 1) * unit;
-  answer := string_to_array(${fn('take_same')}(${fn('state_name')}(policy, key), 1, taken, taken, size, size, 0, NULL,
-    current_setting('lock_timeout'), false), ' ')::int8[];
+  IF scale = 1 THEN
+    answer := string_to_array(${fn('take_same')}(${fn('state_name')}(policy, key), 1, taken::int8, taken::int8, size::int8,
+      size::int8, 0, NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
+    ahead := answer[3] - answer[1];
+  ELSE
+    answer := string_to_array(${fn('take_all')}(${fn('state_name')}(policy, key), concat_ws(' ', 1, 0, ${tick('taken')},
+      ${tick('taken')}, ${tick('size')}, ${tick('size')}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, scale, ${early('taken')},
+      ${early('taken')}, ${early('size')}, 0, 0, 0), '1 1 1', NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
+    ahead := (answer[3] - answer[1]) * scale - answer[6];
+  END IF;
   allowed := answer[2] = 1;
-  ahead := answer[3] - answer[1];
-  retry_after_ms := CASE WHEN allowed THEN 0 WHEN cost > burst THEN 'Infinity' ELSE (ahead + taken - size) / 1000.0 END;
+  retry_after_ms := CASE WHEN allowed THEN 0 WHEN cost > burst THEN 'Infinity' ELSE ${tick('(ahead + taken - size)')} / 1000 END;
   IF allowed THEN ahead := ahead + taken; END IF;
-  remaining := greatest((size - ahead) / unit, 0);
-  reset_after_ms := ahead / 1000.0;
+  remaining := greatest(div(size - ahead, unit), 0);
+  reset_after_ms := ${tick('ahead')} / 1000;
 END
 $$;
 `

@@ -21,7 +21,7 @@ export const takeSameSql = ({ table, fn }: Names): string => {
   const clock = 'coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)'
   const update = `UPDATE ${table} t SET
       tat = (${base} + total) * CASE WHEN ${base} + total - now > ceiling THEN -1 ELSE 1 END,
-      expires = ${expirySql(`(${base} + total)`, 't.expires')}
+      counts = NULL, expires = ${expirySql(`(${base} + total)`, 't.expires')}
     WHERE t.name = named AND t.tat - now <= ceiling
       AND ${base} + total - increment + needed - (now + patience) <= tolerance
     RETURNING abs(t.tat) INTO next;
@@ -59,7 +59,7 @@ BEGIN
     ${update}
   END LOOP;
   RETURN ${fn('take_all')}(named, concat_ws(' ', 1, 0, increment, needed, tolerance, ceiling, patience,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
 END
 $$;
 `

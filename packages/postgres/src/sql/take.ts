@@ -5,6 +5,13 @@ import { expirySql, type Names } from './names.ts'
  * as the state, and what it answers. Of the two kernels with counts only; the bucket's part stands in `take_all`.
  */
 const aroundSql = ({ fn }: Names): string => `
+CREATE OR REPLACE FUNCTION ${fn('bucket_state')}(tat int8, counts int8[]) RETURNS int8[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN tat IS NOT NULL THEN ARRAY[tat, abs(tat), 0, 0, counts[1], counts[2], counts[2]]
+    WHEN cardinality(counts) IN (5, 7) THEN counts END
+$$;
+
 CREATE OR REPLACE FUNCTION ${fn('run_kernel')}(state int8[], now int8, step int8[]) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE step[1]
@@ -53,7 +60,7 @@ const readSql = (rows: string): string => `
  * that is not there cannot be locked: whoever inserts it first wins, and the other starts over, in a new transaction if
  * it has locked others, which it would hold out of order.
  *
- * - `names`: the states' names in order, a line each. `steps`: seventeen numbers each. `calls`: for each call the number
+ * - `names`: the states' names in order, a line each. `steps`: 24 numbers each. `calls`: for each call the number
  *   of its ops, then for each op the places of its name and its step, from 1.
  * - `patience`: how long to wait for a lock. `lazy`: answer before what was written is safe on the disk.
  * - The answer: now, then for each op what it saw.
@@ -74,7 +81,7 @@ DECLARE
   there bool[]; tats int8[]; counted text[]; spent int8[]; unwritten bool;
   now int8; answer int8[]; seen record;
   c int; i int; k int; ops int; loaded int; takes bool; written bool;
-  step int8[]; outcome int8[]; outcomes text[]; tat int8; gross int8; state int8[];
+  step int8[]; outcome int8[]; outcomes text[]; tat int8; gross int8; state int8[]; place int;
 BEGIN
   <<attempts>>
   FOR attempt IN 0..9 LOOP
@@ -92,34 +99,41 @@ BEGIN
       ops := called[c]; takes := true;
       FOR op IN 1..ops LOOP
         i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-        IF k <> loaded THEN step := stepped[17 * k - 16:17 * k]; loaded := k; END IF;
+        IF k <> loaded THEN step := stepped[24 * k - 23:24 * k]; loaded := k; END IF;
         IF step[1] = 1 THEN
           state := NULL;
-          IF tats[i] IS NULL AND cardinality(counted[i]::int8[]) = 5 THEN state := counted[i]::int8[]; END IF;
+          IF counted[i] IS NOT NULL THEN state := ${fn('bucket_state')}(tats[i], counted[i]::int8[]); END IF;
           outcome := ${fn('bucket')}(tats[i], state, now, step);
-        ELSE outcome := ${fn('run_kernel')}(counted[i]::int8[], now, step); END IF;
+        ELSE outcome := ${fn('run_kernel')}(CASE WHEN tats[i] IS NULL THEN counted[i]::int8[] END, now, step); END IF;
         takes := takes AND outcome[1] = 1;
         IF ops > 1 THEN outcomes[op] := outcome::text; END IF;
       END LOOP;
       FOR op IN 1..ops LOOP
         IF ops > 1 THEN
           i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-          IF k <> loaded THEN step := stepped[17 * k - 16:17 * k]; loaded := k; END IF;
+          IF k <> loaded THEN step := stepped[24 * k - 23:24 * k]; loaded := k; END IF;
           outcome := outcomes[op]::int8[];
         END IF;
         written := takes AND step[2] = 0;
         IF step[1] = 1 THEN
           IF written THEN answer := answer || outcome[1:4];
           ELSE answer := answer || ARRAY[outcome[1], outcome[2], outcome[2], outcome[2]]; END IF;
-          tat := outcome[CASE WHEN takes THEN 5 ELSE 8 END];
-          CONTINUE WHEN step[2] = 1 OR tat IS NULL OR tat = tats[i];
-          gross := outcome[CASE WHEN takes THEN 6 ELSE 9 END];
+          IF step[18] > 1 THEN
+            answer := answer || CASE WHEN written THEN outcome[5:7] ELSE ARRAY[outcome[5], outcome[5], outcome[5]] END;
+          END IF;
+          place := CASE WHEN takes THEN 8 ELSE 13 END;
+          tat := outcome[place];
+          CONTINUE WHEN step[2] = 1 OR tat IS NULL;
+          gross := outcome[place + 1];
           IF gross IS NULL THEN
+            state := CASE WHEN outcome[place + 3] > 0 THEN ARRAY[step[18], outcome[place + 3]] END;
+            CONTINUE WHEN tat = tats[i] AND state IS NOT DISTINCT FROM counted[i]::int8[];
             CONTINUE attempts WHEN attempt = 0;
             tats[i] := tat; spent[i] := abs(tat) + step[17];
-            IF counted[i] IS NOT NULL THEN counted[i] := NULL; END IF;
+            IF state IS NOT NULL OR counted[i] IS NOT NULL THEN counted[i] := state::text; END IF;
           ELSE
-            state := ARRAY[tat, gross, outcome[CASE WHEN takes THEN 7 ELSE 10 END], 0, 0];
+            state := ARRAY[tat, gross, outcome[place + 2], 0] || CASE WHEN outcome[place + 3] + outcome[place + 4] > 0
+              THEN ARRAY[step[18], outcome[place + 3], outcome[place + 4]] ELSE ARRAY[0]::int8[] END;
             CONTINUE WHEN state = counted[i]::int8[];
             CONTINUE attempts WHEN attempt = 0;
             tats[i] := NULL; spent[i] := gross + step[17]; counted[i] := state::text;

@@ -20,20 +20,43 @@ local function fullMoment(tick, grain)
   return floor(tick / grain.amount) * grain.every + fmod(tick, grain.amount) * grain.unit + grain.every - grain.shift
 end
 
-local function stateAt(tick, gross, turn, at, step)
+local function exactly(tick, early, scale)
+  if early < 0 then return tick + 1, early + scale end
+  if early < scale then return tick, early end
+  return tick - 1, early - scale
+end
+
+local function isBefore(tick, early, otherTick, otherEarly)
+  return tick < otherTick or tick == otherTick and early > otherEarly
+end
+
+local function earliest(tick, early, otherTick, otherEarly)
+  if isBefore(otherTick, otherEarly, tick, early) then return otherTick, otherEarly end
+  return tick, early
+end
+
+local function stateAt(tick, early, gross, grossEarly, turn, at, step)
   local grain, tat = step.grain, tick
   if grain then tat = fullMoment(tick, grain) end
   if tick - at > step.ceiling then tat = -tat end
-  local ahead = turn > at
-  if gross == tick and not ahead then return tat end
-  return { tat = tat, gross = fullMoment(gross, grain), turn = ahead and fullMoment(turn, grain) or 0 }
+  local ahead, isWhole = turn > at, early == 0 and grossEarly == 0
+  if isWhole and gross == tick and not ahead then return tat end
+  local state = { tat = tat, gross = fullMoment(gross, grain), turn = ahead and fullMoment(turn, grain) or 0 }
+  if not isWhole then state.scale, state.early, state.grossEarly = step.fraction.scale, early, grossEarly end
+  return state
 end
 
-local function returned(at, base, gross, turn, step)
-  local increment, limit = step.increment, step['until']
-  if limit == ${Number.MAX_SAFE_INTEGER} or limit == gross then return min(-increment, base - at) end
-  if limit > gross then return 0 end
-  return max(min(-increment, max(limit - (gross - base), step.ends) - max(at, turn)), 0)
+local function returnedBy(last, at, base, early, gross, grossEarly, turn, step, parts)
+  local limit, limitEarly = step['until'], parts['until']
+  local tick, part = -step.increment, -parts.increment
+  if last or limit == ${Number.MAX_SAFE_INTEGER} then return earliest(tick, part, base - at, early) end
+  if isBefore(gross, grossEarly, limit, limitEarly) then return 0, 0 end
+  local full, fullEarly = exactly(limit - (gross - base), limitEarly - grossEarly + early, parts.scale)
+  local ends, endsEarly = earliest(step.ends, 0, base, early)
+  if isBefore(full, fullEarly, ends, endsEarly) then full, fullEarly = ends, endsEarly end
+  full = full - max(at, turn)
+  if full <= 0 then return 0, 0 end
+  return earliest(tick, part, full, fullEarly)
 end
 
 local function fullBy(state) return type(state) == 'number' and abs(state) or state.gross end
@@ -41,14 +64,21 @@ local function fullBy(state) return type(state) == 'number' and abs(state) or st
 local function startedState(state, now, step)
   local start, grain = step.start, step.grain
   if state ~= nil and fullBy(state) + start.keep > now then return state end
-  return fullMoment((grain and tickOf(now, grain) or now) + start.lacking, grain)
+  local tat, early = fullMoment((grain and tickOf(now, grain) or now) + start.lacking, grain), start.early
+  if early == 0 then return tat end
+  return { tat = tat, gross = tat, turn = 0, scale = step.fraction.scale, early = early, grossEarly = early }
 end
+
+local WHOLE = { scale = 1, increment = 0, check = 0, tolerance = 0, burst = 0, ['until'] = 0 }
 
 local function bucket(state, now, step)
   if step.start then state = startedState(state, now, step) end
-  local grain, increment, ceiling = step.grain, step.increment, step.ceiling
-  local refunded, stored = nil, state
-  if type(state) == 'table' then refunded, stored = state, state.tat end
+  local grain, fraction, ceiling = step.grain, step.fraction, step.ceiling
+  local refunded, stored, early, grossEarly = nil, state, 0, 0
+  if type(state) == 'table' then
+    refunded, stored = state, state.tat
+    if fraction and state.scale == fraction.scale then early, grossEarly = state.early, state.grossEarly end
+  end
   local at, due, tat = now, now + step.patience, stored or now
   if tat < 0 then tat = -tat end
   if grain then
@@ -56,46 +86,70 @@ local function bucket(state, now, step)
     tat = stored == nil and at or fullTick(tat, grain)
   end
   local honest = stored == nil or stored < 0 or tat - at <= ceiling
-  local base = honest and tat or at + ceiling
-  if base < at then base = at end
+  local base = tat
+  if not honest then base, early = at + ceiling, 0 end
+  if base <= at then base, early = at, 0 end
   local gross, turn = tat, 0
   if refunded then
     gross, turn = refunded.gross, refunded.turn
     if grain then gross, turn = fullTick(gross, grain), turn > 0 and fullTick(turn, grain) or 0 end
   end
-  if gross < base then gross = base end
+  if isBefore(gross, grossEarly, base, early) then gross, grossEarly = base, early end
   if not honest then
-    local known = (gross - base) * (grain and grain.unit or 1) <= ${LONGEST_STEP}
-    gross, turn = known and gross or base, known and gross or 0
+    if (gross - base) * (grain and grain.unit or 1) <= ${LONGEST_STEP} then turn = gross
+    else gross, grossEarly, turn = base, early, 0 end
   end
-  local allowed = base + step.check - due <= step.tolerance
-  local change, grossNext, turnNext = increment, gross + increment, turn
-  if increment < 0 then
-    local latest, last = max(turn, base - step.burst), step['until'] == gross
-    change = -returned(at, base, gross, latest, step)
-    grossNext = last and gross + change or gross
-    if change ~= 0 and not (last and step.whole and gross == base) then turnNext = latest end
+  local fitsAt = base + step.check - step.tolerance
+  local next, grossNext, turnNext = base + step.increment, gross + step.increment, turn
+  local nextEarly, grossNextEarly = 0, 0
+  if fraction then
+    local scale = fraction.scale
+    fitsAt = exactly(fitsAt, early + fraction.check - fraction.tolerance, scale)
+    next, nextEarly = exactly(next, early + fraction.increment, scale)
+    grossNext, grossNextEarly = exactly(grossNext, grossEarly + fraction.increment, scale)
   end
-  local next = base + change
-  if grossNext ~= next then grossNext = min(grossNext, next + floor(${MOST_RETURNED} / (grain and grain.unit or 1))) end
+  if step.increment < 0 then
+    local parts = fraction or WHOLE
+    local scale, last = parts.scale, step['until'] == gross and parts['until'] == grossEarly
+    local newest = max(turn, (exactly(base - step.burst, early - parts.burst, scale)))
+    local tick, part = returnedBy(last, at, base, early, gross, grossEarly, newest, step, parts)
+    next, nextEarly = exactly(base - tick, early - part, scale)
+    grossNext, grossNextEarly = gross, grossEarly
+    if last then grossNext, grossNextEarly = exactly(gross - tick, grossEarly - part, scale) end
+    local isPlain = gross == base and grossEarly == early
+    if tick ~= 0 and not (last and step.whole and isPlain) then turnNext = newest end
+  end
+  if grossNext ~= next then
+    local most = next + floor(${MOST_RETURNED} / (grain and grain.unit or 1))
+    if grossNext > most then grossNext, grossNextEarly = most, 0 end
+  end
   local taken, kept = nil, state
-  if state ~= nil or next ~= at then taken = stateAt(next, grossNext, turnNext, at, step) end
-  if not honest then kept = stateAt(base, gross, turn, at, step) end
-  return allowed, base, next, taken, kept, grossNext
+  if state ~= nil or next ~= at then taken = stateAt(next, nextEarly, grossNext, grossNextEarly, turnNext, at, step) end
+  if not honest then kept = stateAt(base, early, gross, grossEarly, turn, at, step) end
+  return fitsAt <= due, base, next, taken, kept, grossNext, early, nextEarly, grossNextEarly
 end
 
 kernels.bucket = {
   owns = function(state) return type(state) == 'number' or state.gross ~= nil end,
   step = bucket,
-  tell = function(reply, place, now, step, base, next, written, grossNext)
+  tell = function(reply, place, now, step, base, next, written, grossNext, early, nextEarly, grossEarly)
     reply[place], reply[place + 1] = base - now, written and next - base or 0
-    if not written or grossNext == next then return place + 2 end
-    -- One number more follows.
-    reply[place - 1], reply[place + 2] = 2, grossNext - next
+    place = place + 2
+    if written and grossNext ~= next then
+      -- One number more follows.
+      reply[place - 3], reply[place] = 2, grossNext - next
+      place = place + 1
+    end
+    if not step.fraction then return place end
+    reply[place], reply[place + 1], reply[place + 2] = early, written and nextEarly or early, written and grossEarly or early
     return place + 3
   end,
   encode = function(state)
     if type(state) == 'number' then return state end
+    if state.scale then
+      return format('f:%.0f:%.0f:%.0f:%.0f:%.0f:%.0f',
+        state.tat, state.gross, state.turn, state.scale, state.early, state.grossEarly)
+    end
     return format('b:%.0f:%.0f:%.0f', state.tat, state.gross, state.turn)
   end,
   emptyAt = function(state, step) return fullBy(state) + (step.start and step.start.keep or 0) end,

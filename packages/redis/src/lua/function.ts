@@ -1,4 +1,4 @@
-import { LONGEST } from '@spillway/core'
+import { LONGEST, MOST_SCALE } from '@spillway/core'
 import { bucketLua } from './bucket.ts'
 import { headLua, runLua } from './take.ts'
 
@@ -36,28 +36,47 @@ local function checkName(name)
   if policy == 'default' then fail('policy "default" is left out of the name') end
 end
 
+local function commonDivisor(a, b)
+  while b > 0 do a, b = b, fmod(a, b) end
+  return a
+end
+
+-- So many parts of a microsecond, as the kernel has them.
+local function exact(parts, scale)
+  local tick = ceil(parts / scale)
+  return tick, tick * scale - parts
+end
+
 local function consume(keys, args)
   if #keys ~= 1 then fail('takes one key; got ' .. #keys) end
   if #args < 2 or #args > 4 then fail('takes limit, per, burst and cost, of which the last two may be left out') end
   checkName(keys[1])
   local limit, per = whole('limit', args[1]), duration(args[2])
   local burst, cost = args[3] and whole('burst', args[3]) or limit, args[4] and whole('cost', args[4]) or 1
-  local unit = ceil(per / limit)
-  if unit * limit > per * 1.01 then
-    fail('takes a rate that whole microseconds a unit miss by 1 % at most; ' .. args[1] .. ' per ' .. args[2] .. ' is missed by more')
+  local divisor = commonDivisor(per, limit)
+  local unit, scale = per / divisor, limit / divisor
+  -- More than the bucket holds never fits: it is counted as one unit more.
+  local size, taken = burst * unit, min(cost, burst + 1) * unit
+  if size > ${LONGEST} * scale then fail('burst would take over 95 years to fill; use a smaller one') end
+  if size + unit > ${MOST_SCALE} then
+    fail('burst must be at most ' .. format('%.0f', floor(${MOST_SCALE} / unit) - 1) .. ' at this rate, to be counted exactly')
   end
-  local size, taken = burst * unit, cost * unit
-  if size > ${LONGEST} then fail('burst would take over 95 years to fill; use a smaller one') end
-  local step = { kernel = 'bucket', increment = taken, check = taken, tolerance = size, ceiling = size, patience = 0 }
+  local increment, incrementEarly = exact(taken, scale)
+  local room, roomEarly = exact(size, scale)
+  local step = { kernel = 'bucket', increment = increment, check = increment, tolerance = room, ceiling = room, patience = 0 }
+  if scale > 1 then
+    step.fraction = { scale = scale, increment = incrementEarly, check = incrementEarly, tolerance = roomEarly }
+  end
   local reply = run(keys, nil, { step }, { 1, 1, 1 })
-  local allowed, ahead = reply[2] > 0, reply[3]
+  local allowed, early = reply[2] > 0, scale > 1 and reply[#reply - 2] or 0
+  local ahead = reply[3] * scale - early
   local wait = ahead + taken - size
   if allowed then ahead = ahead + taken end
   return {
     allowed and 1 or 0,
     max(floor((size - ahead) / unit), 0),
-    allowed and 0 or cost > burst and -1 or ceil(wait / 1000),
-    ceil(ahead / 1000),
+    allowed and 0 or cost > burst and -1 or ceil(ceil(wait / scale) / 1000),
+    ceil(ceil(ahead / scale) / 1000),
   }
 end
 

@@ -32,6 +32,13 @@ local function decode(raw)
     local tat, gross, turn = string.match(raw, '^b:(-?%d+):(%d+):(%d+)$')
     return tat and { tat = tonumber(tat), gross = tonumber(gross), turn = tonumber(turn) } or nil
   end
+  if kind == 'f' then
+    local tat, gross, turn, scale, early, grossEarly = string.match(raw, '^f:(-?%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$')
+    return tat and {
+      tat = tonumber(tat), gross = tonumber(gross), turn = tonumber(turn),
+      scale = tonumber(scale), early = tonumber(early), grossEarly = tonumber(grossEarly),
+    } or nil
+  end
   return nil
 end
 
@@ -53,7 +60,7 @@ local function run(keys, now, steps, batches)
     return kernel.step(state, now, step)
   end
 
-  local function settle(op, takes, allowed, base, next, taken, kept, grossNext)
+  local function settle(op, takes, allowed, base, next, taken, kept, ...)
     local key, step = batches[op], steps[batches[op + 1]]
     local state = kept
     if takes then state = taken end
@@ -61,7 +68,7 @@ local function run(keys, now, steps, batches)
       states[key], changed[key] = state, step
     end
     reply[place] = allowed and 1 or 0
-    place = kernels[step.kernel].tell(reply, place + 1, now, step, base, next, takes and not step.peek, grossNext)
+    place = kernels[step.kernel].tell(reply, place + 1, now, step, base, next, takes and not step.peek, ...)
   end
 
   local op, last = 1, #batches
@@ -69,8 +76,8 @@ local function run(keys, now, steps, batches)
     local ops = batches[op]
     op = op + 1
     if ops == 1 then
-      local allowed, base, next, taken, kept, grossNext = stepOf(op)
-      settle(op, allowed, allowed, base, next, taken, kept, grossNext)
+      local allowed, base, next, taken, kept, gross, early, nextEarly, grossEarly = stepOf(op)
+      settle(op, allowed, allowed, base, next, taken, kept, gross, early, nextEarly, grossEarly)
       op = op + 2
     else
       local takes, outcomes = true, {}
@@ -79,7 +86,7 @@ local function run(keys, now, steps, batches)
         takes = takes and outcomes[i][1]
       end
       for i = 1, ops do
-        settle(op, takes, unpack(outcomes[i], 1, 6))
+        settle(op, takes, unpack(outcomes[i], 1, 9))
         op = op + 2
       end
     end

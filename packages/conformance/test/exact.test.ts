@@ -1,0 +1,21 @@
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { actsAtAnyRate, anyRate, playExactly } from '../src/any-rate.ts'
+import { modelStore, START } from '../src/index.ts'
+
+const { EXACT_RUNS = '3000' } = process.env
+
+describe('the model', () => {
+  test('answers at any rate as a count in whole numbers of any size does', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRate, actsAtAnyRate, (options, acts) =>
+        playExactly(
+          modelStore(() => START),
+          options,
+          acts,
+        ),
+      ),
+      { numRuns: Number(EXACT_RUNS) },
+    )
+  })
+})

@@ -1,0 +1,45 @@
+import type { BucketStep, Fraction, Micros, PreparedTake } from '@spillway/core'
+import type { Shelf } from './shelf.ts'
+
+/** The bucket kernel for the commonest step and state, on the numbers of a shelf. */
+export function prepare(shelf: Shelf, step: BucketStep, clock: () => Micros): PreparedTake {
+  const { slots, earlies } = shelf
+  const { increment, ceiling, fraction } = step
+  if (fraction !== null) return prepareFraction(shelf, step, fraction, clock)
+  const room = step.tolerance - step.check
+  return (key, now = clock()) => {
+    const slot = slots.find(key)
+    const tat = slot < 0 ? Number.NaN : slots.moment(slot)
+    // No state, a debt or a booking, refunds, another kernel's state, a clock that has stepped back: for the kernel.
+    if (!(tat >= 0 && tat - now <= ceiling) || earlies.scale !== 1) return Number.NaN
+    const ahead = tat > now ? tat - now : 0
+    if (ahead <= room) slots.move(slot, now + ahead + increment)
+    return ahead
+  }
+}
+
+/** The same where a unit does not take whole microseconds: all is counted in parts of one. */
+function prepareFraction(
+  { slots, earlies }: Shelf,
+  { increment, check, tolerance, ceiling }: BucketStep,
+  fraction: Fraction,
+  clock: () => Micros,
+): PreparedTake {
+  const { scale } = fraction
+  const ticks = increment * scale - fraction.increment
+  const room = (tolerance - check) * scale - (fraction.tolerance - fraction.check)
+  earlies.adopt(scale)
+  return (key, now = clock()) => {
+    const slot = slots.find(key)
+    const tat = slot < 0 ? Number.NaN : slots.moment(slot)
+    if (!(tat >= 0 && tat - now <= ceiling) || earlies.scale !== scale) return Number.NaN
+    const ahead = tat > now ? (tat - now) * scale - earlies.get(slot) : 0
+    if (ahead <= room) {
+      const next = ahead + ticks
+      const span = Math.ceil(next / scale)
+      slots.move(slot, now + span)
+      earlies.set(slot, span * scale - next)
+    }
+    return ahead
+  }
+}
