@@ -15,15 +15,13 @@ export {
 export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 export {
   type BucketOutcome,
-  type BucketState,
   type BucketStep,
   type BucketTaken,
   type bucket as bucketKernel,
-  type FractionalBucket,
   LONGEST_STEP,
   MOST_RETURNED,
-  type RefundedBucket,
 } from './kernels/bucket.ts'
+export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export { type Earlies, type Fraction, MOST_SCALE } from './kernels/fraction.ts'
 export type { Grain } from './kernels/grain.ts'
 export { emptyAt, type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'

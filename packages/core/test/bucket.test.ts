@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BucketOutcome, type BucketState, type BucketStep, bucket } from '../src/kernels/bucket.ts'
+import { type BucketOutcome, type BucketStep, bucket } from '../src/kernels/bucket.ts'
+import type { BucketState } from '../src/kernels/bucket-state.ts'
 import { type BucketQuota, fixedWindow, perMinute, perSecond, tokenBucket } from '../src/quota.ts'
 import { stepFor } from '../src/verbs.ts'
 

@@ -1,5 +1,6 @@
 import type { Micros } from '../time.ts'
-import { type BucketOutcome, type BucketState, type BucketStep, type BucketTaken, bucket } from './bucket.ts'
+import { type BucketOutcome, type BucketStep, type BucketTaken, bucket } from './bucket.ts'
+import type { BucketState } from './bucket-state.ts'
 import type { Earlies } from './fraction.ts'
 import {
   readLog,

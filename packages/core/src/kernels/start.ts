@@ -1,6 +1,7 @@
 import type { Micros } from '../time.ts'
-import type { BucketState, BucketStep } from './bucket.ts'
-import { fullMoment, tickOf } from './grain.ts'
+import type { BucketState } from './bucket-state.ts'
+import type { Fraction } from './fraction.ts'
+import { fullMoment, type Grain, tickOf } from './grain.ts'
 
 /** How a bucket starts that is not full at first. */
 export interface Start {
@@ -12,8 +13,15 @@ export interface Start {
   readonly keep: Micros
 }
 
+/** What a step says of the buckets it finds. */
+interface Starting {
+  readonly start: Start | null
+  readonly grain: Grain | null
+  readonly fraction: Fraction | null
+}
+
 /** The state that a step finds: of a new key, and of one whose bucket has been full for `keep`, the state it starts with. */
-export function startedState(state: BucketState | undefined, now: Micros, step: BucketStep): BucketState | undefined {
+export function startedState(state: BucketState | undefined, now: Micros, step: Starting): BucketState | undefined {
   const { start, grain, fraction } = step
   if (start === null) return state
   if (state !== undefined && fullBy(state) + start.keep > now) return state
