@@ -65,6 +65,24 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     })
   }
 
+  test('names the policy that paid: the spill policy, once the first one is empty', async () => {
+    const policies = [
+      { name: 'second', quota: perSecond(1), spill: 'extra' },
+      { name: 'extra', quota: perMinute(1) },
+    ]
+    const send = await mount({ policies, store: modelStore(fakeClock()) } as NeutralOptions)
+    const answers: unknown[] = []
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await send()
+      answers.push([status, headers['ratelimit'], headers['retry-after']])
+    }
+    assert.deepEqual(answers, [
+      [200, '"second";r=0;t=1', undefined],
+      [200, '"extra";r=0;t=60', undefined],
+      [429, '"second";r=0;t=1, "extra";r=0;t=60', '1'],
+    ])
+  })
+
   test('shows the scarcer of two limiters in draft 7', async () => {
     const send = await mount(limiter({ quota: perMinute(2), headers: 'draft-7' }), limiter({ headers: 'draft-7' }))
     assert.equal((await send()).headers['ratelimit'], 'limit=2, remaining=1, reset=30')
