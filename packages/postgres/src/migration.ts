@@ -11,7 +11,7 @@ import { takeSameSql } from './sql/take-same.ts'
 import { type Until, untilIn } from './until.ts'
 
 /** What `migrationSql` makes, counted up whenever it changes. */
-export const VERSION = 6
+export const VERSION = 7
 
 /** Even IF NOT EXISTS needs CREATE on the database, which the owner of a schema may lack. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN

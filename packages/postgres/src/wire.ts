@@ -48,10 +48,13 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
       numbers.push(places.get(names[i] as string) as number, steps.get(step) as number)
     }
   }
-  return [names.join('\n'), [...steps.keys()].map(numbersOf).join(' '), numbers.join(' ')]
+  return [names.join('\n'), [WIDTH, ...[...steps.keys()].map(numbersOf)].join(' '), numbers.join(' ')]
 }
 
-/** A step as the 24 numbers that the kernels in SQL take it apart into. */
+/** How many numbers a step has, which the steps' text begins with. */
+const WIDTH = 24
+
+/** A step as the numbers that the kernels in SQL take it apart into. */
 function numbersOf(step: Step): string {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]

@@ -85,7 +85,7 @@ BEGIN
       size::int8, 0, NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
     ahead := answer[3] - answer[1];
   ELSE
-    answer := string_to_array(${fn('take_all')}(${fn('state_name')}(policy, key), concat_ws(' ', 1, 0, ${tick('taken')},
+    answer := string_to_array(${fn('take_all')}(${fn('state_name')}(policy, key), concat_ws(' ', 24, 1, 0, ${tick('taken')},
       ${tick('taken')}, ${tick('size')}, ${tick('size')}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, scale, ${early('taken')},
       ${early('taken')}, ${early('size')}, 0, 0, 0), '1 1 1', NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
     ahead := (answer[3] - answer[1]) * scale - answer[6];

@@ -58,7 +58,7 @@ BEGIN
     now := ${clock};
     ${update}
   END LOOP;
-  RETURN ${fn('take_all')}(named, concat_ws(' ', 1, 0, increment, needed, tolerance, ceiling, patience,
+  RETURN ${fn('take_all')}(named, concat_ws(' ', 24, 1, 0, increment, needed, tolerance, ceiling, patience,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0), rtrim(repeat('1 1 1 ', times)), at, lock_patience, lazy);
 END
 $$;

@@ -44,6 +44,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 `
 
+/** The step of an op. Until version 2 of the migration a step had fifteen numbers, and the text did not begin with how many. */
+const loadSql = `IF k <> loaded THEN
+          step := CASE WHEN stepped[1] > 3 THEN stepped[24 * k - 22:24 * k + 1]
+            ELSE stepped[15 * k - 14:15 * k] || '{0, 0, 1, 0, 0, 0, 0, 0, 0}' END;
+          loaded := k;
+        END IF;`
+
 /** Reads the states into the variables, by name: a row's absence is a state too. */
 const readSql = (rows: string): string => `
       FOR seen IN ${rows} LOOP
@@ -60,8 +67,8 @@ const readSql = (rows: string): string => `
  * that is not there cannot be locked: whoever inserts it first wins, and the other starts over, in a new transaction if
  * it has locked others, which it would hold out of order.
  *
- * - `names`: the states' names in order, a line each. `steps`: 24 numbers each. `calls`: for each call the number
- *   of its ops, then for each op the places of its name and its step, from 1.
+ * - `names`: the states' names in order, a line each. `steps`: how many numbers each has, then these. `calls`: for each
+ *   call the number of its ops, then for each op the places of its name and its step, from 1.
  * - `patience`: how long to wait for a lock. `lazy`: answer before what was written is safe on the disk.
  * - The answer: now, then for each op what it saw.
  *
@@ -99,7 +106,7 @@ BEGIN
       ops := called[c]; takes := true;
       FOR op IN 1..ops LOOP
         i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-        IF k <> loaded THEN step := stepped[24 * k - 23:24 * k]; loaded := k; END IF;
+        ${loadSql}
         IF step[1] = 1 THEN
           state := NULL;
           IF counted[i] IS NOT NULL THEN state := ${fn('bucket_state')}(tats[i], counted[i]::int8[]); END IF;
@@ -111,7 +118,7 @@ BEGIN
       FOR op IN 1..ops LOOP
         IF ops > 1 THEN
           i := called[c + 2 * op - 1]; k := called[c + 2 * op];
-          IF k <> loaded THEN step := stepped[24 * k - 23:24 * k]; loaded := k; END IF;
+          ${loadSql}
           outcome := outcomes[op]::int8[];
         END IF;
         written := takes AND step[2] = 0;
