@@ -131,12 +131,12 @@ describe('a match', () => {
     [{ ip: '10.0.0.0/33' }, "match.ip lists addresses and networks such as '10.0.0.0/8' or '::1'; got"],
     [
       { header: 'x-beta' },
-      `match.header must tell what to find under each name, such as { name: 'value' }; got "x-beta".`,
+      `match.header must be an object with the required value of each name, such as { name: 'value' }; got "x-beta".`,
     ],
     [{ header: { 'x-beta': false } }, 'got false for "x-beta".'],
-    [{ claim: ['plan'] }, 'match.claim must tell what to find under each name'],
+    [{ claim: ['plan'] }, 'match.claim must be an object with the required value of each name'],
     [{ claim: { plan: 'pro' } }, 'match.claim needs claims that the app has verified'],
-    [{}, 'match is empty: say which requests, or leave it out.'],
+    [{}, 'match is empty: add a condition, or leave it out.'],
   ])('written as %j is refused', (match, message) => {
     expect(() => setUp({ quota: perMinute(1), match: match as never })).toThrow(message)
   })
@@ -492,7 +492,7 @@ describe('the guard', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     setUp({ name: option, quota: perMinute(10, { burst: 9 }), ...options })
     expect(warn).toHaveBeenCalledWith(
-      expect.stringContaining(`never takes more than 9 units at once, but its ${option} is 11`),
+      expect.stringContaining(`never allows more than 9 units at once, but its ${option} is 11`),
     )
     setUp({ name: 'right', quota: tokenBucket({ limit: 10, per: '1m', overdraft: 1 }), ...options })
     expect(warn).toHaveBeenCalledTimes(1)

@@ -102,7 +102,7 @@ describe('the guard', () => {
     ['an unknown option', { quota: perMinute(1), windowMs: 5 }, 'rateLimit has no option "windowMs"'],
     ['a misspelt option', { quota: perMinute(1), keys: 'ip' }, 'Did you mean "key"?'],
     ['an unknown selector', { quota: perMinute(1), key: 'address' }, 'key knows the selectors'],
-    ['a selector without a name', { quota: perMinute(1), key: 'header:' }, 'names nothing'],
+    ['a selector without a name', { quota: perMinute(1), key: 'header:' }, 'has no name'],
     ['a header without a name', { quota: perMinute(1), key: 'header' }, `write 'header:NAME'`],
     ['a cookie without a name', { quota: perMinute(1), key: 'cookie' }, `write 'cookie:NAME'`],
     ['a parameter without a name', { quota: perMinute(1), key: ['ip', 'query'] }, `write 'query:NAME'`],

@@ -69,7 +69,7 @@ describe('errors name the path and the fix', () => {
     ],
     [
       configured({ rps: 1 / 3, burst: 1 }),
-      'rules[0].algorithm_config: 0.3333333333333333 a second is no whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.',
+      'rules[0].algorithm_config: 0.3333333333333333 units per second are not a whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.',
     ],
     [
       configured({ rps: 1e21, burst: 1 }),

@@ -100,14 +100,14 @@ function mix(one: string, other: string, keep: number): string {
 }
 
 test.each<[string, unknown, string]>([
-  ['true', true, 'true would believe whatever a client writes'],
+  ['true', true, 'true would trust any address that a client sends'],
   ['a word', 'loopback', 'the number of proxies in front'],
   ['null', null, 'the number of proxies in front'],
   ['half a hop', 1.5, '0 to 64 hops'],
   ['too many hops', 65, '0 to 64 hops'],
   ['fewer than none', { hops: -1 }, '0 to 64 hops'],
-  ['neither', { header: 'forwarded' }, 'takes either hops'],
-  ['both', { hops: 1, cidrs: [] }, 'takes either hops'],
+  ['neither', { header: 'forwarded' }, 'must have either hops'],
+  ['both', { hops: 1, cidrs: [] }, 'must have either hops'],
   ['no list', { cidrs: '10.0.0.0/8' }, "cidrs must be a list such as ['10.0.0.0/8']"],
   ['a name', ['loopback'], 'got "loopback"'],
   ['an empty address', [''], 'got ""'],

@@ -16,25 +16,27 @@ import { reader } from './reader.ts'
 declare global {
   namespace Express {
     interface Request {
-      /** What `rateLimit` decided; undefined where the request was not counted. */
+      /** The decision of `rateLimit`; undefined if the request was not counted. */
       rateLimit?: RequestDecision | undefined
     }
   }
 }
 
-/** What `rateLimit` takes. */
+/** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
 
-/** The middleware, what it decides, and a way to put other policies in force without losing counts. */
+/** The middleware, with its decisions and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> extends RequestHandler {
-  /** What this limiter has decided about a request, by the names of its policies. */
+  /**
+   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
+   */
   decisionOf(req: Request): RequestDecision<Name> | undefined
-  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Request, Response>[]): void
 }
 
 /**
- * Limits requests, by client IP and in memory unless told otherwise.
+ * Limits requests; default: by client IP, in memory.
  *
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
@@ -49,14 +51,15 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
-/** Does what a verdict says; nothing but giving back where the response is over. */
+/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
 function follow(verdict: Verdict<Response>, req: Request, res: Response, next: NextFunction): void {
   const { decision, headers, refusal, answer, after, discard } = verdict
   if (isOver(res)) {
     discard()
     return
   }
-  // Asked of the request alone: Express puts a prototype of its own behind each, where to find nothing takes long.
+  // Only the own property is read: Express gives each request a prototype of its own, in which looking up a missing
+  // name is slow.
   const limited = Object.hasOwn(req, 'rateLimit')
   if (decision) req.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => res.getHeader(name))) res.setHeader(name, value)
@@ -70,15 +73,18 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: N
   else own.then((known) => refuse(res, known)).catch((error: unknown) => isOver(res) || next(error))
 }
 
-/** Answers, unless `onDenied` has answered by itself. */
+/** Sends the answer, unless `onDenied` has answered itself. */
 function refuse(res: Response, refusal: Refusal | undefined): void {
   if (refusal === undefined || isOver(res)) return
   const { status, contentType, headers, body } = refusal
   for (const [name, value] of headers) res.setHeader(name, value)
-  // Not by send(), which would add a charset that the media type does not have.
+  // Not with send(), which would add a charset that the media type does not have.
   res.status(status).setHeader('Content-Type', contentType)
   res.end(body)
 }
 
-/** What `rateLimit` decided about a request, the last one if there are several; undefined if it was not counted. */
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
 export const decisionOf = (req: Request): RequestDecision | undefined => req.rateLimit

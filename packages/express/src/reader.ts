@@ -4,7 +4,7 @@ import type { Request } from 'express'
 export const reader: RequestReader<Request> = {
   address: (req) => req.ip,
   peer: (req) => req.socket.remoteAddress,
-  // An address for documentation, farther away than any proxy.
+  // An address reserved for documentation, more hops away than any proxy.
   trustsEveryProxy: (req) => req.app.get('trust proxy fn')('192.0.2.1', 64),
   method: (req) => req.method,
   // As the router reads it: the target may also be a whole URL, or end in a fragment.

@@ -43,7 +43,7 @@ test('passes a failing store on to the error handler', async () => {
   expect([response.status, response.text]).toEqual([503, 'StoreError'])
 })
 
-test('goes by the trust proxy setting of the app', async () => {
+test('uses the trust proxy setting of the app', async () => {
   const app = express().set('trust proxy', 1)
   app.use(rateLimit({ quota: perMinute(1) }), (_req, res) => {
     res.end()
@@ -55,8 +55,8 @@ test('goes by the trust proxy setting of the app', async () => {
   expect(statuses).toEqual([200, 200, 429])
 })
 
-// Believing every proxy lets anybody choose a key: nothing was said about it.
-test('warns once of an app that trusts every proxy, and of no other', async () => {
+// If every proxy is trusted, any client can choose its key: there was no warning.
+test('warns once of an app that trusts every proxy, and only of that', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const serve = async (setting: unknown) => {
     const app = express().set('trust proxy', setting)

@@ -3,7 +3,7 @@ import request from 'supertest'
 import { expect, test } from 'vitest'
 import { perMinute, type RateLimitOptions, rateLimit } from '../src/index.ts'
 
-// onDenied answers by itself, as a handler of Express does.
+// onDenied answers itself, like an Express handler.
 
 /** A template engine with one template, which Express renders in a later tick. */
 class View {

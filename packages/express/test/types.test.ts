@@ -25,7 +25,7 @@ const limit = rateLimit({
   },
 })
 
-test('a limiter knows its policies by name', async () => {
+test('a limiter has the names of its policies as types', async () => {
   const app = express()
   app.use(limit, (req, res) => {
     expectTypeOf(req.rateLimit).toEqualTypeOf<RequestDecision | undefined>()
@@ -38,7 +38,7 @@ test('a limiter knows its policies by name', async () => {
   expect((await request(app).get('/')).body).toEqual([true, 'burst'])
 })
 
-test('with one policy, without a name or with a name that is known later only', () => {
+test('one policy, without a name or with a name known only at run time', () => {
   expectTypeOf(rateLimit({ quota: perMinute(1) }).decisionOf).returns.toEqualTypeOf<
     RequestDecision<'default'> | undefined
   >()
@@ -49,7 +49,7 @@ test('with one policy, without a name or with a name that is known later only', 
   expectTypeOf(rateLimit(options).decisionOf).returns.toEqualTypeOf<RequestDecision | undefined>()
 })
 
-test('what is written wrongly does not compile, nor does it run', () => {
+test('invalid options neither compile nor run', () => {
   // @ts-expect-error: no such option
   expect(() => rateLimit({ quota: perMinute(1), windowMs: 60_000 })).toThrow('has no option "windowMs"')
   // @ts-expect-error: no such selector
@@ -59,5 +59,5 @@ test('what is written wrongly does not compile, nor does it run', () => {
   // @ts-expect-error: no policy beside policies
   expect(() => rateLimit({ policies: [{ quota: perMinute(1) }], key: 'ip' })).toThrow('has no option "key"')
   // @ts-expect-error: no such form of headers
-  expect(() => rateLimit({ quota: perMinute(1), headers: 'legacy' })).toThrow("'legacy' has two meanings")
+  expect(() => rateLimit({ quota: perMinute(1), headers: 'legacy' })).toThrow("'legacy' is ambiguous")
 })

@@ -21,24 +21,27 @@ import { reader } from './reader.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What `rateLimit` decided; undefined where the request was not counted. */
+    /** The decision of `rateLimit`; undefined if the request was not counted. */
     rateLimit?: RequestDecision | undefined
   }
 }
 
-/** What `rateLimit` takes. */
+/** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<FastifyRequest, FastifyReply, Name>
 
-/** The hook, which is a plugin too; what it decides, and a way to put other policies in force without losing counts. */
+/** The hook, which is also a plugin, with its decisions and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> extends onRequestHookHandler, FastifyPluginCallback {
-  /** What this limiter has decided about a request, by the names of its policies. */
+  /**
+   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
+   */
   decisionOf(request: FastifyRequest): RequestDecision<Name> | undefined
-  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<FastifyRequest, FastifyReply>[]): void
 }
 
 /**
- * Limits requests, by client IP and in memory unless told otherwise. It is an `onRequest` hook: of the app, or of a route.
+ * Limits requests; default: by client IP, in memory. The result is an `onRequest` hook for the app or for a route, and
+ * a plugin.
  *
  * @example
  * app.addHook('onRequest', rateLimit({ quota: perMinute(100) }))
@@ -52,14 +55,14 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
   }
   return Object.assign(hook as onRequestHookHandler & FastifyPluginCallback, {
-    // As a plugin, it is for the app that registers it, not for a context of its own.
+    // The plugin applies to the app that registers it, not to an encapsulated context.
     [Symbol.for('skip-override')]: true,
     replace: guard.replace,
     decisionOf: guard.decisionOf,
   })
 }
 
-/** What a plugin does: `app.register(rateLimit(…))` adds the hook to the app. */
+/** The plugin: `app.register(rateLimit(…))` adds the hook to the app. */
 function register(app: FastifyInstance, hook: onRequestHookHandler, done: () => void): void {
   app.addHook('onRequest', hook)
   done()
@@ -67,7 +70,7 @@ function register(app: FastifyInstance, hook: onRequestHookHandler, done: () => 
 
 const isLate = (reply: FastifyReply): boolean => reply.sent || isOver(reply.raw)
 
-/** Does what a verdict says; nothing but giving back where the response is over. */
+/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
 function follow(
   verdict: Verdict<FastifyReply>,
   request: FastifyRequest,
@@ -92,16 +95,19 @@ function follow(
   else own.then((known) => refuse(reply, known)).catch((error) => isLate(reply) || done(error))
 }
 
-/** Answers, unless `onDenied` has answered by itself. */
+/** Sends the answer, unless `onDenied` has answered itself. */
 function refuse(reply: FastifyReply, refusal: Refusal | undefined): void {
   if (refusal === undefined || isLate(reply)) return
   const { status, contentType, headers, body } = refusal
   for (const [name, value] of headers) reply.header(name, value)
-  // With a serializer, or Fastify gives it a charset that the media type does not have.
+  // With a serializer, because Fastify would add a charset that the media type does not have.
   reply.code(status).header('Content-Type', contentType).serializer(asItIs).send(body)
 }
 
 const asItIs = (body: unknown): string => body as string
 
-/** What `rateLimit` decided about a request, the last one if there are several; undefined if it was not counted. */
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
 export const decisionOf = (request: FastifyRequest): RequestDecision | undefined => request.rateLimit

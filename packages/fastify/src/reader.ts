@@ -2,9 +2,9 @@ import { type Closable, firstValue, hidesBody, type RequestReader, whenClosed } 
 import type { FastifyRequest } from 'fastify'
 
 const FORGERIES = 64
-const NOBODY = '192.0.2.1' // an address for documentation
+const NOBODY = '192.0.2.1' // an address reserved for documentation
 
-/** A request of which every word is forged: Fastify tells the app's settings in what it believes of it. */
+/** A request whose addresses are all forged: how many of them Fastify trusts reveals the app's proxy settings. */
 const FORGED = {
   raw: { socket: { remoteAddress: NOBODY }, headers: { 'x-forwarded-for': Array(FORGERIES).fill(NOBODY).join() } },
 }
@@ -19,7 +19,8 @@ export const reader: RequestReader<FastifyRequest> = {
   query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
   hidesBody: ({ raw }) => hidesBody(raw),
   identity: ({ raw }) => raw,
-  // The message is closed as soon as its body has been read; its socket, or its stream in HTTP/2, when the client goes.
+  // The message closes as soon as its body has been read; its socket, or its HTTP/2 stream, closes when the client
+  // disconnects.
   onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
 }
 

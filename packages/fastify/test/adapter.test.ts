@@ -12,7 +12,7 @@ function build(options: FastifyServerOptions = {}): FastifyInstance {
   return app
 }
 
-/** Sends to a real server: what is injected has no socket. */
+/** Sends to a real server: injected requests have no socket. */
 async function listening(app: FastifyInstance): Promise<Send> {
   await app.ready()
   return sendTo(app.server)
@@ -47,7 +47,7 @@ test('limits a single route as its hook', async () => {
   expect(statuses).toEqual([200, 429, 200, 200])
 })
 
-test('limits what no route is for', async () => {
+test('limits requests without a route', async () => {
   const app = build()
   app.addHook('onRequest', rateLimit({ quota: perMinute(1) }))
   const send = await listening(app)
@@ -65,7 +65,7 @@ test('lets a failing store reach the error handler of the app', async () => {
   expect([status, body]).toEqual([503, 'StoreError'])
 })
 
-test('goes by the trustProxy setting of the app', async () => {
+test('uses the trustProxy setting of the app', async () => {
   const app = build({ trustProxy: '127.0.0.1' })
   app.addHook('onRequest', rateLimit({ quota: perMinute(1) }))
   app.get('/', async () => 'ok')
@@ -77,7 +77,7 @@ test('goes by the trustProxy setting of the app', async () => {
   expect(statuses).toEqual([200, 200, 429])
 })
 
-test('gives back what a failed request took', async () => {
+test('refunds a failed request', async () => {
   const app = build()
   app.addHook('onRequest', rateLimit({ quota: perMinute(2), refundIf: (status) => status >= 500 }))
   app.get('/fails', async () => {
@@ -89,7 +89,7 @@ test('gives back what a failed request took', async () => {
   expect(left).toEqual(Array(3).fill('"default";r=1;t=30'))
 })
 
-// What is registered as a plugin took the app for a request, threw where nobody could catch it, and ended the process.
+// A registered plugin treated the app as a request, threw where no code could catch it, and ended the process.
 describe('registered as a plugin', () => {
   test('limits all routes of the app, whenever they were added', async () => {
     const app = build()
@@ -121,8 +121,8 @@ describe('registered as a plugin', () => {
   })
 })
 
-// Believing every proxy lets anybody choose a key: nothing was said about it.
-test('warns once of an app that trusts every proxy, and of no other', async () => {
+// If every proxy is trusted, any client can choose its key: there was no warning.
+test('warns once of an app that trusts every proxy, and only of that', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const serve = async (setting: unknown) => {
     const app = build({ trustProxy: setting } as FastifyServerOptions)

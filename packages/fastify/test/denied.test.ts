@@ -2,7 +2,7 @@ import fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { perMinute, type RateLimitOptions, rateLimit } from '../src/index.ts'
 
-// onDenied answers by itself, as a hook of Fastify does.
+// onDenied answers itself, like a Fastify hook.
 
 test.each<[string, RateLimitOptions['onDenied'], number, string]>([
   ['redirects', (_request, _decision, reply) => reply.redirect('/slow'), 302, ''],

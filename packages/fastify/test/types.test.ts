@@ -18,7 +18,7 @@ const limit = rateLimit({
   },
 })
 
-test('a limiter knows its policies by name', async () => {
+test('a limiter has the names of its policies as types', async () => {
   const app = fastify()
   app.addHook('onRequest', limit)
   app.get('/', async (request) => {

@@ -9,26 +9,28 @@ import { memoryStore } from '@spillway/memory'
 import { note, reader, visitOf } from './reader.ts'
 import { refusing, settling, telling } from './response.ts'
 
-/** What `rateLimit` takes. */
+/** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name, undefined>
 
-/** A handler, and whatever the runtime hands it beside the request. */
+/** A handler; `Rest` is what the runtime passes beside the request. */
 type Handler<R extends Request, Rest extends readonly unknown[], A> = (request: R, ...rest: Rest) => A | Promise<A>
 
-/** Puts the limit before a handler, tells what it decides, and puts other policies in force without losing counts. */
+/** Wraps a handler in the limit, with its decisions and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> {
-  /** The handler with the limit before it: for the same arguments, whatever the runtime hands over. */
+  /** Wraps a handler. The result has the same parameters, including what the runtime passes beside the request. */
   <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
     handler: Handler<R, Rest, A>,
   ): (request: R, ...rest: Rest) => Promise<Response | A>
-  /** What this limiter has decided about a request, by the names of its policies. */
+  /**
+   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
+   */
   decisionOf(request: Request): RequestDecision<Name> | undefined
-  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Request, Response, string, undefined>[]): void
 }
 
 /**
- * Limits requests, by client IP and in memory unless told otherwise.
+ * Limits requests; default: by client IP, in memory.
  *
  * @example
  * const limit = rateLimit({ quota: perMinute(100) })
@@ -46,7 +48,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       const known = await verdict
       if (known !== verdict && isAbandoned(request, visit.beside)) {
         known.discard()
-        // Nobody is there to read it.
+        // The client has disconnected: nothing reads this response.
         return new Response(null, { status: 499 })
       }
       const { refusal, answer, after } = known
@@ -54,7 +56,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       if (refusal) return refusing(request, (await answer?.(undefined)) ?? refusal, visit.told)
       try {
         const answer = await handler(request, ...rest)
-        // Bun's handlers answer nothing when they have upgraded the connection.
+        // Bun's handlers return nothing after upgrading the connection.
         return answer && settling(telling(answer, request, visit.told), after, rest[1])
       } catch (error) {
         settling(new Response(null, { status: 500 }), after, rest[1])

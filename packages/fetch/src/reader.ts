@@ -8,7 +8,7 @@ import {
   whenAbandoned,
 } from '@spillway/core/http'
 
-/** What is known of a request, by all limiters that it passes. */
+/** The state of a request, shared by all limiters that it passes. */
 interface Visit {
   readonly beside: unknown
   readonly told: Map<string, string>
@@ -17,21 +17,21 @@ interface Visit {
 
 const visits = new WeakMap<Request, Visit>()
 
-/** What is known of a request, and what the runtime has handed over beside it. */
+/** The state of a request; `beside` is what the runtime passes beside the request. */
 export function visitOf(request: Request, beside: unknown): Visit {
   const visit = visits.get(request) ?? { beside, told: new Map(), decision: undefined }
   visits.set(request, visit)
   return visit
 }
 
-/** Notes what a verdict tells of a request. */
+/** Records the decision and the headers of a verdict. */
 export function note(visit: Visit, { decision, headers }: Verdict<Response>): void {
   if (decision) visit.decision = decision
   const { told } = visit
   for (const [name, value] of joinHeaders(headers, told.size > 0, (name) => told.get(name))) told.set(name, value)
 }
 
-/** What `rateLimit` decided about a request; undefined where it was not counted. */
+/** The decision of `rateLimit` about a request; undefined if the request was not counted. */
 export function decisionOf(request: Request): RequestDecision | undefined {
   return visits.get(request)?.decision
 }

@@ -11,7 +11,7 @@ function mount(options: NeutralOptions, { timeout, inner, onHandled }: Scene): S
   }
   const app = [options, ...inner].reduceRight((next, each) => rateLimit(each)(next), handler)
   return sendInto((request) => {
-    // A timeout before a limiter tells it so by the signal of the request.
+    // A timeout in front of a limiter aborts the request's signal.
     const expired = new AbortController()
     const late = timeout.then(() => {
       expired.abort()
@@ -41,7 +41,7 @@ describe('the client address', () => {
     expect(statuses).toEqual([200, 200, 429])
   })
 
-  test('is read from the header of a proxy that is said to be trusted', async () => {
+  test('is read from the header of a trusted proxy', async () => {
     const app = rateLimit({ quota: perMinute(1), trustProxy: 1 })(ok)
     const statuses: number[] = []
     for (const address of ['192.0.2.1', '192.0.2.2', 'spoofed, 192.0.2.1']) {
@@ -51,14 +51,14 @@ describe('the client address', () => {
   })
 })
 
-test('hands on whatever the runtime hands over', async () => {
+test('passes on the arguments of the runtime', async () => {
   const app = rateLimit({ quota: perMinute(1) })((_: Request, env: { NAME: string }, ...rest: number[]) =>
     Response.json([env.NAME, ...rest]),
   )
   expect(await (await app(new Request(URL_), { NAME: 'a' }, 1, 2)).json()).toEqual(['a', 1, 2])
 })
 
-test('several limiters on one request tell of themselves together', async () => {
+test('several limiters on one request merge their headers', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const outer = rateLimit({ name: 'outer', quota: perMinute(2), store })
   const inner = rateLimit({ name: 'inner', quota: perSecond(1), store })
@@ -69,7 +69,7 @@ test('several limiters on one request tell of themselves together', async () => 
   expect([refused.status, ...told(refused)]).toEqual([429, policies, '"outer";r=0;t=30, "inner";r=0;t=1'])
 })
 
-test('sets its headers on responses that cannot be changed, and changes none that is shared', async () => {
+test('sets its headers on immutable responses, and does not change shared ones', async () => {
   const shared = new Response(null, { status: 404 })
   const answers: Record<string, () => Response> = {
     '/moved': () => Response.redirect('http://elsewhere.example/', 302),
@@ -90,7 +90,7 @@ test('sets its headers on responses that cannot be changed, and changes none tha
   expect([told(first)[1], told(second)[1]]).toEqual(['"default";r=8;t=6', '"default";r=7;t=6'])
 })
 
-test('leaves alone what cannot carry headers', async () => {
+test('does not change results without headers', async () => {
   const app = rateLimit({ quota: perMinute(10) })((request: Request) =>
     request.headers.has('upgrade') ? undefined : Response.error(),
   )
@@ -98,7 +98,7 @@ test('leaves alone what cannot carry headers', async () => {
   expect((await app(new Request(URL_)))?.type).toBe('error')
 })
 
-test('gives back what a failed request took, and keeps Workers awake until then', async () => {
+test('refunds a failed request, and keeps Workers running until then', async () => {
   const kept: Promise<unknown>[] = []
   const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work) }
   const failing = rateLimit({ quota: perMinute(1), refundIf: (status) => status >= 500 })(
@@ -120,13 +120,13 @@ test('gives back what a failed request took, and keeps Workers awake until then'
 
 test.each<[string, (reader: ReadableStreamDefaultReader<Uint8Array>, close: () => void) => Promise<unknown>]>([
   [
-    'when its last word is out',
+    'when its last chunk has been read',
     async (reader, close) => {
       close()
       return reader.read()
     },
   ],
-  ['when nobody reads it any more', async (reader) => reader.cancel()],
+  ['when its reader cancels', async (reader) => reader.cancel()],
 ])('a stream is corrected %s, no sooner', async (_, end) => {
   const store = memoryStore({ clock: fakeClock() })
   let tokens = 0

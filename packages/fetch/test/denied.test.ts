@@ -6,9 +6,9 @@ const shared = new Response('busy', { status: 503 })
 test.each<[string, RateLimitOptions['onDenied'], number, string]>([
   ['a Response', () => new Response('busy', { status: 503 }), 503, 'busy'],
   ['a promise of one', async () => Response.json({ error: 'busy' }, { status: 429 }), 429, '{"error":"busy"}'],
-  ['one that cannot be changed', () => Response.redirect('http://localhost/slow', 302), 302, ''],
-  ['one that is made once', () => shared, 503, 'busy'],
-  // There is no response that it could answer by.
+  ['an immutable Response', () => Response.redirect('http://localhost/slow', 302), 302, ''],
+  ['a shared Response', () => shared, 503, 'busy'],
+  // There is no response object with which it could answer.
   ['nothing, of three arguments', (_request, _decision, _none) => {}, 429, ''],
 ])('onDenied may return %s, which is sent as it is, with the headers', async (_, onDenied, status, text) => {
   const app = rateLimit({ quota: perMinute(1), key: () => 'a', ...(onDenied && { onDenied }) })(

@@ -17,7 +17,7 @@ const limit = rateLimit({
   },
 })
 
-test('a limiter knows its policies by name', async () => {
+test('a limiter has the names of its policies as types', async () => {
   const app = limit((request: Request) => {
     expectTypeOf(decisionOf(request)).toEqualTypeOf<RequestDecision | undefined>()
     const decision = limit.decisionOf(request)

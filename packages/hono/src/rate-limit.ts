@@ -17,29 +17,31 @@ import { nextThen } from './sent.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** What `rateLimit` decided; undefined where the request was not counted. */
+    /** The decision of `rateLimit`; undefined if the request was not counted. */
     rateLimit: RequestDecision | undefined
   }
 }
 
-/** What `rateLimit` takes. */
+/** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
 
-/** The middleware, what it decides, and a way to put other policies in force without losing counts. */
+/** The middleware, with its decisions and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>> {
-  /** What this limiter has decided about a request, by the names of its policies. */
+  /**
+   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
+   */
   decisionOf(c: Context): RequestDecision<Name> | undefined
-  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Context, Context>[]): void
 }
 
-/** What handlers that come after it, in one chain, find by `c.get('rateLimit')`. */
+/** The variables that later handlers in one chain read with `c.get('rateLimit')`. */
 export interface Counted<Name extends string = string> {
   Variables: { rateLimit: RequestDecision<Name> | undefined }
 }
 
 /**
- * Limits requests, by client IP and in memory unless told otherwise.
+ * Limits requests; default: by client IP, in memory.
  *
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
@@ -48,23 +50,23 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
   const middleware: MiddlewareHandler<Counted<Name>> = (c, next) => {
     const verdict = guard(c)
-    // Not awaited where it is there already: a promise costs more than the decision.
+    // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise ? verdict.then((known) => followLate(known, c, next)) : follow(verdict, c, next)
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
-/** Does what a verdict says that had to be waited for; nothing but giving back where the response is over. */
+/** Applies an asynchronous verdict. If the response is over, the units are refunded and nothing else happens. */
 function followLate(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> | Response {
   if (!c.finalized && !isAbandoned(c.req.raw, c.env)) return follow(verdict, c, next)
   verdict.discard()
-  // Nobody is there to read it.
+  // The client has disconnected: nothing reads this response.
   return new Response(null, { status: 499 })
 }
 
 async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
   const { decision, headers, refusal, answer, after } = verdict
-  // Asking for c.res makes a response, so that is left until another limiter is known to have set its headers there.
+  // Reading c.res creates a response, so it is read only if another limiter has set headers on it.
   const before = (name: string): string | null => c.res.headers.get(name)
   const told = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
   if (decision) c.set('rateLimit', decision)
@@ -74,12 +76,12 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
   for (const [name, value] of told) c.header(name, value)
   if (refusal) return answer ? answered(c, await answer(c), refusal, tell) : refused(c, refusal)
   await (after ? nextThen(c, next, (status) => after(status, c)) : next())
-  // A handler that answers with a Response of its own has not seen the headers set above.
+  // A handler that returns a Response of its own discards the headers set above.
   const [first] = told
   if (first && !before(first[0])?.includes(first[1])) tell()
 }
 
-/** What `onDenied` has answered by itself, with the headers; or what it says. */
+/** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */
 function answered(c: Context, own: Refusal | undefined, standard: Refusal, tell: () => void): Response {
   if (own?.response) c.res = own.response as Response
   else if (own || !c.finalized) return refused(c, own ?? standard)
@@ -87,12 +89,15 @@ function answered(c: Context, own: Refusal | undefined, standard: Refusal, tell:
   return c.res
 }
 
-/** By way of the context, which adds the headers that middleware before this one has set. */
+/** Made by the context, which adds the headers that earlier middleware has set. */
 function refused(c: Context, { status, contentType, headers, body }: Refusal): Response {
   for (const [name, value] of headers) c.header(name, value)
   c.header('Content-Type', contentType)
   return c.newResponse(body, status as StatusCode)
 }
 
-/** What `rateLimit` decided about a request, the last one if there are several; undefined if it was not counted. */
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
 export const decisionOf = (c: Context): RequestDecision | undefined => c.get('rateLimit')

@@ -1,12 +1,12 @@
 import { connectionAddress, hasHiddenBody, incomingOf, type RequestReader, whenAbandoned } from '@spillway/core/http'
 import type { Context } from 'hono'
 
-// Outside Workers, the bindings are what the runtime hands over beside the request.
+// Outside Workers, the bindings are what the runtime passes beside the request.
 const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.env)
 
 /**
- * What a limiter knows a request by. Not `c.req.raw`, which middleware such as bodyLimit replaces. Where the Node server
- * has handed over the message that came in, it is that: methodOverride hands a new request to the app.
+ * The identity of a request. Not `c.req.raw`, which middleware such as bodyLimit replaces. On the Node server it is the
+ * incoming message, because methodOverride passes a new request to the app.
  */
 const identityOf = (c: Context): object => incomingOf(c.req.raw, c.env) ?? c
 

@@ -1,7 +1,7 @@
 import { type Outgoing as NodeOutgoing, outgoingOf, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 
-/** The part of Node's response that is used; the Node server hands it over in the bindings. */
+/** The part of Node's response that is used; the Node server passes it in the bindings. */
 interface Outgoing extends NodeOutgoing {
   readonly statusCode: number
 }
@@ -9,9 +9,9 @@ interface Outgoing extends NodeOutgoing {
 type Done = (status: number) => Promise<void>
 
 /**
- * Goes on to the handler, and calls back with the status when its response has gone out, the last of a stream included,
- * or its client has gone away. Node tells when that is. Elsewhere it is when the body has been read to its end, or nobody
- * reads it any more; what is to be done then outlasts the response, which Workers have to be told.
+ * Calls the handler, and calls back with the status when its response has been sent completely, including a stream, or
+ * its client has disconnected. Node reports both. In other runtimes the response counts as sent when its body has been
+ * read to the end or cancelled; `waitUntil` then keeps Workers running for the callback.
  */
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
   const outgoing = outgoingOf<Outgoing>(c.env)
@@ -22,7 +22,7 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
   try {
     await next()
   } catch (thrown) {
-    // What is no Error passes by the app's error handler.
+    // A thrown value that is not an Error bypasses the app's error handler.
     outlive(c, done(500))
     throw thrown
   }
@@ -31,7 +31,7 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
     outlive(c, done(status))
     return
   }
-  // Room for one piece, so that a body that is a text is through whether or not anybody reads it.
+  // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
   const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
   const read = body.pipeTo(writable).catch(() => {})
   c.res = new Response(readable, c.res)
@@ -44,5 +44,5 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
 function outlive(c: Context, work: Promise<void>): void {
   try {
     c.executionCtx.waitUntil(work)
-  } catch {} // There is none but on Workers and the like.
+  } catch {} // Only Workers and similar runtimes have one.
 }

@@ -5,7 +5,7 @@ import { methodOverride } from 'hono/method-override'
 import { expect, test } from 'vitest'
 import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
-/** The bindings that the Node server would hand over. */
+/** The bindings that the Node server would pass. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
 
 function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Hono {
@@ -30,7 +30,7 @@ testAdapter(test, (options, scene) => {
   return sendInto((request) => app.fetch(request, from('203.0.113.7')))
 })
 
-test('sets its headers on a response that the handler made itself', async () => {
+test('sets its headers on a response that the handler made', async () => {
   const app = new Hono()
   app.use(rateLimit({ quota: perMinute(2) }))
   app.get('/own', () => new Response('own'))
@@ -59,7 +59,7 @@ test('lets a failing store reach the error handler of the app', async () => {
   expect([response.status, await response.text()]).toEqual([503, 'StoreError'])
 })
 
-test('keeps on a refusal what middleware before it has set', async () => {
+test('keeps the headers of earlier middleware on a denial', async () => {
   const app = new Hono()
   app.use(async (c, next) => {
     c.header('X-Request-Id', 'r1')
@@ -73,7 +73,7 @@ test('keeps on a refusal what middleware before it has set', async () => {
   }
 })
 
-test('tells of each limiter once where a handler throws away the response that knew of them', async () => {
+test('reports each limiter once if a handler discards the response with their headers', async () => {
   const app = new Hono()
   app.use(rateLimit({ name: 'outer', quota: perMinute(10) }), rateLimit({ name: 'inner', quota: perMinute(5) }))
   app.use(async (c) => {
@@ -84,9 +84,8 @@ test('tells of each limiter once where a handler throws away the response that k
   expect(headers.get('RateLimit-Policy')).toBe('"outer";q=10;w=60, "inner";q=5;w=60')
 })
 
-// Such middleware replaces c.req.raw, by which a limiter knew its requests.
-// The message that came in says nothing of the body of a request that the app makes up.
-test('a body that an app gives to a request of its own costs the most', async () => {
+// The incoming message does not describe the body of a request that the app makes.
+test('a body that an app gives to its own request costs the most', async () => {
   const cost = { cost: 'header:content-length', maxCost: 100 } as const
   const limit = rateLimit({ quota: perMinute(1_000), ...cost, store: memoryStore({ clock: fakeClock() }) })
   const app = new Hono()
@@ -94,13 +93,14 @@ test('a body that an app gives to a request of its own costs the most', async ()
   app.post('/batch', (c) => app.request('/part', { method: 'POST', body: 'x'.repeat(300) }, c.env))
   const env = { incoming: { url: '/batch', socket: { remoteAddress: '203.0.113.7' } } }
   expect(await (await app.request('/batch', { method: 'POST' }, env)).json()).toBe(900)
-  // Behind methodOverride, which makes another body of a form.
+  // Behind methodOverride, which replaces the body of a form.
   const form = { incoming: { ...env.incoming, url: '/part', headers: { 'content-length': '300' } } }
   expect(await (await app.request('/part', { method: 'POST', body: 'x'.repeat(300) }, form)).json()).toBe(800)
 })
 
-// docs/guides/failure.md says so, and why. On the Node server it is counted once: test/transports.test.ts.
-test('counts a request twice that methodOverride hands on behind it off the Node server, and once before it', async () => {
+// Such middleware replaces c.req.raw, by which a limiter once identified requests. docs/guides/failure.md describes it.
+// On the Node server the request is counted once: test/transports.test.ts.
+test('without the Node server, counts a request twice behind methodOverride and once before it', async () => {
   const remainingWhere = async (mount: (app: Hono, limit: MiddlewareHandler) => void): Promise<unknown> => {
     const limit = rateLimit({ quota: perMinute(10), store: memoryStore({ clock: fakeClock() }) })
     const app = new Hono()
@@ -113,7 +113,7 @@ test('counts a request twice that methodOverride hands on behind it off the Node
   expect(await remainingWhere((app, limit) => app.use(override(app), limit))).toBe(9)
 })
 
-test('knows a request again whose body has been read by bodyLimit', async () => {
+test('recognises a request whose body bodyLimit has read', async () => {
   const limit = rateLimit({ quota: perMinute(10), store: memoryStore({ clock: fakeClock() }) })
   const app = new Hono()
   app.use(limit, bodyLimit({ maxSize: 100 }), limit)

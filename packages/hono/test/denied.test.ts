@@ -2,15 +2,15 @@ import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { perMinute, type RateLimitOptions, rateLimit } from '../src/index.ts'
 
-// onDenied answers by itself, as a handler of Hono does.
+// onDenied answers itself, like a Hono handler.
 
 test.each<[string, RateLimitOptions['onDenied'], number, string]>([
   ['a page', (c) => c.html('<h1>Slow down.</h1>', 429), 429, '<h1>Slow down.</h1>'],
   ['a redirection', async (c) => c.redirect('/slow'), 302, ''],
   ['a Response of its own', () => new Response('busy', { status: 503 }), 503, 'busy'],
-  ['one that cannot be changed', () => Response.redirect('http://localhost/slow', 302), 302, ''],
+  ['an immutable Response', () => Response.redirect('http://localhost/slow', 302), 302, ''],
   [
-    'what it has set on the context',
+    'the response that it set on the context',
     (c, _decision, _same) => {
       c.res = new Response('busy', { status: 503 })
     },

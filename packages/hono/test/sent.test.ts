@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { expect, test, vi } from 'vitest'
 import { memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
 
-// On the edge there is no Node to tell when a response has gone out.
+// Edge runtimes have no Node response that reports when it has been sent.
 
 function setUp(answer: (c: Context) => Response | Promise<Response>) {
   const store = memoryStore({ clock: fakeClock() })
@@ -22,7 +22,7 @@ function setUp(answer: (c: Context) => Response | Promise<Response>) {
   }
 }
 
-/** A body whose pieces the test puts in. */
+/** A body whose chunks the test writes. */
 function streamed() {
   let into: ReadableStreamDefaultController<Uint8Array> | undefined
   const cancel = vi.fn<() => void>()
@@ -36,7 +36,7 @@ function streamed() {
   return { body, cancel, write, close: () => into?.close() }
 }
 
-test('a stream is corrected when it has been read, and the runtime stays awake for that', async () => {
+test('a stream is settled when it has been read, and waitUntil keeps the runtime running', async () => {
   const { body, write, close } = streamed()
   const { fetch, kept, left } = setUp(() => new Response(body, { headers: { 'x-own': 'kept' } }))
   const response = await fetch()
@@ -51,7 +51,7 @@ test('a stream is corrected when it has been read, and the runtime stays awake f
   expect(await left()).toBe(8)
 })
 
-test('a stream is corrected when nobody reads it any more, and its source hears of that', async () => {
+test('a stream is settled when its reader cancels, and its source is cancelled', async () => {
   const { body, cancel, write } = streamed()
   const { fetch, kept, left } = setUp(() => new Response(body))
   const reader = (await fetch()).body?.getReader()
@@ -88,7 +88,7 @@ test.each<[string, (c: Context) => Response | Promise<Response>, number]>([
   }
 })
 
-test('what is thrown and no error is corrected as a failure', async () => {
+test('a thrown value that is not an Error is settled as a failure', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const app = new Hono()
   app.use(rateLimit({ quota: perMinute(10), key: () => 'ann', refundIf: (status) => status >= 500, store }))

@@ -20,7 +20,7 @@ const limit = rateLimit({
 
 type Named = RequestDecision<'burst' | 'tokens'> | undefined
 
-test('a limiter knows its policies by name, and so do the handlers behind it', async () => {
+test('a limiter and later handlers have the names of its policies as types', async () => {
   const app = new Hono<{ Bindings: { readonly SECRET: string } }>().use(limit).get('/', (c) => {
     expectTypeOf(c.get('rateLimit')).toEqualTypeOf<Named>()
     expectTypeOf(limit.decisionOf(c)).toEqualTypeOf<Named>()
@@ -32,7 +32,7 @@ test('a limiter knows its policies by name, and so do the handlers behind it', a
   expect(await (await app.request('/')).json()).toEqual([true, 'burst'])
 })
 
-test('where they are not in one chain, a decision is known, and its policies are text', async () => {
+test('outside one chain, a decision is typed, and its policies are strings', async () => {
   const app = new Hono()
   app.use(limit)
   app.get('/', (c) => {

@@ -16,24 +16,26 @@ import { reader } from './reader.ts'
 
 declare module 'koa' {
   interface DefaultState {
-    /** What `rateLimit` decided; undefined where the request was not counted. */
+    /** The decision of `rateLimit`; undefined if the request was not counted. */
     rateLimit?: RequestDecision | undefined
   }
 }
 
-/** What `rateLimit` takes. */
+/** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
 
-/** The middleware, what it decides, and a way to put other policies in force without losing counts. */
+/** The middleware, with its decisions and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> extends Middleware {
-  /** What this limiter has decided about a request, by the names of its policies. */
+  /**
+   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
+   */
   decisionOf(ctx: Context): RequestDecision<Name> | undefined
-  /** Puts other policies in force for the requests to come; those that keep their names keep their counts. */
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
   replace(policies: readonly PolicyOptions<Context, Context>[]): void
 }
 
 /**
- * Limits requests, by client IP and in memory unless told otherwise.
+ * Limits requests; default: by client IP, in memory.
  *
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
@@ -63,7 +65,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   }
   const middleware: Middleware = (ctx, next) => {
     const verdict = guard(ctx)
-    // Not awaited where it is there already: a promise costs more than the decision.
+    // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise ? verdict.then((known) => follow(ctx, next, known)) : follow(ctx, next, verdict)
   }
   return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
@@ -71,7 +73,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 
 const DONE = Promise.resolve()
 
-/** Answers as `onDenied` says, unless it has answered by itself: it returned the context, or has set its response. */
+/** Sends the answer, unless `onDenied` has answered itself by returning the context or setting its response. */
 async function askAnswer(ctx: Context, standard: Refusal, answer: NonNullable<Verdict['answer']>): Promise<void> {
   const { status, body } = ctx
   const own = await answer(ctx)
@@ -86,16 +88,19 @@ function refuse(ctx: Context, { status, contentType, headers, body }: Refusal): 
   ctx.body = body
 }
 
-/** Koa answers an error with the headers that the error carries and no others: it is given those of this response. */
+/** Koa answers an error with the error's own headers only: they are extended by those of this response. */
 function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {
   if (!(error instanceof Error)) return
   const told = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
   const all = { ...(error as { headers?: object }).headers, ...told }
   try {
-    // Not assigned: it may have a getter of that name and no setter.
+    // Not assigned: the error may have a getter of that name and no setter.
     Object.defineProperty(error, 'headers', { value: all, configurable: true, enumerable: true, writable: true })
-  } catch {} // It is frozen, or its getter cannot be replaced.
+  } catch {} // The error is frozen, or its getter cannot be replaced.
 }
 
-/** What `rateLimit` decided about a request, the last one if there are several; undefined if it was not counted. */
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
 export const decisionOf = (ctx: Context): RequestDecision | undefined => ctx.state.rateLimit

@@ -2,8 +2,8 @@ import { firstValue, hidesBody, type RequestReader, whenClosed } from '@spillway
 import type { Context } from 'koa'
 
 /**
- * The path as routers read it, behind the prefix that koa-mount has taken from it. If the whole is the end of what came
- * in, more may have been taken from it: by another mount, or by middleware that rewrites it.
+ * The path as routers read it, below the prefix that koa-mount removes. If the target merely ends with it, another
+ * mount or a rewriting middleware may have removed more: then there are two readings.
  */
 function pathOf(ctx: Context): string | readonly string[] {
   try {
@@ -13,14 +13,14 @@ function pathOf(ctx: Context): string | readonly string[] {
     const original = Reflect.get(ctx.app.request, 'path', { req: { url: ctx.originalUrl } })
     return original?.endsWith(whole) ? [whole, original] : whole
   } catch {
-    return ctx.url // a URL that nobody can read
+    return ctx.url // an invalid URL
   }
 }
 
 export const reader: RequestReader<Context> = {
   address: (ctx) => ctx.ip,
   peer: (ctx) => ctx.req.socket.remoteAddress,
-  // Another header is one that holds the one address, and that the proxy overwrites.
+  // Any other header holds one address, which the proxy overwrites.
   trustsEveryProxy: ({ app }) => app.proxy && !app.maxIpsCount && /^x-forwarded-for$/i.test(app.proxyIpHeader),
   method: (ctx) => ctx.method,
   path: pathOf,

@@ -44,11 +44,11 @@ test('lets a failing store reach the error handler of the app', async () => {
   expect(seen).toEqual(['StoreError'])
 })
 
-test('leaves an error that is frozen as it is', async () => {
+test('does not change a frozen error', async () => {
   const app = new Koa()
   const seen: unknown[] = []
   const frozen = Object.freeze(new Error('frozen'))
-  // Koa itself writes on the errors that reach it.
+  // Koa itself modifies the errors that reach it.
   app.use(async (ctx, next) => {
     await next().catch((error: unknown) => seen.push(error))
     ctx.status = 500
@@ -61,7 +61,7 @@ test('leaves an error that is frozen as it is', async () => {
   expect(seen).toEqual([frozen])
 })
 
-test('goes by the proxy setting of the app', async () => {
+test('uses the proxy setting of the app', async () => {
   const app = new Koa({ proxy: true, maxIpsCount: 1 })
   app.use(rateLimit({ quota: perMinute(1) }))
   app.use((ctx) => {
@@ -97,8 +97,8 @@ test.each<[string, () => Error]>([
   expect([status, headers['x-own']]).toEqual([418, 'kept'])
 })
 
-// Believing every proxy lets anybody choose a key: nothing was said about it.
-test('warns once of an app that trusts every proxy, and of no other', async () => {
+// If every proxy is trusted, any client can choose its key: there was no warning.
+test('warns once of an app that trusts every proxy, and only of that', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const serve = async (setting: object) => {
     const app = new Koa(setting)

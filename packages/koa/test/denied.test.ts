@@ -3,7 +3,7 @@ import request from 'supertest'
 import { expect, test } from 'vitest'
 import { perMinute, type RateLimitOptions, rateLimit } from '../src/index.ts'
 
-// onDenied answers by itself, as a middleware of Koa does.
+// onDenied answers itself, like Koa middleware.
 
 test.each<[string, RateLimitOptions['onDenied'], number, string]>([
   ['redirects', (ctx) => ctx.redirect('/slow'), 302, 'Redirecting to /slow.'],

@@ -19,7 +19,7 @@ const limit = rateLimit({
   },
 })
 
-test('a limiter knows its policies by name', async () => {
+test('a limiter has the names of its policies as types', async () => {
   const app = new Koa()
   app.use(limit)
   app.use((ctx) => {

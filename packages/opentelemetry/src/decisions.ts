@@ -3,12 +3,12 @@ import type { Decision } from '@spillway/core'
 import type { DecisionEvent } from '@spillway/core/http'
 import { cached, type Instruments } from './instruments.ts'
 
-/** A decision, whatever the framework's request. */
+/** A decision of any framework's limiter. */
 export type AnyDecisionEvent = Pick<DecisionEvent<unknown>, 'decision' | 'mode'>
 
 const outcomeOf = ({ allowed }: Decision): string => (allowed ? 'allowed' : 'refused')
 
-/** Builds what records a decision: its counts and shares, and on the span that is active what became of the request. */
+/** Builds the function that records a decision in metrics and on the active span. */
 export function decisionRecorder(instruments: () => Instruments): (event: AnyDecisionEvent) => void {
   const byPolicy = cached((policy) => ({ 'spillway.policy': policy }))
   const answers = new Map<string, ReturnType<typeof cached>>()
@@ -31,7 +31,7 @@ export function decisionRecorder(instruments: () => Instruments): (event: AnyDec
 
   return ({ decision, mode }) => {
     if (decision.degraded) instruments().degraded.add(1, degradedOf(decision.degraded))
-    // Without the store there is no account of what is left.
+    // While the store does not answer, the remaining units are unknown.
     else for (const each of decision.policies ?? [decision]) recordAnswer(mode, each)
     if (mode === 'shadow') return
     instruments().requests.add(1, { 'spillway.outcome': outcomeOf(decision) })
@@ -44,7 +44,7 @@ const degradedOf = ({ reason, action }: NonNullable<Decision['degraded']>): Attr
   'spillway.degraded.action': action,
 })
 
-/** Tells the request's own span what was decided; where it is refused also when, as an event. */
+/** Sets the decision on the request's span; adds an event if the request is denied. */
 function tellSpan(decision: Decision): void {
   const span = trace.getActiveSpan()
   if (!span?.isRecording()) return

@@ -5,7 +5,7 @@ import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
 import { timed, watchRoom } from './stores.ts'
 
-/** What `telemetry` takes. */
+/** The options of `telemetry`. */
 export interface TelemetryOptions {
   /**
    * The meter that records metrics.
@@ -19,22 +19,26 @@ export interface TelemetryOptions {
   readonly tracer?: Tracer
 }
 
-/** What can be measured, piece by piece. */
+/** The parts that can be measured. */
 export interface Telemetry {
   /** Records a decision of one limiter: `rateLimit({ onDecision: telemetry().onDecision })`. */
   readonly onDecision: (event: AnyDecisionEvent) => void
-  /** Records the decisions of all middleware in this process; returns how to stop. Use it or `onDecision`, not both. */
+  /**
+   * Records the decisions of all middleware in this process; returns the function that stops. Use it or `onDecision`,
+   * not both.
+   */
   subscribe(): () => void
   /**
-   * Measures a store: how long one elsewhere takes to answer, with a span for each call; how many keys one in this
-   * process keeps and forgets. Give the limiter what it returns. `name` tells stores apart; `'default'` unless given.
+   * Measures a store: the duration of calls to a remote store, with a span for each call; the number of keys and
+   * evictions of an in-memory store. Pass the result to the limiter. `name` identifies the store in metrics. Default:
+   * `'default'`.
    */
   store<S extends Store>(store: S, name?: string): S
 }
 
 /**
- * Metrics and spans of what limiters decide, for any OpenTelemetry SDK. Keys are never recorded, and every attribute has
- * few values. The SDK has to be started before the first decision, not before this call.
+ * Metrics and spans of rate limit decisions, for any OpenTelemetry SDK. Keys are never recorded, and every attribute
+ * has few values. The SDK must be started before the first decision, but not before this call.
  *
  * @example
  * const measure = telemetry()
@@ -44,7 +48,7 @@ export interface Telemetry {
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
   checkOptions('telemetry', options, ['meter', 'tracer'])
   const { meter } = options
-  // Made when first needed: instruments that are made before the SDK is there lead nowhere.
+  // Made on first use: instruments that are made before the SDK starts record nothing.
   let made: Instruments | undefined
   const rooms: (() => void)[] = []
   const instruments = (): Instruments => {
@@ -68,7 +72,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     },
     store: (store, name = 'default') => {
       if (!isSync(store)) return timed(store, name, instruments, tracer)
-      // One in this process answers before a clock could tell: only its room is watched.
+      // An in-memory store answers too fast to be timed: only its size and evictions are measured.
       onceMade(() => watchRoom(store, name, meter))
       return store
     },

@@ -1,6 +1,6 @@
 import { type Attributes, type Counter, type Histogram, type Meter, metrics } from '@opentelemetry/api'
 
-/** What is measured. Names and units follow the semantic conventions; no attribute ever holds a key. */
+/** The instruments. Names and units follow the semantic conventions; no attribute ever holds a key. */
 export interface Instruments {
   readonly requests: Counter
   readonly decisions: Counter
@@ -11,12 +11,12 @@ export interface Instruments {
   readonly takes: Histogram
 }
 
-/** Who measures, in every meter and tracer. */
+/** The name of the meter and of the tracer. */
 export const SCOPE = '@spillway/opentelemetry'
 
-/** Bounds fit for waits: from a millisecond to a day. */
+/** Bucket bounds for waits, in seconds: from 1 millisecond to 1 day. */
 const WAITS = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400]
-/** Bounds fit for a store next door, and one that is going down. */
+/** Bucket bounds for calls to a store, in seconds: from a fast to a failing one. */
 const TAKES = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 const SHARES = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
 
@@ -26,43 +26,43 @@ export function instrumentsOf(meter: Meter = metrics.getMeter(SCOPE)): Instrumen
   return {
     requests: meter.createCounter('spillway.requests', {
       unit: '{request}',
-      description: 'Requests that were decided about.',
+      description: 'Requests that were allowed or denied.',
     }),
     decisions: meter.createCounter('spillway.decisions', {
       unit: '{decision}',
-      description: "Policies' own answers: a request of several policies has several.",
+      description: 'Decisions of single policies: a request under several policies has several.',
     }),
     degraded: meter.createCounter('spillway.degraded', {
       unit: '{request}',
-      description: 'Requests that were decided about without the store.',
+      description: 'Requests that were allowed or denied without the store.',
     }),
     remaining: meter.createHistogram('spillway.remaining', {
       unit: '1',
-      description: 'The share of its quota that was left to a key after its request.',
+      description: 'The fraction of its quota that remained to a key after its request.',
       ...bounds(SHARES),
     }),
     retryAfter: meter.createHistogram('spillway.retry_after', {
       unit: 's',
-      description: 'How long refused requests were told to wait.',
+      description: 'The wait that was sent to denied requests.',
       ...bounds(WAITS),
     }),
     delay: meter.createHistogram('spillway.delay', {
       unit: 's',
-      description: 'How long requests that queue were held back.',
+      description: 'How long queued requests were delayed.',
       ...bounds(WAITS),
     }),
     takes: meter.createHistogram('spillway.store.operation.duration', {
       unit: 's',
-      description: 'How long a store elsewhere took to answer, or to fail.',
+      description: 'How long a remote store needed to answer or fail.',
       ...bounds(TAKES),
     }),
   }
 }
 
-/** The most different values of an attribute that are told apart. */
+/** The most values that an attribute can have. */
 const MOST_VALUES = 200
 
-/** Tells names apart, up to a number of them: those that come later are all `_OTHER`, as the conventions say. */
+/** Limits the number of names: later ones are all `_OTHER`, as the conventions say. */
 export function bounded(): (name: string) => string {
   const known = new Set<string>()
   return (name) => {
@@ -73,7 +73,7 @@ export function bounded(): (name: string) => string {
   }
 }
 
-/** An attribute set by the name of its one changing value: made once, since each request needs it. */
+/** Caches attribute sets by the name of their one variable value, because each request needs one. */
 export function cached(make: (name: string) => Attributes): (name: string) => Attributes {
   const known = new Map<string, Attributes>()
   const name = bounded()

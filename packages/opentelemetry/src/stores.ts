@@ -12,7 +12,7 @@ import {
 import type { Store, SyncStore } from '@spillway/core'
 import { bounded, type Instruments, SCOPE } from './instruments.ts'
 
-/** What a store that forgets can tell of itself. */
+/** A store that reports its size and its evictions. */
 interface Roomy {
   readonly size: number
   readonly forgotten: number
@@ -20,27 +20,27 @@ interface Roomy {
 
 const isRoomy = (store: object): store is Roomy => 'size' in store && 'forgotten' in store
 
-/** Watches how many keys a store in this process has, and how many it had to forget; only when somebody reads. */
+/** Measures the keys and the evictions of an in-memory store, when a reader collects them. */
 export function watchRoom(store: SyncStore, name: string, meter: Meter = metrics.getMeter(SCOPE)): void {
   if (!isRoomy(store)) return
   const attributes = { 'spillway.store': name }
   meter
     .createObservableGauge('spillway.store.keys', {
       unit: '{key}',
-      description: 'Keys that a store in this process keeps.',
+      description: 'Keys in an in-memory store.',
     })
     .addCallback((result) => result.observe(store.size, attributes))
   meter
     .createObservableCounter('spillway.store.evictions', {
       unit: '{key}',
-      description: 'Keys that were forgotten for want of room, before they were full again.',
+      description: 'Keys that were evicted because the store was full, before their quotas had refilled.',
     })
     .addCallback((result) => result.observe(store.forgotten, attributes))
 }
 
 type Timed = 'take' | 'takeEach' | 'delete'
 
-/** A store whose calls are timed, each in a span of its own; all else is the store's. */
+/** A store whose calls are timed, each in its own span; everything else is forwarded. */
 export function timed<S extends Store>(
   store: S,
   name: string,
@@ -101,7 +101,7 @@ export function timed<S extends Store>(
   })
 }
 
-/** The name of an error's kind: its code where it has one, such as `ECONNREFUSED`, and never its message. */
+/** The type of an error: its code if it has one, such as `ECONNREFUSED`; never its message. */
 function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return '_OTHER'
   const { code } = error as NodeJS.ErrnoException

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
 import { type Telemetry, telemetry } from '../src/index.ts'
 
-// Against the real SDK: what is read back is what an exporter would have been given.
+// Against the real SDK: the test reads what an exporter would receive.
 
 interface Visit {
   readonly ip: string
@@ -47,7 +47,7 @@ afterEach(async () => {
   for (const api of [metrics, trace, context]) api.disable()
 })
 
-/** What has been measured under a name: each point's attributes, without the prefix, and its sum. */
+/** The measurements under a name: each point's attributes, without the prefix, and its sum. */
 async function told(name: string): Promise<readonly (readonly [attributes: string, sum: number])[]> {
   await metricReader.forceFlush()
   const found =
@@ -69,7 +69,7 @@ function guardOf(options: Partial<RateLimitOptions<Visit>>, store: Store = memor
   return async (ip = '192.0.2.1') => guard({ ip })
 }
 
-test('counts requests, and each policy by its own answer', async () => {
+test('counts requests, and the decision of each policy', async () => {
   const visit = guardOf({
     policies: [
       { name: 'burst', quota: perSecond(2) },
@@ -91,26 +91,26 @@ test('counts requests, and each policy by its own answer', async () => {
   ])
 })
 
-test('tells how much of a quota is left, and how long clients are to wait', async () => {
+test('records the remaining fraction of a quota, and the wait of clients', async () => {
   const visit = guardOf({ name: 'p', quota: perMinute(4) })
   for (let i = 0; i < 6; i++) await visit()
   expect(await told('spillway.remaining')).toEqual([['policy=p', 0.75 + 0.5 + 0.25]])
   expect(await told('spillway.retry_after')).toEqual([['policy=p', 30]])
 })
 
-test('says nothing of a wait that would be for nothing', async () => {
+test('does not record an infinite wait', async () => {
   await guardOf({ quota: perMinute(4), cost: 5 })()
   expect(await told('spillway.retry_after')).toEqual([])
   expect(await told('spillway.decisions')).toEqual([['policy=default mode=enforce outcome=refused', 1]])
 })
 
-test('tells how long a request in a queue is held back', async () => {
+test('records the delay of a queued request', async () => {
   const visit = guardOf({ quota: leakyBucket({ limit: 1000, per: '1s', queue: 5 }) })
   await Promise.all([visit('a'), visit('a'), visit('a')])
   expect(await told('spillway.delay')).toEqual([['policy=default', 0.001 + 0.002]])
 })
 
-test('times a store elsewhere, and tells what becomes of requests without it', async () => {
+test('times a remote store, and counts requests decided without it', async () => {
   const faulty = faultyStore(memoryStore({ clock: fakeClock() }))
   const visit = guardOf({ name: 'p', quota: perMinute(4), onStoreError: 'deny' }, measure.store(faulty, 'redis'))
   await visit()
@@ -129,7 +129,7 @@ test('times a store elsewhere, and tells what becomes of requests without it', a
   ])
 })
 
-test('puts a span around each call of a store elsewhere, below the one that is active', async () => {
+test('puts a span around each call of a remote store, as a child of the active one', async () => {
   const faulty = faultyStore(memoryStore({ clock: fakeClock() }))
   const limiter = rateLimiter({ name: 'p', quota: perMinute(4), store: measure.store(faulty) })
   await trace.getTracer('test').startActiveSpan('request', async (span) => {
@@ -154,7 +154,7 @@ test('puts a span around each call of a store elsewhere, below the one that is a
   ])
 })
 
-test("tells the request's span what was decided", async () => {
+test("sets the decision on the request's span", async () => {
   const visit = guardOf({ name: 'p', quota: perMinute(1) })
   await trace.getTracer('test').startActiveSpan('request', async (span) => {
     await visit()
@@ -174,7 +174,7 @@ test("tells the request's span what was decided", async () => {
   ])
 })
 
-test('hears of every decision in the process, until it is told to stop', async () => {
+test('records every decision in the process until it stops', async () => {
   const stop = measure.subscribe()
   const visit = guardOf({ quota: perMinute(4), onDecision: () => {} })
   await visit()
@@ -183,7 +183,7 @@ test('hears of every decision in the process, until it is told to stop', async (
   expect(await told('spillway.requests')).toEqual([['outcome=allowed', 1]])
 })
 
-test('watches the room of a store in this process, which stays the store it is', async () => {
+test('measures the keys and evictions of an in-memory store, and returns that store', async () => {
   const store = memoryStore({ maxKeys: 2, clock: fakeClock() })
   expect(measure.store(store, 'memory')).toBe(store)
   const visit = guardOf({ quota: perMinute(4) }, store)
@@ -192,7 +192,7 @@ test('watches the room of a store in this process, which stays the store it is',
   expect(await told('spillway.store.evictions')).toEqual([['store=memory', 1]])
 })
 
-test('a measured store is in all else the store itself', async () => {
+test('a measured store forwards everything else', async () => {
   class Other implements Store {
     readonly #inner = memoryStore()
     readonly name = 'other'
@@ -206,7 +206,7 @@ test('a measured store is in all else the store itself', async () => {
   expect([measured.name, measured.partOf({ key: 'a' }), 'takeSync' in measured]).toEqual(['other', '0a', false])
 })
 
-test('no key is ever told, and no attribute has ever more than a few hundred values', async () => {
+test('no key is ever recorded, and no attribute ever has more than a few hundred values', async () => {
   for (let i = 0; i < 500; i++) {
     const visit = guardOf({ name: `policy ${i}`, quota: perMinute(1), onDecision: measure.onDecision })
     await visit(`198.51.100.${i % 250}`)
@@ -217,7 +217,7 @@ test('no key is ever told, and no attribute has ever more than a few hundred val
   expect(JSON.stringify(exporter.getMetrics())).not.toContain('198.51.100')
 })
 
-test('without an SDK it does nothing; one that comes before the first decision hears of all', async () => {
+test('without an SDK it does nothing; an SDK that starts before the first decision records everything', async () => {
   await metricReader.shutdown()
   for (const api of [metrics, trace, context]) api.disable()
   await guardOf({ quota: perMinute(4) })()
@@ -229,6 +229,6 @@ test('without an SDK it does nothing; one that comes before the first decision h
   expect(await told('spillway.store.keys')).toEqual([['store=early', 1]])
 })
 
-test('refuses options that it does not have', () => {
+test('rejects unknown options', () => {
   expect(() => telemetry({ meters: 1 } as never)).toThrow('telemetry has no option "meters". Did you mean "meter"?')
 })

@@ -1,10 +1,12 @@
 import { QuotaError, shown } from '../errors.ts'
 
 /**
- * The key for a client's address, as the selector `'ip'` has it: for `key` functions, and for `peek` and `reset`. IPv4
- * is its own key, also if it is mapped into IPv6. IPv6 addresses are grouped by their first `ipv6Prefix` bits (default:
- * 56), because a single household or server is given a whole block of them. Any other text is its own key, and no
- * address at all is the empty key.
+ * The key that the selector `'ip'` makes of an address, for `key` functions, `peek` and `reset`. IPv4 is its own key,
+ * also if it is mapped into IPv6. IPv6 addresses are grouped by their first `ipv6Prefix` bits (1 to 128, default: 56),
+ * because one household or server gets a whole block of them. Any other text is its own key. `undefined` is the empty
+ * key.
+ *
+ * Throws a QuotaError if `ipv6Prefix` is out of range.
  */
 export function ipKey(address: string | undefined, { ipv6Prefix = 56 }: { readonly ipv6Prefix?: number } = {}): string {
   checkPrefix(ipv6Prefix, 1)
@@ -21,16 +23,15 @@ export function ipKey(address: string | undefined, { ipv6Prefix = 56 }: { readon
   return `${network.map((group) => group.toString(16)).join(':')}/${ipv6Prefix}`
 }
 
-/** Checks how many leading bits of an IPv6 address make one client. */
 export function checkPrefix(ipv6Prefix: number, least: number): void {
   if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= least && ipv6Prefix <= 128) return
   throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be ${least} to 128 bits; got ${shown(ipv6Prefix)}.`)
 }
 
-/** The upper `bits` of a 16-bit group. */
+/** The mask of the upper `bits` of a 16-bit group. */
 export const mask = (bits: number): number => (bits >= 16 ? 0xffff : bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff)
 
-/** The eight 16-bit groups of an address of either family, IPv4 as mapped into IPv6; undefined if it is none. */
+/** The eight 16-bit groups of an IPv4 or IPv6 address, IPv4 as mapped into IPv6; undefined if it is invalid. */
 export function parseAddress(address: string): readonly number[] | undefined {
   if (address.includes(':')) return parseIPv6(address)
   const bytes = parseIPv4(address)
@@ -39,7 +40,7 @@ export function parseAddress(address: string): readonly number[] | undefined {
   return [0, 0, 0, 0, 0, 0xffff, (a << 8) | b, (c << 8) | d]
 }
 
-/** The eight 16-bit groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is none. */
+/** The eight 16-bit groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is invalid. */
 export function parseIPv6(address: string): readonly number[] | undefined {
   const [text = ''] = address.split('%', 1)
   const halves = text.split('::')
@@ -71,7 +72,7 @@ function parseGroups(text: string, half: number, halves: readonly string[]): num
   return groups
 }
 
-/** The four bytes of a dotted IPv4 address; undefined if it is none. */
+/** The four bytes of a dotted IPv4 address; undefined if it is invalid. */
 export function parseIPv4(address: string): readonly number[] | undefined {
   const parts = address.split('.')
   const bytes = parts.map((part) => (/^(0|[1-9]\d{0,2})$/.test(part) ? Number(part) : 256))

@@ -4,25 +4,25 @@ import type { Rule } from './rule.ts'
 import type { ClaimsOf } from './sources.ts'
 import type { ToldAsk, ToldPolicy } from './teller.ts'
 
-/** What a request asks of the policies that are for it. */
+/** The checks of the policies that apply to a request. */
 export interface Asks {
-  /** Of those in force. */
+  /** Checks of enforced policies. */
   readonly enforced: readonly ToldAsk[]
-  /** Of those that only watch. */
+  /** Checks of shadow policies. */
   readonly shadowed: readonly ToldAsk[]
 }
 
 const NONE: readonly ToldAsk[] = Object.freeze([])
 
 /**
- * Reads from a request what it asks: in the same tick, unless a function of the options returns a promise. Policies do
+ * The checks of a request: returned in the same tick, unless a function of the options returns a promise. Policies do
  * not wait for each other.
  */
 export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R, claims: ClaimsOf): MaybePromise<Asks> {
   const asks: MaybePromise<ToldAsk | undefined>[] = []
   for (const rule of rules) {
     const ask = askOf(rule, request, claims)
-    // If another one fails first, this one has nobody who waits for it.
+    // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
     if (ask instanceof Promise) ask.catch(() => {})
     asks.push(ask)
   }
@@ -31,7 +31,7 @@ export function asksOf<R, S>(rules: readonly Rule<R, S>[], request: R, claims: C
 
 function sorted<R, S>(rules: readonly Rule<R, S>[], asks: readonly (ToldAsk | undefined)[]): Asks {
   const enforced: ToldAsk[] = []
-  // Most requests need none.
+  // Allocated on demand: most requests have no shadow policies.
   let shadowed: ToldAsk[] | undefined
   for (let i = 0; i < asks.length; i++) {
     const ask = asks[i]
@@ -52,7 +52,7 @@ const spilled = <R, S>(rules: readonly Rule<R, S>[], asks: readonly (ToldAsk | u
     rules.map(({ target }) => target),
   )
 
-// One step after the other, in the order that the docs promise. Closures are made for promises alone.
+// One step after the other, in the order that the docs document. Closures are made for promises only.
 
 function askOf<R, S>(rule: Rule<R, S>, request: R, claims: ClaimsOf): MaybePromise<ToldAsk | undefined> {
   const applies = rule.applies?.(request, claims)

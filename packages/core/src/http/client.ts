@@ -1,30 +1,33 @@
 import { parseAddress } from './address.ts'
 import { MOST_HOPS, type TrustProxy, type Trusts, trustOf } from './trust.ts'
 
-/** What is read of a request to find its client. */
+/** The parts of a request from which its client's address is found. */
 export interface ClientReader<R> {
-  /** The address at the other end of the connection; undefined where there is none, as on a Unix socket. */
+  /** The address of the connection's peer; undefined if there is none, as on a Unix socket. */
   peer(request: R): string | undefined
   /** A header by its name in lower case; several of one name joined by commas. */
   header(request: R, name: string): string | undefined
 }
 
-/** How a header is read from its right end: where the entry that ends at `end` starts, and the address in an entry. */
+/**
+ * Reads a header from its right end: `start` finds where the entry that ends at `end` starts, `address` parses an
+ * entry.
+ */
 interface Syntax {
   readonly start: (text: string, end: number) => number
   readonly address: (entry: string) => string | undefined
 }
 
-/** Longer than an address with brackets, zone and port ever is. */
+/** Longer than any address with brackets, zone and port. */
 const LONGEST_ENTRY = 128
 
 /**
- * The function that reads a request's client address: from the peer back through the proxies that are ours, each of
- * which adds whom it heard from at the right end of the header, to the first address that is not one of them, or the
- * farthest there is. An entry that is no address ends the way: the last proxy before it stands for its clients. Without
- * trust, no header changes the answer.
+ * Compiles `trustProxy` into the function that reads a request's client address. It follows the header from its right
+ * end, where each trusted proxy has appended the address of its peer, to the first address that is not a trusted proxy,
+ * or to the last one. An invalid entry ends the search: the last proxy before it counts as the client. Without trust,
+ * headers are ignored.
  *
- * Throws a QuotaError if `trust` is none.
+ * Throws a QuotaError if `trust` is invalid.
  */
 export function clientAddress<R>(trust: TrustProxy, reader: ClientReader<R>): (request: R) => string | undefined {
   const { trusts, header } = trustOf(trust)
@@ -51,19 +54,19 @@ const FORWARDED: Syntax = {
   address: (entry) => addressIn(forParameter(entry)),
 }
 
-/** The address an entry holds, without its quotes, port and zone; undefined if it holds none. */
+/** The address in an entry, without quotes, port and zone; undefined if there is none. */
 export function addressIn(entry: string): string | undefined {
   if (entry.length > LONGEST_ENTRY) return undefined
   const text = entry.trim().replace(/^"([^"]*)"$/, '$1')
   const [, bracketed, host = text] = /^(?:\[([^\][]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []
-  // Brackets are for IPv6 alone.
+  // Only IPv6 addresses stand in brackets.
   const address = bracketed?.includes(':') === false ? text : (bracketed ?? host)
   if (parseAddress(address) === undefined) return undefined
   const zone = address.indexOf('%')
   return zone < 0 ? address : address.slice(0, zone)
 }
 
-/** The value of an element's `for`, quotes and all; empty where there is none, or more than one to choose from. */
+/** The value of an element's `for`, with its quotes; empty if there is none or more than one. */
 function forParameter(element: string): string {
   const values: string[] = []
   for (let end = element.length; end >= 0; ) {
@@ -76,8 +79,8 @@ function forParameter(element: string): string {
 }
 
 /**
- * The start of the part that ends at `end`: right of the separator nearest to it outside quotes. Read from the right,
- * because a quote that a client leaves open would else swallow what our proxies added after it.
+ * The start of the part that ends at `end`: right of the nearest separator outside quotes. Read from the right, because
+ * a quote that a client leaves open would otherwise hide the entries that trusted proxies appended.
  */
 function startOf(text: string, end: number, separator: ',' | ';'): number {
   let quoted = false

@@ -1,7 +1,7 @@
 /**
- * The value of a cookie as parsers read it, of a repeated one the first; undefined if there is none. A cookie without `=`
- * has no name. If it is repeated, and one of them is such that some parsers pass over it and others do not, it is as if
- * there were none: else its sender could choose what is counted, and have the app read another.
+ * The value of a cookie as parsers read it; undefined if it is missing. Of a repeated cookie the first counts. A cookie
+ * without `=` has no name. If a cookie is repeated and parsers disagree about one of the copies, it counts as missing:
+ * otherwise a client could choose the counted value and have the app read another.
  */
 export function cookieIn(header: string | undefined, name: string): string | undefined {
   const pairs = (header?.split(';') ?? []).filter((pair) => nameOf(pair) === name)
@@ -13,7 +13,7 @@ export function cookieIn(header: string | undefined, name: string): string | und
 
 const nameOf = (pair: string): string => pair.slice(0, Math.max(pair.indexOf('='), 0)).trim()
 
-/** As browsers write it: a space at most before it, and a value of the characters that RFC 6265 has for one. */
+/** As browsers write it: at most one space before it, and a value of the characters that RFC 6265 allows. */
 const isPlain = (pair: string): boolean => /^ ?[^\s=]+=(?:[!#-+\--:<-[\]-~]*|"[!#-+\--:<-[\]-~]*")$/.test(pair)
 
 function decoded(value: string): string {

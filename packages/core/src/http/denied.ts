@@ -6,7 +6,7 @@ import type { ProblemOption, Refusal } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import { wrong } from './returned.ts'
 
-/** What to answer a denied request: the parts of the standard answer that are to be different. */
+/** An answer to a denied request: the parts of the standard answer to replace. */
 export interface DeniedAnswer {
   /**
    * The status, 200 to 599.
@@ -30,20 +30,20 @@ export interface DeniedAnswer {
   readonly body?: string | object
 }
 
-/** A fetch `Response`, as far as it is read. */
+/** The part of a fetch `Response` that is read. */
 export interface WebResponse {
   readonly status: number
   readonly headers: { get(name: string): string | null }
   arrayBuffer(): Promise<unknown>
 }
 
-/** The framework's response, where one is known. */
+/** The framework's response, if its type is known. */
 type Own<A> = A extends object ? A : never
 
 /**
- * What to answer a denied request instead of the problem document: an answer, or parts of it; text, which is its body;
- * nothing, for the standard answer. Or the function answers by itself, by the framework's own response: it returns that
- * response, or, if it has a third parameter, nothing. In Hono and with fetch it returns a `Response`.
+ * Returns the answer to a denied request instead of the problem document: an answer or parts of it; text, which becomes
+ * the body; or nothing, for the standard answer. It may also answer itself with the framework's response: then it
+ * returns that response, or nothing if it has a third parameter. In Hono and with fetch it returns a `Response`.
  */
 export type DeniedOption<R, A = unknown, Name extends string = string> = (
   request: R,
@@ -52,7 +52,7 @@ export type DeniedOption<R, A = unknown, Name extends string = string> = (
   // biome-ignore lint/suspicious/noConfusingVoidType: what renders a page returns nothing.
 ) => Awaitable<DeniedAnswer | WebResponse | Own<A> | string | undefined | void>
 
-/** What a policy wants refused requests to be answered. */
+/** Options for the answers to requests that a policy denies. */
 export interface RefusalOptions<R, A = unknown, Name extends string = string> {
   /**
    * The problem type of this policy's denials.
@@ -66,7 +66,7 @@ export interface RefusalOptions<R, A = unknown, Name extends string = string> {
   readonly onDenied?: DeniedOption<R, A, Name>
 }
 
-/** Asks `onDenied` what to answer; undefined if it has answered by itself. */
+/** The answer that `onDenied` returns; undefined if it has answered itself. */
 export function answerOf<R, A>(
   option: DeniedOption<R, A>,
   request: R,
@@ -80,11 +80,11 @@ export function answerOf<R, A>(
     return returned === response ? undefined : refusalOf(returned, standard, sendsResponses)
   }
   const returned: unknown = option(request, decision, response)
-  // Not awaited: a reply of Fastify can be, and is over when its response is.
+  // Not awaited: Fastify's reply is a thenable that settles only when its response is sent.
   return returned === response ? answer(returned) : andThen(settled(returned), answer)
 }
 
-/** What other limiters call it, by what to write here. */
+/** The names of other rate limiters, with the name to write here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   statusCode: 'status',
   code: 'status',
@@ -99,7 +99,7 @@ function refusalOf(returned: unknown, standard: Refusal, sendsResponses: boolean
     if (sendsResponses) return { ...standard, status: returned.status, response: returned }
     throw invalid(
       'the answer of onDenied',
-      'no Response here: { status, headers, body }, or answer by the third argument',
+      'no Response here: { status, headers, body }, or answer with the third argument',
       returned,
     )
   }
@@ -131,7 +131,7 @@ function typeOf(body: DeniedAnswer['body'], { contentType }: Refusal): string {
 }
 
 function textOf(body: unknown, standard: Refusal, status: number): string {
-  // The problem document tells its status, too.
+  // The problem document contains the status, too.
   if (body === undefined) return standard.body.replace(`"status":${standard.status},`, `"status":${status},`)
   if (typeof body === 'string') return body
   if (typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)) return JSON.stringify(body)
@@ -150,7 +150,7 @@ const pairsOf = (headers: object): readonly unknown[] =>
 const isPair = (pair: unknown): pair is readonly [string, string | number] =>
   Array.isArray(pair) && typeof pair[0] === 'string' && (typeof pair[1] === 'string' || typeof pair[1] === 'number')
 
-/** By its shape: runtimes and their adapters have Responses of their own. */
+/** Checked by its shape: runtimes and their adapters have `Response` classes of their own. */
 const isResponse = (value: unknown): value is WebResponse =>
   typeof (value as Partial<WebResponse> | null)?.arrayBuffer === 'function'
 

@@ -5,11 +5,11 @@ import { type Logger, warnOnce } from '../warn.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
 export interface DecisionEvent<R, Name extends string = string> {
-  /** A shadow's policy is named `NAME (shadow)`. */
+  /** A shadow policy is named `NAME (shadow)`. */
   readonly decision: Decision<Name | `${Name} (shadow)`>
-  /** The request as the framework has it. */
+  /** The framework's request. */
   readonly request: R
-  /** Under `'shadow'` the decision was not acted on. */
+  /** Whether the decision took effect: that of a shadow policy (`'shadow'`) did not. */
   readonly mode: 'enforce' | 'shadow'
 }
 
@@ -18,7 +18,7 @@ interface Channel {
   publish(message: unknown): void
 }
 
-// Asked for this way, the module is found where there is one, and the edge does without.
+// Not imported, because edge runtimes do not have the module.
 declare const process:
   | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
   | undefined
@@ -28,10 +28,10 @@ const channel: Channel | undefined =
     ? undefined
     : process.getBuiltinModule?.('node:diagnostics_channel')?.channel('spillway:decision')
 
-/** Reports a decision to whoever listens. */
+/** Reports a decision to `onDecision` and to subscribers of the diagnostics channel. */
 export type Reporter<R> = (decision: Decision, request: R, mode: DecisionEvent<R>['mode']) => void
 
-/** Builds a reporter, which does nothing while nobody listens; a listener that throws does not harm the request. */
+/** Builds a reporter, which does nothing without listeners. A listener that throws does not affect the request. */
 export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined, logger: Logger): Reporter<R> {
   const warnOfListener = (error: unknown): void =>
     warnOnce(

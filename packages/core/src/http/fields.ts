@@ -6,10 +6,10 @@ import { type Logger, warnOnce } from '../warn.ts'
 import { seconds } from './headers.ts'
 import { byteSequence, integer, quoted } from './structured.ts'
 
-/** What the drafts know to be counted. */
+/** The quota units that the drafts define. */
 export type QuotaUnit = 'requests' | 'content-bytes' | 'concurrent-requests'
 
-/** What drafts 8 to 11 tell of a policy besides its numbers. */
+/** Options for what drafts 8 to 11 report about a policy besides its numbers. */
 export interface ToldOptions {
   /**
    * The quota unit that headers report (`qu`).
@@ -24,49 +24,49 @@ export interface ToldOptions {
   readonly partition?: (key: string) => Awaitable<Uint8Array>
 }
 
-/** A quota under the name that headers tell, which is printable ASCII. */
+/** A quota and the name that headers report, which is printable ASCII. */
 export interface NamedQuota extends Pick<ToldOptions, 'unit'> {
   readonly name: string
   readonly quota: Quota
 }
 
-/** What headers say of a policy whatever the request, written once. */
+/** The parts of a policy's headers that are the same for every request, formatted once. */
 export interface HeaderItem {
   /** `"name";q=100;w=60`: what drafts 8 to 11 list in `RateLimit-Policy`. */
   readonly policy: string
-  /** `"name";r=`: how its item in their `RateLimit` begins. */
+  /** `"name";r=`: the start of its item in their `RateLimit`. */
   readonly rest: string
   /** `100;w=60`: what drafts 6 and 7 list in `RateLimit-Policy`. */
   readonly numbers: string
   readonly limit: number
 }
 
-/** One policy's answer to a request. */
+/** One policy's decision about a request. */
 export interface Told {
   readonly decision: Decision
   readonly item: HeaderItem
-  /** The partition of its key as a parameter, `;pk=:AQ==:`, or nothing. */
+  /** The partition of its key as a parameter, `;pk=:AQ==:`; empty if there is none. */
   readonly pk: string
 }
 
 const UNITS: readonly unknown[] = ['requests', 'content-bytes', 'concurrent-requests', undefined]
 
-/** Checks what is said to be counted; throws a QuotaError for what the drafts do not know. */
+/** Throws a QuotaError for a unit that the drafts do not define. */
 export function checkUnit(unit: unknown): void {
   if (UNITS.includes(unit)) return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `unit must be 'requests', 'content-bytes' or 'concurrent-requests', as headers know them; got ${shown(unit)}.`,
+    `unit must be 'requests', 'content-bytes' or 'concurrent-requests'; got ${shown(unit)}.`,
   )
 }
 
-/** The item of a policy under another name. */
+/** A policy's item with another name in it. */
 export function renamedItem({ policy, rest, ...item }: HeaderItem, name: string, shown: string): HeaderItem {
   const renamed = (text: string): string => quoted(shown) + text.slice(quoted(name).length)
   return { ...item, policy: renamed(policy), rest: renamed(rest) }
 }
 
-/** Writes what headers say of a policy whatever the request. */
+/** Formats the parts of a policy's headers that are the same for every request. */
 export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
   const { limit, window } = advertised(quota)
   const qu = unit === undefined ? '' : `;qu=${quoted(unit)}`
@@ -78,22 +78,22 @@ export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
   }
 }
 
-/** What a window in whole seconds may lose of the rate, as long as the limit is what fits at once. */
+/** The largest loss of rate from rounding a window up to whole seconds, if the limit is the burst. */
 const TOLERATED_LOSS = 0.1
-/** The longest window that is looked at besides, in seconds. */
+/** How many longer windows are tried, in seconds. */
 const LONGEST_SEARCH = 3_600
 
 /**
- * A quota as so many units in so many whole seconds: what fits at once, and how long that takes to come back, rounded
- * up. If that would be less than nine tenths of the sustained rate, it is the rate in the shortest window that has it:
- * `perSecond(100, { burst: 1 })` is 100 in a second, not one.
+ * A quota as units per whole seconds. These are the burst and the time in which it refills, rounded up. If that
+ * advertised less than nine tenths of the sustained rate, they are the rate, in the shortest window that expresses it:
+ * `perSecond(100, { burst: 1 })` is 100 in 1 second, not 1.
  */
 export function advertised(quota: Quota): { readonly limit: number; readonly window: number } {
   const { limit, window } = quota
   const unit = quota.kernel === 'bucket' && quota.grain === null ? quota.unit / quota.scale : window / limit
   const least = Math.max(Math.ceil((window - limit) / 1e6), 1)
   if (limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6) return { limit: integer(limit), window: integer(least) }
-  // Three times a third of a second is one: `unit` is not exact.
+  // `unit` is a rounded quotient: without the addition, 3 times a third of a second could be less than 1 second.
   const unitsIn = (seconds: number): number => Math.floor((seconds * 1e6) / unit + 1e-6)
   const loss = (seconds: number): number => 1 - (unitsIn(seconds) * unit) / (seconds * 1e6)
   let best = least
@@ -103,13 +103,16 @@ export function advertised(quota: Quota): { readonly limit: number; readonly win
   return { limit: integer(unitsIn(best)), window: integer(best) }
 }
 
-/** The value of one field. `scarcest` is the policy with the least left, for fields that tell of one alone. */
+/**
+ * Formats the value of one field. `scarcest` is the policy with the fewest units remaining, for fields that report only
+ * one policy.
+ */
 export type Field = (told: readonly Told[], scarcest: Told, nowMs: () => number) => string
 
-/** A form of the header fields, under the newest revision that has it. */
+/** A format of the header fields, named after the newest revision that defines it. */
 export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy-epoch'
 
-/** The fields by form, newest first. Drafts 8 to 11 are one: they name fields and parameters alike. */
+/** The fields by format, newest first. Drafts 8 to 11 are one format: they define the same fields and parameters. */
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
     'RateLimit-Policy': (told) => listed(told, ({ item, pk }) => item.policy + pk),
@@ -142,7 +145,7 @@ function counts(prefix: string): Record<string, Field> {
   }
 }
 
-/** `"name";r=50;t=30`; `t` is left out where nothing is missing, and where no time will ever bring more. */
+/** `"name";r=50;t=30`; `t` is omitted if the quota is full, or if no wait would help. */
 function limitItem({ decision, item, pk }: Told): string {
   const { allowed, remaining, retryAfterMs, replenishAfterMs } = decision
   const wait = seconds(allowed ? replenishAfterMs : retryAfterMs)
@@ -150,16 +153,15 @@ function limitItem({ decision, item, pk }: Told): string {
   return item.rest + integer(remaining) + more + pk
 }
 
-/** Reads the partition of a key as a parameter. */
+/** Formats the partition of a key as a parameter. */
 export type PartitionReader = (key: string) => MaybePromise<string>
 
-/** Compiles a `partition` option. */
 export const partitionReader =
   (partition: NonNullable<ToldOptions['partition']>, logger: Logger): PartitionReader =>
   (key) =>
     andThen<unknown, string>(settled(partition(key)), (bytes) => parameter(bytes, key, logger))
 
-/** The parameter; nothing if the partition is no bytes, or the very key, which is nobody else's business. */
+/** The parameter; empty if the partition is not bytes, or is the key itself, which headers must not reveal. */
 function parameter(bytes: unknown, key: string, logger: Logger): string {
   if (bytes instanceof Uint8Array && !spells(bytes, key)) return `;pk=${byteSequence(bytes)}`
   warnOnce(
@@ -170,18 +172,18 @@ function parameter(bytes: unknown, key: string, logger: Logger): string {
   return ''
 }
 
-/** Whether bytes are a text, one by one, as they are in every encoding that people use, where the text is ASCII. */
+/** Whether bytes spell a text. Common encodings agree in ASCII, so bytes are compared with character codes. */
 const spells = (bytes: Uint8Array, text: string): boolean =>
   bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
 
-/** Drafts 6 and 7 tell policies apart by their limit alone: of several with one limit, the first is told. */
+/** Drafts 6 and 7 identify a policy by its limit: of several policies with one limit, only the first is listed. */
 function policyNumbers(told: readonly Told[]): string {
   const isFirst = ({ item }: Told, i: number): boolean =>
     told.findIndex((other) => other.item.limit === item.limit) === i
   return listed(told.length === 1 ? told : told.filter(isFirst), ({ item }) => item.numbers)
 }
 
-/** The members of a list; spares the list where there is but one. */
+/** The members of a list. Allocates no list for a single policy, the common case. */
 function listed(told: readonly Told[], text: (each: Told) => string): string {
   return told.length === 1 ? text(told[0] as Told) : told.map(text).join(', ')
 }

@@ -3,12 +3,16 @@ import { FIELDS, type Field, type Told, type Wire } from './fields.ts'
 import type { Header } from './headers.ts'
 
 /**
- * How a client is told its limits: a revision of draft-ietf-httpapi-ratelimit-headers, or the older `X-RateLimit-*`
- * with its reset as seconds from now (`legacy-delta`) or since 1970 (`legacy-epoch`). Drafts 8 to 11 look the same.
+ * A format of the rate limit headers: a revision of draft-ietf-httpapi-ratelimit-headers, or the older `X-RateLimit-*`
+ * with its reset in seconds from now (`legacy-delta`) or since 1970 (`legacy-epoch`). Drafts 8 to 11 send the same
+ * headers.
  */
 export type HeaderForm = Wire | 'draft-8' | 'draft-9' | 'draft-10'
 
-/** Writes the header fields for the policies that counted a request; none if none did. `nowMs` is asked if needed. */
+/**
+ * Formats the header fields of the policies that counted a request; none if no policy did. `nowMs` is called only if a
+ * field needs it.
+ */
 export type HeaderWriter = (told: readonly Told[], nowMs: () => number) => readonly Header[]
 
 const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
@@ -22,15 +26,16 @@ const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
   ['legacy-epoch', 'legacy-epoch'],
 ])
 
-/** Pairs that would write one field with two meanings, so that one of them would never be seen. */
+/** Pairs of formats that write one field differently. */
 const RIVALS: readonly (readonly [Wire, Wire, field: string])[] = [
   ['draft-7', 'draft-11', 'RateLimit'],
   ['legacy-delta', 'legacy-epoch', 'X-RateLimit-Reset'],
 ]
 
 /**
- * Reads the option: one form, several, or false for none; `['draft-11']` unless given. Of those that look the same,
- * the first comes out. Throws a QuotaError for what is no form, and for two that write one field differently.
+ * Checks the `headers` option: one format, several, or false for none. Default: `['draft-11']`. Of formats that send
+ * the same headers, the first is returned. Throws a QuotaError for an unknown format, and for two that write one field
+ * differently.
  */
 export function formsOf(option: HeaderForm | readonly HeaderForm[] | false | undefined): readonly HeaderForm[] {
   if (option === false) return []
@@ -47,9 +52,7 @@ function wireOf(form: unknown): Wire {
   const wire = WIRES.get(form)
   if (wire !== undefined) return wire
   if (form === 'legacy') {
-    throw refusal(
-      "'legacy' has two meanings: write 'legacy-delta' (seconds until the reset) or 'legacy-epoch' (its date).",
-    )
+    throw refusal("'legacy' is ambiguous: write 'legacy-delta' (seconds until the reset) or 'legacy-epoch' (its date).")
   }
   const known = [...WIRES.keys()].map((each) => `'${each}'`).join(', ')
   throw refusal(`must be one or a list of ${known}, or false for none; got ${shown(form)}.`)
@@ -57,7 +60,7 @@ function wireOf(form: unknown): Wire {
 
 const refusal = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `headers ${problem}`)
 
-/** The writer of the given forms. A field that two of them share is written once, as the newer one has it. */
+/** Builds the writer of these formats. A field that several of them define is written once, in the newest format. */
 export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
   const wires = forms.map(wireOf)
   const named = new Map<string, Field>()

@@ -21,22 +21,26 @@ import { type ClaimsOf, claimsOnce, sourcesOf } from './sources.ts'
 import { tellerOf } from './teller.ts'
 import { whileConnected } from './while-connected.ts'
 
-/** Judges a request: at once when the store is in this process. */
+/** Evaluates a request: synchronously if the store is in memory. */
 export interface Guard<R, S = unknown, Name extends string = string, A = S> {
   (request: R): MaybePromise<Verdict<S>>
-  /** What it has decided about a request; undefined where it has not counted it. */
+  /** The decision about a request; undefined if the guard has not counted it. */
   decisionOf(request: R): RequestDecision<Name> | undefined
-  /** Puts other policies in force from the next request on. What has been counted stays counted, name by name. */
+  /** Replaces the policies, from the next request on. A policy that keeps its name keeps its counts. */
   replace(policies: readonly PolicyOptions<R, S, string, A>[]): void
 }
 
-/** Builds the one pipeline from request to verdict that every adapter calls, on a default store where none is given. */
+/**
+ * Builds the pipeline from request to verdict that all adapters use. `defaultStore` makes the store if the options have
+ * none.
+ */
 export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   named: RateLimitOptions<R, S, Name, A>,
   reader: RequestReader<R>,
   defaultStore?: () => Store,
 ): Guard<R, S, Name, A> {
-  // Names are the caller's compiler's business: here they are text. Without options it is the quota that is missing.
+  // Names are checked at compile time: here they are strings. Called without options, it reports that the quota is
+  // missing.
   const options = (named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
   checkRateLimitOptions(options)
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])

@@ -1,13 +1,13 @@
-/** A header as the adapters set it. */
+/** A header to set on a response. */
 export type Header = readonly [name: string, value: string]
 
-/** The header by which browsers show other headers to scripts of other origins. */
+/** The header that lists which headers browsers expose to scripts of other origins. */
 export const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
- * The headers of a limiter as they are to be set on a response, of which `read` reads what has been set before. If
- * another limiter has been there (`limited`), the drafts' lists are appended to its own, and of fields with room for one
- * policy those of the scarcer stay.
+ * The headers to set on a response, merged with those that `read` finds on it. If another limiter has set headers
+ * (`limited`), the drafts' lists are appended to its lists. Of fields that report one policy, those of the policy with
+ * fewer units remaining stay.
  */
 export function joinHeaders(
   headers: readonly Header[],
@@ -21,8 +21,8 @@ export function joinHeaders(
 }
 
 /**
- * The headers to set again on a response that may be another than the one they were set on. Those that a limiter further
- * in has outdone are not among them.
+ * The headers to set again on a response that may not be the one they were set on. Those that an inner limiter has
+ * overridden are omitted.
  */
 export function missingHeaders(headers: readonly Header[], read: (name: string) => unknown): readonly Header[] {
   const before = (name: string): string | undefined => textOf(read(name))
@@ -32,7 +32,7 @@ export function missingHeaders(headers: readonly Header[], read: (name: string) 
   return joinHeaders(missing, false, read)
 }
 
-/** Frameworks keep a header that was set several times as a list. */
+/** Frameworks return a header that was set several times as a list. */
 const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null || value === '' ? undefined : String(value)
 
@@ -42,7 +42,7 @@ function joined(name: string, before: string | undefined, value: string, limited
   return limited && isList(name, value) && isList(name, before) ? `${before}, ${value}` : value
 }
 
-// Draft 7 has a dictionary in RateLimit, which can tell of one policy only.
+// Draft 7 has a dictionary in RateLimit, which can report only one policy.
 const isList = (name: string, value: string): boolean =>
   name === 'RateLimit-Policy' || (name === 'RateLimit' && value.startsWith('"'))
 
@@ -54,10 +54,10 @@ function exposing(before: string, value: string): string {
   return [before, ...value.split(', ').filter((name) => !known.includes(name.toLowerCase()))].join(', ')
 }
 
-/** The field that says which fields with room for one policy belong together, by how these begin. */
+/** The fields that report one policy each. The prefix groups those that belong together. */
 const COUNTS = /^(X-RateLimit|RateLimit)-(?:Limit|Remaining|Reset)$/
 
-/** Whether the limiter before has less left, and has said so where there is room for one policy. */
+/** Whether another limiter has reported fewer remaining units in a field that reports one policy. */
 function isOutdone(
   [name, value]: Header,
   headers: readonly Header[],
@@ -71,8 +71,8 @@ function isOutdone(
   return name === 'RateLimit' && remainingIn(before(name)) < remainingIn(value)
 }
 
-/** What draft 7 says is left; not a number where that is not what stands there. */
+/** The remaining units in a draft 7 field; NaN if it has another format. */
 const remainingIn = (value: string | undefined): number => Number(/^limit=\d+, remaining=(\d+)/.exec(value ?? '')?.[1])
 
-/** Whole seconds, rounded up: a client that waits as long as it is told is never early. */
+/** Whole seconds, rounded up: a client that waits this long never retries early. */
 export const seconds = (millis: number): number => Math.ceil(millis / 1000)

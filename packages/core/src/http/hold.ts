@@ -6,8 +6,8 @@ import { bookTurn } from '../wait.ts'
 import type { RequestReader } from './reader.ts'
 
 /**
- * Holds a request back until its turn, or refuses it where that is farther off than `patience`. Where the client goes
- * away first, the request leaves the queue and its units go back: undefined.
+ * Delays a request until its units are available, or denies it if that takes longer than the maximum wait. If the
+ * client disconnects first, the request leaves the queue, its units are refunded, and the result is undefined.
  */
 export async function hold<R>(
   asks: readonly Ask[],

@@ -19,29 +19,31 @@ import type { ClaimsOf } from './sources.ts'
 import type { Teller } from './teller.ts'
 import { whileConnected } from './while-connected.ts'
 
-/** What an adapter is to do with a request. */
+/** The instructions to an adapter for one request. */
 export interface Verdict<S = unknown> {
-  /** What handlers are told, unless the request was not counted. */
+  /** The decision that handlers read; undefined if the request was not counted. */
   readonly decision: RequestDecision | undefined
-  /** To be set on the response, whatever becomes of the request. */
+  /** Headers to set on the response, whether or not the request is allowed. */
   readonly headers: readonly Header[]
-  /** What to answer instead of passing the request on, unless `answer` says otherwise; undefined lets it pass. */
+  /**
+   * The answer to send instead of calling the handler, unless `answer` is defined; undefined if the request is allowed.
+   */
   readonly refusal: Refusal | undefined
   /**
-   * Asks `onDenied`, where there is one, what to answer: to be called when the headers are set, with the framework's
-   * own response. Undefined if it has answered by itself.
+   * Calls `onDenied`, if there is one, and returns the answer to send. Call it after setting the headers, with the
+   * framework's response. It returns undefined if `onDenied` has answered itself.
    */
   readonly answer: ((response: unknown) => MaybePromise<Refusal | undefined>) | undefined
-  /** To be called when the response has gone out, where anything depends on it. */
+  /** Call it when the response has been sent; undefined if there is nothing to settle. */
   readonly after: Settlement<S>['after'] | undefined
   /**
-   * Gives back what the request took. To be called, and nothing else done, where the response is over when the verdict
-   * arrives: something else has answered, or the client is gone.
+   * Refunds the request's units. If the response is over when the verdict arrives (another handler has answered, or the
+   * client has disconnected), call this and do nothing else.
    */
   readonly discard: () => void
 }
 
-/** What concerns all requests, whichever rules are in force. */
+/** The configuration that does not depend on the policies. */
 export interface Procedure<R> {
   readonly reader: RequestReader<R>
   readonly patience: Micros
@@ -61,13 +63,13 @@ export const PASS: Verdict = Object.freeze({
   discard: () => {},
 })
 
-// Nobody is there to read it: the client has gone away meanwhile.
+// The client has disconnected: nothing reads this response.
 export const GONE: Verdict = Object.freeze({
   ...PASS,
   refusal: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
 })
 
-/** Judges requests by the rules given, from first to last: a request under way keeps its rules when others come. */
+/** Builds the evaluator of these policies. A request in progress keeps its policies when they are replaced. */
 export function judgeBy<R, S>(
   rules: readonly Rule<R, S>[],
   procedure: Procedure<R>,
@@ -89,7 +91,7 @@ export function judgeBy<R, S>(
   }
 
   const denial = (request: R, decision: Decision, names?: ShownNames): Pick<Verdict, 'refusal' | 'answer'> => {
-    // Whatever a policy decides has a rule.
+    // Every decision names a compiled policy.
     const { refuse, onDenied: option = onDenied } = ruleNamed(decision.policy) as Rule<R, S>
     const refusal = refuse(decision, names)
     const ask = option as DeniedOption<R> | undefined
@@ -103,7 +105,7 @@ export function judgeBy<R, S>(
   ): Verdict<S> => {
     const { decision } = booking
     report(decision, request, 'enforce')
-    // Few requests are corrected: what would do that is made when it is asked for.
+    // Built lazily: few requests are corrected.
     let made: Settlement<S> | undefined
     const settlement = (): Settlement<S> => {
       made ??= settlementOf(booking, shadows, settleOf, procedure)
@@ -120,7 +122,7 @@ export function judgeBy<R, S>(
     }
   }
 
-  // Nothing is left to be done later where it can be done now: what a request carries along is made for each.
+  // Synchronous wherever possible: every closure and object here is allocated per request.
   const judge = (request: R, { enforced, shadowed }: Asks, names?: ShownNames): MaybePromise<Verdict<S>> => {
     const shadows = shadowed.length > 0 ? shadowed.map((ask) => watch(request, ask)) : NONE
     if (enforced.length > 0) {

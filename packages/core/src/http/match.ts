@@ -9,27 +9,27 @@ import { checkFlag, checkMatched } from './returned.ts'
 import { checkName } from './selector.ts'
 import { claimsOnce, type Read, type Sources } from './sources.ts'
 
-/** Which requests are meant. All that is given must hold; of a list, one. */
+/** Conditions for a request. All conditions must hold; of a list, one value. */
 export interface Match {
-  /** The client's addresses and networks, such as `10.0.0.0/8`: by the address that `'ip'` counts. */
+  /** Client addresses and networks, such as `10.0.0.0/8`. Compared with the address that `'ip'` counts. */
   readonly ip?: string | readonly string[]
-  /** Methods of HTTP. `GET` stands for `HEAD` too, which runs the same handler. */
+  /** HTTP methods. `GET` includes `HEAD`, which runs the same handler. */
   readonly method?: string | readonly string[]
   /**
-   * Patterns such as `/login`, `/users/:id` (any one segment; as `*`, it needs no name) and `/api/*` (all below, and
-   * `/api` itself; `**` is the same).
+   * Patterns such as `/login`, `/users/:id` (one segment; `*` is the same without a name) and `/api/*` (`/api` and
+   * everything below it; `**` is the same).
    */
   readonly path?: string | readonly string[]
-  /** Values that headers must have; `true` for any. */
+  /** Required values of headers; `true` for any value. */
   readonly header?: Readonly<Record<string, string | true>>
-  /** Values that verified claims must have. */
+  /** Required values of verified claims. */
   readonly claim?: Readonly<Record<string, string | number | boolean>>
 }
 
-/** Which requests: by their parts, or by a function. */
+/** Selects requests: by conditions, or by a function. */
 export type MatchOption<R> = Match | ((request: R) => Awaitable<boolean>)
 
-/** Compiles a match, once, into the test that a request must pass; `what` names the option in errors. */
+/** Compiles a match into a test of requests; `what` names the option in errors. */
 export function matcher<R>(
   what: 'match' | 'skip',
   option: MatchOption<R> | undefined,
@@ -61,7 +61,7 @@ export function matcher<R>(
     const name = `${what}.path`
     const patterns = texts(name, option.path).map((pattern) => parsePattern(name, pattern, literalSegment))
     const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
-    // Where a path can be read in two ways, a limit is for either, and an exception from all limits for both.
+    // If a path has two readings, a limit applies to either, but an exemption requires both.
     tests.push((request) => {
       const readings = readingsOf(reader.path(request))
       return what === 'skip' ? readings.every(matches) : readings.some(matches)
@@ -82,27 +82,27 @@ export function matcher<R>(
       passes(request) && andThen(claims(), (known) => wanted.every(([name, value]) => claimIn(known, name) === value))
   }
   if (tests.length > 0) return passes
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is empty: say which requests, or leave it out.`)
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is empty: add a condition, or leave it out.`)
 }
 
-/** Refuses a part that is undefined, such as one of an environment variable that is not set. */
+/** Rejects an undefined condition, such as one read from an environment variable that is not set. */
 function checkSet(what: string, option: Match): void {
   const [unset] = Object.entries(option).find(([, value]) => value === undefined) ?? []
   if (unset === undefined) return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `${what}.${unset} is undefined, so ${what} would be for more requests than it says. Leave it out if it should.`,
+    `${what}.${unset} is undefined, so ${what} would match more requests than intended. Set it, or leave it out.`,
   )
 }
 
-/** What to say of a claim that is asked for where none are told. */
+/** The error for a claim that is used without the `claims` option. */
 export const needsClaims = (what: string): QuotaError =>
   new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `${what} needs claims that the app has verified: claims: (request) => request.user.`,
   )
 
-/** A claim that the app has verified; undefined if there is none. */
+/** A claim that the app has verified; undefined if it is missing. */
 export const claimIn = (claims: Readonly<Record<string, unknown>> | undefined, name: string): unknown =>
   claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
 
@@ -125,6 +125,6 @@ function entries<T>(what: string, values: unknown, isValue: (value: unknown) => 
   const got = wrong === undefined ? shown(values) : `${shown(wrong[1])} for ${shown(wrong[0])}`
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `${what} must tell what to find under each name, such as { name: 'value' }; got ${got}.`,
+    `${what} must be an object with the required value of each name, such as { name: 'value' }; got ${got}.`,
   )
 }

@@ -1,15 +1,15 @@
 import { QuotaError, shown } from '../errors.ts'
 import { mask, parseAddress } from './address.ts'
 
-/** The first `bits` of an address, which all addresses of the network share. */
+/** The first `bits` of an address, which all addresses of a network share. */
 interface Network {
   readonly groups: readonly number[]
   readonly bits: number
 }
 
 /**
- * The test whether an address is one of those listed, or in one of the networks. What is no address is in none. Throws a
- * QuotaError, in which `what` is the option's name, for what is neither address nor network.
+ * Builds the test whether an address is in the list or in one of its networks. An invalid address is in none. Throws a
+ * QuotaError, which names the option `what`, for an invalid entry.
  */
 export function within(what: string, cidrs: readonly unknown[]): (address: string | undefined) => boolean {
   const networks = cidrs.map((cidr) => networkOf(what, cidr))
@@ -19,7 +19,7 @@ export function within(what: string, cidrs: readonly unknown[]): (address: strin
   }
 }
 
-/** Whether an address begins with the network's bits. IPv4 counts as mapped into IPv6, in both. */
+/** IPv4 is compared as mapped into IPv6, on both sides. */
 function contains({ groups, bits }: Network, address: readonly number[]): boolean {
   return groups.every((group, i) => ((group ^ (address[i] as number)) & mask(bits - 16 * i)) === 0)
 }

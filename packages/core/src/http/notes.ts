@@ -1,21 +1,21 @@
-/** What a guard has noted about one request. */
+/** The state that a guard keeps of one request. */
 export interface Note<T> {
-  /** Told apart from a copy of the request, which the note would be copied with, and from what inherits from it. */
+  /** Identifies the request, because frameworks copy a request's properties, and make objects that inherit from it. */
   readonly about: object
-  /** The notes of one guard. */
+  /** Identifies the guard. */
   readonly owner: object
-  /** The note of the guard before this one. */
+  /** The state of the guard before this one. */
   readonly before: Note<T> | undefined
   text: T | undefined
-  /** The names that clients read of the guard's policies, where they differ. */
+  /** The names of the guard's policies in headers, if they differ. */
   shownNames: ReadonlyMap<string, string> | undefined
 }
 
-/** What one guard notes about requests. */
+/** The states that one guard keeps of requests. */
 export interface Notes<T> {
-  /** Opens the note on a request, to be written; undefined if that has been done. */
+  /** Creates the state of a request; undefined if there is one already. */
   begin(request: object): Note<T> | undefined
-  /** What was written on a request; undefined if nothing was. */
+  /** The value that is stored for a request; undefined if there is none. */
   read(request: object): T | undefined
 }
 
@@ -23,14 +23,14 @@ const mark = Symbol('spillway')
 const beside = new WeakMap<object, Note<never>>()
 
 /**
- * Notes on the requests themselves, under a symbol of this module. A WeakMap would leave requests as they are, but costs
- * more than all else a guard does: an entry of it has to be told dead from alive at each collection of garbage. It is for
- * requests that take no notes, such as frozen ones.
+ * Keeps the states on the requests themselves, under a symbol of this module. A WeakMap would leave requests unchanged,
+ * but costs more than the rest of a guard, because each garbage collection has to visit its entries. It serves requests
+ * that cannot be extended, such as frozen ones.
  */
 export function notesOnRequests<T>(): Notes<T> {
   const owner = {}
   const lastOn = (request: { [mark]?: Note<T> }): Note<T> | undefined => {
-    // Looked for on the request alone: a framework may have put a chain of prototypes behind it.
+    // Only own properties are read: a framework may have given the request a long prototype chain.
     const note = Object.hasOwn(request, mark) ? request[mark] : undefined
     if (note?.about === request) return note
     return Object.isExtensible(request) ? undefined : beside.get(request)

@@ -10,15 +10,12 @@ import type { SettleOptions } from './settlement.ts'
 import type { SourceOptions } from './sources.ts'
 import type { TellOptions } from './teller.ts'
 
-/** What concerns all policies of a limiter. */
+/** Options for all policies of a limiter. */
 interface CommonOptions<R, Name extends string, A> extends SourceOptions<R>, SettleOptions, TellOptions, StoreOptions {
-  /**
-   * Where the counts are kept: a store such as `redisStore(client)`, or `undefined` for the default.
-   * @default a `memoryStore()` of its own
-   */
+  /** The store of the counts, such as `redisStore(client)`; `undefined` selects the default. */
   readonly store?: Store | undefined
   /**
-   * Requests that are allowed without being counted, under every policy: an allow list such as `{ ip: ['10.0.0.0/8',
+   * Requests that are allowed without being counted, by every policy: an allow list such as `{ ip: ['10.0.0.0/8',
    * '2001:db8::7'] }`, or a function.
    * @default none
    */
@@ -48,8 +45,8 @@ interface CommonOptions<R, Name extends string, A> extends SourceOptions<R>, Set
 }
 
 /**
- * What `rateLimit` takes in every framework: one policy written flat, or a list of them. `S` is the response that
- * `settle` is given, and `A` the one by which `onDenied` may answer.
+ * The options of `rateLimit` in every framework: one policy, written flat, or a list of policies. `S` is the response
+ * that `settle` reads. `A` is the response with which `onDenied` may answer.
  */
 export type RateLimitOptions<R, S = unknown, Name extends string = string, A = S> = CommonOptions<R, Name, A> &
   (
@@ -65,7 +62,7 @@ export type RateLimitOptions<R, S = unknown, Name extends string = string, A = S
       })
   )
 
-/** The names of what concerns all policies. */
+/** The names of the options for all policies. */
 const COMMON_OPTIONS: readonly string[] = [
   ...STORE_OPTIONS,
   'headers',
@@ -82,10 +79,10 @@ const COMMON_OPTIONS: readonly string[] = [
   'onDecision',
 ]
 
-/** The names of what belongs to one policy alone. */
+/** The names of the options for one policy. */
 export const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))
 
-/** What other limiters call it, by what to write here. */
+/** The options here, with the names that other rate limiters have for them. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'quota: perMinute(100)': 'windowMs max limit points duration',
   key: 'keyGenerator',
@@ -94,14 +91,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   refundIf: 'skipFailedRequests skipSuccessfulRequests',
 }
 
-/** Refuses options that `rateLimit` does not know. */
+/** Rejects options that `rateLimit` does not have. */
 export function checkRateLimitOptions(options: unknown): void {
   const several = (options as { policies?: unknown } | null | undefined)?.policies !== undefined
   const known = ['policies', ...(several ? [] : ownOptions()), ...COMMON_OPTIONS]
   checkOptions('rateLimit', options, known, (name, given) => {
     const [here] = Object.entries(ELSEWHERE).find(([, theirs]) => theirs.split(' ').includes(name)) ?? []
     if (here) return `Here that is ${here}; @spillway/express/compat takes the options of express-rate-limit.`
-    // Nothing that is known: this is a request. What has a kernel is a quota.
+    // Without any known option, the argument is a request. With `kernel`, it is a quota.
     if (name !== 'kernel' && given.some((each) => known.includes(each))) return undefined
     return 'It is called once, when the app is built, with options: app.use(rateLimit({ quota: perMinute(100) })).'
   })

@@ -1,6 +1,6 @@
 /**
- * The segments of a path, as lenient as the most lenient router: no empty ones, in lower case, decoded. A policy must
- * not be walked around by another spelling of the same address.
+ * The segments of a path, read as leniently as the most lenient router does: without empty ones, in lower case,
+ * decoded. Otherwise another spelling of the path would evade the policy.
  */
 export const segmentsOf = (path: string): readonly string[] =>
   path
@@ -8,12 +8,12 @@ export const segmentsOf = (path: string): readonly string[] =>
     .filter((segment) => segment !== '')
     .map(literalSegment)
 
-/** A segment in the one spelling that all others of it come to. */
+/** The canonical spelling of a segment. */
 export const literalSegment = (segment: string): string => decoded(segment).toLowerCase()
 
 /**
- * The ways in which a path is read: as routers do, and as file servers and proxies do where that differs, which decode
- * slashes, take backslashes for slashes, and resolve dots.
+ * The readings of a path: as routers read it and, if that differs, as file servers and proxies do, which decode
+ * slashes, treat backslashes as slashes, and resolve dots.
  */
 export function readingsOf(path: string | readonly string[]): readonly (readonly string[])[] {
   if (typeof path !== 'string') return path.flatMap(readingsOf)
@@ -23,7 +23,7 @@ export function readingsOf(path: string | readonly string[]): readonly (readonly
 
 const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
 
-/** A path in the one spelling that all others of it come to: `/login` for `//x/../LOGIN/`. */
+/** The canonical spelling of a path: `/login` for `//x/../LOGIN/`. */
 export const plainPath = (path: string | readonly string[]): string =>
   `/${readingsOf(typeof path === 'string' ? path : (path[0] ?? ''))
     .at(-1)

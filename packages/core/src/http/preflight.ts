@@ -1,6 +1,6 @@
 import type { RequestReader } from './reader.ts'
 
-/** Reports whether a request is one of those that browsers send before a request to another origin: it has no body. */
+/** Whether a request is a CORS preflight: browsers send it without a body. */
 export function isPreflight<R>(reader: RequestReader<R>, request: R): boolean {
   if (reader.method(request) !== 'OPTIONS') return false
   const has = (name: string): boolean => Boolean(reader.header(request, name))

@@ -3,29 +3,29 @@ import { QuotaError, shown } from '../errors.ts'
 import { type Header, seconds } from './headers.ts'
 import { type ShownNames, shownName } from './shown-names.ts'
 
-/** The answer to a request that is not let through. */
+/** The answer to a denied request. */
 export interface Refusal {
-  /** 429 for what is refused, 503 where a store does not answer. */
+  /** 429 for denied requests, 503 if a store does not answer. */
   readonly status: number
   /** The media type of the body. */
   readonly contentType: string
-  /** Headers of a refusal alone: those of its verdict go before them. */
+  /** Headers of this answer only; those of the verdict are set before them. */
   readonly headers: readonly Header[]
   /** The body as text. */
   readonly body: string
-  /** A `Response` that `onDenied` returned, to be sent as it is instead of all that. */
+  /** A `Response` that `onDenied` returned, to be sent unchanged instead of the other fields. */
   readonly response?: unknown
 }
 
-/** What a refusal by a policy says of the client: that it has used up its quota, or that this is no way to behave. */
+/** The problem type of a policy's denials: the client has used up its quota, or its request pattern is abnormal. */
 export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
 
-/** Makes the problem document of a refusal. */
+/** Builds the answer to a denied request. */
 export type Refuser = (decision: Decision, names?: ShownNames) => Refusal
 
 /**
- * Builds the refuser of a policy. Whoever is flooded refuses more often than anything else: what most refusals by one
- * policy say alike is put together once, by hand.
+ * Builds the function that answers a policy's denials. During an attack it runs more often than anything else, so the
+ * parts that most denials share are serialized once.
  */
 export function refuserOf(name: string, problem: ProblemOption = 'quota-exceeded'): Refuser {
   const start = `${BEGINNING[problem]}"${againIn(name)}`
@@ -40,7 +40,6 @@ export function refuserOf(name: string, problem: ProblemOption = 'quota-exceeded
   }
 }
 
-/** Checks what kind of problem a policy's refusal is. */
 export function checkProblem(problem: unknown): void {
   if (problem === undefined || problem === 'quota-exceeded' || problem === 'abnormal-usage-detected') return
   throw new QuotaError(
@@ -57,7 +56,7 @@ type Kind = ProblemOption | 'temporary-reduced-capacity'
 const STATUS: Readonly<Record<Kind, number>> = {
   'quota-exceeded': 429,
   'abnormal-usage-detected': 429,
-  // Not 429: the server cannot tell whether the client has used up anything.
+  // Not 429: the server does not know whether the client has used up its quota.
   'temporary-reduced-capacity': 503,
 }
 
@@ -83,7 +82,7 @@ function refusal(kind: Kind, decision: Decision, names: ShownNames | undefined):
       ? 'The request could not be counted, and is therefore not served for now.'
       : detailOf(decision, shownName(decision.policy, names))
   const policies = violated.map((policy) => `"${inJson(shownName(policy, names))}"`).join(',')
-  // Finer than Retry-After, which has whole seconds only; null where no wait helps, nothing where none is known.
+  // More precise than Retry-After, which has whole seconds only; null if no wait helps, omitted if the wait is unknown.
   const wait = retryAfterMs === 0 ? '' : `,"retry-after-ms":${Number.isFinite(retryAfterMs) ? retryAfterMs : null}`
   return answer(kind, `${BEGINNING[kind]}"${detail}","violated-policies":[${policies}]${wait}}`)
 }
@@ -97,7 +96,7 @@ const answer = (kind: Kind, body: string): Refusal => ({
 
 const NONE: readonly Header[] = Object.freeze([])
 
-/** In words, as they stand in a string of JSON. */
+/** A sentence for people, escaped for a JSON string. */
 function detailOf({ retryAfterMs, cost }: Decision, policy: string): string {
   if (retryAfterMs === Infinity) {
     return `This request costs ${cost} units, more than policy \\"${inJson(policy)}\\" ever allows at once.`
@@ -112,5 +111,5 @@ function inSeconds(millis: number): string {
   return wait === 1 ? '1 second.' : `${wait} seconds.`
 }
 
-/** The name of a policy, printable ASCII, within a string of JSON. */
+/** The name of a policy, printable ASCII, escaped for a JSON string. */
 const inJson = (name: string): string => (/["\\]/.test(name) ? JSON.stringify(name).slice(1, -1) : name)

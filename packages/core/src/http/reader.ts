@@ -1,39 +1,42 @@
 import type { Awaitable } from '../maybe-promise.ts'
 
-/** Claims about a request's user that the app has verified, such as the payload of a checked token. */
+/** Returns the claims about a request's user that the app has verified, such as the payload of a checked token. */
 export type Claims<R> = (request: R) => Awaitable<Readonly<Record<string, unknown>> | undefined | null>
 
-/**
- * What an adapter can read from its framework's request `R`: all that the guard needs to know of HTTP.
- * Names of headers are asked for in lower case.
- */
+/** Reads a framework's request `R`: everything that the guard needs of HTTP. Header names are passed in lower case. */
 export interface RequestReader<R> {
-  /** The client's address as the framework tells it, by the framework's own rules about proxies. */
+  /** The client's address by the framework's own proxy settings. */
   address(request: R): string | undefined
-  /** The address at the other end of the connection. */
+  /** The address of the connection's peer. */
   peer(request: R): string | undefined
-  /** Whether the framework trusts whatever address a client writes into `X-Forwarded-For`; to be left out if it cannot. */
+  /**
+   * Whether the framework trusts any address that a client writes into `X-Forwarded-For`. Omit it if that is
+   * impossible.
+   */
   trustsEveryProxy?(request: R): boolean
-  /** In capitals. */
+  /** The method in upper case. */
   method(request: R): string
   /**
-   * The whole path, without the query, as the router reads it: wherever the middleware is mounted, and after whatever
-   * has rewritten it. If it may be one or another, both, the router's first: policies are for either.
+   * The whole path without the query, as the router reads it: independent of where the middleware is mounted, and after
+   * rewriting. If the path is ambiguous, all readings, the router's first: policies apply to any of them.
    */
   path(request: R): string | readonly string[]
-  /** The value of a header, whose name is in small letters; undefined where there is none. */
+  /** The value of a header, whose name is in lower case; undefined if it is missing. */
   header(request: R, name: string): string | undefined
-  /** The value of a parameter of the query, decoded, of a repeated one the first; undefined if there is none. */
+  /** The decoded value of a query parameter, the first if it is repeated; undefined if it is missing. */
   query(request: R, name: string): string | undefined
   /**
    * Whether a request has a body that neither `Content-Length` nor `Transfer-Encoding` announces, as HTTP/2 allows.
-   * Default: requests whose method is for sending something, such as POST, are taken to have one.
+   * Default: true for methods that send a body, such as POST.
    */
   hidesBody?(request: R): boolean
-  /** One object for each request, the same however often the request comes by. */
+  /** One object per request, the same each time the request passes a limiter. */
   identity(request: R): object
-  /** Whether the adapter sends a `Response` that `onDenied` returns, as it is. */
+  /** Whether the adapter sends a `Response` that `onDenied` returns, unchanged. */
   readonly sendsResponses?: boolean
-  /** Calls back if the client goes away before it is answered, or has; returns how to stop listening. */
+  /**
+   * Calls back if the client disconnects before it is answered, at once if it has. Returns the function that stops
+   * listening.
+   */
   onGone(request: R, listener: () => void): () => void
 }

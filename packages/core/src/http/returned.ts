@@ -1,12 +1,12 @@
 import { type ErrorCode, QuotaError, shown } from '../errors.ts'
 
-// What functions given as options may return. What is neither one thing nor the other is an error: taken by its
-// truthiness, a forgotten `return` would turn a limit off.
+// Checks of what option functions return. Values of other types throw: if truthiness decided, a missing `return` would
+// disable a limit.
 
-/** Of `match`: nothing else than true or false. */
+/** Of `match`: only true or false. */
 export const checkMatched = (returned: unknown): boolean => boolean('match', returned)
 
-/** Of `skip` and `refundIf`: nothing is false, because the limit then holds. */
+/** Of `skip` and `refundIf`: undefined counts as false, because the limit then holds. */
 export const checkFlag =
   (option: 'skip' | 'refundIf') =>
   (returned: unknown): boolean =>
@@ -17,16 +17,16 @@ function boolean(option: string, returned: unknown): boolean {
   throw wrong('ERR_SPILLWAY_OPTION', `${option} must return true or false`, returned, 'Write Boolean(…).')
 }
 
-/** Of `key`. A key may be empty here, unlike in a program's own calls: what a request lacks is all such requests' key. */
+/** Of `key`. Unlike in a direct call, a key may be empty: requests without the part share this key. */
 export function checkReturnedKey(returned: unknown): string | undefined {
   if (typeof returned === 'string' || returned === undefined) return returned
   throw wrong('ERR_SPILLWAY_KEY', 'key must return a string or undefined', returned, 'Write String(…).')
 }
 
-/** Of `cost`: estimates are seldom whole, and are rounded up. */
+/** Of `cost`: estimates are often fractions, and are rounded up. */
 export function checkReturnedCost(returned: unknown): number {
   if (typeof returned === 'number' && returned > 0) return Math.ceil(returned)
-  const hint = 'What is free is left out by match.'
+  const hint = 'Use match to exempt requests.'
   throw wrong('ERR_SPILLWAY_COST', 'cost must return a number of units, more than 0', returned, hint)
 }
 
@@ -44,6 +44,6 @@ export function checkReturnedClaims(returned: unknown): Readonly<Record<string, 
   throw wrong('ERR_SPILLWAY_OPTION', 'claims must return an object, or undefined', returned)
 }
 
-/** An error about a value that a function option returned. */
+/** The error for an invalid value that an option function returned. */
 export const wrong = (code: ErrorCode, rule: string, returned: unknown, hint?: string): QuotaError =>
   new QuotaError(code, `${rule}; got ${shown(returned)}.${hint === undefined ? '' : ` ${hint}`}`)

@@ -20,7 +20,7 @@ import { type CostOptions, costReader, type KeyOption, keyReader } from './selec
 import type { Read, Sources } from './sources.ts'
 import type { ToldPolicy } from './teller.ts'
 
-/** A named quota with whom it counts, which requests, and how much each takes. */
+/** A named quota, with the clients and requests that it counts and the cost of a request. */
 export interface PolicyOptions<R, S = unknown, Name extends string = string, A = S>
   extends CostOptions<R>,
     ToldOptions,
@@ -31,17 +31,18 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly name?: Name
   /**
-   * How many units per time: `perMinute(100)`, or a function that returns the quota of a request, such as its plan's.
+   * The units per period, such as `perMinute(100)`, or a function that returns the quota of a request, such as that of
+   * its user's plan.
    */
   readonly quota: Quota | ((request: R) => Awaitable<Quota>)
   /**
-   * Which client a request counts for: a selector such as `'ip'` or `'header:x-api-key'`, a list of selectors, or a
+   * The client that a request counts for: a selector such as `'ip'` or `'header:x-api-key'`, a list of selectors, or a
    * function.
    * @default `'ip'`
    */
   readonly key?: KeyOption<R>
   /**
-   * Which requests the policy applies to.
+   * The requests that the policy applies to.
    * @default all requests
    */
   readonly match?: MatchOption<R>
@@ -51,18 +52,17 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly mode?: 'enforce' | 'shadow'
   /**
-   * Where this policy's counts are kept.
+   * The store of this policy's counts.
    * @default the limiter's `store`
    */
   readonly store?: Store
   /**
-   * How long to wait for an answer of a remote store. Policies that one store checks together share the shortest
-   * deadline.
+   * The time to wait for a remote store. Policies that one store checks together share the shortest deadline.
    * @default the limiter's `deadline`
    */
   readonly deadline?: Duration
   /**
-   * What to do while the store does not answer.
+   * The decision while the store does not answer.
    * @default the limiter's `onStoreError`
    */
   readonly onStoreError?: StoreErrorOption
@@ -102,9 +102,9 @@ export const POLICY_OPTIONS: readonly string[] = [
 
 /** A policy's options, compiled. */
 export interface Rule<R, S> {
-  /** The place of the rule that this one spills over to; -1 if there is none. */
+  /** The index of the policy that this one spills over to; -1 without one. */
   readonly target: number
-  /** What its states are kept under, a shadow's under `NAME (shadow)`. */
+  /** The name of its states in the store: of a shadow policy `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
   readonly registration: Registration
@@ -112,14 +112,14 @@ export interface Rule<R, S> {
   readonly applies: Read<R, boolean> | undefined
   readonly keyOf: Read<R, string | undefined>
   readonly costOf: Read<R, number>
-  /** Undefined if there is none, and of a shadow, which headers do not tell of. */
+  /** Undefined without a `partition` option, and for shadow policies, which headers do not report. */
   readonly partitionOf: PartitionReader | undefined
   readonly settle: ((response: S) => MaybePromise<number>) | undefined
   readonly refuse: Refuser
   readonly onDenied: DeniedOption<R, never> | undefined
 }
 
-/** Compiles policies, and checks that each has a name of its own. */
+/** Compiles policies. Throws a QuotaError if two have one name. */
 export function rulesOf<R, S>(
   policies: readonly PolicyOptions<R, S>[],
   sources: Sources<R>,
@@ -188,7 +188,7 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
   }
 }
 
-/** Tells of a cost that no bucket of this size ever holds: whatever costs so much is always refused. */
+/** Warns of a cost that is more than the quota ever allows at once: such requests are always denied. */
 function warnOfCost<R>(
   name: string,
   quota: Quota,
@@ -202,12 +202,12 @@ function warnOfCost<R>(
       logger,
       'WARN_SPILLWAY_ALWAYS_DENIED',
       'a request is always denied: ',
-      `policy ${shown(name)} never takes more than ${most} units at once, but its ${option} is ${units}. Lower ${option}, or raise the quota's burst.`,
+      `policy ${shown(name)} never allows more than ${most} units at once, but its ${option} is ${units}. Lower ${option}, or raise the quota's burst.`,
     )
   }
 }
 
-/** Whose states a shadow keeps: it must not eat from the plate of the policy that it is to replace. */
+/** The name of a shadow policy's states: it must not consume units of the policy that it will replace. */
 export const shadowOf = (name: string): string => `${name} (shadow)`
 
 function picker<R>(

@@ -1,25 +1,25 @@
 import { hidesBody, isOver, type Outgoing, whenAborted, whenClosed } from './closed.ts'
 
-/** What tells of a fetch `Request` that its client is gone. */
+/** The part of a fetch `Request` that reports a disconnected client. */
 interface Abortable {
   readonly signal: Parameters<typeof whenAborted>[0]
 }
 
-/** What is read of a fetch `Request`. */
+/** The part of a fetch `Request` that is read. */
 interface FetchRequest {
   readonly headers: { get(name: string): string | null }
   readonly body: unknown
   readonly url: string
 }
 
-/** Node's message that came in, as far as it is read. */
+/** The part of Node's incoming message that is read. */
 interface IncomingMessage {
   readonly url?: string
   readonly headers?: Readonly<Record<string, unknown>>
   readonly socket?: { readonly remoteAddress?: string }
 }
 
-/** What runtimes hand to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
+/** What runtimes pass to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
 interface Beside {
   readonly outgoing?: Outgoing
   readonly incoming?: IncomingMessage
@@ -28,13 +28,13 @@ interface Beside {
   readonly server?: Beside | null
 }
 
-// Every runtime that is Workers has it, though no ECMAScript library declares it.
+// Workers define it, but no ECMAScript library declares it.
 declare const navigator: { readonly userAgent?: string } | undefined
 
 /**
- * The address at the other end of a fetch request's connection; undefined where the runtime does not tell. Bun, Deno
- * and Node tell it by what they hand over `beside` the request. Workers have no connections, and tell it by a header
- * that Cloudflare overwrites in whatever comes from outside: it is believed there and nowhere else.
+ * The address of the peer of a fetch request's connection; undefined if the runtime does not report it. Bun, Deno and
+ * Node report it through the values that they pass `beside` the request. Workers have no connections: there, and only
+ * there, it is read from a header that Cloudflare overwrites in all requests from outside.
  */
 export function connectionAddress(request: Pick<FetchRequest, 'headers'>, beside: unknown): string | undefined {
   if (typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers') {
@@ -47,8 +47,8 @@ export function connectionAddress(request: Pick<FetchRequest, 'headers'>, beside
 }
 
 /**
- * Node's message that came in, which Hono's Node server hands over `beside` a fetch request, if the request is for its
- * path: one that the app makes up for another path is another request.
+ * Node's incoming message, which Hono's Node server passes `beside` a fetch request, if the request is for its path: a
+ * request that the app makes for another path is another request.
  */
 export function incomingOf({ url }: Pick<FetchRequest, 'url'>, beside: unknown): IncomingMessage | undefined {
   const { incoming } = (beside ?? {}) as Beside
@@ -59,9 +59,9 @@ export function incomingOf({ url }: Pick<FetchRequest, 'url'>, beside: unknown):
 }
 
 /**
- * Whether a fetch request has a body that no header announces. On Node, the message that came in tells, also where the
- * request has lost its body, as that of a GET. If a header of the message has announced a body, another request took its
- * place.
+ * Whether a fetch request has a body that no header announces. On Node the incoming message shows it, even if the
+ * request has lost its body, as a GET request does. If a header of the message announces a body, the request has
+ * replaced the one that came in.
  */
 export function hasHiddenBody(request: Pick<FetchRequest, 'body' | 'url'>, beside: unknown): boolean {
   const incoming = incomingOf(request, beside)
@@ -69,19 +69,24 @@ export function hasHiddenBody(request: Pick<FetchRequest, 'body' | 'url'>, besid
   return incoming && length === undefined && encoding === undefined ? hidesBody(incoming) : request.body !== null
 }
 
-/** Node's response, which Hono's Node server hands over `beside` a fetch request; undefined in other runtimes. */
+/** Node's response, which Hono's Node server passes `beside` a fetch request; undefined in other runtimes. */
 export function outgoingOf<T extends Outgoing>(beside: unknown): T | undefined {
   const { outgoing } = (beside ?? {}) as Beside
   return typeof outgoing?.on === 'function' ? (outgoing as T) : undefined
 }
 
-/** Whether the response to a fetch request is over: Node's response is, or elsewhere the request is aborted. */
+/**
+ * Whether the response to a fetch request is over: by Node's response if there is one, otherwise by the request's abort
+ * signal.
+ */
 export function isAbandoned(request: Abortable, beside: unknown): boolean {
   const outgoing = outgoingOf(beside)
   return outgoing ? isOver(outgoing) : request.signal.aborted
 }
 
-/** Calls back when the response to a fetch request is over, at once if it is. Returns how to stop listening. */
+/**
+ * Calls back when the response to a fetch request is over, at once if it is. Returns the function that stops listening.
+ */
 export function whenAbandoned(request: Abortable, beside: unknown, listener: () => void): () => void {
   const outgoing = outgoingOf(beside)
   return outgoing ? whenClosed(outgoing, listener) : whenAborted(request.signal, listener)

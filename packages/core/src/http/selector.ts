@@ -1,6 +1,6 @@
 import { QuotaError, shown } from '../errors.ts'
 
-/** The selectors that take a name, and which names can be there at all. */
+/** The selectors with a name, and the names that can occur. */
 const NAMES: ReadonlyMap<string, RegExp> = new Map([
   // A token (RFC 9110, section 5.6.2).
   ['header', /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/],
@@ -11,7 +11,7 @@ const NAMES: ReadonlyMap<string, RegExp> = new Map([
 
 const NAMELESS: readonly string[] = ['ip', 'method', 'path']
 
-/** Splits a selector into its kind and its name; throws a QuotaError for a name that is missing or never found. */
+/** Splits a selector into its kind and its name. Throws a QuotaError for a name that is missing or cannot occur. */
 export function splitSelector(selector: unknown): readonly [kind: string, name: string] {
   const [kind = '', ...rest] = String(selector).split(':')
   const name = rest.join(':')
@@ -22,14 +22,14 @@ export function splitSelector(selector: unknown): readonly [kind: string, name: 
   return [kind, name]
 }
 
-/** Checks that there can be a header, cookie, parameter or claim of a name. Those of headers come in lower case. */
+/** Checks that a header, cookie, parameter or claim can have this name. Returns header names in lower case. */
 export function checkName(kind: string, name: string): string {
   if (NAMES.get(kind)?.test(name)) return kind === 'header' ? name.toLowerCase() : name
   const proposed = name
     .trim()
     .toLowerCase()
     .replace(/[\s;=:,]+/g, '-')
-  const problem = proposed === '' ? 'names nothing' : 'is never found'
+  const problem = proposed === '' ? 'has no name' : 'can never occur'
   const example = NAMES.get(kind)?.test(proposed) ? `, such as '${kind}:${proposed}'` : ''
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${shown(`${kind}:${name}`)} ${problem}: write '${kind}:NAME'${example}.`)
 }

@@ -10,7 +10,7 @@ import { checkReturnedCost, checkReturnedKey } from './returned.ts'
 import { splitSelector } from './selector.ts'
 import { claimsOnce, type Read, type Sources } from './sources.ts'
 
-/** Names a part of the request that tells clients apart. */
+/** Names a part of the request that identifies clients. */
 export type KeySelector =
   | 'ip'
   | 'method'
@@ -21,15 +21,15 @@ export type KeySelector =
   | `claim:${string}`
 
 /**
- * Whom a policy counts: one selector, several taken together, or a function. A function that returns undefined leaves
- * the request uncounted; a selector that finds nothing counts all such requests as one client.
+ * The client that a policy counts: a selector, several combined, or a function. If a function returns undefined, the
+ * request is not counted. If a selector finds nothing, all such requests count as one client.
  */
 export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) => Awaitable<string | undefined>)
 
-/** How many units a request takes: a number, a header or query parameter that says so, or a function. */
+/** The units that a request consumes: a number, a header or query parameter that holds it, or a function. */
 export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => Awaitable<number>)
 
-/** Compiles a key option, once, into the function that reads a request's key. */
+/** Compiles a key option into the function that reads a request's key. */
 export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R, string | undefined> {
   if (typeof option === 'function') {
     return checked(option, (returned) => watchAddress(checkReturnedKey(returned), sources.logger))
@@ -42,14 +42,14 @@ export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R,
     )
   }
   const parts = option.map((selector: KeySelector) => selectorReader(selector, sources))
-  // Each part carries its length, so that no two lists of parts come out as one key.
+  // The length of each part is included, so that different lists of parts never result in one key.
   const joined = (texts: readonly string[]): string => texts.map((text) => `${text.length}:${text}`).join('')
   return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joined)
 }
 
-/** Warns of a function that returns IPv6 addresses as they are: whoever has one has at least 2^64 of them. */
+/** Warns of a key function that returns IPv6 addresses unchanged: a client with one has at least 2^64 of them. */
 function watchAddress(key: string | undefined, logger: Logger): string | undefined {
-  // Nearly every key is told apart here, for little.
+  // The cheap tests come first: they exclude nearly every key.
   if (key?.includes(':') && /^[\da-f:.]{2,45}(%|$)/i.test(key) && ipKey(key).includes('/')) {
     warnOnce(
       logger,
@@ -91,10 +91,10 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
   }
 }
 
-/** What a request takes, and the bounds of that. */
+/** The cost of a request, and its bounds. */
 export interface CostOptions<R> {
   /**
-   * How many units a request consumes: a number, a selector such as `'header:x-cost'`, or a function.
+   * The units that a request consumes: a number, a selector such as `'header:x-cost'`, or a function.
    * @default `1`
    */
   readonly cost?: CostOption<R>
@@ -116,10 +116,11 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
   const { cost = 1, maxCost = Number.MAX_SAFE_INTEGER } = options
   const fallback = wholeCost('defaultCost', options.defaultCost ?? 1)
   wholeCost('maxCost', maxCost)
-  // What is too much to be counted is as much as can be, not as little as the default.
+  // A number that is too large to count costs `maxCost`, not the lower default.
   const bounded = (value: number): number =>
     value > Number.MAX_SAFE_INTEGER ? maxCost : Math.min(isCost(value) ? value : fallback, maxCost)
-  // A function is the app's own word: what it says is a cost, or a mistake.
+  // A function is the app's code: an invalid value is a mistake and throws, while one from a client falls back to the
+  // default.
   if (typeof cost === 'function') return checked(cost, (returned) => Math.min(checkReturnedCost(returned), maxCost))
   if (typeof cost === 'number') {
     const fixed = Math.min(wholeCost('cost', cost), maxCost)
@@ -135,7 +136,9 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
   )
 }
 
-/** Reads a body's length; a body that hides its length costs the most, or nobody would tell it. */
+/**
+ * Reads a body's length. A body without an announced length costs `maxCost`: otherwise clients would omit the length.
+ */
 function lengthReader<R>(
   maxCost: number | undefined,
   bounded: (value: number) => number,
@@ -144,7 +147,7 @@ function lengthReader<R>(
   if (maxCost === undefined) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      "cost: 'header:content-length' needs maxCost: what a body costs that does not tell its length, as a chunked one. Write the limit of your body parser.",
+      "cost: 'header:content-length' needs maxCost: the cost of a body of unknown length, such as a chunked one. Write the limit of your body parser.",
     )
   }
   const hidesBody = reader.hidesBody ?? ((request) => !WITHOUT_BODY.includes(reader.method(request)))

@@ -7,20 +7,21 @@ import { checkActual } from '../reservation.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { type Rule, shadowOf } from './rule.ts'
 
-/** What handlers are told of a request. */
+/** The decision about a request, as handlers read it. */
 export interface RequestDecision<Name extends string = string> extends Decision<Name> {
   /**
-   * Corrects what the request took to what it really cost: 0 gives all back, more than was taken is charged. The
-   * first correction of a policy counts, this one or the options' `refundIf` and `settle`. Name the policy if there
-   * are several; one that only watches is corrected by its name, too.
+   * Corrects the units that the request consumed to `actual`, 0 or more: the rest is refunded, or more is charged. Only
+   * the first correction of a policy counts, whether by this method, `refundIf` or `settle`. Name the policy if there
+   * are several; a shadow policy is corrected only by its name. Rejects with a QuotaError if `actual` is invalid or the
+   * policy is unknown.
    */
   settle(actual: number, policy?: Name): Promise<void>
 }
 
-/** A decision as handlers are told it. */
+/** A decision as handlers read it. */
 export function toldOf(decision: Decision, settle: RequestDecision['settle']): RequestDecision {
   if (decision.degraded || decision.policies || decision.spilled) return { ...decision, settle }
-  // Written out: to spread a decision costs more than to make it.
+  // Written out: spreading a decision costs more than making one.
   const { allowed, policy, limit, remaining, cost, violated } = decision
   const { retryAfterMs, resetAfterMs, replenishAfterMs, delayMs } = decision
   return {
@@ -38,31 +39,31 @@ export function toldOf(decision: Decision, settle: RequestDecision['settle']): R
   }
 }
 
-/** Corrects, once for each policy, what a request has taken. */
+/** Corrects the units that a request consumed, once per policy. */
 export interface Settlement<S> {
   readonly byHand: RequestDecision['settle']
-  /** To be called when the response has gone out, or the client has gone away. */
+  /** Call it when the response has been sent, or the client has disconnected. */
   readonly after: (status: number, response: S) => Promise<void>
-  /** Gives everything back, where the request was never answered by its handler. */
+  /** Refunds everything, if the handler never answered the request. */
   readonly discard: () => void
 }
 
-/** What a request's response may say about its cost. */
+/** Options that correct a request's cost by its response. */
 export interface SettleOptions {
   /**
-   * Reports for a response status whether the request's units are refunded: `(status) => status >= 500`.
+   * Returns, for a response status, whether the request's units are refunded: `(status) => status >= 500`.
    * @default never
    */
   readonly refundIf?: (status: number) => Awaitable<boolean>
 }
 
-/** What corrections need besides the bookings. */
+/** The options that corrections need besides the acquisitions. */
 interface Corrections {
   readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
   readonly logger: Logger
 }
 
-/** Settles what was booked of the policies in force, if any, and what those have that only watch. */
+/** Settles what was acquired of the enforced policies, if any, and of the shadow policies. */
 export function settlementOf<R, S>(
   enforced: Booking | undefined,
   shadows: readonly MaybePromise<Booking | undefined>[],
@@ -108,7 +109,7 @@ export function settlementOf<R, S>(
   }
 }
 
-/** What a response says that a policy's units should have been; as many as were taken if it says nothing sensible. */
+/** The actual cost that a policy reads from a response; the consumed units if `settle` throws. */
 async function actualCost<S>(
   { cost }: Ask,
   settle: Rule<unknown, S>['settle'],
@@ -123,7 +124,7 @@ async function actualCost<S>(
   }
 }
 
-/** The response has gone out: there is nobody left to tell but the developer. */
+/** The response has been sent, so a failure can only be logged. */
 function warnOfFailure(logger: Logger, error: unknown): void {
   const why = error instanceof Error ? error.message : shown(error)
   warnOnce(logger, 'WARN_SPILLWAY_SETTLE', 'the cost of a request could not be corrected: ', why)

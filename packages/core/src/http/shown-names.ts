@@ -1,15 +1,16 @@
 import type { Decision } from '../decision.ts'
 import type { Note } from './notes.ts'
 
-/** The names that clients read of policies which are named as one of another limiter on the same request. */
+/** The names in headers of policies whose name another limiter on the same request has. */
 export type ShownNames = ReadonlyMap<string, string>
 
-/** The name of a policy that clients read. */
+/** The name of a policy in headers. */
 export const shownName = (name: string, names: ShownNames | undefined): string => names?.get(name) ?? name
 
 /**
- * The names that clients read of a limiter's policies behind other limiters: a second "default" is "default-2". Undefined
- * if none is taken. State names stay as they are: which limiters a request passes must not decide what counts as one.
+ * The names in headers of a limiter's policies behind other limiters: a second "default" is "default-2". Undefined if
+ * all names are free. State names do not change: which limiters a request passes must not affect what is counted
+ * together.
  */
 export function shownNamesOf(own: readonly string[], before: Note<Decision> | undefined): ShownNames | undefined {
   if (before === undefined || !own.some((name) => isTaken(name, before))) return undefined
@@ -24,7 +25,7 @@ export function shownNamesOf(own: readonly string[], before: Note<Decision> | un
   return names
 }
 
-/** Reports whether a client reads the name of another limiter's policy. */
+/** Whether another limiter on the request reports a policy of this name. */
 function isTaken(name: string, note: Note<Decision> | undefined): boolean {
   if (note === undefined) return false
   const { text, shownNames, before } = note

@@ -6,7 +6,7 @@ import type { Claims, RequestReader } from './reader.ts'
 import { checkReturnedClaims } from './returned.ts'
 import type { TrustProxy } from './trust.ts'
 
-/** How to find out who a request is from. */
+/** Options that identify the client of a request. */
 export interface SourceOptions<R> {
   /**
    * Which proxies are trusted to report the client's address: how many, or their addresses and networks. The address is
@@ -15,36 +15,35 @@ export interface SourceOptions<R> {
    */
   readonly trustProxy?: TrustProxy
   /**
-   * How many leading bits of an IPv6 address identify one client, 32 to 128.
+   * The leading bits of an IPv6 address that identify one client, 32 to 128.
    * @default `56`
    */
   readonly ipv6Prefix?: number
   /**
-   * Returns what the app knows of the user, for `claim:` selectors and matches. Called at most once per request.
+   * Returns the verified claims about the user, for `claim:` selectors and matches. Called at most once per request.
    * @default none
    */
   readonly claims?: Claims<R>
 }
 
-/** What the app knows of the user of one request. */
+/** The verified claims about the user of one request. */
 export type ClaimsOf = () => MaybePromise<Readonly<Record<string, unknown>> | undefined>
 
-/** Reads something of a request. What `claims` returns for it is looked up once, however many selectors read it. */
+/** Reads a part of a request. Its claims are looked up once, however many selectors read them. */
 export type Read<R, T> = (request: R, claims?: ClaimsOf) => MaybePromise<T>
 
-/** What selectors read from besides the request. */
+/** The functions and settings with which selectors read a request. */
 export interface Sources<R> {
   readonly reader: RequestReader<R>
-  /** The client's address, as trusted as the options make it. */
+  /** The client's address, by the options' trusted proxies. */
   readonly address: (request: R) => string | undefined
   readonly claims: Claims<R> | undefined
-  /** How many leading bits of an IPv6 address make one client. */
+  /** The leading bits of an IPv6 address that identify one client. */
   readonly ipv6Prefix: number
-  /** Where warnings go. */
   readonly logger: Logger
 }
 
-/** Compiles the options; throws a QuotaError for what is none. */
+/** Compiles the options. Throws a QuotaError if one is invalid. */
 export function sourcesOf<R>(
   { claims, ipv6Prefix = 56, trustProxy }: SourceOptions<R>,
   reader: RequestReader<R>,
@@ -55,7 +54,7 @@ export function sourcesOf<R>(
   return { reader, claims, ipv6Prefix, address, logger }
 }
 
-/** Looks up the claims of a request when they are first asked for. */
+/** Looks up the claims of a request on their first use. */
 export function claimsOnce<R>({ claims }: Pick<Sources<R>, 'claims'>, request: R): ClaimsOf {
   if (claims === undefined) return noClaims
   const lookUp = checked(claims, checkReturnedClaims)
@@ -68,7 +67,7 @@ export function claimsOnce<R>({ claims }: Pick<Sources<R>, 'claims'>, request: R
 
 const noClaims = (): undefined => undefined
 
-/** The client's address by the framework's own rules; a proxy that those do not know of is warned about. */
+/** The client's address by the framework's own proxy settings. Warns if these settings look wrong. */
 function frameworksAddress<R>(reader: RequestReader<R>, logger: Logger): Sources<R>['address'] {
   let watched = 100
   return (request) => {
@@ -101,6 +100,6 @@ function frameworksAddress<R>(reader: RequestReader<R>, logger: Logger): Sources
   }
 }
 
-/** Some proxies write the port, which is another for each connection, and frameworks hand it on. */
+/** Some proxies append the client's port, which differs per connection, and frameworks keep it. */
 const withoutPort = (address: string): string =>
   address.includes(':') && /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address

@@ -1,10 +1,10 @@
-/** A string as structured fields have it (RFC 9651, section 4.1.6); `text` is printable ASCII. */
+/** A string in structured fields (RFC 9651, section 4.1.6); `text` is printable ASCII. */
 export const quoted = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`
 
-/** The nearest integer that structured fields can tell (RFC 9651, section 4.1.4): fifteen digits at most. */
+/** The nearest integer that structured fields can hold (RFC 9651, section 4.1.4): at most 15 digits. */
 export const integer = (value: number): number => Math.min(value, 999_999_999_999_999)
 
-/** Bytes as structured fields have them (RFC 9651, section 4.1.8). */
+/** Bytes in structured fields (RFC 9651, section 4.1.8). */
 export function byteSequence(bytes: Uint8Array): string {
   let text = ''
   for (let i = 0; i < bytes.length; i += 3) {

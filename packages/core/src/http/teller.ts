@@ -9,7 +9,7 @@ import { EXPOSE, type Header } from './headers.ts'
 import { checkJitter, retryAfterSeconds } from './jitter.ts'
 import type { ShownNames } from './shown-names.ts'
 
-/** How clients are told what is left, and when to come back. */
+/** Options of the headers that report limits to clients. */
 export interface TellOptions {
   /**
    * Which rate limit header fields to send: one form, several, or `false` for none.
@@ -30,34 +30,33 @@ export interface TellOptions {
   readonly jitter?: number
 }
 
-/** The headers that tell a client of a booking. */
+/** Builds the headers that report an acquisition. */
 export type Teller = (booking: Booking, names?: ShownNames) => readonly Header[]
 
-/** A policy, with what headers say of it whatever the request. */
+/** A policy, with the parts of its headers that are the same for every request. */
 export interface ToldPolicy extends Policy {
   readonly item: HeaderItem
 }
 
-/** A policy asked about one key, with the partition of that key as headers have it. */
+/** A check of a policy and one key, with the key's partition as headers have it. */
 export interface ToldAsk extends Ask {
   readonly policy: ToldPolicy
   readonly pk: string
   readonly spill?: ToldAsk
 }
 
-/** Builds a teller. */
 export function tellerOf({ headers, jitter: share, exposeHeaders }: TellOptions): Teller {
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(share)
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
   return ({ asks, decision }, names) => {
     const decisions = decision.policies ?? [decision]
-    // Rules make no others.
+    // Compiled policies make no other checks.
     const told = (asks as readonly ToldAsk[]).map(({ policy: { name, item }, pk }, i) => {
       const shown = names?.get(name)
       return { decision: decisions[i] as Decision, item: shown ? renamedItem(item, name, shown) : item, pk }
     })
-    // Without the store there are numbers only where this process counts by itself.
+    // While the store does not answer, only policies with a local fallback have numbers.
     const known = decision.degraded ? told.filter((each) => isCounted(each.decision)) : told
     const headers = write(known, Date.now)
     const all = decision.allowed ? headers : [...headers, ...retryAfter(asks, decision, jitter)]
@@ -65,14 +64,14 @@ export function tellerOf({ headers, jitter: share, exposeHeaders }: TellOptions)
   }
 }
 
-/** The headers, after the one that exposes them. */
+/** The headers, preceded by the one that exposes them. */
 const exposed = (headers: readonly Header[]): readonly Header[] =>
   headers.length === 0 ? headers : [[EXPOSE, headers.map(([name]) => name).join(', ')], ...headers]
 
-// Nobody knows when the store answers again. It is tried as soon as this, or a little later.
+// It is unknown when the store answers again: clients may retry after one second.
 const UNKNOWN_WAIT: readonly Header[] = [['Retry-After', '1']]
 
-/** `Retry-After` (RFC 9110, section 10.2.3) of a refusal, where waiting helps. */
+/** `Retry-After` (RFC 9110, section 10.2.3) of a denial, if waiting helps. */
 function retryAfter(asks: readonly Ask[], decision: Decision, jitter: number): readonly Header[] {
   const { retryAfterMs, policy, degraded } = decision
   if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT

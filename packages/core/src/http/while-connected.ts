@@ -1,7 +1,7 @@
 import { unlessLeft } from '../leaving.ts'
 import type { RequestReader } from './reader.ts'
 
-/** Waits for a promise while the client does: undefined if the client goes away first. */
+/** Waits for a promise while the client is connected; undefined if it disconnects first. */
 export function whileConnected<R, T>(
   reader: RequestReader<R>,
   request: R,

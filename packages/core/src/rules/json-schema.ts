@@ -1,4 +1,4 @@
-/** The part of JSON Schema (draft 2020-12) that the rules need, all of which `check` in validate.ts understands. */
+/** The part of JSON Schema (draft 2020-12) that the rules use; `check` in validate.ts implements it. */
 export interface Schema {
   readonly $schema?: string
   readonly title?: string
@@ -25,19 +25,19 @@ export interface Schema {
   readonly additionalProperties?: false
   readonly required?: readonly string[]
   readonly dependentRequired?: Readonly<Record<string, readonly string[]>>
-  /** Exactly one of these names must be there. */
+  /** Exactly one of these names must be present. */
   readonly oneOf?: readonly { readonly required: readonly string[] }[]
-  /** For each value of a property, what the object must be besides. */
+  /** Further schemas for the object, one for each value of a property. */
   readonly allOf?: readonly Schema[]
   readonly if?: Schema
   readonly then?: Schema
   readonly else?: Schema
 }
 
-/** What holds for values that meet a condition, and what for all others. */
+/** A schema for values that meet a condition, and one for all others. */
 export const when = (condition: Schema, yes: Schema, no?: Schema): Schema => ({
   if: condition,
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nobody awaits a schema.
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and a schema is never awaited.
   then: yes,
   ...(no && { else: no }),
 })

@@ -2,7 +2,7 @@ import { QuotaError, shown } from '../errors.ts'
 import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket } from '../quota.ts'
 import { type Duration, LONGEST } from '../time.ts'
 
-/** The numbers of a rule's algorithm, once its schema holds: those that its algorithm does not know are not there. */
+/** The numbers of a rule's algorithm. Its schema has checked them, so it has no unknown names. */
 export interface RateConfig {
   readonly tokens_per_second?: number
   readonly rps?: number
@@ -24,12 +24,14 @@ const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
   sliding_log: (config) => slidingLog(pick(config, 'limit', 'window')),
 }
 
-/** The quota that an algorithm and its numbers describe. Throws a QuotaError for numbers that no quota can keep. */
+/**
+ * Makes a quota of an algorithm and its numbers. Throws a QuotaError for numbers that no quota can represent exactly.
+ */
 export function quotaFrom(algorithm: string, config: RateConfig): Quota {
   return (QUOTAS[algorithm] as (config: RateConfig) => Quota)(config)
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the schema has checked what the quota's options then check again.
+// biome-ignore lint/suspicious/noExplicitAny: the schema has checked the types, and the quota's options check the values.
 const pick = (config: RateConfig, ...names: readonly string[]): any =>
   Object.fromEntries(names.filter((name) => Object.hasOwn(config, name)).map((name) => [name, config[name]]))
 
@@ -41,11 +43,11 @@ function rateOf({ tokens_per_second, rps, limit, per }: RateConfig): { limit: nu
   if (seconds * 1e6 <= LONGEST) return { limit: units, per: seconds * 1e3 }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${shown(rate)} a second is no whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.`,
+    `${shown(rate)} units per second are not a whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.`,
   )
 }
 
-/** The smallest whole numbers whose quotient is a decimal number as it is written. */
+/** The smallest whole numbers whose quotient is exactly a decimal number. */
 function fraction(decimal: number): readonly [numerator: number, denominator: number] {
   const [digits = '', exponent = '0'] = String(decimal).split('e')
   const [whole = '', decimals = ''] = digits.split('.')

@@ -15,35 +15,50 @@ export type RuleKey =
   | `cookie:${string}`
   | `claim:${string}`
 
-/** Which requests a rule is for: all that is given must hold; of a list, one. */
+/** Conditions for the requests that a rule applies to. All conditions must hold; of a list, one value. */
 export interface RuleMatch {
-  /** One of these methods; `GET` stands for `HEAD` too. */
+  /** One of these methods; `GET` includes `HEAD`. */
   readonly method?: string | readonly string[]
   /** One of these patterns, such as `/login`, `/users/:id` and `/api/*`. */
   readonly path?: string | readonly string[]
-  /** Values that headers must have; `true` for any. */
+  /** Required values of headers; `true` for any value. */
   readonly header?: Readonly<Record<string, string | true>>
-  /** Values that verified claims must have. */
+  /** Required values of verified claims. */
   readonly claim?: Readonly<Record<string, string | number | boolean>>
 }
 
-/** A rule as the policy that `rateLimit` takes. */
+/** A rule, as a policy for `rateLimit`. */
 export interface RulePolicy {
-  /** Tells policies apart, in headers and in the store. */
+  /** The policy's name in headers and in the store. */
   readonly name: string
-  /** How much there is. */
+  /** The units per period. */
   readonly quota: Quota
-  /** Whom it counts. */
+  /** The parts of a request that identify its client. */
   readonly key: RuleKey | readonly RuleKey[]
-  /** What a request takes: units, or where the request says how many; 1 unless given. */
+  /**
+   * The units that a request consumes, or the part of the request that holds their number.
+   * @default `1`
+   */
   readonly cost?: number | `header:${string}` | `query:${string}`
-  /** Units where the request does not say, or says nonsense; 1 unless given. */
+  /**
+   * The cost if the selected part is missing or invalid.
+   * @default `1`
+   */
   readonly defaultCost?: number
-  /** The most units that a request may say. */
+  /**
+   * The most units one request can cost.
+   * @default `Number.MAX_SAFE_INTEGER`
+   */
   readonly maxCost?: number
-  /** Which requests it is for; all unless given. */
+  /**
+   * The requests that the policy applies to.
+   * @default all requests
+   */
   readonly match?: RuleMatch
-  /** `'shadow'` counts and reports, and refuses nobody. */
+  /**
+   * `'shadow'` counts and reports, but never denies.
+   * @default `'enforce'`
+   */
   readonly mode?: 'enforce' | 'shadow'
   /** The name of the policy that is drawn upon only if this one is empty. */
   readonly spill?: string
@@ -56,7 +71,7 @@ interface Config extends RateConfig {
   readonly max_cost?: number
 }
 
-/** A rule as JSON has it, once `ruleSchema` holds. */
+/** A rule in JSON, after `ruleSchema` has checked it. */
 interface Rule {
   readonly name: string
   readonly limit_keys: readonly string[]
@@ -67,15 +82,15 @@ interface Rule {
   readonly spill?: string
 }
 
-/** More problems than one can read at once. */
+/** The most problems in one error, to keep it readable. */
 const MOST_PROBLEMS = 20
 
 /**
- * The policies that a parsed JSON document of rules describes: a list of rules, or an object with one as `rules`.
- * `rulesSchema` is the format. Throws one QuotaError that lists all that is wrong, each with its path and what to write.
+ * The policies in a parsed JSON document: a list of rules, or an object whose `rules` is one. `rulesSchema` defines the
+ * format. Throws one QuotaError that lists all problems, each with its path and its fix.
  *
- * The format is one in use elsewhere, with two differences: `burst` may be less than `tokens_per_second`, since a burst
- * of 1 is how requests are paced evenly, and units are whole, since a client could ask for costs next to nothing.
+ * The format is an existing one with two differences. `burst` may be less than `tokens_per_second`, because a burst of
+ * 1 spaces requests evenly. Units are whole numbers, because a client could otherwise ask for costs close to 0.
  */
 export function policiesFrom(json: unknown): readonly RulePolicy[] {
   const listed = Array.isArray(json)
@@ -139,7 +154,7 @@ function matchFrom(match: Readonly<Record<string, unknown>>): RuleMatch {
       result[kind] = wanted
     }
   }
-  // fromEntries makes own properties, whatever their names: '__proto__' is a header like any other.
+  // fromEntries makes own properties of any name: `__proto__` is a header like any other.
   for (const [kind, wanted] of Object.entries(named)) if (wanted.size > 0) result[kind] = Object.fromEntries(wanted)
   return result
 }

@@ -40,7 +40,7 @@ const config = (properties: Readonly<Record<string, Schema>>, required: readonly
 
 const windowed = config({ limit: whole(1), window: duration }, ['limit', 'window'])
 
-/** The numbers each algorithm takes. */
+/** The numbers of each algorithm. */
 const CONFIGS: Readonly<Record<string, Schema>> = {
   token_bucket: {
     ...config(
@@ -76,7 +76,7 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
 
 const ALGORITHMS = Object.keys(CONFIGS)
 
-/** One text or several; each is `each`. */
+/** A string or a list of strings; `each` is the schema of one. */
 const someOf = (each: Schema): Schema => when({ type: 'array' }, { type: 'array', items: each, minItems: 1 }, each)
 
 const match: Schema = {
@@ -141,8 +141,8 @@ export const ruleSchema: Schema = {
 const rules: Schema = { description: 'a list of rules', type: 'array', items: ruleSchema, minItems: 1 }
 
 /**
- * The JSON Schema (draft 2020-12) of what `policiesFrom` reads. Beyond it, `policiesFrom` refuses names given twice,
- * and numbers that no quota can keep exactly.
+ * The JSON Schema (draft 2020-12) of the documents that `policiesFrom` reads. In addition, `policiesFrom` rejects
+ * duplicate names, and numbers that no quota can represent exactly.
  */
 export const rulesSchema: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -5,8 +5,8 @@ import type { Schema } from './json-schema.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * Everything about a value that its schema forbids, a sentence each, beginning with the `path` of the part. Reads own
- * properties only, and only as deep as the schema goes.
+ * The problems of a value, a sentence each, which starts with the `path` of the part. Reads own properties only, and
+ * only as deep as the schema.
  */
 export function check(value: unknown, schema: Schema, path: string): readonly string[] {
   const { if: condition, then: yes, else: no } = schema
@@ -32,7 +32,7 @@ function hintFor(value: unknown, { enum: known = [] }: Schema): string {
   return hint === undefined ? '' : ` ${hint}`
 }
 
-/** Whether type, range and pattern are right, whatever is inside. */
+/** Whether type, range and pattern are right; members are checked separately. */
 function isPlainlyRight(value: unknown, schema: Schema): boolean {
   const { type = [], pattern, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity } = schema
   const types = typeof type === 'string' ? [type] : type
@@ -95,14 +95,14 @@ function checkMember(name: string, member: unknown, schema: Schema, path: string
   return problemOf(() => checkOptions(path, { [name]: member }, known))
 }
 
-/** The path of the whole value; its members' paths begin with themselves. */
+/** The path of the whole value, which the paths of its members do not contain. */
 export const ROOT = 'the document'
 
-/** A part's path as JavaScript would reach it. */
+/** A part's path in JavaScript notation. */
 const memberPath = (path: string, name: string): string =>
   path === ROOT ? name : /^[a-z_$]\w*$/i.test(name) ? `${path}.${name}` : `${path}[${shown(name)}]`
 
-/** What a call refuses, in a sentence; nothing if it refuses nothing. */
+/** The message of the QuotaError that a call throws; empty if it throws none. */
 export function problemOf(call: () => unknown): readonly string[] {
   try {
     call()
@@ -112,7 +112,7 @@ export function problemOf(call: () => unknown): readonly string[] {
   }
 }
 
-/** Makes a call whose refusals are about the part at `path`. */
+/** Makes a call, and adds `path` to the QuotaError that it throws. */
 export function at<T>(path: string, call: () => T): T {
   try {
     return call()
@@ -121,7 +121,7 @@ export function at<T>(path: string, call: () => T): T {
   }
 }
 
-/** What a QuotaError says, without the anchor: the whole document's error has one. */
+/** The message of a QuotaError without its link: the error of the whole document has one. */
 function sentenceOf(error: unknown): string {
   if (error instanceof QuotaError) return withoutLink(error.message)
   throw error

@@ -1,8 +1,8 @@
 import { ipKey } from '@spillway/core/http'
 
 /**
- * The key for a client's address, as text that express-rate-limit writes too: IPv4 as it is, also where it comes inside
- * IPv6; IPv6 as its network, `2001:db8::/56`, or as it is if `ipv6Subnet` is false.
+ * The key for a client's address, in the spelling of express-rate-limit: IPv4 unchanged, also if mapped into IPv6; IPv6
+ * as its network, such as `2001:db8::/56`, or unchanged if `ipv6Subnet` is false.
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
   const [, compatible] = /^::(\d+\.\d+\.\d+\.\d+)$/.exec(ip) ?? []
@@ -12,7 +12,7 @@ export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): str
   return ipv6Subnet === false ? ip : `${compressed(key.slice(0, slash))}${key.slice(slash)}`
 }
 
-/** Eight groups with the longest run of zeros, the first of several, left out (RFC 5952). */
+/** Eight groups without the longest run of zeros, the first of several (RFC 5952). */
 function compressed(groups: string): string {
   const runs = groups.match(/\b0(?::0)+\b/g) ?? []
   const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), '')

@@ -2,13 +2,13 @@ import { isIP } from 'node:net'
 import type { Request } from 'express'
 import { isSpillwayStore } from './store.ts'
 
-/** Hears of errors, with a word on them where they do not speak for themselves. */
+/** A receiver of errors, with a message if the error needs explanation. */
 export interface Logger {
   error(error: unknown, message?: string): void
   warn(error: unknown, message?: string): void
 }
 
-/** The checks by their names in express-rate-limit. */
+/** The names of the checks in express-rate-limit. */
 const NAMES = [
   'ip',
   'trustProxy',
@@ -31,13 +31,12 @@ const NAMES = [
   'windowMs',
 ] as const
 
-/** The name of a check. */
 type Name = (typeof NAMES)[number]
 
-/** All checks or none, or some by name, with `default` for the others. */
+/** All checks, none, or some by name, with `default` for the others. */
 export type ValidateOption = boolean | { readonly [name in Name | 'default']?: boolean }
 
-/** Likely mistakes, each looked for once, the first time there is something to look at; told, never thrown. */
+/** Checks for likely mistakes. Each runs once, at the first opportunity; failures are logged, never thrown. */
 export interface Checks {
   options(given: Readonly<Record<string, unknown>>): void
   store(store: { readonly localKeys?: boolean; readonly prefix?: string }, given: unknown): void
@@ -82,27 +81,30 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
       })
       once('knownOptions', () => {
         const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name))
-        return unknown !== undefined && ['ERR_ERL_UNKNOWN_OPTION', `There is no option "${unknown}": nobody reads it.`]
+        return (
+          unknown !== undefined && ['ERR_ERL_UNKNOWN_OPTION', `The option "${unknown}" is unknown and has no effect.`]
+        )
       })
       const { draft_polli_ratelimit_headers: draft, onLimitReached: reached, ipv6Subnet, keyGenerator } = given
       once('draftPolliHeaders', () => {
-        const message = 'draft_polli_ratelimit_headers is no more: write standardHeaders: "draft-6".'
+        const message = 'draft_polli_ratelimit_headers was removed: write standardHeaders: "draft-6".'
         return Boolean(draft) && ['WRN_ERL_DEPRECATED_DRAFT_POLLI_HEADERS', message]
       })
       once('onLimitReached', () => {
-        const message = 'onLimitReached is no more: do it in handler, where options.limit is just passed.'
+        const message = 'onLimitReached was removed: use handler.'
         return Boolean(reached) && ['WRN_ERL_DEPRECATED_ON_LIMIT_REACHED', message]
       })
       if (ipv6Subnet !== undefined && typeof ipv6Subnet !== 'function') this.ipv6Subnet(ipv6Subnet)
       once('keyGeneratorIpFallback', () => {
         const source = typeof keyGenerator === 'function' ? keyGenerator.toString() : ''
-        const message = 'keyGenerator reads the address itself: by ipKeyGenerator, a household of IPv6 is one client.'
+        const message =
+          'keyGenerator reads the address itself, so an IPv6 client has a limit for each of its addresses. Use ipKeyGenerator.'
         return (
           /\breq(uest)?\.ip\b/.test(source) && !source.includes('ipKeyGenerator') && ['ERR_ERL_KEY_GEN_IPV6', message]
         )
       })
       once('ipv6SubnetOrKeyGenerator', () => {
-        const message = 'ipv6Subnet is for the default keyGenerator: this one does not ask it.'
+        const message = 'ipv6Subnet applies to the default keyGenerator only.'
         return ipv6Subnet !== undefined && keyGenerator !== undefined && ['ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR', message]
       })
     },
@@ -114,7 +116,7 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
         return inHandler && ['ERR_ERL_CREATED_IN_REQUEST_HANDLER', message]
       })
       once('unsharedStore', () => {
-        // One of Spillway's can be shared, by other limiters under other names.
+        // A store of Spillway can be shared by several limiters, under different names.
         const owner = typeof given === 'object' && given !== null ? given : store
         const message = isSpillwayStore(given)
           ? 'Two limiters on one store count together: give each toExpressRateLimitStore(store, { name }).'
@@ -127,21 +129,23 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
       const { ip, app, headers } = request
       once('ip', () => {
         if (ip === undefined)
-          return ['ERR_ERL_UNDEFINED_IP_ADDRESS', 'A request has no address: its client may be gone.']
-        const message = `A client's address is none: ${ip}. Give a keyGenerator that can read it.`
+          return ['ERR_ERL_UNDEFINED_IP_ADDRESS', 'A request has no address: its client may have disconnected.']
+        const message = `A client's address is invalid: ${ip}. Set a keyGenerator that can read it.`
         return isIP(ip) === 0 && ['ERR_ERL_INVALID_IP_ADDRESS', message]
       })
       once('trustProxy', () => {
-        const message = "With 'trust proxy' true, clients choose their address: say how many proxies there are."
+        const message =
+          "With 'trust proxy' true, clients can forge their address. Set 'trust proxy' to the number of proxies."
         return app.get('trust proxy') === true && ['ERR_ERL_PERMISSIVE_TRUST_PROXY', message]
       })
       once('xForwardedForHeader', () => {
-        const message = "X-Forwarded-For arrives, and 'trust proxy' is false: clients of one proxy count as one."
+        const message =
+          "A request has X-Forwarded-For, but 'trust proxy' is false: all clients of a proxy count as one."
         const unread = headers['x-forwarded-for'] !== undefined && app.get('trust proxy') === false
         return unread && ['ERR_ERL_UNEXPECTED_X_FORWARDED_FOR', message]
       })
       once('forwardedHeader', () => {
-        const message = 'Forwarded arrives, and Express does not read it: give a keyGenerator that does.'
+        const message = 'A request has Forwarded, which Express does not read. Set a keyGenerator that does.'
         return (
           headers.forwarded !== undefined &&
           ip === request.socket?.remoteAddress && ['ERR_ERL_FORWARDED_HEADER', message]
@@ -152,7 +156,8 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
       once('ipv6Subnet', () => {
         const fits = Number.isInteger(subnet) && (subnet as number) >= 32 && (subnet as number) <= 64
         return (
-          subnet !== false && !fits && ['ERR_ERL_IPV6_SUBNET', `ipv6Subnet is 32 to 64 bits, or false; got ${subnet}.`]
+          subnet !== false &&
+          !fits && ['ERR_ERL_IPV6_SUBNET', `ipv6Subnet must be 32 to 64 bits, or false; got ${subnet}.`]
         )
       })
     },
@@ -170,24 +175,33 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
     hits(hits) {
       once('positiveHits', () => {
         const whole = Number.isInteger(hits) && (hits as number) >= 1
-        return !whole && ['ERR_ERL_INVALID_HITS', `The store counts ${hits}, which is no whole number of 1 or more.`]
+        return (
+          !whole && [
+            'ERR_ERL_INVALID_HITS',
+            `The store returned a count of ${hits}. It must be a whole number, 1 or more.`,
+          ]
+        )
       })
     },
     limit(limit) {
       once(
         'limit',
-        () => limit === 0 && ['WRN_ERL_MAX_ZERO', 'A limit of 0 refuses everything, which before 7 meant nothing.'],
+        () =>
+          limit === 0 && [
+            'WRN_ERL_MAX_ZERO',
+            'A limit of 0 denies all requests. Before version 7 it disabled the limit.',
+          ],
       )
     },
     reset(resetTime) {
       once('headersResetTime', () => {
-        const message = 'The store does not tell when windows end: clients are told to wait for a whole one.'
+        const message = 'The store does not report when windows end: Retry-After is the length of a whole window.'
         return resetTime === undefined && ['ERR_ERL_HEADERS_NO_RESET', message]
       })
     },
     draft(draft) {
       once('headersDraftVersion', () => {
-        const message = `standardHeaders knows draft-6, draft-7 and draft-8; got ${draft}.`
+        const message = `standardHeaders must be draft-6, draft-7 or draft-8; got ${draft}.`
         return !DRAFTS.includes(draft) && ['ERR_ERL_HEADERS_UNSUPPORTED_DRAFT_VERSION', message]
       })
     },

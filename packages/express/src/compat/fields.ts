@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto'
 import type { Response } from 'express'
 import type { Options } from './options.ts'
 
-/** What a request is told of its window, in `req.rateLimit`. */
+/** The counts of a request's window, in `req.rateLimit`. */
 export interface RateLimitInfo {
-  /** Requests in a window. */
+  /** The requests allowed per window. */
   readonly limit: number
-  /** Requests of the window so far, this one and refused ones included. */
+  /** The requests in this window so far, including this one and denied ones. */
   readonly used: number
-  /** Requests that are left of the window, 0 or more. */
+  /** The requests remaining in this window, 0 or more. */
   readonly remaining: number
-  /** When the window ends, where the store tells. */
+  /** The end of the window; undefined if the store does not report it. */
   readonly resetTime: Date | undefined
-  /** Whom the request was counted for. */
+  /** The key that the request was counted for. */
   readonly key: string
 }
 
-/** `X-RateLimit-*`, with the reset as a moment, and the date that it is to be read by. */
+/** Sets `X-RateLimit-*`. The reset is a date, so the server's `Date` goes with it. */
 export function setLegacyFields(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {
   if (response.headersSent) return
   response.setHeader('X-RateLimit-Limit', String(limit))
@@ -26,7 +26,7 @@ export function setLegacyFields(response: Response, { limit, remaining, resetTim
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
 }
 
-/** The `RateLimit` fields of a draft; `name` is asked for where they have one. */
+/** Sets the `RateLimit` fields of a draft; only draft 8 uses `name`. */
 export function setStandardFields(
   response: Response,
   info: RateLimitInfo,
@@ -51,12 +51,12 @@ export function setStandardFields(
   }
 }
 
-/** Seconds to the window's end, rounded up; a whole window's where that is not known. */
+/** The seconds to the end of the window, rounded up; the length of a window if the end is unknown. */
 export const secondsTo = (resetTime: Date | undefined, windowMs: number): number =>
   resetTime === undefined
     ? Math.ceil(windowMs / 1000)
     : Math.max(Math.ceil((resetTime.getTime() - Date.now()) / 1000), 0)
 
-/** Tells a client's share from others' without telling whose it is: the first 12 hexadecimal digits of a hash. */
+/** Identifies a client without revealing its key: the first 12 hexadecimal digits of a hash. */
 const partitionOf = (key: string): string =>
   Buffer.from(createHash('sha256').update(key).digest('hex').slice(0, 12)).toString('base64')

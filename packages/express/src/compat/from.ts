@@ -11,17 +11,18 @@ import {
 } from '@spillway/core'
 import { type AnyExpressRateLimitStore, type Counted, type ExpressRateLimitStore, promised } from './store.ts'
 
-/** What `fromExpressRateLimitStore` takes besides the store. */
+/** The options of `fromExpressRateLimitStore`. */
 export interface FromExpressRateLimitStoreOptions {
-  /** The length of the windows that the store counts, in milliseconds; the quota's `window` must be the same. */
+  /** The length of the store's windows in milliseconds; the quota's `window` must be the same. */
   readonly windowMs: number
 }
 
 /**
- * A store of Spillway over one made for express-rate-limit, for quotas of the one kind that it can count:
- * `fixedWindow({ limit, window: windowMs, align: 'first' })`. It counts one policy.
- * Such a store adds one at a time and never refuses, hence: a cost of n is n calls, what is refused is counted and
- * taken back, and among requests that come together more may be refused than need be, never more admitted.
+ * Makes a store of Spillway from one made for express-rate-limit. It counts one policy, and only quotas of the form
+ * `fixedWindow({ limit, window: windowMs, align: 'first' })`.
+ *
+ * Such a store adds 1 per call and never denies. Therefore a cost of n is n calls, and a denied request is counted and
+ * then subtracted: of concurrent requests it may deny too many, but never allows too many.
  */
 export function fromExpressRateLimitStore(
   legacy: AnyExpressRateLimitStore,
@@ -42,12 +43,12 @@ export function fromExpressRateLimitStore(
     }
     const { step } = op
     if (step.kernel === 'sliding-window' && step.fixed && step.ticks * step.tick === window) return step
-    throw refusal(`counts fixedWindow({ limit, window: ${options.windowMs}, align: 'first' }) alone`)
+    throw refusal(`counts fixedWindow({ limit, window: ${options.windowMs}, align: 'first' }) only`)
   }
 
   return {
     async take(ops, at) {
-      if (at !== undefined) throw refusal('has a clock of its own: it takes no moment')
+      if (at !== undefined) throw refusal('has its own clock, so it cannot count at a given time')
       const steps = ops.map(check)
       const answers: SlidingWindowTaken[] = []
       for (const [i, { key }] of ops.entries()) answers.push(await takeOne(store, key, steps[i] as SlidingWindowStep))
@@ -59,7 +60,7 @@ export function fromExpressRateLimitStore(
     async delete(keys) {
       let deleted = 0
       for (const { key } of keys) {
-        // A store without `get` cannot tell.
+        // Without `get`, every key counts as deleted.
         if (!store.get || (await store.get(key)) !== undefined) deleted++
         await store.resetKey(key)
       }
@@ -71,7 +72,7 @@ export function fromExpressRateLimitStore(
 const refusal = (problem: string): QuotaError =>
   new QuotaError('ERR_SPILLWAY_OPTION', `a store of express-rate-limit ${problem}.`)
 
-/** As express-rate-limit does: not waited for, since its failure shows in every call after it. */
+/** Not awaited, as in express-rate-limit: a failure shows in every later call. */
 function begin(store: ExpressRateLimitStore, windowMs: number): void {
   const failed = (error: Error): void => process.emitWarning(error)
   try {
@@ -89,7 +90,7 @@ async function takeOne(
   const { increment, check, limit, since, peek } = step
   if (peek || increment < 0 || check > limit) {
     const seen = windowOf(await store.get?.(key), step)
-    // Windows of one key start a window apart at least; a store may tell the start of one a little differently each time.
+    // Windows of one key start at least a window apart, but a store may report slightly different starts of one window.
     const counts = since === 0 || (seen.start - since) * 2 < step.ticks * step.tick
     const given = peek || !counts ? 0 : Math.min(Math.max(-increment, 0), seen.current)
     for (let left = given; left > 0; left--) await store.decrement(key)
@@ -101,7 +102,7 @@ async function takeOne(
   return { ...seen, allowed: Math.max(seen.current - increment, 0) + check <= limit }
 }
 
-/** Takes back what an op of a refused batch has counted. */
+/** Subtracts what an op of a denied batch has counted. */
 async function undone(
   store: ExpressRateLimitStore,
   key: string,

@@ -7,17 +7,19 @@ import { type Counted, type ExpressRateLimitStore, isSpillwayStore, promised } f
 import { toExpressRateLimitStore } from './to.ts'
 import { uncountLater } from './uncount.ts'
 
-/** The middleware, and what can be asked of its store. */
+/** The middleware, with access to its store. */
 export interface RateLimitRequestHandler extends RequestHandler {
-  /** Forgets a key. */
+  /** Deletes a key's count. */
   resetKey(key: string): Promise<void> | void
-  /** What a key has counted; undefined if nothing. Throws where the store cannot tell. */
+  /** A key's count; undefined if it has none. Throws if the store has no `get`. */
   getKey(key: string): Promise<Counted | undefined> | Counted | undefined
 }
 
 /**
- * Takes the options of express-rate-limit and behaves as its documentation says: windows of a key's own, started by its
- * first request, in which refused requests count too. Counts in memory, for at most 100,000 keys, unless given a store.
+ * Limits requests with the options of express-rate-limit, as its documentation defines them: a key's window starts with
+ * its first request, and denied requests count too.
+ *
+ * Default store: in memory, at most 100,000 keys.
  */
 export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandler {
   const { options, checks } = configOf(passed)
@@ -32,7 +34,7 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
     resetKey: (key: string) => store.resetKey(key),
     getKey: (key: string) => {
       if (store.get) return store.get(key)
-      throw new Error('The store has no get: it cannot tell what a key has counted.')
+      throw new Error('The store has no get, so the count of a key is unknown.')
     },
   })
 }
@@ -42,7 +44,7 @@ function storeOf(given: Options['store']): ExpressRateLimitStore {
   return isSpillwayStore(given) ? toExpressRateLimitStore(given) : promised(given)
 }
 
-/** Not waited for: a store that cannot begin says so again when it is asked to count. */
+/** Not awaited: a store that fails to start fails again on the first count. */
 function begin(store: ExpressRateLimitStore, options: Options): void {
   const failed = (error: unknown): void => options.logger.error(error, 'the store failed to begin.')
   try {
@@ -52,7 +54,7 @@ function begin(store: ExpressRateLimitStore, options: Options): void {
   }
 }
 
-/** A request on its way, and what it goes by. */
+/** A request in progress, and its configuration. */
 interface Visit {
   readonly request: Request
   readonly response: Response
@@ -71,7 +73,7 @@ function limiter(
     const key = await options.keyGenerator(request, response)
     const counted = await count(store, key, options)
     if (counted instanceof Error) {
-      options.logger.error(counted, 'the store failed; the request is let through uncounted.')
+      options.logger.error(counted, 'the store failed; the request is allowed without being counted.')
       return next()
     }
     checks.counted(request, store, key)
@@ -85,7 +87,7 @@ function limiter(
   }
 }
 
-/** Counts a request, or says what failed where requests pass all the same. */
+/** Counts a request. Returns the error if `passOnStoreError` allows requests while the store fails. */
 async function count(
   store: ExpressRateLimitStore,
   key: string,
@@ -108,10 +110,10 @@ async function infoOf(
   checks.hits(used)
   const limit = await said(options.limit, request, response)
   checks.limit(limit)
-  // Some stores move the date that they have told.
+  // Copied, because some stores change a date after returning it.
   const resetTime = counted.resetTime && new Date(counted.resetTime.getTime())
   const info = { limit, used, remaining: Math.max(limit - used, 0), resetTime, key }
-  // The former name of `used`, for those who still read it.
+  // The former name of `used`, for existing code.
   return Object.defineProperty(info, 'current', { value: used })
 }
 
@@ -132,7 +134,7 @@ async function tellWhen({ request, response, options }: Visit, { resetTime }: Ra
   response.setHeader('Retry-After', String(seconds))
 }
 
-/** What an option says of a request: itself, or what it returns. */
+/** The value of an option for a request: the option itself, or what it returns. */
 function said<T>(option: T | FromRequest<T>, request: Request, response: Response): T | Promise<T> {
   return typeof option === 'function' ? (option as FromRequest<T>)(request, response) : option
 }

@@ -4,61 +4,121 @@ import { ipKeyGenerator } from './address.ts'
 import { type Checks, checksOf, type Logger, type ValidateOption } from './checks.ts'
 import type { AnyExpressRateLimitStore } from './store.ts'
 
-/** A function of the request, at once or later. */
+/** A function of the request, synchronous or asynchronous. */
 export type FromRequest<T> = (request: Request, response: Response) => T | Promise<T>
 
-/** The revisions of the RateLimit header fields that there are here. */
+/** The supported revisions of the RateLimit header fields. */
 export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
 
-/** The options of express-rate-limit, as its documentation has them. */
+/** The options of express-rate-limit, as its documentation defines them. */
 export interface Options {
-  /** How long a window is, in milliseconds; a minute unless given. */
+  /**
+   * The length of a window in milliseconds.
+   * @default `60_000`
+   */
   readonly windowMs: number
-  /** Requests of a window that are let through; 5 unless given, none if 0. */
+  /**
+   * The requests allowed per window; 0 denies all.
+   * @default `5`
+   */
   readonly limit: number | FromRequest<number>
-  /** What a refused request is answered with, by `res.send`. */
+  /**
+   * The body of the answer to a denied request, sent with `res.send`.
+   * @default `'Too many requests, please try again later.'`
+   */
   readonly message: unknown
-  /** The status of that answer; 429 unless given. */
+  /**
+   * The status of that answer.
+   * @default `429`
+   */
   readonly statusCode: number
-  /** Whether to send `X-RateLimit-*`; unless told otherwise, yes. */
+  /**
+   * Whether to send `X-RateLimit-*`.
+   * @default `true`
+   */
   readonly legacyHeaders: boolean
-  /** Whether to send `RateLimit` fields, and by which draft; `true` is draft 6. Unless told otherwise, no. */
+  /**
+   * Whether to send `RateLimit` fields, and which draft of them; `true` is draft 6.
+   * @default `false`
+   */
   readonly standardHeaders: boolean | DraftHeadersVersion
-  /** The policy's name in the fields of draft 8; such as `'5-in-1min'` unless given. */
+  /**
+   * The policy's name in the fields of draft 8.
+   * @default limit and window, such as `'5-in-1min'`
+   */
   readonly identifier: string | FromRequest<string>
-  /** The seconds in `Retry-After`; those to the window's end unless given. */
+  /**
+   * The seconds in `Retry-After`.
+   * @default the seconds to the end of the window
+   */
   readonly retryAfter?: number | FromRequest<number>
-  /** Where requests are told their numbers; `'rateLimit'` unless given. */
+  /**
+   * The request property that holds the counts.
+   * @default `'rateLimit'`
+   */
   readonly requestPropertyName: string
-  /** Whether failed requests are taken off the count when they are over. */
+  /**
+   * Whether failed requests are subtracted from the count when they are over.
+   * @default `false`
+   */
   readonly skipFailedRequests: boolean
-  /** Whether successful requests are taken off the count when they are over. */
+  /**
+   * Whether successful requests are subtracted from the count when they are over.
+   * @default `false`
+   */
   readonly skipSuccessfulRequests: boolean
-  /** Whom a request counts for; the client's address unless given. */
+  /**
+   * The client that a request counts for.
+   * @default the client's address
+   */
   readonly keyGenerator: FromRequest<string>
-  /** How many leading bits of an IPv6 address make one client; 56 unless given, all if false. */
+  /**
+   * The leading bits of an IPv6 address that identify one client, 32 to 64; false for all bits.
+   * @default `56`
+   */
   readonly ipv6Subnet: number | FromRequest<number> | false
-  /** Answers a refused request. */
+  /**
+   * Answers a denied request.
+   * @default sends `message` with `statusCode`
+   */
   handler(request: Request, response: Response, next: NextFunction, options: Options): unknown
-  /** Which requests are let through uncounted. */
+  /**
+   * The requests that are allowed without being counted.
+   * @default none
+   */
   readonly skip: FromRequest<boolean>
-  /** Which requests were successful; those with a status below 400 unless given. */
+  /**
+   * The requests that count as successful.
+   * @default those with a status below 400
+   */
   readonly requestWasSuccessful: FromRequest<boolean>
-  /** Where the counts live: a store of Spillway, or one of express-rate-limit; in memory unless given. */
+  /**
+   * The store of the counts: one of Spillway, or one of express-rate-limit.
+   * @default in memory
+   */
   readonly store: Store | AnyExpressRateLimitStore | undefined
-  /** Which likely mistakes are told to the logger, once each. */
+  /**
+   * The checks for likely mistakes; each failed check is logged once.
+   * @default `true`, all checks
+   */
   readonly validate: ValidateOption
   /** The former name of `legacyHeaders`. */
   readonly headers?: boolean
   /** The former name of `limit`. */
   readonly max?: number | FromRequest<number>
-  /** Whether requests are let through while the store fails; unless told otherwise, they fail too. */
+  /**
+   * Whether requests are allowed without being counted while the store fails; otherwise they fail too.
+   * @default `false`
+   */
   readonly passOnStoreError: boolean
-  /** Hears of errors and mistakes; the console unless given. */
+  /**
+   * The receiver of errors and warnings.
+   * @default the console
+   */
   readonly logger: Logger
 }
 
-// Declared, because the types of the user's Node may be absent.
+// Declared, because a user's project may lack the types of Node.
 declare const console: { warn(...args: unknown[]): void; error(...args: unknown[]): void }
 
 const consoleLogger: Logger = {
@@ -66,7 +126,7 @@ const consoleLogger: Logger = {
   error: (...args) => console.error(...args.reverse()),
 }
 
-/** Fills in what is not given; an option that is undefined is not given. */
+/** Adds the defaults. An undefined option counts as missing. */
 export function configOf(passed: Partial<Options>): { readonly options: Options; readonly checks: Checks } {
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined)) as typeof passed
   const logger = checkLogger(given.logger ?? consoleLogger)
@@ -110,7 +170,7 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
   return { options, checks }
 }
 
-/** `5-in-1min`: the limit, and the window in the largest unit that it fills. */
+/** `5-in-1min`: the limit, and the window in its largest unit. */
 function nameOf(request: Request, { windowMs, requestPropertyName }: Options): string {
   const { limit } = (request as unknown as Record<string, { limit: number }>)[requestPropertyName] as { limit: number }
   const [seconds, minutes, hours, days] = [1e3, 60e3, 3_600e3, 86_400e3].map((unit) => windowMs / unit) as [

@@ -1,14 +1,14 @@
 import { QuotaError, type Store, shown } from '@spillway/core'
 
-/** What an express-rate-limit store knows of a key. */
+/** The count of a key in an express-rate-limit store. */
 export interface Counted {
-  /** Requests of the window so far, refused ones included. */
+  /** The requests in this window so far, including denied ones. */
   readonly totalHits: number
-  /** When the window ends; undefined where the store cannot tell. */
+  /** The end of the window; undefined if the store does not report it. */
   readonly resetTime: Date | undefined
 }
 
-/** A store as express-rate-limit 6 and later have it. */
+/** A store of express-rate-limit 6 and later. */
 export interface ExpressRateLimitStore {
   init?(options: { readonly windowMs: number }): void | Promise<void>
   get?(key: string): Promise<Counted | undefined> | Counted | undefined
@@ -16,13 +16,13 @@ export interface ExpressRateLimitStore {
   decrement(key: string): Promise<void> | void
   resetKey(key: string): Promise<void> | void
   resetAll?(): Promise<void> | void
-  /** Keys counted here reach no other process, nor another limiter. */
+  /** Whether keys are local to this limiter: not shared with other limiters or processes. */
   localKeys?: boolean
-  /** What keys begin with where they are kept. */
+  /** The prefix of the keys in the store. */
   prefix?: string
 }
 
-/** A store as express-rate-limit 5 and earlier had it. */
+/** A store of express-rate-limit 5 and earlier. */
 export interface LegacyExpressRateLimitStore {
   incr(key: string, callback: (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void): void
   decrement(key: string): void
@@ -30,13 +30,12 @@ export interface LegacyExpressRateLimitStore {
   resetAll?(): void
 }
 
-/** A store of express-rate-limit, of whichever age. */
+/** A store of any version of express-rate-limit. */
 export type AnyExpressRateLimitStore = ExpressRateLimitStore | LegacyExpressRateLimitStore
 
-/** Reports whether a store is one of Spillway's. */
 export const isSpillwayStore = (store: unknown): store is Store => has(store, 'take', 'delete')
 
-/** Checks an express-rate-limit store, and gives one that calls back the promises of its successors. */
+/** Checks an express-rate-limit store, and adapts one with callbacks to the interface with promises. */
 export function promised(store: unknown): ExpressRateLimitStore {
   if (has(store, 'increment', 'decrement', 'resetKey')) return store as ExpressRateLimitStore
   if (!has(store, 'incr', 'decrement', 'resetKey')) {

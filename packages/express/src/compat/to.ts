@@ -12,17 +12,23 @@ import {
 } from '@spillway/core'
 import type { Counted, ExpressRateLimitStore } from './store.ts'
 
-/** What `toExpressRateLimitStore` takes besides the store. */
+/** The options of `toExpressRateLimitStore`. */
 export interface ToExpressRateLimitStoreOptions {
-  /** Tells limiters on one store apart; `'express-rate-limit'` unless given. */
+  /**
+   * The name that separates limiters on one store.
+   * @default `'express-rate-limit'`
+   */
   readonly name?: string
-  /** The length of a window; what the limiter says in `init` unless given. */
+  /**
+   * The length of a window in milliseconds.
+   * @default the limiter's `windowMs`, passed to `init`
+   */
   readonly windowMs?: number
 }
 
 /**
- * A store for express-rate-limit over one of Spillway's: the same windows, each of a key's own, which starts with its
- * first request and ends all at once. Every call is one atomic take of a `fixedWindow` with `align: 'first'`.
+ * Makes a store for express-rate-limit from one of Spillway, with the same windows: each key has its own, which starts
+ * with its first request. Every call is one atomic take of a `fixedWindow` with `align: 'first'`.
  */
 export function toExpressRateLimitStore(
   store: Store,
@@ -33,7 +39,7 @@ export function toExpressRateLimitStore(
   let quota = options.windowMs === undefined ? undefined : quotaOf(options.windowMs)
   const take = async (key: string, verb: Verb): Promise<SlidingWindowTaken> => {
     if (quota === undefined) {
-      throw new QuotaError('ERR_SPILLWAY_OPTION', 'toExpressRateLimitStore needs windowMs where no limiter calls init.')
+      throw new QuotaError('ERR_SPILLWAY_OPTION', 'toExpressRateLimitStore needs windowMs if no limiter calls init.')
     }
     const [taken] = await store.take([{ policy: name, key, step: stepFor(quota, verb, 1) }])
     return taken as SlidingWindowTaken
@@ -53,7 +59,7 @@ export function toExpressRateLimitStore(
         await store.deleteAll?.([name])
       },
     }),
-    // A window whose requests have all been taken off is told apart from none by its start, which is past.
+    // A window whose requests were all subtracted differs from a missing one by its start, which is in the past.
     get: async (key) => {
       const found = await take(key, 'peek')
       return found.current > 0 || found.start < found.now ? counted(found) : undefined
@@ -70,5 +76,5 @@ export function toExpressRateLimitStore(
 }
 
 const quotaOf = (windowMs: number): SlidingWindowQuota =>
-  // Whole milliseconds, as express-rate-limit counts them.
+  // Rounded up to whole milliseconds, as express-rate-limit does.
   fixedWindow({ limit: 1, window: Math.ceil(micros(windowMs, 'windowMs') / 1000), align: 'first' })

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import type { Options } from './options.ts'
 import type { ExpressRateLimitStore } from './store.ts'
 
-/** Takes a request off its key's count once its response turns out to be one that does not count. */
+/** Subtracts a request from its key's count if its response turns out not to count. */
 export function uncountLater(
   request: Request,
   response: Response,
@@ -12,7 +12,7 @@ export function uncountLater(
   if (!skipFailedRequests && !skipSuccessfulRequests) return
   let uncounted = false
   const uncount = async (): Promise<void> => {
-    // A window that is over has taken its count along.
+    // The count of a window that has ended is gone.
     if (uncounted || (resetTime && Date.now() >= resetTime.getTime())) return
     uncounted = true
     await store.decrement(key)
@@ -22,7 +22,7 @@ export function uncountLater(
       const settle = async (): Promise<void> => {
         if (await counts()) await uncount()
       }
-      settle().catch((error) => logger.error(error, `a request could not be taken off the count at ${event}.`))
+      settle().catch((error) => logger.error(error, `a request could not be subtracted from the count at ${event}.`))
     })
   }
   when('finish', async () =>

@@ -4,13 +4,13 @@ import request from 'supertest'
 import { expect, test } from 'vitest'
 import { memoryStore, rateLimit as ours } from '../../src/compat/index.ts'
 
-// Each of these mistakes is told, once, under the code that express-rate-limit documents.
+// Each of these mistakes is logged once, with the code that express-rate-limit documents.
 
 type Mistake = readonly [what: string, make: () => Partial<TheirOptions>, setup?: Setup]
 interface Setup {
   readonly trust?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** How many limiters stand on the way. */
+  /** The number of limiters on the route. */
   readonly mounts?: number
   readonly inHandler?: boolean
 }
@@ -22,15 +22,15 @@ const counting = { ...noReset, increment: () => ({ totalHits: 1, resetTime: new 
 
 const mistakes: readonly Mistake[] = [
   ['nothing wrong', () => ({})],
-  ['an option that there is not', () => known({ limits: 3 })],
-  ['a check that there is not', () => known({ validate: { proxies: false } })],
-  ['an option of long ago', () => known({ draft_polli_ratelimit_headers: true })],
-  ['a header before a proxy is named', () => ({}), { headers: { 'x-forwarded-for': '192.0.2.1' } }],
-  ['a header that nobody reads', () => ({}), { headers: { forwarded: 'for=192.0.2.1' } }],
-  ['trust in everybody', () => ({}), { trust: true }],
+  ['an unknown option', () => known({ limits: 3 })],
+  ['an unknown check', () => known({ validate: { proxies: false } })],
+  ['a removed option', () => known({ draft_polli_ratelimit_headers: true })],
+  ['X-Forwarded-For without a trusted proxy', () => ({}), { headers: { 'x-forwarded-for': '192.0.2.1' } }],
+  ['a header that Express does not read', () => ({}), { headers: { forwarded: 'for=192.0.2.1' } }],
+  ['trust in every proxy', () => ({}), { trust: true }],
   ['an address with a port', () => ({}), { trust: 1, headers: { 'x-forwarded-for': '192.0.2.1:80' } }],
-  ['a limit of none', () => ({ limit: 0 })],
-  ['a draft that there is not', () => known({ standardHeaders: 'draft-5' })],
+  ['a limit of 0', () => ({ limit: 0 })],
+  ['an unknown draft', () => known({ standardHeaders: 'draft-5' })],
   ['a subnet that is too wide', () => ({ ipv6Subnet: 16 })],
   [
     'a subnet by request that is too wide',
@@ -38,8 +38,8 @@ const mistakes: readonly Mistake[] = [
     { trust: 1, headers: { 'x-forwarded-for': '2001:db8::1' } },
   ],
   ['a key without the prefix', () => ({ keyGenerator: (req) => req.ip ?? '' })],
-  ['a subnet that nobody asks for', () => ({ ipv6Subnet: 64, keyGenerator: () => 'all' })],
-  ['a store that knows no end', () => ({ store: noReset, standardHeaders: 'draft-7' })],
+  ['a subnet that keyGenerator ignores', () => ({ ipv6Subnet: 64, keyGenerator: () => 'all' })],
+  ['a store without the end of a window', () => ({ store: noReset, standardHeaders: 'draft-7' })],
   [
     'a store that cannot count',
     () => ({ store: { ...noReset, increment: () => ({ totalHits: 0.5, resetTime: new Date() }) } }),
@@ -49,10 +49,10 @@ const mistakes: readonly Mistake[] = [
     () => ({ store: counting, validate: { unsharedStore: false } }),
     { mounts: 2 },
   ],
-  ['a limiter made for one request', () => ({}), { inHandler: true }],
+  ['a limiter made in a handler', () => ({}), { inHandler: true }],
 ]
 
-/** The codes that a limiter's logger hears. */
+/** The codes that a limiter logs. */
 async function codesOf(limit: typeof theirs, make: () => Partial<TheirOptions>, setup: Setup = {}): Promise<unknown> {
   const codes: unknown[] = []
   const logger = {
@@ -82,7 +82,7 @@ test.each(mistakes.map(([what, make, setup = {}]) => [what, make, setup] as cons
   },
 )
 
-test('tells of a store that two limiters share, ours or theirs', async () => {
+test('warns of a store that two limiters share, ours or theirs', async () => {
   for (const store of [new MemoryStore(), memoryStore()]) {
     const make = () => known({ store })
     expect(await codesOf(ours as typeof theirs, make)).toEqual([])
@@ -90,7 +90,7 @@ test('tells of a store that two limiters share, ours or theirs', async () => {
   }
 })
 
-test('tells nothing where it is not wanted', async () => {
+test('disabled checks do not warn', async () => {
   const silent = { limits: 3, ipv6Subnet: 16, limit: 0 }
   const codes = (validate: TheirOptions['validate']) =>
     codesOf(ours as typeof theirs, () => known({ ...silent, validate }))
@@ -99,7 +99,7 @@ test('tells nothing where it is not wanted', async () => {
   expect(await codes({ knownOptions: false, limit: false })).toEqual(['ERR_ERL_IPV6_SUBNET'])
 })
 
-test('refuses what could not work at all', () => {
+test('rejects options that could not work', () => {
   const refused: readonly [Record<string, unknown>, string][] = [
     [{ windowMs: 0 }, 'windowMs must be a positive duration'],
     [{ windowMs: Number.NaN }, 'windowMs must be a positive duration'],

@@ -17,7 +17,7 @@ const pass = (millis: number): void => void vi.setSystemTime(Date.now() + millis
 
 const made = {
   'their memory store': () => new MemoryStore(),
-  'ours in their clothes': () => toExpressRateLimitStore(memoryStore()),
+  'ours with their interface': () => toExpressRateLimitStore(memoryStore()),
 }
 
 for (const [name, make] of Object.entries(made)) {
@@ -49,7 +49,7 @@ for (const [name, make] of Object.entries(made)) {
     expect(await limiter.consume('b')).toMatchObject({ allowed: true, remaining: 4 })
   })
 
-  test(`${name}: peeks, gives back, charges and forgets`, async () => {
+  test(`${name}: peeks, refunds, charges and resets`, async () => {
     const limiter = limiterOver()
     expect(await limiter.peek('a')).toMatchObject({ allowed: true, remaining: 5 })
     await limiter.consume('a', 4)
@@ -60,7 +60,7 @@ for (const [name, make] of Object.entries(made)) {
     expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 4 })
   })
 
-  test(`${name}: what a window has counted is not given back to the next`, async () => {
+  test(`${name}: a refund of one window's count does not change the next`, async () => {
     const limiter = limiterOver()
     const reservation = await limiter.reserve('a', { cost: 3, maxWait: 0 })
     pass(windowMs)
@@ -69,16 +69,16 @@ for (const [name, make] of Object.entries(made)) {
     expect(await limiter.peek('a')).toMatchObject({ remaining: 3 })
   })
 
-  test(`${name}: of many at once, none too many pass`, async () => {
+  test(`${name}: of many at once, no more than the limit are allowed`, async () => {
     const limiter = limiterOver()
     const answers = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('a')))
-    // Their memory store tells all that ask in one tick what the last of them has made of it.
+    // Their memory store returns to all callers in one tick the result of the last of them.
     const passed = answers.filter(({ allowed }) => allowed).length
     expect(passed).toBe(name === 'their memory store' ? 0 : 5)
   })
 }
 
-test('it stands behind the middleware of Spillway', async () => {
+test('it serves the middleware of Spillway', async () => {
   const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
   const app = express().use(
     rateLimit({
@@ -98,7 +98,7 @@ test('it stands behind the middleware of Spillway', async () => {
   expect(await get('/')).toEqual([429, '"default";r=0;t=1', '1'])
 })
 
-test('a batch is all or none', async () => {
+test('a batch is all-or-nothing', async () => {
   const theirs = new MemoryStore()
   const store = fromExpressRateLimitStore(theirs, { windowMs })
   const limiter = rateLimiter({ quota, store, name: 'api' })
@@ -113,16 +113,16 @@ test('a batch is all or none', async () => {
   expect([(await theirs.get('a'))?.totalHits, (await theirs.get('b'))?.totalHits]).toEqual([4, 0])
 })
 
-test('it refuses what it cannot count', async () => {
+test('it rejects quotas and policies that it cannot count', async () => {
   const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
-  // Not of one database, or limiters that differ would be refused.
+  // Each on a database of its own: limiters with different options on one would throw.
   const apart = () => ({ ...store, scope: { owner: {}, name: '' } })
   const ask = (options: object) => rateLimiter({ quota, store: apart(), ...options } as never).consume('a')
   await expect(ask({ quota: perMinute(5) })).rejects.toThrow(
-    "counts fixedWindow({ limit, window: 60000, align: 'first' }) alone",
+    "counts fixedWindow({ limit, window: 60000, align: 'first' }) only",
   )
-  await expect(ask({ quota: fixedWindow({ limit: 5, window: '1m' }) })).rejects.toThrow('alone')
-  await expect(ask({ quota: fixedWindow({ limit: 5, window: '2m', align: 'first' }) })).rejects.toThrow('alone')
+  await expect(ask({ quota: fixedWindow({ limit: 5, window: '1m' }) })).rejects.toThrow('only')
+  await expect(ask({ quota: fixedWindow({ limit: 5, window: '2m', align: 'first' }) })).rejects.toThrow('only')
   await expect(ask({ name: 'other' })).rejects.toThrow('counts one policy, "default" here; "other" needs a store')
-  await expect(store.take([], 0)).rejects.toThrow('has a clock of its own')
+  await expect(store.take([], 0)).rejects.toThrow('has its own clock')
 })

@@ -4,7 +4,7 @@ import request from 'supertest'
 import { vi } from 'vitest'
 import { rateLimit as ours } from '../../src/compat/index.ts'
 
-/** A request, and how much later than the one before it comes. */
+/** A request, and its delay after the one before it. */
 export interface Asked {
   readonly afterMs?: number
   readonly method?: 'get' | 'post'
@@ -14,10 +14,13 @@ export interface Asked {
 
 export const START = Date.UTC(2026, 0, 1)
 
-/** Stops the clock that both limiters read; time passes only where a request says so. */
+/** Stops the clock that both limiters read; only requests with a delay advance it. */
 export const stopClock = (): void => void vi.useFakeTimers({ toFake: ['Date'], now: START })
 
-/** An app that answers `/fails` with 500, `/broken` by hanging up, and all else with what its limiter says. */
+/**
+ * An app that answers `/fails` with 500, closes the connection on `/broken`, and otherwise answers with its limiter's
+ * counts.
+ */
 export function appOf(limit: express.RequestHandler, property = 'rateLimit'): Express {
   const app = express()
   app.disable('etag')
@@ -32,7 +35,7 @@ export function appOf(limit: express.RequestHandler, property = 'rateLimit'): Ex
   return app
 }
 
-/** Everything that the answer to a request says; its date only where the limiter has set it. */
+/** All parts of an answer; its date only if the limiter has set it. */
 export async function answer(app: Express, { method = 'get', path = '/', headers = {} }: Asked): Promise<unknown> {
   try {
     const { status, headers: told, text } = await request(app)[method](path).set(headers)
@@ -43,7 +46,7 @@ export async function answer(app: Express, { method = 'get', path = '/', headers
   }
 }
 
-/** Tells both limiters the same story, and gives what each of them answers. */
+/** Sends the same requests to both limiters, and returns their answers. */
 export async function bothTell(
   options: () => Partial<TheirOptions>,
   story: readonly Asked[],

@@ -3,7 +3,7 @@ import type { Options as TheirOptions } from 'express-rate-limit'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Asked, bothTell, stopClock } from './pair.ts'
 
-// The real express-rate-limit and ours get the same options and the same requests, and must answer alike in all.
+// express-rate-limit and ours get the same options and the same requests, and must give the same answers.
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
@@ -28,16 +28,16 @@ const stories: readonly (readonly [string, () => Partial<TheirOptions>, readonly
   ['no options at all', () => ({ ...quiet }), times(7)],
   ['a limit', () => ({ limit: 3, ...quiet }), plain],
   ['a limit by its former name', () => ({ max: 2, ...quiet }), plain],
-  ['a limit of none', () => ({ limit: 0, ...quiet }), times(2)],
+  ['a limit of 0', () => ({ limit: 0, ...quiet }), times(2)],
   ['undefined options', () => ({ limit: 2, windowMs: undefined as never, ...quiet }), times(3)],
   ['draft 6', () => ({ limit: 3, standardHeaders: 'draft-6', legacyHeaders: false, ...quiet }), plain],
   ['draft 7', () => ({ limit: 3, standardHeaders: 'draft-7', legacyHeaders: false, ...quiet }), plain],
   ['draft 8', () => ({ limit: 3, standardHeaders: 'draft-8', legacyHeaders: false, ...quiet }), plain],
-  ['standard headers that are just wanted', () => ({ limit: 3, standardHeaders: true, ...quiet }), plain],
+  ['standard headers: true', () => ({ limit: 3, standardHeaders: true, ...quiet }), plain],
   ['both kinds of headers', () => ({ limit: 3, standardHeaders: 'draft-8', ...quiet }), plain],
   ['no headers', () => ({ limit: 1, legacyHeaders: false, ...quiet }), plain],
   ['no headers, by their former name', () => ({ limit: 1, headers: false, ...quiet }), plain],
-  ['a draft that there is not', () => ({ limit: 1, standardHeaders: 'draft-9' as never, ...quiet }), times(2)],
+  ['an unknown draft', () => ({ limit: 1, standardHeaders: 'draft-9' as never, ...quiet }), times(2)],
   ...[1_000, 1_500, 45_000, 90_000, 3_600_000, 7_200_000, 86_400_000, 172_800_000].map(
     (windowMs): (typeof stories)[number] => [
       `a window of ${windowMs} ms, by name`,
@@ -53,7 +53,7 @@ const stories: readonly (readonly [string, () => Partial<TheirOptions>, readonly
   ],
   ['a wait of its own', () => ({ limit: 1, retryAfter: 7, ...quiet }), times(2)],
   ['a wait by request', () => ({ limit: 1, retryAfter: async ({ path }: Request) => path.length, ...quiet }), times(2)],
-  ['a wait that nobody tells', () => ({ limit: 1, retryAfter: 7, legacyHeaders: false, ...quiet }), times(2)],
+  ['a wait without headers', () => ({ limit: 1, retryAfter: 7, legacyHeaders: false, ...quiet }), times(2)],
   [
     'a limit by request',
     () => ({ limit: async ({ method }) => (method === 'GET' ? 1 : 3), ...quiet }),
@@ -75,7 +75,7 @@ const stories: readonly (readonly [string, () => Partial<TheirOptions>, readonly
     }),
     times(2),
   ],
-  ['a handler that lets it pass', () => ({ limit: 1, handler: (_req, _res, next) => next(), ...quiet }), times(3)],
+  ['a handler that calls next', () => ({ limit: 1, handler: (_req, _res, next) => next(), ...quiet }), times(3)],
   [
     'a handler that fails',
     () => ({
@@ -93,7 +93,7 @@ const stories: readonly (readonly [string, () => Partial<TheirOptions>, readonly
     () => ({ limit: 1, keyGenerator: (req) => req.get('x-key') ?? 'none', standardHeaders: 'draft-8', ...quiet }),
     [{}, {}, { headers: { 'x-key': 'b' } }],
   ],
-  ['a key that comes later', () => ({ limit: 1, keyGenerator: async () => 'all', ...quiet }), times(2)],
+  ['an asynchronous key', () => ({ limit: 1, keyGenerator: async () => 'all', ...quiet }), times(2)],
   [
     'a key that fails',
     () => ({

@@ -30,7 +30,7 @@ describe('over a stopped clock', () => {
   beforeEach(stopClock)
   afterEach(() => void vi.useRealTimers())
 
-  /** What a store answers to a history: of what is not there, nothing is taken off, as no limiter does. */
+  /** The results of a history; like a limiter, it never subtracts from a missing count. */
   async function tell(make: () => TheirStore | ExpressRateLimitStore, history: readonly Call[]): Promise<unknown> {
     vi.setSystemTime(START)
     const store = make()
@@ -40,14 +40,14 @@ describe('over a stopped clock', () => {
       vi.setSystemTime(Date.now() + afterMs)
       if (verb === 'decrement' && !(await store.get?.(key))?.totalHits) continue
       const counted = await store[verb]?.(key)
-      // A window without hits that has started at this very moment is told apart from none by the next moment only.
+      // A window without hits that starts at this moment differs from a missing one only a moment later.
       const startsNow = counted?.totalHits === 0 && counted.resetTime?.getTime() === Date.now() + windowMs
       answers.push(startsNow ? undefined : counted && [counted.totalHits, counted.resetTime?.getTime()])
     }
     return answers
   }
 
-  test('ours counts whatever comes like the memory store of express-rate-limit', async () => {
+  test('ours counts every history like the memory store of express-rate-limit', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         const memory = new MemoryStore()
@@ -70,7 +70,7 @@ describe('over a stopped clock', () => {
     }
   })
 
-  test('limiters under names of their own share a store of ours', async () => {
+  test('limiters with different names share a store of ours', async () => {
     const store = memoryStore()
     const named = (name: string) => appOf(ours({ limit: 1, store: toExpressRateLimitStore(store, { name }) }))
     const [logins, searches] = [named('logins'), named('searches')]
@@ -79,7 +79,7 @@ describe('over a stopped clock', () => {
     expect(await answer(searches, {})).toMatchObject({ status: 200 })
   })
 
-  test('a key can be asked about and forgotten', async () => {
+  test('a key can be read and deleted', async () => {
     const limit = ours({ limit: 1, keyGenerator: () => 'all', store: memoryStore() })
     const app = appOf(limit)
     expect(await limit.getKey('all')).toBeUndefined()
@@ -92,27 +92,24 @@ describe('over a stopped clock', () => {
 })
 
 // A limited key's window was evicted before those of fresh keys: 5 of 5 requests were allowed again after a flood.
-test.each([1.03, 3, 10])(
-  'a limited key outlives a flood of %d times as many fresh keys as there is room for',
-  async (times) => {
-    const [maxKeys, limit] = [1_000, 5]
-    const clock = fakeClock()
-    const store = toExpressRateLimitStore(memoryStore({ maxKeys, clock }), { windowMs })
-    const resetTime = new Date(clock() / 1000 + windowMs)
-    for (let hits = 1; hits <= limit; hits++)
-      expect(await store.increment('silent')).toEqual({ totalHits: hits, resetTime })
-    let knocks = 0
-    const fresh = times * maxKeys
-    for (let i = 0; i < fresh; i++) {
-      clock.advance((0.9 * windowMs) / fresh)
-      expect(await store.increment(`fresh-${i}`)).toMatchObject({ totalHits: 1 })
-      if (i % 100 === 0) expect(await store.increment('knocking')).toMatchObject({ totalHits: ++knocks })
-    }
-    expect(await store.increment('silent')).toEqual({ totalHits: limit + 1, resetTime })
-  },
-)
+test.each([1.03, 3, 10])('a limited key outlives a flood of %d times maxKeys fresh keys', async (times) => {
+  const [maxKeys, limit] = [1_000, 5]
+  const clock = fakeClock()
+  const store = toExpressRateLimitStore(memoryStore({ maxKeys, clock }), { windowMs })
+  const resetTime = new Date(clock() / 1000 + windowMs)
+  for (let hits = 1; hits <= limit; hits++)
+    expect(await store.increment('silent')).toEqual({ totalHits: hits, resetTime })
+  let knocks = 0
+  const fresh = times * maxKeys
+  for (let i = 0; i < fresh; i++) {
+    clock.advance((0.9 * windowMs) / fresh)
+    expect(await store.increment(`fresh-${i}`)).toMatchObject({ totalHits: 1 })
+    if (i % 100 === 0) expect(await store.increment('knocking')).toMatchObject({ totalHits: ++knocks })
+  }
+  expect(await store.increment('silent')).toEqual({ totalHits: limit + 1, resetTime })
+})
 
-test('a store that calls back serves too', async () => {
+test('a store with callbacks works too', async () => {
   let hits = 0
   const legacy = {
     incr: (key: string, done: (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void) => {
@@ -141,7 +138,7 @@ test('a store that calls back serves too', async () => {
   expect(() => ours(options).getKey('a')).toThrow('has no get')
 })
 
-test.each([true, false])('where a store fails, passOnStoreError: %s is heeded', async (passOnStoreError) => {
+test.each([true, false])('while a store fails, passOnStoreError: %s applies', async (passOnStoreError) => {
   const down = () => Promise.reject(new Error('down'))
   const store = { init: down, increment: down, decrement: down, resetKey: down }
   const heard: unknown[] = []
@@ -151,7 +148,7 @@ test.each([true, false])('where a store fails, passOnStoreError: %s is heeded', 
   expect(heard.sort()).toEqual(passOnStoreError ? ['down', 'down', 'down', 'down'] : ['down', 'down'])
 })
 
-test('a store over ours must be told how long a window is', async () => {
+test('a store over ours needs the length of a window', async () => {
   await expect(toExpressRateLimitStore(memoryStore()).increment('a')).rejects.toThrow('needs windowMs')
   expect(await toExpressRateLimitStore(memoryStore(), { windowMs }).increment('a')).toMatchObject({ totalHits: 1 })
 })
@@ -193,7 +190,7 @@ describe('over Redis', () => {
 })
 
 test.each<[string, Store]>([
-  ['in this process', memoryStore()],
+  ['in memory', memoryStore()],
   ['elsewhere', faultyStore(memoryStore())],
 ])('a store over ours, %s, resets all keys', async (_, inner) => {
   const store = toExpressRateLimitStore(inner, { windowMs })
