@@ -173,7 +173,7 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
     prompt: limit,
     overdraft: 0,
     start: null,
-    ...grained('fixedWindow', { every: window, amount: limit, shift: (window - offset) % window }),
+    ...grained('fixedWindow', { every: window, amount: limit, shift: (window - offset) % window }, window),
     window,
   })
 }
@@ -258,7 +258,7 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
   if (BigInt(amount) * BigInt(per) !== BigInt(limit) * BigInt(every)) {
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',
-      `${what} refill must divide the rate into whole units: ${limit} per ${shown(options.per)} is no whole number every ${shown(options.refill)}. Change refill or limit, or leave refill out to refill continuously.`,
+      `${what} refill must divide the rate into whole units: ${limit} per ${shown(options.per)} is no whole number every ${shown(options.refill)}. Use a limit of ${wholeLimit(limit, per, every)}, change refill, or leave refill out to refill continuously.`,
     )
   }
   const window = Math.ceil(burst / amount) * every
@@ -268,7 +268,7 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
     window,
     overdraft,
     start: startOf(what, options, burst, { unit: 1, scale: 1 }),
-    ...grained(what, { every, amount, shift: 0 }),
+    ...grained(what, { every, amount, shift: 0 }, per),
   })
 }
 
@@ -309,26 +309,37 @@ export function continuous(what: string, quota: Omit<BucketQuota, 'kernel' | 'wi
   return bucketQuota(what, { ...quota, window: spanOf(limit, unit, scale).tick, grain: null })
 }
 
+/** The limit nearest to one of which each interval refills whole units. */
+function wholeLimit(limit: number, per: Micros, every: Micros): number {
+  const step = per / commonDivisor(per, every)
+  return Math.min(Math.max(Math.round(limit / step), 1) * step, per)
+}
+
 /** How a bucket is kept that gets whole amounts back at intervals. */
 export function grained(
   what: string,
   { every, amount, shift }: Omit<Grain, 'unit'>,
+  most: number,
 ): Pick<BucketQuota, 'unit' | 'scale' | 'grain'> {
   const unit = Math.floor(every / amount)
   if (unit >= 1) return { unit: 1, scale: 1, grain: Object.freeze({ every, amount, unit, shift }) }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what}: ${amount} units every ${every} µs is more than one a microsecond.`,
+    `${what}: ${amount} units every ${every} µs is more than one a microsecond. Use a limit of ${most}, or a tokenBucket without refill.`,
   )
 }
 
 /** A bucket's numbers, if it fills in a time that can be counted. */
 export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
   const unitMicros = quota.grain?.unit ?? quota.unit / quota.scale
-  if ((quota.limit + quota.overdraft) * unitMicros > LONGEST || quota.window > LONGEST) {
+  const { limit, prompt, overdraft, grain } = quota
+  if ((limit + overdraft) * unitMicros > LONGEST || quota.window > LONGEST) {
+    const refilled = grain === null ? Infinity : Math.floor(LONGEST / grain.every) * grain.amount
+    const most = Math.min(Math.floor(LONGEST / unitMicros), refilled)
+    const burst = prompt < limit ? `a queue of ${most - 1}` : `a burst of ${most - overdraft}`
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',
-      `${what}: the bucket would take over 95 years to fill. Use a smaller burst.`,
+      `${what}: the bucket would take over 95 years to fill. Use ${most > overdraft ? burst : `an overdraft of ${most - limit}`} or less.`,
     )
   }
   return Object.freeze({ kernel: 'bucket', ...quota })
@@ -337,10 +348,13 @@ export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): B
 /** Checks a count of units: whole, because a fraction of a unit could never be given back exactly. */
 export function checkWhole(what: string, value: unknown, least: number): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
+  const nearest = Number.isFinite(value)
+    ? ` Use ${Math.min(Math.max(Math.round(value as number), least), MOST_SCALE)}.`
+    : ''
   const fix =
     typeof value === 'number' && value > 0 && value < 1 ? " For less than one a second, write 1 per '2s'." : ''
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what} must be a whole number, ${least} or more; got ${shown(value)}.${fix}`,
+    `${what} must be a whole number, ${least} or more; got ${shown(value)}.${nearest}${fix}`,
   )
 }

@@ -55,7 +55,7 @@ function bucketShare({ grain, start: whole, ...quota }: BucketQuota, replicas: n
     ...counts,
     window,
     start: startIn({ unit: 1, scale: 1 }),
-    ...grained('shareOf', { amount, every, shift: grain.shift }),
+    ...grained('shareOf', { amount, every, shift: grain.shift }, amount),
   })
 }
 

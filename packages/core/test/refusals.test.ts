@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { QuotaError } from '../src/errors.ts'
+import { fixedWindow, leakyBucket, type TokenBucketOptions, tokenBucket } from '../src/quota.ts'
+import type { Duration } from '../src/time.ts'
+
+// "Use a limit of 29411 or 30303" was refused, too, when it was used.
+
+const periods = fc.oneof(
+  fc.constantFrom<Duration[]>('1s', '1m', '1h', '1d', '365d'),
+  fc.integer({ min: 1, max: 31_536_000_000 }),
+)
+const wrong = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e20, max: 1e20 }),
+  fc.integer({ min: -5, max: 2_000_000_000 }),
+  fc.integer({ min: 1, max: 4_000_000 }).map((n) => n / 7),
+)
+
+/** Builds a quota of `value`, and if that is refused, of the value that the error names. */
+function isAcceptedAsNamed(build: (value: number) => unknown, value: number, named: RegExp): void {
+  let error: unknown
+  try {
+    build(value)
+    return
+  } catch (thrown) {
+    error = thrown
+  }
+  expect(error).toBeInstanceOf(QuotaError)
+  const [, proposed] = named.exec((error as QuotaError).message) ?? []
+  expect(proposed, (error as QuotaError).message).toBeDefined()
+  build(Number(proposed))
+}
+
+test('a limit that is refused names one that is accepted', () =>
+  fc.assert(
+    fc.property(wrong, periods, (limit, per) =>
+      isAcceptedAsNamed((limit) => tokenBucket({ limit, per, burst: 1 }), limit, /Use (?:a limit of )?(\d+)[.,]/),
+    ),
+  ))
+
+test('a limit that does not refill whole units names one that does', () =>
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2_000_000 }), periods, periods, (limit, per, refill) =>
+      isAcceptedAsNamed((limit) => tokenBucket({ limit, per, refill, burst: 1 }), limit, /Use a limit of (\d+),/),
+    ),
+  ))
+
+test('a window of more units than microseconds names a limit that fits', () =>
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2_000_000 }), fc.integer({ min: 1, max: 999 }), (limit, window) =>
+      isAcceptedAsNamed((limit) => fixedWindow({ limit, window }), limit, /Use a limit of (\d+),/),
+    ),
+  ))
+
+test('a burst or a queue that takes too long to fill names one that does not', () => {
+  const rates = fc.record({ limit: fc.integer({ min: 1, max: 9 }), per: fc.constantFrom<Duration[]>('1d', '365d') })
+  const sizes = fc.integer({ min: 1, max: 10_000_000 })
+  const refills = fc.constantFrom<Pick<TokenBucketOptions, 'refill'>[]>({}, { refill: '365d' })
+  fc.assert(
+    fc.property(rates, sizes, refills, fc.constantFrom(0, 3), (rate, size, refill, overdraft) => {
+      isAcceptedAsNamed(
+        (burst) => tokenBucket({ ...rate, burst, overdraft, ...refill }),
+        size,
+        /Use a burst of (\d+) or/,
+      )
+      isAcceptedAsNamed((queue) => leakyBucket({ ...rate, queue }), size, /Use a queue of (\d+) or/)
+    }),
+  )
+})
