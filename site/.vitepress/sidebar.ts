@@ -29,6 +29,7 @@ const GUIDES = [
   'keys',
   'cost',
   'tiers',
+  'json-rules',
   'headers',
   'cors',
   'stores',

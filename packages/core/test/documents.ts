@@ -53,8 +53,8 @@ const configured = (algorithm: string, required: Fields, optional: Fields = {}):
 
 const algorithms = [
   configured('token_bucket', { tokens_per_second: rate, burst: whole }, { refill: duration }),
-  configured('token_bucket', { rps: rate, burst: whole }, { overdraft: whole }),
-  configured('token_bucket', { limit: whole, per: duration, burst: whole }),
+  configured('token_bucket', { rps: rate }, { burst: whole, overdraft: whole }),
+  configured('token_bucket', { limit: whole, per: duration }, { burst: whole }),
   configured('leaky_bucket', { limit: whole, per: duration, queue: whole }),
   configured('fixed_window', { limit: whole, window: duration }, { offset: duration }),
   configured('sliding_window', { limit: whole, window: duration }),

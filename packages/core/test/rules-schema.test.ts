@@ -44,7 +44,6 @@ describe('errors name the path and the fix', () => {
       'rules[0].algorithm must be one of "token_bucket", "leaky_bucket", "fixed_window", "sliding_window", "sliding_log"; got "gcra".',
     ],
     [configured({ rps: 1, burst: 0 }), 'rules[0].algorithm_config.burst must be a whole number, 1 or more; got 0.'],
-    [configured({ rps: 1 }), 'rules[0].algorithm_config must have "burst".'],
     [
       configured(JSON.parse('{"rps": 1e999, "burst": 1}')),
       'rules[0].algorithm_config.rps must be a number greater than 0; got Infinity.',
@@ -149,4 +148,20 @@ describe('the JSON Schema', () => {
     const file = new URL('../../../docs/rules.schema.json', import.meta.url)
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(rulesSchema)
   })
+
+  test('has no field and no algorithm that the page about JSON rules does not name', () => {
+    const page = readFileSync(new URL('../../../docs/guides/json-rules.md', import.meta.url), 'utf8')
+    expect(namesIn(rulesSchema)).toContain('keep_full')
+    for (const name of namesIn(rulesSchema)) expect(page, name).toContain(`\`${name}\``)
+  })
 })
+
+/** The names of all properties and algorithms in a schema. */
+function namesIn(schema: unknown): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const { properties = {}, algorithm = {} } = schema as {
+    properties?: object
+    algorithm?: { enum?: readonly string[] }
+  }
+  return [...Object.keys(properties), ...(algorithm.enum ?? []), ...Object.values(schema).flatMap(namesIn)]
+}

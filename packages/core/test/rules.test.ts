@@ -112,3 +112,9 @@ test('keys and matches come out as policies spell them', () => {
   })
   expect(only({ match: {} })?.match).toEqual({})
 })
+
+test('burst is optional, as in JavaScript: the limit', () => {
+  expect(config({ rps: 5 })?.quota).toEqual(perSecond(5))
+  expect(config({ rps: 1.5 })?.quota).toEqual(tokenBucket({ limit: 3, per: '2s' }))
+  expect(config({ limit: 7, per: '1m' })?.quota).toEqual(tokenBucket({ limit: 7, per: '1m' }))
+})

@@ -55,7 +55,7 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
         initial: whole(0),
         keep_full: duration,
       },
-      ['burst'],
+      [],
     ),
     oneOf: [{ required: ['tokens_per_second'] }, { required: ['rps'] }, { required: ['limit'] }],
     dependentRequired: { limit: ['per'], per: ['limit'], keep_full: ['initial'] },
