@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { tokenBucket } from '@spillway/core'
+import { expect, test } from 'vitest'
+
+// The table in docs/algorithms.md: how much too early the last of 10^9 units is there, and how many units that makes.
+
+const UNITS = 1_000_000_000n
+const NANOS = 1_000_000_000n
+const rates = [
+  [9_999, 1],
+  [30_000, 1],
+  [7, 60],
+] as const
+
+const docs = readFileSync(new URL('../../../docs/algorithms.md', import.meta.url), 'utf8')
+const rowOf = (name: string): readonly string[] =>
+  (docs.split('\n').find((line) => line.startsWith(`| ${name}`)) ?? '')
+    .split('|')
+    .slice(3, 6)
+    .map((cell) => cell.trim())
+
+test('an interval in whole nanoseconds, cut off, is as far off as the table says', () => {
+  const cells = rates.map(([limit, seconds]) => {
+    const exact = UNITS * BigInt(seconds) * NANOS
+    const interval = (BigInt(seconds) * NANOS) / BigInt(limit)
+    const units = Number(exact - UNITS * interval * BigInt(limit)) / Number(BigInt(seconds) * NANOS)
+    return `${units.toLocaleString('en')} units`
+  })
+  expect([rowOf('governor'), rowOf('redis-cell')]).toEqual([cells, cells])
+})
+
+test('a bucket here is not off', () => {
+  const cells = rates.map(([limit, seconds]) => {
+    const { unit, scale } = tokenBucket({ limit, per: `${seconds}s` })
+    return `${UNITS * (BigInt(unit) * BigInt(limit) - BigInt(scale) * BigInt(seconds) * 1_000_000n)}`
+  })
+  expect(rowOf('Spillway')).toEqual(cells)
+})
