@@ -9,8 +9,8 @@ import { EXIT } from './exit.ts'
 import { type Io, UserError } from './io.ts'
 
 /**
- * Runs the program with the arguments after its name, and returns its exit code: 0, 1 for a failure, 2 for wrong use, 3
- * where there is nothing to judge, 99 for a threshold that is missed. Whatever fails is one sentence, and never thrown.
+ * Runs the program with the arguments after its name. Returns its exit code: 0, 1 for a failure, 2 for wrong use, 3
+ * without a verdict, 99 for a missed threshold. Failures are printed as one sentence, and never thrown.
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   let exitCode = 0
@@ -28,7 +28,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Messages show what was given, also where a URL stands in the wrong place. */
+/** Messages quote the arguments, in which a URL may stand anywhere. */
 function withoutPasswords(text: string): string {
   const hidden = (word: string): string => {
     const [start, end] = [word.indexOf('://') + 3, word.lastIndexOf('@')]
@@ -38,7 +38,7 @@ function withoutPasswords(text: string): string {
 }
 
 const ipv6Prefix = (): Option =>
-  new Option('--ipv6-prefix <bits>', 'how many leading bits of an IPv6 address make one client')
+  new Option('--ipv6-prefix <bits>', 'the leading bits of an IPv6 address that identify one client')
     .argParser(wholeFrom(32, 128))
     .default(56)
 
@@ -46,16 +46,11 @@ const logOptions = (command: Command): Command =>
   command
     .argument('[log...]', 'access logs, plain or gzip, in any order; - or none is standard input')
     .addOption(
-      new Option('--format <format>', 'what the lines are')
+      new Option('--format <format>', 'the format of the lines')
         .choices(['auto', 'combined', 'common', 'json'])
         .default('auto'),
     )
-    .option(
-      '--field <name=path>',
-      'where a JSON log keeps time, ip, method, path, header:NAME …; repeatable',
-      several,
-      [],
-    )
+    .option('--field <name=path>', 'the JSON field of time, ip, method, path, header:NAME …; repeatable', several, [])
     .option(
       '--trust-proxy <hops>',
       'read the client from X-Forwarded-For, past this many proxies of yours',
@@ -72,64 +67,67 @@ const logOptions = (command: Command): Command =>
 const liveOptions = (command: Command): Command =>
   command
     .argument('<url>', 'redis://…, rediss://… or postgres://…')
-    .argument('<key...>', 'the key; of policies that count by several parts, each part')
+    .argument('<key...>', 'the key; for policies with several selectors, one part for each')
     .requiredOption('--policy <file>', 'the policies in force, as JSON; repeatable', several)
-    .option('--prefix <prefix>', 'what keys begin with in Redis')
+    .option('--prefix <prefix>', 'the prefix of the keys in Redis')
     .option('--table <table>', 'the table in PostgreSQL')
     .option('--schema <schema>', 'its schema')
     .addOption(ipv6Prefix())
-    .option('--hash-keys-from <variable>', 'the environment variable with the secret by which keys are hashed')
+    .option('--hash-keys-from <variable>', 'the environment variable with the secret that hashes keys')
     .option('--json', 'print JSON')
 
 function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Command {
   const program = new Command('spillway')
-    .description('What a rate limit would have done, and what it will do.')
+    .description('Test rate limits on access logs, check policies, and inspect live keys.')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(withoutPasswords(text)),
     })
     .exitOverride()
-    .showHelpAfterError('(spillway COMMAND --help says more)')
+    .showHelpAfterError('(see spillway COMMAND --help)')
 
   logOptions(program.command('replay'))
-    .description('replay access logs on policies: who would have been refused, and when')
+    .description('replay access logs on policies: who would have been denied, and when')
     .requiredOption('--policy <file>', 'policies to try, as JSON; give several to compare them', several)
     .option('--html <file>', 'write a report with charts, as one file')
-    .option('--refusals <file>', 'write every refusal, as lines of JSON')
-    .option('--refuse-at-most <share>', `exit with ${EXIT.threshold} if more is refused than this, such as 0.1%`)
+    .option('--refusals <file>', 'write each denied request as a line of JSON')
+    .option(
+      '--refuse-at-most <share>',
+      `exit with ${EXIT.threshold} if more requests than this are denied, such as 0.1%`,
+    )
     .option('--key <key>', 'a key to follow over time in the report; repeatable', several, [])
     .option('--max-keys <count>', 'the most keys a policy keeps', wholeFrom(1, 100_000_000), 1_000_000)
     .action((logs, options) => done(replay(logs, options, io)))
 
   logOptions(program.command('suggest'))
-    .description('find the tightest quotas that would have refused no more than a share of a log')
-    .option('--refuse-at-most <share>', 'the share of requests that may be refused', '0.1%')
+    .description('find the tightest quotas that would have denied at most a share of a log')
+    .option('--refuse-at-most <share>', 'the share of requests that may be denied', '0.1%')
     .option(
       '--key <selector>',
-      'whom to count: ip, header:NAME, claim:NAME …; ip unless given; repeatable',
+      'the key to count by: ip, header:NAME, claim:NAME …; default: ip; repeatable',
       several,
       [],
     )
-    .option('--per <period>', 'second, minute, hour or day; all unless given; repeatable', several, [])
+    .option('--per <period>', 'second, minute, hour or day; default: all; repeatable', several, [])
     .option('--output <file>', 'write the suggestions as policies')
     .action((logs, options) => done(suggest(logs, options, io)))
 
   liveOptions(program.command('inspect'))
-    .description('tell what a live key has left, of each policy; takes nothing')
+    .description('report the remaining units of a live key in each policy; consumes none')
     .action((url, key, options) => done(inspect(url, key, options, io)))
 
   liveOptions(program.command('reset'))
-    .description('forget a live key: its next request finds everything there')
-    .option('--yes', 'do not ask')
+    .description('reset a live key: its next request has the full quota')
+    .option('--yes', 'do not ask for confirmation')
     .action((url, key, options) => done(reset(url, key, options, io)))
 
   program
     .command('check')
-    .description('validate policies and a Redis server, say what each does, and warn of traps')
+    .description('validate policies and a Redis server, describe each, and warn of traps')
     .argument('[file...]', 'policies, as JSON')
     .option('--redis <url>', 'a server to check: its version, whether scripts may run, and which keys it evicts')
-    .option('--prefix <prefix>', 'what keys begin with in Redis')
-    .option('--strict', 'exit with 1 where there are traps')
+    .option('--prefix <prefix>', 'the prefix of the keys in Redis')
+    .option('--strict', 'exit with 1 if there are traps')
     .option('--json', 'print JSON')
     .action((files, options) => done(check(files, options, io)))
 

@@ -1,12 +1,12 @@
-/** What the program exits with. */
+/** The exit codes. */
 export const EXIT = {
   ok: 0,
-  /** A policy is invalid, a server or a file fails, or a question was answered with no. */
+  /** A policy is invalid, a server or a file fails, or a confirmation was denied. */
   failure: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** There is nothing to judge, or too little of it could be read. */
+  /** The log does not represent the traffic: it is empty, or too little of it could be read. */
   noVerdict: 3,
-  /** More is refused than `--refuse-at-most` allows, as k6 exits when a threshold is missed. */
+  /** More requests are denied than `--refuse-at-most` allows. k6 has the same code for a missed threshold. */
   threshold: 99,
 } as const

@@ -3,7 +3,7 @@ const whole = new Intl.NumberFormat('en')
 /** `1,234,567`. */
 export const count = (value: number): string => whole.format(value)
 
-/** A share as a percentage, with as many digits as it takes to tell it from none and from all. */
+/** A fraction as a percentage, with enough digits to differ from 0 % and 100 %. */
 export function percent(part: number, all: number): string {
   if (all === 0 || part === 0) return '0 %'
   if (part === all) return '100 %'
@@ -40,12 +40,12 @@ export function each(millis: number): string {
   return { d: 'day', h: 'hour', min: 'minute', s: 'second' }[name] ?? text
 }
 
-/** A moment to the second, in UTC: `2026-01-05 13:07:09`. */
+/** A time to the second, in UTC: `2026-01-05 13:07:09`. */
 export const moment = (iso: string): string => iso.slice(0, 19).replace('T', ' ')
 
-/** Text from a log, without what would move a terminal's cursor, and no longer than fits. */
+/** Text from a log, without control characters, which could move a terminal's cursor, and cut to `longest`. */
 export function plain(text: string, longest = 60): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are the ones
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the regex removes them
   const safe = text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '�')
   return safe.length > longest ? `${safe.slice(0, longest - 1)}…` : safe
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** Where a program reads and writes: the process's own streams, or a test's. */
+/** The streams and the environment of the program: the process's own, or a test's. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean | undefined }
   readonly stdout: Sink
@@ -8,7 +8,7 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Where text goes: a stream of this process, or one of a test. */
+/** A stream for text: of this process, or of a test. */
 export interface Sink {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined
@@ -26,7 +26,7 @@ const CODES: Readonly<Record<Colour, readonly [on: number, off: number]>> = {
   cyan: [36, 39],
 }
 
-/** Colours text where it goes to a terminal whose owner has not said NO_COLOR. */
+/** Colours text for a terminal, unless NO_COLOR is set. */
 export function painter(sink: Sink, { NO_COLOR, TERM }: Io['env']): (colour: Colour, text: string) => string {
   const coloured = sink.isTTY === true && !NO_COLOR && TERM !== 'dumb'
   return (colour, text) => {
@@ -35,7 +35,7 @@ export function painter(sink: Sink, { NO_COLOR, TERM }: Io['env']): (colour: Col
   }
 }
 
-/** What went wrong in what the user gave, to be told without a stack; `exitCode` is 2, wrong use, unless given. */
+/** An error in the user's input, printed without a stack. `exitCode` defaults to 2, wrong use. */
 export class UserError extends Error {
   override readonly name = 'UserError'
   readonly exitCode: number
@@ -46,14 +46,14 @@ export class UserError extends Error {
   }
 }
 
-/** A file that is to be read, and cannot be. */
+/** The error for a file that cannot be read. */
 export function unreadable(path: string, error: unknown): UserError {
   const { code, message } = error as NodeJS.ErrnoException
-  if (path === '') return new UserError('a file is named by an empty text: is a variable of your shell not set?')
+  if (path === '') return new UserError('the name of a file is empty: is a variable of your shell not set?')
   return new UserError(`${path} cannot be read: ${code === 'EISDIR' ? 'it is a directory' : message}`)
 }
 
-/** A bar on a terminal's line, drawn at most ten times a second, and gone when it is done. */
+/** A progress bar on a terminal, drawn at most 10 times a second, and removed at the end. */
 export interface Progress {
   update(done: number, lines: number): void
   clear(): void

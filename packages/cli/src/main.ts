@@ -7,7 +7,7 @@ const fail = (error: Error): never => {
   process.exit(EXIT.failure)
 }
 process.on('uncaughtException', fail)
-// Whoever reads our output may have read enough, as in `spillway … | head`; the exit code is still to come.
+// The reader of the output may stop early, as in `spillway … | head`; the exit code must still be right.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') fail(error)
 })

@@ -4,14 +4,14 @@ import { policiesFrom, type RulePolicy } from '@spillway/core/rules'
 import { EXIT } from './exit.ts'
 import { UserError, unreadable } from './io.ts'
 
-/** The policies of a file, under the name that tells it apart from others. */
+/** The policies of a file, under a name that is unique among the files. */
 export interface PolicyFile {
   readonly path: string
   readonly name: string
   readonly policies: readonly RulePolicy[]
 }
 
-/** Reads files of policies; says of each that is none what is wrong with it. */
+/** Reads files of policies. Throws a UserError with the problems of the first invalid file. */
 export async function readPolicies(paths: readonly string[]): Promise<readonly PolicyFile[]> {
   const files: PolicyFile[] = []
   for (const path of paths) {
@@ -35,12 +35,12 @@ function policiesIn(path: string, text: string): readonly RulePolicy[] {
   try {
     document = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
-    throw new UserError(`${path} is no JSON: ${(error as Error).message}`, EXIT.failure)
+    throw new UserError(`${path} is not JSON: ${(error as Error).message}`, EXIT.failure)
   }
   try {
     return policiesFrom(document)
   } catch (error) {
-    // Its first line names the function that was called; here the file says more.
+    // The first line names the function: the path of the file is more useful.
     throw new UserError(`${path}: ${(error as Error).message.replace(/^policiesFrom: /, '')}`, EXIT.failure)
   }
 }

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort, startRedis } from '../../../test/services/redis.ts'
 import { bucket, folderOf, type Ran, spillway } from './terminal.ts'
 
-// Whatever the program is given, it answers with an exit code and, where that is not 0, with a sentence: never with a
-// stack trace, and never with a password. Files that could not be written and URLs that could not be decoded had one.
+// Every run ends with an exit code and, if that is not 0, with a sentence: never with a stack trace, and never with a
+// password. Files that could not be written and URLs that could not be decoded printed one.
 
 const folder = folderOf({
   'a.log': '192.0.2.1 - - [05/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1\n',
@@ -28,7 +28,7 @@ const path = folder.path
 const policy = ['--policy', path('p.json')]
 const log = path('a.log')
 
-/** A server that takes connections, and answers nothing. */
+/** A server that accepts connections, but never answers. */
 let mute: Server
 let closed: number
 beforeAll(async () => {
@@ -40,7 +40,7 @@ afterAll(() => {
   mute.close()
 })
 
-/** What all failures have in common. */
+/** The form of all failures. */
 function failsWell({ exitCode, out, err }: Ran): void {
   expect([0, 1, 2, 3, 99]).toContain(exitCode)
   const said = `${out}${err}`
@@ -54,23 +54,23 @@ describe('one sentence for', () => {
     ['an unknown command', () => ['chek'], 2, 'Did you mean check?'],
     ['an unknown option', () => ['check', path('p.json'), '--json=1'], 2, 'unknown option'],
     ['a value that is missing', () => ['replay', log, '--policy'], 2, 'argument missing'],
-    ['a file without a name', () => ['replay', '', ...policy], 2, 'a file is named by an empty text'],
-    ['policies without a name', () => ['check', ''], 2, 'a file is named by an empty text'],
+    ['a file without a name', () => ['replay', '', ...policy], 2, 'the name of a file is empty'],
+    ['policies without a name', () => ['check', ''], 2, 'the name of a file is empty'],
     ['a directory of policies', () => ['check', path('')], 2, 'it is a directory'],
-    ['policies that are empty', () => ['check', path('empty.json')], 1, 'is no JSON'],
-    ['policies of bytes', () => ['check', path('bytes.json')], 1, 'is no JSON'],
-    ['policies without end', () => ['replay', log, '--policy', path('deep.json')], 1, 'is no JSON'],
+    ['policies that are empty', () => ['check', path('empty.json')], 1, 'is not JSON'],
+    ['policies of bytes', () => ['check', path('bytes.json')], 1, 'is not JSON'],
+    ['policies from an endless file', () => ['replay', log, '--policy', path('deep.json')], 1, 'is not JSON'],
     ['no policies', () => ['check', path('list.json')], 1, 'rules must not be empty'],
     ['a report that has no folder', () => ['replay', log, ...policy, '--html', path('no/x')], 1, 'cannot be written'],
     ['a report on a full disk', () => ['replay', log, ...policy, '--html', '/dev/full'], 1, 'no space left'],
     [
-      'refusals that have no folder',
+      'denied requests to a missing folder',
       () => ['replay', log, ...policy, '--refusals', path('no/x')],
       1,
       'cannot be written',
     ],
     [
-      'refusals on a full disk',
+      'denied requests on a full disk',
       () => ['replay', path('busy.log'), ...policy, '--refusals', '/dev/full'],
       1,
       'no space left',
@@ -79,28 +79,33 @@ describe('one sentence for', () => {
     ['too many proxies', () => ['replay', log, ...policy, '--trust-proxy', '65'], 2, '--trust-proxy'],
     ['a prefix of too few bits', () => ['replay', log, ...policy, '--ipv6-prefix', '8'], 2, 'from 32 to 128'],
     ['half a key', () => ['replay', log, ...policy, '--max-keys', '0.5'], 2, '--max-keys'],
-    ['a share below none', () => ['replay', log, ...policy, '--refuse-at-most', '-1%'], 2, 'a share is a percentage'],
-    ['fields of no JSON', () => ['replay', log, ...policy, '--format', 'common', '--field', 'ip=x'], 2, 'has none'],
+    ['a negative share', () => ['replay', log, ...policy, '--refuse-at-most', '-1%'], 2, 'a share is a percentage'],
+    [
+      'fields of a format without fields',
+      () => ['replay', log, ...policy, '--format', 'common', '--field', 'ip=x'],
+      2,
+      'has none',
+    ],
     [
       'a port out of range',
       () => ['inspect', 'redis://u:pa55word@h:99999', 'a', ...policy],
       2,
-      'is its port 1 to 65535',
+      'check that its port is 1 to 65535',
     ],
     ['a stray %', () => ['inspect', 'redis://u:pa55word%zz@h', 'a', ...policy], 2, 'write %25'],
     ['one for PostgreSQL', () => ['inspect', 'postgres://u:pa55word%zz@h/x', 'a', ...policy], 2, 'write %25'],
-    [
-      'a database that is none',
-      () => ['inspect', 'redis://u:pa55word@h/x', 'a', ...policy],
-      2,
-      'the number of a database',
-    ],
+    ['an invalid database', () => ['inspect', 'redis://u:pa55word@h/x', 'a', ...policy], 2, 'the number of a database'],
     ['no store at all', () => ['inspect', 'u:pa55word@h', 'a', ...policy], 2, 'a store is redis://'],
-    ['a table that is none', () => ['inspect', 'postgres://h/x', 'a', ...policy, '--table', 'a"b'], 2, 'table must be'],
-    ['a prefix that is none', () => ['inspect', 'redis://h', 'a', ...policy, '--prefix', ''], 2, 'prefix'],
-    ['a server that refuses', () => ['inspect', `redis://127.0.0.1:${closed}`, 'a', ...policy], 1, 'ECONNREFUSED'],
+    ['an invalid table', () => ['inspect', 'postgres://h/x', 'a', ...policy, '--table', 'a"b'], 2, 'table must be'],
+    ['an invalid prefix', () => ['inspect', 'redis://h', 'a', ...policy, '--prefix', ''], 2, 'prefix'],
     [
-      'a database that refuses',
+      'a server that rejects connections',
+      () => ['inspect', `redis://127.0.0.1:${closed}`, 'a', ...policy],
+      1,
+      'ECONNREFUSED',
+    ],
+    [
+      'a database that rejects connections',
       () => ['inspect', `postgres://127.0.0.1:${closed}/x`, 'a', ...policy],
       1,
       'ECONNREFUSED',
@@ -115,7 +120,7 @@ describe('one sentence for', () => {
   // The program itself waits for five seconds.
   test.each(['redis', 'postgres'])('a %s server that never answers', async (protocol) => {
     const { port } = mute.address() as { port: number }
-    // The limiter's own report of the failure would be a second sentence.
+    // The limiter's own report of the failure would be another sentence.
     const warn = vi.spyOn(console, 'warn')
     const ran = await spillway(['inspect', `${protocol}://127.0.0.1:${port}/0`, 'a', ...policy])
     failsWell(ran)
@@ -179,7 +184,7 @@ test('arguments in any order and number end in an exit code', async () => {
   )
   await fc.assert(
     fc.asyncProperty(starts, fc.array(words, { maxLength: 5 }), async (start, more) => {
-      // A report may be named by any word: it is to be written nowhere.
+      // Any word may be the name of a report, which must not be written.
       const named = [...start, ...more].some((word) => ['--html', '--refusals', '--output'].includes(word))
       if (!named) failsWell(await spillway([...start, ...more]))
     }),
@@ -194,7 +199,7 @@ describe('the program itself', () => {
     execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-b', join(root, 'packages/cli')])
   })
 
-  test('has a threshold decide even where nobody reads on', async () => {
+  test('checks the threshold even if its reader stops', async () => {
     // `spillway replay … | head` used to exit with 0.
     const args = ['replay', path('busy.log'), ...policy, '--refuse-at-most', '0%']
     const child = spawn(process.execPath, [...program, ...args], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -202,7 +207,7 @@ describe('the program itself', () => {
     expect(await once(child, 'close')).toEqual([99, null])
   })
 
-  test('says that its output cannot be written', async () => {
+  test('reports that its output cannot be written', async () => {
     const full = openSync('/dev/full', 'w')
     const child = spawn(process.execPath, [...program, 'check', path('p.json')], { stdio: ['ignore', full, 'pipe'] })
     const said: Buffer[] = []

@@ -19,7 +19,7 @@ describe('a policy in a sentence', () => {
     ],
     [
       rule('token_bucket', { limit: 60, per: '1m', burst: 100, refill: '10s' }),
-      'Each client address may make 100 requests at once, and gets 10 back every 10 s.',
+      'Each client address may make 100 requests at once, and 10 more every 10 s.',
     ],
     [
       rule('token_bucket', { rps: 5, burst: 9, overdraft: 1 }),
@@ -47,7 +47,7 @@ describe('a policy in a sentence', () => {
     ],
     [
       rule('leaky_bucket', { limit: 5, per: '1s', queue: 9 }),
-      'Each client address may go ahead 5 a second, while 9 requests may wait in order.',
+      'Each client address may make requests evenly, 5 a second, and queue 9 requests.',
     ],
     [
       rule(
@@ -55,7 +55,7 @@ describe('a policy in a sentence', () => {
         { rps: 1, burst: 9, cost_source: 'header:X-Cost', max_cost: 5, default_cost: 2 },
         { limit_keys: ['header:X-Key', 'query:q', 'cookie:c', 'claim:org', 'method'] },
       ),
-      'Each value of the header x-key and value of the query parameter q and value of the cookie c and verified claim org and method may make 9 units at once, and then 1 a second, where a request takes what its header X-Cost says, 5 at most, or else 2.',
+      'Each value of the header x-key and value of the query parameter q and value of the cookie c and verified claim org and method may make 9 units at once, and then 1 a second, where a request costs the number in its header X-Cost, 5 at most, or else 2.',
     ],
     [
       rule(
@@ -66,7 +66,7 @@ describe('a policy in a sentence', () => {
           mode: 'shadow',
         },
       ),
-      'Each client address may make 9 units at once, and then 1 a second, where a request takes 3, counting requests by GET or POST to /a/* with header x-beta with claim plan of "pro". It only watches.',
+      'Each client address may make 9 units at once, and then 1 a second, where a request costs 3, counting requests by GET or POST to /a/* with header x-beta with claim plan of "pro". It never denies (shadow mode).',
     ],
   ])('%j', (policy, sentence) => {
     expect(policiesFrom([policy]).map(sentenceOf)).toEqual([sentence])
@@ -83,7 +83,7 @@ describe('traps', () => {
   test.each<[string, object[], string[]]>([
     ['nothing wrong', [rule('token_bucket', good)], []],
     [
-      'a key that a client writes',
+      'a key that a client sets',
       [rule('token_bucket', good, { limit_keys: ['header:x-key'] })],
       ['p0 key-trusts-client'],
     ],
@@ -104,7 +104,7 @@ describe('traps', () => {
       ['p0 max-cost-above-limit'],
     ],
     ['a window below a second', [rule('token_bucket', { rps: 100, burst: 10 })], ['p0 window-below-second']],
-    ['the edge of a window', [rule('fixed_window', { limit: 10, window: '1m' })], ['p0 window-edge']],
+    ['a window boundary', [rule('fixed_window', { limit: 10, window: '1m' })], ['p0 window-edge']],
     [
       'the end of a window of the first request',
       [rule('fixed_window', { limit: 10, window: '1m', align: 'first' })],
@@ -113,17 +113,17 @@ describe('traps', () => {
     ['a long log', [rule('sliding_log', { limit: 1001, window: '1m' })], ['p0 log-long']],
     ['made-up paths', [rule('token_bucket', good, { limit_keys: ['ip', 'path'] })], ['p0 key-by-path']],
     [
-      'a policy that never bites',
+      'a policy without effect',
       [rule('token_bucket', good), rule('token_bucket', { rps: 10, burst: 30 })],
       ['p1 never-reached'],
     ],
     [
-      'one that does, for a day',
+      'one with effect, for a day',
       [rule('token_bucket', good), rule('token_bucket', { limit: 1000, per: '1d', burst: 1000 })],
       [],
     ],
     [
-      'one that does, elsewhere',
+      'one with effect, on other requests',
       [rule('token_bucket', good), rule('token_bucket', { rps: 10, burst: 30 }, { match: { path: '/a' } })],
       [],
     ],
@@ -147,16 +147,16 @@ describe('spillway check', () => {
   const check = (...args: string[]) =>
     spillway(['check', ...args.map((arg) => (arg.endsWith('.json') ? folder.path(arg) : arg))])
 
-  test('explains what is right, and names what is wrong', async () => {
+  test('describes valid policies, and reports the problems of invalid ones', async () => {
     const { exitCode, out } = await check('good.json', 'trap.json', 'bad.json', 'torn.json')
     const shown = out.replaceAll(`${folder.path('')}/`, '')
     expect(exitCode).toBe(1)
     expect(shown).toContain(
       '✓ good.json\n  good  Each client address may make 20 requests at once, and then 10 a second.\n',
     )
-    expect(shown).toContain('    ! window-edge: up to 20 pass around the edge')
+    expect(shown).toContain('    ! window-edge: up to 20 are allowed around a window boundary')
     expect(shown).toContain('✗ bad.json: rules[0].algorithm_config must have "burst".')
-    expect(shown).toContain('✗ torn.json is no JSON: ')
+    expect(shown).toContain('✗ torn.json is not JSON: ')
   })
 
   test.each<[string[], number]>([
@@ -164,7 +164,7 @@ describe('spillway check', () => {
     [['trap.json'], 0],
     [['trap.json', '--strict'], 1],
     [['shadow.json', '--strict'], 0],
-    // These were said to be right, and never limited anybody.
+    // These were reported as valid, and never limited any client.
     [['never.json'], 1],
     [['psot.json'], 1],
     [['good.json', 'bad.json'], 1],
@@ -195,20 +195,20 @@ describe('spillway check', () => {
     expect([exitCode, out]).toEqual([1, expect.stringMatching(/^✗ .*p\.json: .*path/s)])
   })
 
-  test.each(['PSOT', ['GET', 'gte'], ''])('the method %j, which never comes, is invalid', async (method) => {
+  test.each(['PSOT', ['GET', 'gte'], ''])('the method %j, which never occurs, is invalid', async (method) => {
     const rules = folderOf({ 'p.json': JSON.stringify([bucket('p', { rps: 10, burst: 20 }, { match: { method } })]) })
     const { exitCode, out } = await spillway(['check', '--strict', rules.path('p.json')])
     rules.remove()
     expect([exitCode, out]).toEqual([1, expect.stringMatching(/^✗ .*p\.json: .*method/s)])
   })
 
-  test.each(['/api/**', '/api/*', '/users/*/posts', '/users/:id', '/'])('the path %j is right', async (path) => {
+  test.each(['/api/**', '/api/*', '/users/*/posts', '/users/:id', '/'])('the path %j is valid', async (path) => {
     const rules = folderOf({ 'p.json': JSON.stringify([bucket('p', { rps: 10, burst: 20 }, { match: { path } })]) })
     expect((await spillway(['check', '--strict', rules.path('p.json')])).exitCode).toBe(0)
     rules.remove()
   })
 
-  test('tells all of it as JSON', async () => {
+  test('prints all of it as JSON', async () => {
     const { out } = await check('trap.json', 'bad.json', '--json')
     expect(JSON.parse(out)).toMatchObject({
       ok: false,

@@ -22,7 +22,7 @@ const rules = [
 const folder = folderOf({ 'policies.json': JSON.stringify(rules) })
 afterAll(() => folder.remove())
 
-/** Uses up some of a key, as the middleware would. */
+/** Consumes units of a key, like the middleware. */
 async function use(store: Store): Promise<void> {
   const [minute, day, pair] = policiesFrom(rules)
   const consume = (name: string, quota: typeof minute, key: string, cost: number) =>
@@ -33,7 +33,7 @@ async function use(store: Store): Promise<void> {
   await consume('minute', minute, ipKey('2001:db8::1'), 2)
 }
 
-/** Policies by every selector, alone and together, and what the middleware counts by them. */
+/** Policies with every selector, alone and together, and the keys of the middleware for them. */
 const selectors = ['ip', 'header:X-Key', 'cookie:sid', 'query:q', 'path', 'method', 'claim:user']
 const byParts = folderOf({
   'policies.json': JSON.stringify([
@@ -95,7 +95,7 @@ const SECRET = 'a secret of more than sixteen characters'
 const env = { SPILLWAY_SECRET: SECRET }
 const withPolicies = (...args: string[]): string[] => [...args, '--policy', folder.path('policies.json')]
 
-/** The story that both kinds of stores tell. */
+/** The test that both kinds of stores pass. */
 async function tells(url: string, ...options: string[]): Promise<void> {
   const inspect = async (...key: string[]) => {
     const { out } = await spillway(withPolicies('inspect', url, ...key, '--json', ...options), { env })
@@ -114,14 +114,14 @@ async function tells(url: string, ...options: string[]): Promise<void> {
   expect((await inspect('2001:db8:0:ff::9'))[0]).toEqual(['minute', 3, 5]) // of the same network
 
   const { out } = await spillway(withPolicies('inspect', url, '192.0.2.1', ...options), { env })
-  expect(out).toMatch(/^policy +key +left +of +next request +all back\nminute +192\.0\.2\.1 +0 +5 +(59 min|1 h)/)
+  expect(out).toMatch(/^policy +key +remaining +of +next request +full\nminute +192\.0\.2\.1 +0 +5 +(59 min|1 h)/)
 
   const answered = (answer: string) => {
     const stdin = Object.assign(Readable.from([answer]), { isTTY: true })
     return spillway(withPolicies('reset', url, '192.0.2.1', ...options), { stdin, env })
   }
   const no = await answered('\n')
-  expect([no.exitCode, no.err]).toEqual([1, 'Forget 192.0.2.1 in "minute", "day (shadow)"? [y/N] '])
+  expect([no.exitCode, no.err]).toEqual([1, 'Reset 192.0.2.1 in "minute", "day (shadow)"? [y/N] '])
   expect(await inspect('192.0.2.1')).not.toEqual(full)
   expect(await answered('y\n')).toMatchObject({
     exitCode: 0,
@@ -151,7 +151,7 @@ describe('over Redis', () => {
     await server.stop()
   })
 
-  test('a key is inspected, and forgotten when that is what is wanted', async () => {
+  test('a key is inspected, and reset after confirmation', async () => {
     await use(redisStore(redis))
     await tells(url)
   })
@@ -163,18 +163,18 @@ describe('over Redis', () => {
     expect([exitCode, err]).toEqual([2, expect.stringContaining('"SPILLWAY_NONE" is not set')])
   })
 
-  test('keys are found by the parts that the middleware has made them of', async () => {
+  test('keys are found by the parts of which the middleware made them', async () => {
     await countByParts(redisStore(redis, { prefix: 'parts' }), 64)
     await findsByParts(url, '--prefix', 'parts', '--ipv6-prefix', '64')
   })
 
-  test('what it asks about is not changed', async () => {
+  test('inspect changes nothing', async () => {
     await spillway(withPolicies('inspect', url, 'nobody'))
     expect(await redis.keys('*nobody*')).toEqual([])
   })
 })
 
-test('over PostgreSQL a key is inspected and forgotten too', async () => {
+test('a key is inspected and reset in PostgreSQL too', async () => {
   const server = await startPostgres()
   const pool = new pg.Pool(server.config)
   await migrate(pool)
@@ -201,14 +201,14 @@ test.each<[string, string[], number, string]>([
     2,
     'no policy has a key of 3 parts: "minute" has ip',
   ],
-  ['to forget without asking anybody', ['reset', 'redis://localhost', 'a'], 2, 'nobody is there to answer: say --yes'],
+  ['a reset without a terminal', ['reset', 'redis://localhost', 'a'], 2, 'standard input is not a terminal: add --yes'],
   ['no key', ['inspect', 'redis://localhost'], 2, "missing required argument 'key'"],
-])('refuses %s', async (_, args, exitCode, message) => {
+])('rejects %s', async (_, args, exitCode, message) => {
   const ran = await spillway(withPolicies(...args))
   expect([ran.exitCode, ran.err]).toEqual([exitCode, expect.stringContaining(message)])
 })
 
-test.each(['redis', 'postgres'])('a %s server that is not there is told of, without its password', async (protocol) => {
+test.each(['redis', 'postgres'])('a missing %s server is reported without its password', async (protocol) => {
   const { exitCode, err } = await spillway(
     withPolicies('inspect', `${protocol}://u:secret@127.0.0.1:${await freePort()}`, 'a'),
   )

@@ -64,7 +64,7 @@ describe('common and combined logs', () => {
     },
   )
 
-  test('days, zones and seconds are told apart line by line', async () => {
+  test('days, zones and seconds are parsed line by line', async () => {
     const times = [
       '10/Oct/2000:13:55:36 -0700',
       '10/Oct/2000:13:55:37 -0700',
@@ -102,7 +102,7 @@ describe('JSON logs', () => {
     ['the time of common logs', '02/Jan/2026:03:04:05 +0000', at * 1000],
   ])('%s are a time', async (_, time, micros) => {
     const line = JSON.stringify({ time, ip: '192.0.2.1' })
-    // Twice, since what was read last is remembered.
+    // Twice, because the last date is cached.
     const { entries } = await read(`${line}\n${line}`)
     expect(entries.map(({ entry }) => entry.at)).toEqual([micros, micros])
   })
@@ -182,7 +182,7 @@ describe('JSON logs', () => {
     ])
   })
 
-  test('names that all objects have are no fields', async () => {
+  test('inherited names are not fields', async () => {
     const { entry } = await read('{"time":1767323045000,"__proto__":{"ip":"1.1.1.1"}}', {
       fields: { path: 'constructor', 'claim:x': '__proto__.x' },
     })
@@ -196,7 +196,7 @@ describe('JSON logs', () => {
 })
 
 describe('whatever a file holds', () => {
-  test('lines that are none are counted and shown, and the others read', async () => {
+  test('invalid lines are counted and shown, and the others read', async () => {
     const long = 'x'.repeat(2_000_000)
     const { reading, entries } = await read([
       `${common}\r\n\r\ngarbage\n${long.slice(0, 900_000)}`,
@@ -213,17 +213,17 @@ describe('whatever a file holds', () => {
       [3, 'it has no time in brackets'],
       [4, 'it is longer than a megabyte'],
       [6, 'it has no time in brackets'],
-      [7, 'its time is none'],
+      [7, 'its time is invalid'],
     ])
   })
 
   test.each<[string, string]>([
     ['{"ip":1}', 'it has no time'],
-    ['{"time":"yesterday"}', 'its time is none'],
-    ['{"time":-1}', 'its time is none'],
-    ['{"time":', 'it is no JSON object'],
+    ['{"time":"yesterday"}', 'its time is invalid'],
+    ['{"time":-1}', 'its time is invalid'],
+    ['{"time":', 'it is not a JSON object'],
     ['{}', 'it has no time'],
-  ])('%s is told to be bad', async (line, reason) => {
+  ])('%s is reported as invalid', async (line, reason) => {
     expect((await read(line)).reading.bad.first).toEqual([{ file: 'standard input', line: 1, reason, text: line }])
   })
 
@@ -233,7 +233,7 @@ describe('whatever a file holds', () => {
     expect((await read(chunks)).entries.map(({ entry }) => entry.target)).toEqual(['/häß–€😀', '/b'])
   })
 
-  test('gzip is known by its bytes, in several members or cut off', async () => {
+  test('gzip is detected by its bytes, with several members or truncated', async () => {
     const packed = Buffer.concat([gzipSync(`${common}\n`), gzipSync(`${common}\n`)])
     expect((await read([packed.subarray(0, 1), packed.subarray(1)])).reading).toMatchObject({ entries: 2, broken: [] })
     const half = gzipSync(`${common}\n`.repeat(1000)).subarray(0, -20)
@@ -242,7 +242,7 @@ describe('whatever a file holds', () => {
     expect((await read('')).reading).toMatchObject({ lines: 0, from: undefined, to: undefined })
   })
 
-  test('a request that comes late counts when it comes', async () => {
+  test('a request that is logged late counts when it is logged', async () => {
     const times = ['36', '39', '37', '38', '40']
     const { reading, entries } = await read(times.map((time) => common.replace(':36', `:${time}`)).join('\n'))
     expect(entries.map(({ at }) => (at - T0) / 1e6)).toEqual([0, 3, 3, 3, 4])

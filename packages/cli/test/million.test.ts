@@ -7,13 +7,14 @@ import { createGzip } from 'node:zlib'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { bucket, folderOf } from './terminal.ts'
 
-// A million lines whose answers follow from how they are made, without a limiter. Every second of a day's first half:
-// - steady asks once: a bucket of 5 that gets one back a second never runs dry;
-// - double asks twice: it lives on its 5 for a while, and then on the one that comes back;
-// - others, 40,000 of them, take turns: each is back only after the bucket is full again.
-// And every minute burst asks 20 times at once, and gets 5.
+// A million lines whose expected results follow from their construction, without a limiter. In every second of a day's
+// first half:
+// - steady sends 1 request: a bucket of 5 that refills 1 per second never runs dry;
+// - double sends 2: its 5 units last a while, then it has the 1 that refills;
+// - others, 40,000 of them, alternate: each returns only after its bucket is full again.
+// In every minute burst sends 20 requests at once, of which 5 are allowed.
 
-// A million lines to write and to read take seconds, and many more on a machine that has other work.
+// Writing and reading a million lines needs seconds, and many more on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const LINES = 1_000_000
@@ -34,7 +35,10 @@ const policies = folderOf({
 })
 afterAll(() => policies.remove())
 
-/** What is refused, by whom, from when to when in seconds, and the longest wait where requests come so far into a second. */
+/**
+ * The denied requests, their keys, their first and last second, and the longest wait of requests at this offset into a
+ * second.
+ */
 const expected = {
   bucket: {
     refused: ASKED.double - (5 + SECONDS - 1) + 15 * MINUTES,

@@ -43,7 +43,7 @@ describe('a replay', () => {
     { maxLength: 60 },
   )
 
-  test('refuses what the middleware would have refused, line by line', async () => {
+  test('denies the requests that the middleware would have denied, line by line', async () => {
     const policies = policiesFrom(rules)
     await fc.assert(
       fc.asyncProperty(lines, async (log) => {
@@ -112,7 +112,7 @@ test('a replay draws upon a spill policy as the middleware does', async () => {
   )
 })
 
-test('more keys than are kept are counted nevertheless, each once', () => {
+test('keys beyond the limit are still counted, each once', () => {
   const tally = new Tally()
   const KEYS = 150_000
   for (let i = 0; i < 3 * KEYS; i++) tally.of(`10.0.${i % KEYS}`).asked++
@@ -147,14 +147,14 @@ afterAll(() => folder.remove())
 const args = (...policies: string[]): string[] => [
   'replay',
   folder.path('access.log'),
-  // One line of 28 is none.
+  // One line of 28 is invalid.
   '--unreadable-at-most',
   '5%',
   ...policies.flatMap((name) => ['--policy', folder.path(`${name}.json`)]),
 ]
 
 describe('spillway replay', () => {
-  test('tells who would have been refused, when, and who came close', async () => {
+  test('reports which clients would have been denied, when, and which came close', async () => {
     const { exitCode, out, err } = await spillway(args('tight'))
     const shown = out.replaceAll(`${folder.path('')}/`, '')
     expect([exitCode, err]).toEqual([0, ''])
@@ -162,20 +162,20 @@ describe('spillway replay', () => {
       "27 requests in 28 lines, 2026-01-05 00:00:00 to 2026-01-05 00:00:30 UTC
       1 line could not be read:
         access.log:27 it has no time in brackets: nonsense �[31m
-      1 request comes late, by up to 10 s: each counts when it comes.
+      1 request comes late, by up to 10 s: each counts when it is logged.
 
-      tight  13 admitted, 6 refused (31.6 %), 8 not counted
-        refused over time       ████                    ▂
+      tight  13 allowed, 6 denied (31.6 %), 8 not counted
+        denied over time       ████                    ▂
 
         tight  Each client address may make 6 requests at once, and then 6 an hour, counting requests to /.
-        refuses 6 of 19 (31.6 %), 2 of 3 keys
+        denies 6 of 19 (31.6 %), 2 of 3 keys
 
-          refused most  refused  of  share          first (UTC)                 last  longest wait
-          192.0.2.1           4  10   40 %  2026-01-05 00:00:06  2026-01-05 00:00:09    9 min 54 s
-          192.0.2.3           2   8   25 %  2026-01-05 00:00:30  2026-01-05 00:00:30        10 min
+          denied most  denied  of  share          first (UTC)                 last  longest wait
+          192.0.2.1         4  10   40 %  2026-01-05 00:00:06  2026-01-05 00:00:09    9 min 54 s
+          192.0.2.3         2   8   25 %  2026-01-05 00:00:30  2026-01-05 00:00:30        10 min
 
-          closest calls  left  of  requests           when (UTC)
-          192.0.2.4         5   6         1  2026-01-05 00:00:30
+          closest to a denial  remaining  of  requests           when (UTC)
+          192.0.2.4                    5   6         1  2026-01-05 00:00:30
       "
     `)
   })
@@ -205,14 +205,14 @@ describe('spillway replay', () => {
     sixes.remove()
   })
 
-  test('fails where more is refused than is wanted', async () => {
+  test('fails if more requests are denied than allowed', async () => {
     expect((await spillway([...args('loose'), '--refuse-at-most', '0%'])).exitCode).toBe(0)
     expect((await spillway([...args('tight'), '--refuse-at-most', '0.4'])).exitCode).toBe(0)
     const { exitCode, err } = await spillway([...args('tight'), '--refuse-at-most', '30%'])
-    expect([exitCode, err]).toEqual([99, '"tight" refuses more than 30% of what it counts.\n'])
+    expect([exitCode, err]).toEqual([99, '"tight" denies more than 30% of the requests that it counts.\n'])
   })
 
-  test('writes every refusal, with its line', async () => {
+  test('writes every denied request, with its line', async () => {
     const path = folder.path('refusals.ndjson')
     await spillway([...args('tight'), '--refusals', path])
     const events = readFileSync(path, 'utf8')
@@ -235,10 +235,10 @@ describe('spillway replay', () => {
     })
   })
 
-  test('tells of turns that are waited for, and of keys that are not there', async () => {
+  test('reports delays, and requests without a key', async () => {
     const { out } = await spillway(args('queue', 'users'))
-    expect(out).toContain('refuses 4 of 27 (14.8 %), 2 of 4 keys, 10 wait their turn, up to 5 s')
-    expect(out).toContain('Policy "users": 27 of 27 requests lack what the key is made of; they count as one client.')
+    expect(out).toContain('denies 4 of 27 (14.8 %), 2 of 4 keys, 10 are delayed, up to 5 s')
+    expect(out).toContain('Policy "users": 27 of 27 requests have no key; they count as one client.')
     expect(out).toContain('The log has whole seconds')
   })
 
@@ -269,35 +269,30 @@ describe('spillway replay', () => {
     ['no policy', ['replay', 'a.log'], 2, "required option '--policy <file>' not specified"],
     ['an unknown option', [...args('tight'), '--polcy', 'x'], 2, 'Did you mean --policy?'],
     ['a policy that is not there', ['replay', '--policy', 'none.json'], 2, 'none.json cannot be read'],
-    ['a policy that is none', args('broken'), 1, 'broken.json: '],
+    ['an invalid policy', args('broken'), 1, 'broken.json: '],
     [
       'a log that is not there',
       ['replay', 'none.log', '--policy', folder.path('tight.json')],
       2,
       'none.log cannot be read',
     ],
+    ['an unknown format', [...args('tight'), '--format', 'xml'], 2, 'Allowed choices are auto, combined, common, json'],
+    ['an invalid field', [...args('tight'), '--field', 'ip'], 2, '--field maps time'],
+    ['an invalid share', [...args('tight'), '--refuse-at-most', '200%'], 2, 'a share is a percentage such as 0.1%'],
     [
-      'a format that is none',
-      [...args('tight'), '--format', 'xml'],
-      2,
-      'Allowed choices are auto, combined, common, json',
-    ],
-    ['a field that is none', [...args('tight'), '--field', 'ip'], 2, '--field says where a log keeps'],
-    ['a share that is none', [...args('tight'), '--refuse-at-most', '200%'], 2, 'a share is a percentage such as 0.1%'],
-    [
-      'a number that is none',
+      'an invalid number',
       [...args('tight'), '--max-keys', '0'],
       2,
       'It must be a whole number from 1 to 100000000; got "0"',
     ],
-  ])('refuses %s', async (_, args, exitCode, message) => {
+  ])('rejects %s', async (_, args, exitCode, message) => {
     const ran = await spillway(args)
     expect(ran.exitCode).toBe(exitCode)
     expect(ran.err).toContain(message)
     expect(ran.out).toBe('')
   })
 
-  test('is coloured, with a bar, on a terminal alone', async () => {
+  test('is coloured, with a bar, only on a terminal', async () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
     const codes = /\u001b/
     const ran = async (setting: object) => {
@@ -309,7 +304,7 @@ describe('spillway replay', () => {
     expect(await ran({ isTTY: true, env: { NO_COLOR: '1' } })).toEqual([false, true])
   })
 
-  test('draws a report that needs nothing else, in which no text of a log is markup', async () => {
+  test('draws a self-contained report that escapes the text of a log', async () => {
     const evil = `<script>alert("1")</script>'"&`
     const evilFolder = folderOf({
       'a.log': Array.from({ length: 30 }, (_, i) => JSON.stringify({ time: START + i * 1000, ip: evil })).join('\n'),
@@ -334,7 +329,7 @@ describe('spillway replay', () => {
     expect(page).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;')
     expect([...page.matchAll(/\b(?:src|href|url)\b\s*[=(]/g)]).toEqual([])
     expect(page).toContain('default-src &#39;none&#39;')
-    for (const text of ['Side by side', 'Requests per second', 'Share refused', 'Refused most', 'Left to'])
+    for (const text of ['Side by side', 'Requests per second', 'Share denied', 'Denied most', 'Remaining units of'])
       expect(page).toContain(text)
     expect(page.match(/<svg class="chart"/g)).toHaveLength(1 + 2 * 3)
   })

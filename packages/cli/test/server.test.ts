@@ -62,7 +62,7 @@ describe('spillway check --redis', () => {
     expect(`${ran.out}${ran.err}`).not.toContain('pa55word')
   })
 
-  test('knows nothing of memory without INFO, and says so', async () => {
+  test('reports that the memory settings are unknown without INFO', async () => {
     await redis.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>pa55word', '~*', '+@all', '-info')
     const args = ['check', '--redis', url.replace('//', '//app:pa55word@'), '--strict']
     const { exitCode, out } = await spillway(args)
@@ -76,7 +76,7 @@ describe('spillway check --redis', () => {
     expect([exitCode, out]).toEqual([1, expect.stringContaining('OOM')])
   })
 
-  test('takes a server of Redis alone', async () => {
+  test('accepts only a Redis server', async () => {
     const { exitCode, err } = await spillway(['check', '--redis', 'postgres://u:pa55word@h/x'])
     expect([exitCode, err]).toEqual([2, 'spillway: a store is redis://… or rediss://…; got "postgres:".\n'])
   })

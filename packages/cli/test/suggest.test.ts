@@ -16,7 +16,7 @@ interface Request {
   readonly ip: string
 }
 
-/** How many a quota would refuse, by a replay. */
+/** The requests that a quota denies in a replay. */
 function replayed(log: readonly Request[], limit: number, per: Period): number {
   const plan = planOf('plan', policiesFrom([bucket('p', { limit, per: PERIODS[per], burst: limit })]))
   const parse = jsonParser()
@@ -47,7 +47,7 @@ const logs = fc.array(
   { minLength: 1, maxLength: 80 },
 )
 
-test('a suggestion refuses no more than is wanted, and one less would', () => {
+test('a suggestion denies no more than wanted, and the next lower limit would', () => {
   fc.assert(
     fc.property(logs, fc.constantFrom<Period>('second', 'minute', 'hour', 'day'), fc.nat(10), (log, per, most) => {
       const { limit, refused } = tightest(spoolOf(log), per, most)
@@ -58,7 +58,7 @@ test('a suggestion refuses no more than is wanted, and one less would', () => {
   )
 })
 
-test('what does not fit in memory is read from a file, in the same order', () => {
+test('requests beyond the memory limit are read from a file, in the same order', () => {
   fc.assert(
     fc.property(logs, (log) => {
       const read = (spool: Spool): unknown => {
@@ -76,7 +76,7 @@ test('what does not fit in memory is read from a file, in the same order', () =>
 })
 
 describe('spillway suggest', () => {
-  // Of twenty requests in one second the eleventh is refused by ten a second; the other address never asks for more.
+  // 10 per second deny the eleventh of 20 requests in one second; the other address sends fewer.
   const lines = [
     ...Array.from({ length: 20 }, () => ({ time: START, ip: '192.0.2.1', http_x_key: 'k' })),
     ...Array.from({ length: 80 }, (_, i) => ({ time: START + i * 1000, ip: '192.0.2.2' })),
@@ -85,31 +85,31 @@ describe('spillway suggest', () => {
   afterAll(() => folder.remove())
   const log = folder.path('a.log')
 
-  test('tells the tightest quotas, each by itself', async () => {
+  test('prints the tightest quotas, each on its own', async () => {
     const { exitCode, out } = await spillway(['suggest', log, '--refuse-at-most', '10%'])
     expect(exitCode).toBe(0)
     expect(out).toMatchInlineSnapshot(`
       "100 requests in 101 lines, 2026-01-05 00:00:00 to 2026-01-05 00:01:19 UTC
       1 line could not be read
-      The tightest quotas that would have refused 10 of them at most, each by itself:
+      The tightest quotas that would have denied at most 10 of them, each on its own:
 
         ip, 2 keys
-          quota        refused  share  keys
-          10 a second       10   10 %     1
-          31 a minute        9    9 %     1
-          69 an hour        10   10 %     1
-          70 a day          10   10 %     1
+          quota        denied  share  keys
+          10 a second      10   10 %     1
+          31 a minute       9    9 %     1
+          69 an hour       10   10 %     1
+          70 a day         10   10 %     1
       "
     `)
   })
 
-  test('counts by whatever is asked for, and says where that is not there', async () => {
+  test('counts by any selector, and reports requests without the key', async () => {
     const { out } = await spillway(['suggest', log, '--key', 'header:x-key', '--key', 'ip', '--per', 'minute'])
-    expect(out).toContain('header:x-key, 2 keys  80 requests have none, and count as one client')
+    expect(out).toContain('header:x-key, 2 keys  80 requests have no key, and count as one client')
     expect(out.match(/a minute/g)).toHaveLength(2)
   })
 
-  test('writes policies that can be replayed, and keep their word', async () => {
+  test('writes policies whose replay confirms the suggestion', async () => {
     const path = folder.path('policies.json')
     const { out } = await spillway([
       'suggest',
@@ -129,7 +129,7 @@ describe('spillway suggest', () => {
     expect([replayed.exitCode, JSON.parse(replayed.out).plans[0].refused]).toEqual([0, 5])
   })
 
-  test('has nothing to say of an empty log, and refuses what it cannot do', async () => {
+  test('suggests nothing for an empty log, and rejects invalid options', async () => {
     expect((await spillway(['suggest', folder.path('empty.log')])).out).toContain('0 requests in 0 lines')
     expect((await spillway(['suggest', log, '--per', 'week'])).err).toContain(
       '--per is one of second, minute, hour, day',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { run } from '../src/index.ts'
 
-/** What a run of the program came to. */
+/** The result of a run of the program. */
 export interface Ran {
   readonly exitCode: number
   readonly out: string
@@ -17,7 +17,7 @@ export interface Setting {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs the program, with streams that remember. */
+/** Runs the program with streams that record. */
 export async function spillway(
   args: readonly string[],
   { stdin, isTTY = false, env = {} }: Setting = {},
@@ -32,7 +32,7 @@ export async function spillway(
   return { exitCode, out: out.join(''), err: err.join('') }
 }
 
-/** A folder of files, which is to be removed in the end. */
+/** A folder of files, to be removed at the end. */
 export function folderOf(files: Readonly<Record<string, string | Buffer>>): {
   path: (name: string) => string
   remove: () => void

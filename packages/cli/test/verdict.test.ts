@@ -23,7 +23,7 @@ const lines = (from: number, to: number, client?: string): string =>
   Array.from({ length: to - from }, (_, i) => line(from + i, client)).join('')
 
 const folder = folderOf({
-  // One request a minute: of requests a second apart all but the first are refused.
+  // One request a minute: of requests a second apart, all but the first are denied.
   'p.json': JSON.stringify([bucket('p', { limit: 1, per: '1m', burst: 1 })]),
   'never.json': JSON.stringify([bucket('never', { limit: 1, per: '1m', burst: 1 }, { match: { path: '/moved' } })]),
 })
@@ -73,7 +73,7 @@ describe('nothing to judge', () => {
     expect(await spillway(['check', folder.path('suggested.json')])).toMatchObject({ exitCode: 2 })
   })
 
-  test('a policy that counts no request cannot be judged', async () => {
+  test('a policy that counts no request has no verdict', async () => {
     const path = file('a.log', good)
     const moved = (...more: string[]) => spillway(['replay', path, '--policy', folder.path('never.json'), ...more])
     expect(await moved('--refuse-at-most', '1%')).toMatchObject({
@@ -86,16 +86,16 @@ describe('nothing to judge', () => {
   test('keys that were evicted while they were limited leave no verdict', async () => {
     const path = file('a.log', [0, 1, 2].map((s) => line(s) + line(s, '192.0.2.2')).join(''))
     const { exitCode, err } = await replay([path], '--max-keys', '1')
-    expect([exitCode, err]).toEqual([3, expect.stringContaining('give --max-keys more')])
+    expect([exitCode, err]).toEqual([3, expect.stringContaining('raise --max-keys')])
   })
 
-  test('--unreadable-at-most says how much may be unreadable', async () => {
+  test('--unreadable-at-most limits the unreadable share', async () => {
     const path = file('a.log', `${lines(0, 98)}x\ny\n`)
     const at = async (share: string) => (await replay([path], '--unreadable-at-most', share)).exitCode
     expect([await at('1%'), await at('1.9%'), await at('2%'), await at('200%')]).toEqual([3, 3, 0, 2])
   })
 
-  test('standard input without input is an empty log, and a terminal none', async () => {
+  test('empty standard input is an empty log, and a terminal is no log', async () => {
     const args = ['replay', '--policy', folder.path('p.json')]
     expect(await spillway(args, { stdin: Readable.from([]) })).toMatchObject({ exitCode: 3 })
     const stdin = Object.assign(Readable.from([]), { isTTY: true })
@@ -105,7 +105,7 @@ describe('nothing to judge', () => {
     })
   })
 
-  test('a threshold that is missed has an exit code of its own', async () => {
+  test('a missed threshold has its own exit code', async () => {
     const path = file('a.log', lines(0, 10))
     expect((await replay([path], '--refuse-at-most', '89%')).exitCode).toBe(99)
     expect((await replay([path], '--refuse-at-most', '90%')).exitCode).toBe(0)
@@ -142,7 +142,7 @@ describe('several logs', () => {
     expect(JSON.parse(out)).toMatchObject({ requests: 2, late: { count: 0 }, plans: [{ refused: 0 }] })
   })
 
-  test('given twice, or beside their packed copies, are refused', async () => {
+  test('given twice, or beside their compressed copies, are rejected', async () => {
     const path = file('a.log', lines(0, 10))
     symlinkSync(path, folder.path('link.log'))
     const packed = file('a.log.gz', gzipSync(lines(0, 8)))
@@ -191,7 +191,7 @@ describe('the client of a line', () => {
     '192.0.2.1, 192.0.2.2 10.0.0.1 - -',
     '"192.0.2.1" 10.0.0.1 - -',
     '\0\0\x00192.0.2.1 - -',
-  ])('%j is refused', async (head) => {
+  ])('%j is rejected', async (head) => {
     expect((await replay([file('a.log', line(0, '', head))])).exitCode).toBe(3)
   })
 
@@ -218,7 +218,7 @@ describe('whatever else a log may be', () => {
     expect(await refusedOf([file('a.log', text)])).toEqual([['192.0.2.1', 5, 4]])
   })
 
-  test('bytes that are no UTF-8 are read where they do not matter', async () => {
+  test('invalid UTF-8 is accepted in parts that do not matter', async () => {
     const text = line(0).replace('GET /', 'GET /\xff')
     expect(await refusedOf([file('a.log', Buffer.from(text, 'latin1'))])).toEqual([['192.0.2.1', 1, 0]])
   })
@@ -259,12 +259,12 @@ describe('whatever else a log may be', () => {
     ['a directory', () => folder.path(''), 'is a directory: name the logs in it'],
     ['a log packed by zstd', () => file('a.zst', Buffer.from('28b52ffd00', 'hex')), 'zstdcat'],
     ['a log packed by xz', () => file('a.xz', Buffer.from('fd377a585a00', 'hex')), 'xzcat'],
-  ])('%s is refused', async (_, path, message) => {
+  ])('%s is rejected', async (_, path, message) => {
     expect(await refusedOf([path()])).toEqual([2, expect.stringContaining(message)])
   })
 
   // Root may read any file, but follows no endless link.
-  test('a log that cannot be read is refused', async () => {
+  test('a log that cannot be read is an error', async () => {
     const path = folder.path('endless.log')
     symlinkSync(path, path)
     expect(await refusedOf([path])).toEqual([2, expect.stringContaining('endless.log cannot be read: ELOOP')])

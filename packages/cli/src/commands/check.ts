@@ -24,11 +24,14 @@ interface Checked {
   }[]
 }
 
-/** Validates files of policies and a server, and explains them: 1 if one fails, or if `strict` and there are traps; else 0. */
+/**
+ * Validates files of policies and a server, and describes them. Returns 1 if one fails, or with `strict` if there are
+ * traps; otherwise 0.
+ */
 export async function check(paths: readonly string[], options: CheckOptions, io: Io): Promise<number> {
   const { json, strict, redis, prefix } = options
   if (paths.length === 0 && redis === undefined) {
-    throw new UserError('there is nothing to check: name a file of policies, or a server by --redis.')
+    throw new UserError('there is nothing to check: name a file of policies, or a server with --redis.')
   }
   const files: Checked[] = []
   for (const path of paths) files.push(await checkFile(path))
@@ -54,7 +57,7 @@ async function checkFile(path: string): Promise<Checked> {
     const [file] = await readPolicies([path])
     return { file: path, valid: true, policies: explained(file as PolicyFile) }
   } catch (error) {
-    // A file that is not there is no invalid file.
+    // A missing file is an error of the command line, not an invalid file.
     if (error instanceof UserError && error.exitCode === 1) return { file: path, valid: false, error: error.message }
     throw error
   }

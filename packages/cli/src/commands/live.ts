@@ -7,7 +7,7 @@ import { ASKING, connect, type LiveOptions, unreachable, urlOf } from '../live/c
 import { keyFrom } from '../live/key.ts'
 import { readPolicies } from '../policies.ts'
 
-/** What `inspect` and `reset` are told. */
+/** The options of `inspect` and `reset`. */
 export interface KeyOptions extends LiveOptions {
   readonly policy: readonly string[]
   readonly ipv6Prefix: number
@@ -22,7 +22,7 @@ interface Asked {
   readonly key: string
 }
 
-/** Tells what a live key has left, of every policy whose key has as many parts; nothing is taken. */
+/** Prints the remaining units of a live key in every policy whose key has as many parts; consumes none. */
 export async function inspect(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
   const asked = await askedFor(parts, options)
   const told = await over(url, options, io, async (store) => {
@@ -45,11 +45,13 @@ export async function inspect(url: string, parts: readonly string[], options: Ke
   return 0
 }
 
-/** Resets a live key, after asking, and reports which policies had a state of it; 1 if the answer is no. */
+/**
+ * Resets a live key after confirmation, and prints which policies had a state of it. Returns 1 without confirmation.
+ */
 export async function reset(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
   const asked = await askedFor(parts, options)
   const names = asked.map(({ name }) => JSON.stringify(name)).join(', ')
-  const agreed = options.yes === true || (await agrees(`Forget ${plain(parts.join(' '))} in ${names}? [y/N] `, io))
+  const agreed = options.yes === true || (await agrees(`Reset ${plain(parts.join(' '))} in ${names}? [y/N] `, io))
   const found: string[] = []
   if (agreed) {
     await over(url, options, io, async (store) => {
@@ -77,7 +79,7 @@ async function askedFor(parts: readonly string[], { policy, ipv6Prefix }: KeyOpt
   throw new UserError(`no policy has a key of ${parts.length} parts: ${wanted}.`)
 }
 
-/** Under which name the middleware keeps a policy's states. */
+/** The name of a policy's states in the middleware. */
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
 
 const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) => rateLimiter({ name, quota, store, ...ASKING })
@@ -87,7 +89,7 @@ async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (st
   try {
     return await work(store)
   } catch (error) {
-    // What the client says is what helps; the limiter's own words lead to it.
+    // The client's error is the useful one; the limiter's error has it as its cause.
     throw unreachable(urlOf(url), (error as Error).cause ?? error)
   } finally {
     await close()
@@ -95,7 +97,8 @@ async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (st
 }
 
 async function agrees(question: string, io: Io): Promise<boolean> {
-  if (io.stdin.isTTY !== true) throw new UserError('reset asks first, and nobody is there to answer: say --yes.')
+  if (io.stdin.isTTY !== true)
+    throw new UserError('reset needs confirmation, but standard input is not a terminal: add --yes.')
   const lines = createInterface({ input: io.stdin, terminal: false })
   io.stderr.write(question)
   const answer = await new Promise<string>((resolve) => {
@@ -126,5 +129,5 @@ function tableOf(
     retryAfterMs === 0 ? 'now' : span(retryAfterMs),
     resetAfterMs === 0 ? 'now' : span(resetAfterMs),
   ])
-  return `${columns(['policy', 'key', 'left', 'of', 'next request', 'all back'], cells, (text) => paint('dim', text))}\n`
+  return `${columns(['policy', 'key', 'remaining', 'of', 'next request', 'full'], cells, (text) => paint('dim', text))}\n`
 }

@@ -6,7 +6,7 @@ import { type OnEntry, type Reading, readLogs } from '../log/read.ts'
 import { openSource, type Source } from '../log/source.ts'
 import { fieldsOf } from './options.ts'
 
-/** How logs are read, for every command that reads them. */
+/** The options for reading logs. */
 export interface LogOptions {
   readonly format: Format
   readonly field: readonly string[]
@@ -15,7 +15,7 @@ export interface LogOptions {
   readonly unreadableAtMost: string
 }
 
-/** Opens logs; standard input where none is named. Throws a UserError for one that cannot be read. */
+/** Opens logs, or standard input if none is named. Throws a UserError if one cannot be read. */
 export async function openAll(paths: readonly string[], { stdin }: Io): Promise<readonly Source[]> {
   if (paths.length === 0 && stdin.isTTY) {
     throw new UserError('no log is given: name one, or pipe one into standard input.')
@@ -30,7 +30,7 @@ export async function openAll(paths: readonly string[], { stdin }: Io): Promise<
   return sources
 }
 
-/** Reads logs, with a bar on a terminal. */
+/** Reads logs, with a progress bar on a terminal. */
 export async function readAll(
   sources: readonly Source[],
   onEntry: OnEntry,
@@ -38,7 +38,7 @@ export async function readAll(
   io: Io,
 ): Promise<Reading> {
   if (field.length > 0 && format !== 'auto' && format !== 'json') {
-    throw new UserError(`--field says where lines of JSON keep things; --format ${format} has none.`)
+    throw new UserError(`--field maps fields of JSON lines; --format ${format} has none.`)
   }
   const known = sources.every(({ size }) => size !== undefined)
   const bar = progressBar(io.stderr, known ? sumOf(sources, ({ size }) => size as number) : undefined)
@@ -62,7 +62,7 @@ export function addressOf(hops: number | undefined): ((entry: Entry) => string |
     : clientAddress(hops, { peer: ({ address }) => address, header: (entry, name) => entryReader.header(entry, name) })
 }
 
-/** Prints why there is no answer; whether there is none. */
+/** Prints the reasons against a verdict; true if there are any. */
 export function reportDoubts(doubts: readonly string[], { stderr }: Io): boolean {
   for (const doubt of doubts) stderr.write(`spillway: no verdict: ${doubt}.\n`)
   return doubts.length > 0

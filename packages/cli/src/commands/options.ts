@@ -14,7 +14,7 @@ export function fieldsOf(options: readonly string[]): Fields {
         return [name.startsWith('header:') ? name.toLowerCase() : name, option.slice(equals + 1)]
       }
       throw new UserError(
-        `--field says where a log keeps time, ip, method, path, status, header:NAME, cookie:NAME or claim:NAME, such as ip=client.address; got ${JSON.stringify(option)}.`,
+        `--field maps time, ip, method, path, status, header:NAME, cookie:NAME or claim:NAME to a field of a JSON log, such as ip=client.address; got ${JSON.stringify(option)}.`,
       )
     }),
   )

@@ -22,7 +22,7 @@ export interface ReplayOptions extends LogOptions {
   readonly maxKeys: number
 }
 
-/** Replays logs on policies, and reports what would have become of them; `EXIT` has what it returns. */
+/** Replays logs on policies, and prints the result. Returns an exit code of `EXIT`. */
 export async function replay(paths: readonly string[], options: ReplayOptions, io: Io): Promise<number> {
   const files = await readPolicies(options.policy)
   const most = options.refuseAtMost === undefined ? undefined : shareOf(options.refuseAtMost)
@@ -56,7 +56,7 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
   return most === undefined ? EXIT.ok : verdictOn(result, most, options.refuseAtMost as string, io)
 }
 
-/** Whether no plan refuses more than a share of what it counts; a plan that counts nothing cannot be judged. */
+/** Whether every plan denies at most a share of the requests that it counts. A plan that counts none has no verdict. */
 function verdictOn({ plans, requests }: Result, most: number, told: string, io: Io): number {
   const idle = plans.filter(({ counted }) => counted === 0)
   if (
@@ -67,19 +67,21 @@ function verdictOn({ plans, requests }: Result, most: number, told: string, io: 
   )
     return EXIT.noVerdict
   const over = plans.filter(({ refused, counted }) => refused > most * counted)
-  for (const { name } of over) io.stderr.write(`"${name}" refuses more than ${told} of what it counts.\n`)
+  for (const { name } of over) io.stderr.write(`"${name}" denies more than ${told} of the requests that it counts.\n`)
   return over.length > 0 ? EXIT.threshold : EXIT.ok
 }
 
 const countsAddresses = ({ lanes }: Plan): boolean => lanes.some(({ policy: { key } }) => [key].flat().includes('ip'))
 
-/** A plan that evicted keys has admitted what they would have been refused. */
+/** A plan that evicted keys has allowed requests that it would have denied. */
 const doubtsOf = ({ name, store }: Plan): readonly string[] =>
-  store.forgotten > 0 ? [`"${name}" evicted ${store.forgotten} keys before they were full: give --max-keys more`] : []
+  store.forgotten > 0
+    ? [`"${name}" evicted ${store.forgotten} keys before their quotas had refilled: raise --max-keys`]
+    : []
 
 function judgeOf(plans: readonly Plan[]): Plan['judge'] {
   const [only] = plans
-  // One plan is the usual case, and a list of one costs more than the plan.
+  // One plan is the usual case, and calling it directly is faster than iterating.
   if (plans.length === 1 && only) return only.judge
   return (entry: Entry, at: number, line: number, file: string) => {
     for (const plan of plans) plan.judge(entry, at, line, file)
@@ -91,7 +93,7 @@ function lineOf({ plan, file, line, at, policy, key, cost, retryAfterMs }: Refus
   return `${JSON.stringify({ plan, file, line, at: iso(at), policy, key, cost, retryAfterMs: wait })}\n`
 }
 
-/** A file that is written while a log is read; what goes wrong is thrown at its end. */
+/** A file that is written while a log is read; errors are thrown at the end. */
 interface OutFile {
   write(text: string): void
   end(): Promise<void>

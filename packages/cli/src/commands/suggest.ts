@@ -14,7 +14,7 @@ import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './lo
 import { shareOf } from './options.ts'
 import { written } from './replay.ts'
 
-/** What `spillway suggest` is told. */
+/** The options of `spillway suggest`. */
 export interface SuggestOptions extends LogOptions {
   readonly refuseAtMost: string
   readonly key: readonly string[]
@@ -23,16 +23,16 @@ export interface SuggestOptions extends LogOptions {
   readonly json?: boolean
 }
 
-/** What would have been the tightest quotas for one selector. */
+/** The tightest quotas for one selector. */
 interface Suggested {
   readonly key: string
   readonly keys: number
-  /** Requests without what the key is made of, which count as one. */
+  /** Requests without a key, which count as one client. */
   readonly keyless: number
   readonly suggestions: readonly Suggestion[]
 }
 
-/** Finds the tightest quotas that would have refused no more of a log than is wanted, for each key selector. */
+/** Finds the tightest quotas for each key selector that would have denied at most a share of a log. */
 export async function suggest(paths: readonly string[], options: SuggestOptions, io: Io): Promise<number> {
   const share = shareOf(options.refuseAtMost)
   const unreadable = shareOf(options.unreadableAtMost)
@@ -56,7 +56,7 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
       options.json ? `${JSON.stringify(told, null, 2)}\n` : textOf(reading, most, found, painter(io.stdout, io.env)),
     )
     const doubts = doubtsIn(reading, { most: unreadable, byAddress: selectors.includes('ip') })
-    // What is no answer is not written as one.
+    // Without a verdict, no policies are written.
     if (reportDoubts(doubts, io)) return EXIT.noVerdict
     if (options.output !== undefined) await written(options.output, `${JSON.stringify({ rules }, null, 2)}\n`)
     return EXIT.ok
@@ -83,7 +83,7 @@ function laneOf(key: string, { trustProxy, ipv6Prefix }: LogOptions): Lane {
   const rule = { name: 'x', limit_keys: [key], algorithm: 'token_bucket', algorithm_config: { rps: 1, burst: 1 } }
   let policies: ReturnType<typeof policiesFrom>
   try {
-    // Known to be a selector by whoever reads policies.
+    // The parser of policies checks the selector.
     policies = policiesFrom([rule])
   } catch {
     throw new UserError(`--key is a selector such as ip, header:x-api-key or claim:user; got ${JSON.stringify(key)}.`)
@@ -115,7 +115,7 @@ async function spooled(
   )
 }
 
-/** The suggestions as policies, ready to be replayed and checked. */
+/** The suggestions as policies, for `replay` and `check`. */
 const rulesOf = ({ key, suggestions }: Suggested): readonly object[] =>
   suggestions.map(({ per, limit }) => ({
     name: `${key} per ${per}`,
@@ -137,7 +137,7 @@ function textOf(
     ...(bad.count > 0
       ? [paint('yellow', `${count(bad.count)} ${bad.count === 1 ? 'line' : 'lines'} could not be read`)]
       : []),
-    `The tightest quotas that would have refused ${count(most)} of them at most, each by itself:`,
+    `The tightest quotas that would have denied at most ${count(most)} of them, each on its own:`,
   ]
   const tables = found.map(({ key, keys, keyless, suggestions }) => {
     const rows = suggestions.map(({ per, limit, refused, keys }) => [
@@ -146,8 +146,8 @@ function textOf(
       percent(refused, entries),
       count(keys),
     ])
-    const lost = keyless > 0 ? paint('yellow', `  ${count(keyless)} requests have none, and count as one client`) : ''
-    const table = columns(['quota', 'refused', 'share', 'keys'], rows, (text) => paint('dim', text))
+    const lost = keyless > 0 ? paint('yellow', `  ${count(keyless)} requests have no key, and count as one client`) : ''
+    const table = columns(['quota', 'denied', 'share', 'keys'], rows, (text) => paint('dim', text))
     return `  ${paint('cyan', key)}, ${count(keys)} ${keys === 1 ? 'key' : 'keys'}${lost}\n${table.replace(/^/gm, '    ')}`
   })
   return `${[head.join('\n'), ...tables].join('\n\n')}\n`

@@ -2,11 +2,11 @@ import type { BucketQuota, Quota } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { count, each, span } from '../format.ts'
 
-/** A policy in a sentence: whom it counts, what it lets through, for which requests. */
+/** A policy as a sentence: its key, its quota and its conditions. */
 export function sentenceOf(policy: RulePolicy): string {
   const spill = policy.spill === undefined ? '' : ` If it is empty, ${JSON.stringify(policy.spill)} is drawn upon.`
   const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${spill}`
-  return policy.mode === 'shadow' ? `${sentence} It only watches.` : sentence
+  return policy.mode === 'shadow' ? `${sentence} It never denies (shadow mode).` : sentence
 }
 
 function whom(key: RulePolicy['key']): string {
@@ -60,14 +60,14 @@ function bucketText(quota: BucketQuota, what: string): string {
   if (grain) {
     const every = each(grain.every / 1000)
     if (grain.amount === limit) return `make ${some(limit, what)} in each ${every} of the clock${debt}`
-    return `make ${some(limit, what)} at once, and gets ${count(grain.amount)} back every ${every}${debt}`
+    return `make ${some(limit, what)} at once, and ${count(grain.amount)} more every ${every}${debt}`
   }
   const pace = paceOf(unit / scale)
-  if (prompt < limit) return `go ahead ${pace}, while ${some(limit - prompt, what)} may wait in order`
+  if (prompt < limit) return `make ${what}s evenly, ${pace}, and queue ${some(limit - prompt, what)}`
   return limit === 1 ? `make a ${what} ${pace}${debt}` : `make ${some(limit, what)} at once, and then ${pace}${debt}`
 }
 
-/** How often a unit comes back, in the largest span that has a whole number of them: `60 a minute`. */
+/** The refill rate, per the largest period that has a whole number of units: `60 a minute`. */
 function paceOf(unit: number): string {
   for (const [micros, name] of [
     [1e6, 'second'],
@@ -84,11 +84,11 @@ function paceOf(unit: number): string {
 
 function costText({ cost, defaultCost, maxCost }: RulePolicy): string {
   if (cost === undefined || cost === 1) return ''
-  if (typeof cost === 'number') return `, where a request takes ${count(Math.min(cost, maxCost ?? cost))}`
+  if (typeof cost === 'number') return `, where a request costs ${count(Math.min(cost, maxCost ?? cost))}`
   const [kind, name] = cost.split(':')
   const place = kind === 'query' ? `query parameter ${name}` : `header ${name}`
   const most = maxCost === undefined ? '' : `, ${count(maxCost)} at most`
-  return `, where a request takes what its ${place} says${most}, or else ${count(defaultCost ?? 1)}`
+  return `, where a request costs the number in its ${place}${most}, or else ${count(defaultCost ?? 1)}`
 }
 
 function forWhich(match: RulePolicy['match']): string {

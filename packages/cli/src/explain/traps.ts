@@ -2,17 +2,17 @@ import type { Quota } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { count, span } from '../format.ts'
 
-/** Something in a policy that is valid, and likely not what was meant. */
+/** A valid part of a policy that is likely a mistake. */
 export interface Trap {
   readonly policy: string
-  /** Stays what it is from version to version. */
+  /** The stable identifier of the trap. */
   readonly code: string
   readonly message: string
 }
 
 type Look = (policy: RulePolicy, others: readonly RulePolicy[]) => readonly [code: string, message: string] | undefined
 
-/** Everything in policies that is likely to surprise, in their order. */
+/** The traps in policies, in their order. */
 export function trapsIn(policies: readonly RulePolicy[]): readonly Trap[] {
   return policies.flatMap((policy) =>
     LOOKS.flatMap((look) => {
@@ -34,7 +34,7 @@ const LOOKS: readonly Look[] = [
     if (written.length === 0 || keys.some((key) => key === 'ip' || key.startsWith('claim:'))) return undefined
     return [
       'key-trusts-client',
-      `anybody writes ${written.join(' and ')}: who varies it is never limited, and those without it share one count. Count by a verified claim, or add a policy by ip.`,
+      `any client can set ${written.join(' and ')}: clients that vary it are never limited, and all clients without it share one limit. Count by a verified claim, or add a policy by ip.`,
     ]
   },
   ({ quota, ...policy }) => {
@@ -42,25 +42,28 @@ const LOOKS: readonly Look[] = [
     if (cost <= mostOf(quota)) return undefined
     return [
       'cost-above-limit',
-      `a request takes ${count(cost)}, and no more than ${count(mostOf(quota))} ever fit: every one is refused.`,
+      `a request costs ${count(cost)}, but the quota never allows more than ${count(mostOf(quota))} at once: all requests are denied.`,
     ]
   },
   ({ quota, ...policy }) => {
     const cost = costOf({ quota, ...policy })
     if (cost > mostOf(quota) || cost * 2 <= mostOf(quota) || mostOf(quota) === 1 || cost === 1) return undefined
-    return ['burst-below-two', `a request takes ${count(cost)} of ${count(mostOf(quota))}: two do not fit at once.`]
+    return [
+      'burst-below-two',
+      `a request costs ${count(cost)} of ${count(mostOf(quota))}: two requests at once are never allowed.`,
+    ]
   },
   ({ cost, maxCost, quota }) => {
     if (typeof cost !== 'string') return undefined
     if (maxCost === undefined)
       return [
         'cost-unbounded',
-        `a client names its own cost in ${cost}, and no max_cost bounds it: one header empties the quota.`,
+        `a client sets its own cost in ${cost}, without a max_cost: one request can consume the whole quota.`,
       ]
     if (maxCost > mostOf(quota))
       return [
         'max-cost-above-limit',
-        `max_cost is ${count(maxCost)}, and no more than ${count(mostOf(quota))} ever fit: such a request is refused for good.`,
+        `max_cost is ${count(maxCost)}, but the quota never allows more than ${count(mostOf(quota))} at once: such a request is always denied.`,
       ]
     return undefined
   },
@@ -68,45 +71,50 @@ const LOOKS: readonly Look[] = [
     quota.window < 1e6
       ? [
           'window-below-second',
-          `it is full again after ${span(quota.window / 1000)}, and headers have whole seconds: clients are told w=1, and to wait a second.`,
+          `it is full again after ${span(quota.window / 1000)}, but headers have whole seconds: they report w=1 and a wait of 1 second.`,
         ]
       : undefined,
   ({ quota, mode }) =>
     quota.kernel === 'bucket' && quota.grain?.amount === quota.limit && mode !== 'shadow' && quota.limit > 1
       ? [
           'window-edge',
-          `up to ${count(2 * quota.limit)} pass around the edge of two windows, and all clients are refilled at the same moment. A token_bucket has no edge.`,
+          `up to ${count(2 * quota.limit)} are allowed around a window boundary, and all clients are refilled at the same time. A token_bucket has no window boundary.`,
         ]
       : undefined,
   ({ quota, mode }) =>
     quota.kernel === 'sliding-window' && quota.fixed && mode !== 'shadow' && quota.limit > 1
       ? [
           'window-edge',
-          `up to ${count(2 * quota.limit)} pass around the end of a key's window. A token_bucket has no such end.`,
+          `up to ${count(2 * quota.limit)} are allowed around a window boundary of a key. A token_bucket has no window boundary.`,
         ]
       : undefined,
   ({ quota }) =>
     quota.kernel === 'sliding-log' && quota.limit > 1000
       ? [
           'log-long',
-          `each key remembers up to ${count(quota.limit)} moments, read at every request. sliding_window or token_bucket keep a number or three.`,
+          `each key stores up to ${count(quota.limit)} timestamps, which every request reads. sliding_window and token_bucket store at most 3 numbers.`,
         ]
       : undefined,
   (policy) =>
     keysOf(policy).includes('path')
       ? [
           'key-by-path',
-          'a path is whatever a client asks for, /a/1 and /a/2 are two: made-up paths are never limited. Match a path, and count by ip.',
+          'clients choose paths, and /a/1 and /a/2 are two keys: made-up paths are never limited. Match a path, and count by ip.',
         ]
       : undefined,
   (policy, others) => {
     const stricter = others.find((other) => other !== policy && implies(other, policy))
-    return stricter ? ['never-reached', `"${stricter.name}" refuses whatever it would: it never bites.`] : undefined
+    return stricter
+      ? ['never-reached', `"${stricter.name}" denies all requests that it would deny: it has no effect.`]
+      : undefined
   },
-  ({ mode }) => (mode === 'shadow' ? ['shadow', 'it only watches: nothing is refused by it.'] : undefined),
+  ({ mode }) => (mode === 'shadow' ? ['shadow', 'it is in shadow mode: it never denies a request.'] : undefined),
 ]
 
-/** Whether what one policy lets through the other always does too: buckets that count the same requests for the same keys. */
+/**
+ * Whether the stricter policy denies every request that the other denies: token buckets that count the same requests by
+ * the same keys.
+ */
 function implies(strict: RulePolicy, loose: RulePolicy): boolean {
   const [a, b] = [strict.quota, loose.quota]
   if (a.kernel !== 'bucket' || b.kernel !== 'bucket' || a.grain || b.grain || a.overdraft > b.overdraft) return false

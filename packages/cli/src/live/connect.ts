@@ -3,18 +3,18 @@ import type { Redis } from 'ioredis'
 import { EXIT } from '../exit.ts'
 import { type Io, UserError } from '../io.ts'
 
-/** How the states are kept that a live store is asked for. */
+/** The options of the store that was used. */
 export interface LiveOptions {
-  /** Redis: what keys begin with. */
+  /** The prefix of the keys in Redis. */
   readonly prefix?: string
-  /** PostgreSQL: where the table is. */
+  /** The table in PostgreSQL. */
   readonly table?: string
   readonly schema?: string
-  /** The environment variable that holds the secret by which keys are hashed. */
+  /** The environment variable with the secret that hashes keys. */
   readonly hashKeysFrom?: string
 }
 
-/** A live store, and how to let go of it. */
+/** A live store, and the function that disconnects. */
 export interface Live {
   readonly store: Store
   close(): Promise<void>
@@ -22,7 +22,7 @@ export interface Live {
 
 type Secret = { readonly hashKeys?: string }
 
-/** Connects to the store that a URL names. Clients are loaded only when they are needed. */
+/** Connects to the store of a URL. Clients are imported on demand, because they are optional. */
 export async function connect(text: string, options: LiveOptions, env: Io['env']): Promise<Live> {
   const secret = secretOf(options.hashKeysFrom, env)
   const url = urlOf(text)
@@ -35,10 +35,10 @@ export async function connect(text: string, options: LiveOptions, env: Io['env']
   return { store, close }
 }
 
-/** The kinds of stores, by the schemes of their URLs. */
+/** The stores, by the schemes of their URLs. */
 const SCHEMES = { redis: ['redis', 'rediss'], postgres: ['postgres', 'postgresql'] } as const
 
-/** The URL of a store. What is wrong is said without the URL itself, which may have a password. */
+/** Parses the URL of a store. Errors do not contain the URL, which may have a password. */
 export function urlOf(text: string, kinds: readonly (keyof typeof SCHEMES)[] = ['redis', 'postgres']): URL {
   const before = text.slice(0, Math.max(text.indexOf('://'), 0))
   const scheme = /^[a-z]{1,20}$/i.test(before) ? before : ''
@@ -47,7 +47,9 @@ export function urlOf(text: string, kinds: readonly (keyof typeof SCHEMES)[] = [
     throw new UserError(`a store is ${wanted}; got ${scheme === '' ? 'no such URL' : JSON.stringify(`${scheme}:`)}.`)
   }
   if (!URL.canParse(text)) {
-    throw new UserError(`the URL that begins with ${scheme}:// is none: is its port 1 to 65535, its password encoded?`)
+    throw new UserError(
+      `the URL that begins with ${scheme}:// is invalid: check that its port is 1 to 65535 and its password is encoded.`,
+    )
   }
   const url = new URL(text)
   try {
@@ -61,17 +63,17 @@ export function urlOf(text: string, kinds: readonly (keyof typeof SCHEMES)[] = [
   return url
 }
 
-/** A URL's place alone: its password is nobody's to see. */
+/** A URL without its password. */
 export const placeOf = ({ protocol, host }: URL): string => `${protocol}//${host}`
 
-/** How a limiter asks a live store: what fails is reported once, as the sentence that the program ends with. */
+/** The limiter's options for a live store: a failure is reported once, by the program's last sentence. */
 export const ASKING: Pick<StoreOptions, 'deadline' | 'onStoreError' | 'logger'> = {
   deadline: '5s',
   onStoreError: 'throw',
   logger: { warn() {} },
 }
 
-/** How long a server may take, to connect and to answer. */
+/** The timeout to connect and for a reply. */
 const TIMEOUT_MS = 5000
 
 /** A client of a Redis server, which connects with `ready`. */
@@ -85,13 +87,13 @@ export async function redisAt(url: URL): Promise<{
     lazyConnect: true,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
-    // It asks INFO, which a user may not have.
+    // It sends INFO, which a user may not be allowed to.
     enableReadyCheck: false,
     connectTimeout: TIMEOUT_MS,
     commandTimeout: TIMEOUT_MS,
   })
   let failure: Error | undefined
-  // Says what is wrong, where the promise says only that there is no connection.
+  // Listens for the reason, because the promise only reports that there is no connection.
   redis.on('error', (error) => {
     failure ??= error
   })
@@ -124,7 +126,7 @@ async function connectPostgres(url: string, { table, schema }: LiveOptions, secr
   return { store, close: () => pool.end() }
 }
 
-/** The secret is never said on the command line, which anybody on the machine can read. */
+/** Not on the command line, which every user of the machine can read. */
 function secretOf(name: string | undefined, env: Io['env']): Secret {
   if (name === undefined) return {}
   const hashKeys = env[name]

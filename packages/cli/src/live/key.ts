@@ -4,10 +4,10 @@ import type { RulePolicy } from '@spillway/core/rules'
 import { UserError } from '../io.ts'
 import { withoutPort } from '../log/client.ts'
 
-/** What a request has for each selector: whatever it is asked for is what the user has typed. */
+/** A request whose every part is what the user has typed. */
 type Parts = ReadonlyMap<string, string>
 
-/** The key as the middleware makes it of a request with these parts. */
+/** The key that the middleware makes of a request with these parts. */
 export function keyFrom(key: RulePolicy['key'], parts: readonly string[], ipv6Prefix: number): string {
   const selectors = [key].flat()
   const typed = new Map<string, string>()
@@ -19,7 +19,7 @@ export function keyFrom(key: RulePolicy['key'], parts: readonly string[], ipv6Pr
   return keyReader(key, sourcesFor(selectors, ipv6Prefix))(typed) as string
 }
 
-/** An address as people write or paste it: with brackets, port, zone, or as the network that reports show. */
+/** An address as people paste it: with brackets, port or zone, or as a network in a report. */
 function addressOf(text: string, ipv6Prefix: number): string {
   const [, network = '', bits] = /^(.*)\/(\d+)$/.exec(text) ?? []
   if (bits === undefined || !isIPv6(network)) return withoutPort(text)

@@ -2,30 +2,30 @@ import { perHour, rateLimiter } from '@spillway/core'
 import { count } from '../format.ts'
 import { ASKING, placeOf, redisAt, urlOf } from './connect.ts'
 
-/** What an operator should know of a Redis server before limits rest on it. */
+/** The report on a Redis server: what an operator should know before using it for limits. */
 export interface ServerReport {
   readonly redis: string
-  /** Such as `Redis 7.0.15`; null where the server does not say. */
+  /** Such as `Redis 7.0.15`; null if unknown. */
   readonly version: string | null
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   readonly maxmemory: number | null
   readonly maxmemoryPolicy: string | null
-  /** Why a key cannot be limited there, if it cannot. */
+  /** The reason why no key can be limited there, if any. */
   readonly error?: string
   readonly traps: readonly { readonly code: string; readonly message: string }[]
 }
 
-/** Traps that are a note: they fail nothing. */
+/** Traps that do not fail `--strict`. */
 export const NOTES: readonly string[] = ['evicts-soonest-full', 'fails-when-full']
 
-/** Asks a Redis server about itself, and limits a key there to see whether that works. */
+/** Reads the properties of a Redis server, and limits a key there as a test. */
 export async function serverAt(text: string, prefix: string | undefined): Promise<ServerReport> {
   const url = urlOf(text, ['redis'])
   const { redisStore } = await import('@spillway/redis')
   const { redis, ready, close } = await redisAt(url)
   await ready()
   try {
-    // CONFIG says the same, and managed servers forbid it.
+    // Not CONFIG, which managed servers forbid.
     const info = await redis.info().catch(() => '')
     const store = redisStore(redis, { denyCache: false, ...(prefix !== undefined && { prefix }) })
     const limiter = rateLimiter({
@@ -44,7 +44,7 @@ export async function serverAt(text: string, prefix: string | undefined): Promis
   }
 }
 
-/** What the answer to INFO says. */
+/** Parses the reply to INFO. */
 export function reportOf(info: string): Omit<ServerReport, 'redis' | 'error'> {
   const field = (name: string): string | null => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null
   const valkey = field('valkey_version')
@@ -67,7 +67,7 @@ function versionTraps(version: string | null): ServerReport['traps'] {
 
 function evictionTraps(maxmemory: number | null, policy: string | null): ServerReport['traps'] {
   if (maxmemory === null || policy === null) {
-    const message = 'it does not say its maxmemory and maxmemory-policy: allow INFO, or look them up.'
+    const message = 'its maxmemory and maxmemory-policy are unknown: allow INFO, or look them up.'
     return [{ code: 'eviction-unknown', message }]
   }
   if (maxmemory === 0) return []
@@ -79,6 +79,6 @@ function evictionTraps(maxmemory: number | null, policy: string | null): ServerR
     const message = `${full}, it evicts the key that expires soonest: one that used less of the same quota, but also one of a shorter quota. noeviction keeps every limit.`
     return [{ code: 'evicts-soonest-full', message }]
   }
-  const message = `${full}, ${policy} evicts keys that are limited, and a flood of fresh keys gives a client its quota again. Set maxmemory-policy to noeviction, on a server of its own.`
+  const message = `${full}, ${policy} evicts keys that are limited, and a flood of new keys resets a client's quota. Set maxmemory-policy to noeviction, on a server of its own.`
   return [{ code: 'evicts-limited-keys', message }]
 }

@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 
 /** The client that a line begins with, and how many fields precede the authenticated user. */
 export interface Client {
-  /** Undefined where the log has none. */
+  /** Undefined if the log has none. */
   readonly address: string | undefined
   readonly fieldsBeforeUser: number
 }
 
-/** An address as a log has it: without brackets and port, which differ where the client does not. */
+/** An address without the brackets and the port of the log, which differ for one client. */
 export const withoutPort = (text: string): string => {
   const [, bracketed, plain] = /^(?:\[([^\][]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/.exec(text) ?? []
   return bracketed ?? plain ?? text
@@ -20,8 +20,8 @@ const isHostname = (text: string): boolean => /^[\w.-]+$/.test(text) && text !==
 const AMBIGUOUS = 'it begins with two fields that may be the client'
 
 /**
- * Finds the client in what precedes the time of a common log: `client ident user`, or with a virtual host in front, as
- * Apache's `vhost_combined` has it: `host:port client ident user`. Says what is wrong where it cannot be told.
+ * Finds the client in front of the time of a common log: `client ident user`, or with a virtual host, as in Apache's
+ * `vhost_combined`, `host:port client ident user`. Returns the problem as text if the line is ambiguous.
  */
 export function clientIn(head: string): Client | string {
   const firstEnd = head.indexOf(' ')

@@ -74,7 +74,7 @@ export function commonParser(): Parse {
     const close = line.indexOf(']', open)
     if (open <= 0 || close < 0) return 'it has no time in brackets'
     const at = momentOf(line.slice(open + 2, close))
-    if (at === undefined) return 'its time is none'
+    if (at === undefined) return 'its time is invalid'
     const end = quote < 0 ? -1 : closing(line, quote)
     if (end < 0) return 'it has no request in quotes'
     const head = line.slice(0, open)

@@ -7,32 +7,32 @@ import type { Source } from './source.ts'
 
 export type Format = 'auto' | 'combined' | 'common' | 'json'
 
-/** A line that is no entry. */
+/** An invalid line. */
 export interface BadLine {
   readonly file: string
   readonly line: number
   readonly reason: string
-  /** Its beginning. */
+  /** The start of its text. */
   readonly text: string
 }
 
-/** The lines of a log, read as they are asked for. */
+/** The lines of a log, read on demand. */
 export interface Cursor {
   readonly source: Source
-  /** The line at hand; undefined at the end. */
+  /** The current line; undefined at the end. */
   readonly item: Entry | BadLine | undefined
-  /** Its number. */
+  /** The number of the current line. */
   readonly line: number
-  /** The latest time up to there: what the item at hand is sorted by among other logs. */
+  /** The latest time so far, by which logs are merged. */
   readonly at: Micros
-  /** The first bytes of the log, unpacked. */
+  /** The first bytes of the log, decompressed. */
   readonly beginning: Buffer
-  /** How many lines have been read, and how many of them are entries. */
+  /** The lines read, and the entries among them. */
   readonly lines: number
   readonly entries: number
-  /** Goes on to the next line, if it has been read already. */
+  /** Advances to the next line if it has been read already. */
   next(): boolean
-  /** Reads on; false at the end. */
+  /** Reads the next chunk; false at the end. */
   more(): Promise<boolean>
   close(): Promise<void>
 }
@@ -118,7 +118,7 @@ export async function cursorOn(source: Source, format: Format, fields: Fields): 
   return cursor
 }
 
-/** Each line by its own format, unless one is given. */
+/** Detects the format of each line, unless one is set. */
 function parserOf(format: Format, fields: Fields): Parse {
   if (format === 'json') return jsonParser(fields)
   if (format !== 'auto') return commonParser()

@@ -1,15 +1,15 @@
 import { count, percent, span } from '../format.ts'
 import { type Reading, TOLERATED_LATENESS } from './read.ts'
 
-/** What a reading is judged by. */
+/** The criteria for a reading. */
 export interface DoubtOptions {
-  /** The share of lines that may be unreadable, and of requests that may be out of order. */
+  /** The fraction of lines that may be unreadable, and of requests that may be out of order. */
   readonly most: number
-  /** Whether clients are told apart by their addresses. */
+  /** Whether clients are identified by their addresses. */
   readonly byAddress: boolean
 }
 
-/** Why what was read does not stand for the requests that were made. An answer from it would be one about something else. */
+/** The reasons why the requests that were read do not represent the traffic. A result for them would be misleading. */
 export function doubtsIn(reading: Reading, { most, byAddress }: DoubtOptions): readonly string[] {
   const { lines, entries, bad, late, broken, unreadable, withoutAddress } = reading
   const doubts = [...broken]

@@ -1,23 +1,23 @@
 import type { Micros } from '@spillway/core'
 import type { RequestReader } from '@spillway/core/http'
 
-/** A request as a log remembers it. */
+/** A request in a log. */
 export interface Entry {
   readonly at: Micros
-  /** Undefined where the log does not tell, or what it tells is none. */
+  /** Undefined if the log has no address, or an invalid one. */
   readonly address: string | undefined
-  /** In capitals. */
+  /** The method in upper case. */
   readonly method: string
-  /** Path and query, as the request line had them. */
+  /** The path and the query in the request line. */
   readonly target: string
   readonly status: number | undefined
-  /** A header that the log has kept, by its name in lower case. */
+  /** A logged header, by its name in lower case. */
   header(name: string): string | undefined
   cookie(name: string): string | undefined
   claim(name: string): string | number | boolean | undefined
 }
 
-/** Makes a line into an entry, or says what is wrong with it. */
+/** Parses a line; returns the problem as text if it is invalid. */
 export type Parse = (line: string) => Entry | string
 
 const pathOf = (target: string): string => {
@@ -25,7 +25,7 @@ const pathOf = (target: string): string => {
   return query < 0 ? target : target.slice(0, query)
 }
 
-/** Reads logged requests for policies, as adapters read live ones. */
+/** Reads logged requests for policies, like an adapter. */
 export const entryReader: RequestReader<Entry> = {
   address: ({ address }) => address,
   peer: ({ address }) => address,

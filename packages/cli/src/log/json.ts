@@ -3,10 +3,10 @@ import { withoutPort } from './client.ts'
 import type { Entry, Parse } from './entry.ts'
 import { anyTimes } from './time.ts'
 
-/** Where JSON logs keep what: a path of names joined by dots, by what a policy would call it. */
+/** The fields of JSON logs: dot-separated paths by the name of the part in policies. */
 export type Fields = Readonly<Record<string, string>>
 
-/** Under which names the usual programs write the usual things, likelier ones first. */
+/** The usual names of fields, the likeliest first. */
 const USUAL: Readonly<Record<string, readonly string[]>> = {
   time: ['time', 'timestamp', 'ts', '@timestamp', 'time_iso8601', 'msec', 'time_local', 'date', 'StartUTC'],
   ip: [
@@ -25,7 +25,7 @@ const USUAL: Readonly<Record<string, readonly string[]>> = {
   path: ['path', 'url', 'uri', 'request_uri', 'req.url', 'request.uri', 'RequestPath'],
   status: ['status', 'statusCode', 'res.statusCode', 'response.status', 'DownstreamStatus'],
 }
-/** Objects in which headers are kept by their names. */
+/** Objects that hold headers by name. */
 const HEADERS = ['headers', 'req.headers', 'request.headers']
 
 type Json = Readonly<Record<string, unknown>>
@@ -70,8 +70,8 @@ class JsonEntry implements Entry {
 }
 
 /**
- * Reads lines of JSON. `fields` says where things are: `time`, `ip`, `method`, `path`, `status`, `header:NAME`,
- * `cookie:NAME`, `claim:NAME`; what it does not say is looked for under the usual names.
+ * Reads lines of JSON. `fields` maps `time`, `ip`, `method`, `path`, `status`, `header:NAME`, `cookie:NAME` and
+ * `claim:NAME` to paths. Parts without a path are looked up under the usual names.
  */
 export function jsonParser(fields: Fields = {}): Parse {
   const momentOf = anyTimes()
@@ -81,11 +81,11 @@ export function jsonParser(fields: Fields = {}): Parse {
   const named = namedFinder(fields)
   return (line) => {
     const json = parsed(line)
-    if (json === undefined) return 'it is no JSON object'
+    if (json === undefined) return 'it is not a JSON object'
     const told = time(json)
     const at = momentOf(told)
-    if (at === undefined) return told === undefined ? 'it has no time' : 'its time is none'
-    // nginx has the request line whole.
+    if (at === undefined) return told === undefined ? 'it has no time' : 'its time is invalid'
+    // nginx logs the whole request line.
     const whole = text(request(json))?.split(' ') ?? []
     const found = {
       address: addressIn(text(ip(json))),
@@ -109,7 +109,7 @@ function parsed(line: string): Json | undefined {
   }
 }
 
-/** Finds the first of some paths that is there; the one that was there last time is tried first. */
+/** Finds the first path that exists. The path that matched the previous line is tried first. */
 function finder(paths: readonly string[]): Find {
   const finds = paths.map(pathFinder)
   let last = finds[0] as Find
@@ -152,7 +152,7 @@ function usual(kind: string, name: string): readonly string[] {
   return [`http_${name.replaceAll('-', '_')}`, ...places]
 }
 
-/** Some keep headers as lists. */
+/** Some logs have lists as values of headers. */
 function text(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.every((each) => typeof each === 'string') ? value.join(', ') : undefined

@@ -1,14 +1,16 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** Longer lines are no log's: what follows is skipped up to the next line. */
+/** The longest line. The rest of a longer one is skipped. */
 const LONGEST_LINE = 1 << 20
-/** How much of an overlong line is given. */
+/** The characters of an overlong line that are reported. */
 const SHOWN = 200
 
-/** Receives a line without its end, and its number in the file, from 1. An overlong line comes cut off, as `tooLong`. */
+/**
+ * Receives a line without its end, and its number in the file, from 1. An overlong line is truncated, with `tooLong`.
+ */
 export type OnLine = (line: string, number: number, tooLong: boolean) => void
 
-/** Takes bytes as they come, and `end` once there are no more. */
+/** Processes chunks of bytes; call `end` after the last one. */
 export interface LineSplitter {
   write(chunk: Buffer): void
   end(): void

@@ -8,42 +8,42 @@ import type { Source } from './source.ts'
 export interface ReadOptions {
   readonly format?: Format
   readonly fields?: Fields
-  /** Is called now and then with how far reading has come. */
+  /** Called at intervals with the progress of reading. */
   readonly onProgress?: (lines: number) => void
 }
 
-/** Receives an entry, the moment it counts at, and where it stands. */
+/** Receives an entry, the time at which it counts, and its position. */
 export type OnEntry = (entry: Entry, at: Micros, line: number, file: string) => void
 
-/** What there was to read, and what could not be. */
+/** The counts of what was read, and of what could not be read. */
 export interface Reading {
   readonly lines: number
   readonly entries: number
   readonly bad: { readonly count: number; readonly first: readonly BadLine[] }
   /**
-   * Entries dated before one that came earlier, and by how much at most. Each was taken to have come just then; `over`
-   * counts those for which that is too far from the truth.
+   * Entries dated before an earlier line, and by how much at most. Each counts at the time of the earlier line; `over`
+   * is the number of those for which the difference is too large.
    */
   readonly late: { readonly count: number; readonly most: Micros; readonly over: number }
   readonly from: Micros | undefined
   readonly to: Micros | undefined
-  /** Whether every time was one of whole seconds. */
+  /** Whether all times were whole seconds. */
   readonly wholeSeconds: boolean
   readonly broken: readonly string[]
-  /** Logs of which not a line could be read, though there are some. */
+  /** Logs with lines, none of which could be read. */
   readonly unreadable: readonly string[]
   /** Entries without a client's address. */
   readonly withoutAddress: number
 }
 
-/** How many bad lines are shown. */
+/** The number of bad lines that are reported. */
 const SHOWN = 5
-/** Apache logs a request when it ends, with the time when it began: by so much a line may be late. */
+/** Apache logs a request when it ends, with the time of its start: a line may be this late. */
 export const TOLERATED_LATENESS: Micros = 60e6
 
 /**
- * Reads logs as one, in the order of time, and gives each entry with the moment it counts at, which never goes back.
- * Logs may be given in any order and may overlap, as those of several servers do.
+ * Merges logs by time, and passes on each entry with the time at which it counts, which never decreases. Logs may be
+ * listed in any order and may overlap, such as those of several servers.
  */
 export async function readLogs(
   sources: readonly Source[],
@@ -75,7 +75,7 @@ export async function readLogs(
   return found
 }
 
-/** Reads a log on for as long as it is not ahead of the others; false at its end. */
+/** Reads a log until it is ahead of the others; false at its end. */
 async function drain(
   cursor: Cursor,
   until: Micros,
@@ -99,13 +99,13 @@ async function drain(
   return true
 }
 
-/** A log that is to be read from a moment on. */
+/** A log to be read from a given time on. */
 interface Waiting {
   readonly at: Micros
   open(): Promise<Cursor>
 }
 
-/** Logs in the order of their first entries. A log that can be read anew is closed meanwhile. */
+/** Logs in the order of their first entries. A log that can be reopened is closed until it is needed. */
 async function inOrder(sources: readonly Source[], open: (source: Source) => Promise<Cursor>): Promise<Waiting[]> {
   const [only] = sources
   if (sources.length === 1 && only) return [{ at: -Infinity, open: () => open(only) }]
@@ -139,7 +139,7 @@ function refuseTwins(seen: readonly Cursor[], { source, beginning }: Cursor): vo
   }
 }
 
-/** A reading as it grows. */
+/** A reading in progress. */
 class Found implements Reading {
   lines = 0
   entries = 0
@@ -157,7 +157,7 @@ class Found implements Reading {
     if (this.bad.first.length < SHOWN) this.bad.first.push(bad)
   }
 
-  /** Counts an entry, and gives the moment it counts at: that of the latest one so far. */
+  /** Counts an entry, and returns the time at which it counts: the latest time so far. */
   momentFor({ at, address }: Entry): Micros {
     this.entries++
     if (address === undefined) this.withoutAddress++

@@ -4,24 +4,24 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { UserError, unreadable } from '../io.ts'
 
-/** A log's bytes, unpacked where they were packed, and how far they have been read. */
+/** A log's bytes, decompressed, and the progress of reading. */
 export interface Source {
   readonly name: string
-  /** The same for a file that is given under two names. */
+  /** The same value for one file under two names. */
   readonly id: string
-  /** Bytes on disk; undefined where that is not known, as of standard input. */
+  /** Bytes on disk; undefined if unknown, as for standard input. */
   readonly size: number | undefined
-  /** From the beginning each time, where `size` is known; else only once. */
+  /** Starts at the beginning each time if `size` is known; otherwise it can be read once. */
   chunks(): AsyncGenerator<Buffer>
   /** Bytes read from disk so far. */
   readonly done: () => number
-  /** What ended the log too early, if anything did. */
+  /** The reason why the log ended early; undefined if it did not. */
   readonly broken: () => string | undefined
 }
 
 const CHUNK = 1 << 18
 
-/** Opens a file, or standard input for `-`. Throws a UserError for what cannot be read. */
+/** Opens a file, or standard input for `-`. Throws a UserError if it cannot be read. */
 export async function openSource(path: string, stdin: AsyncIterable<Buffer>): Promise<Source> {
   if (path === '-') return sourceOf('standard input', '-', undefined, () => stdin)
   const stats = await readable(path)
@@ -43,7 +43,7 @@ async function readable(path: string): Promise<Stats> {
 
 const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`
 
-/** What a log held when it was opened: it may grow meanwhile, but neither shrink nor be replaced. */
+/** Reads a log as it was when opened: it may grow while it is read, but must neither shrink nor be replaced. */
 async function* readTo(path: string, size: number, id: string): AsyncGenerator<Buffer> {
   if (size === 0) return
   const handle = await open(path)
@@ -80,7 +80,7 @@ function sourceOf(name: string, id: string, size: number | undefined, bytes: () 
         yield* unpacked(name, counted())
       } catch (error) {
         if (error instanceof UserError) throw error
-        // A packed log that was cut off is good up to there.
+        // A truncated compressed log is read as far as possible.
         const cut = error instanceof EndsEarly || /^Z_/.test((error as NodeJS.ErrnoException).code ?? '')
         if (!cut) throw unreadable(name, error)
         broken = (error as Error).message
@@ -91,7 +91,7 @@ function sourceOf(name: string, id: string, size: number | undefined, bytes: () 
   }
 }
 
-/** What other programs pack logs with, by the first bytes, in hexadecimal, and what unpacks them. */
+/** Compression formats that need another program, by their first bytes in hexadecimal. */
 const PACKED: Readonly<Record<string, string>> = {
   '28b52ffd': 'zstdcat',
   fd377a58: 'xzcat',
@@ -99,7 +99,7 @@ const PACKED: Readonly<Record<string, string>> = {
   '504b0304': 'unzip -p',
 }
 
-/** Tells gzip by its first two bytes, whatever the name. */
+/** Detects gzip by its first two bytes, whatever the name. */
 async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let first: Buffer = Buffer.alloc(0)
   while (first.length < 4) {
@@ -121,7 +121,7 @@ async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGen
     return
   }
   const gunzip = createGunzip({ chunkSize: CHUNK })
-  // An error on either side ends both, and is thrown to whoever reads.
+  // An error of either stream destroys both, and is thrown to the reader.
   pipeline(all, gunzip, () => {})
   yield* gunzip as AsyncIterable<Buffer>
 }

@@ -2,14 +2,16 @@ import type { Micros } from '@spillway/core'
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
 
-/** Whole minutes and seconds of a text's two digits at `at`; NaN if they are none. */
+/** The number in two digits at `at`; NaN if they are invalid. */
 const two = (text: string, at: number): number => {
   const tens = text.charCodeAt(at) - 48
   const ones = text.charCodeAt(at + 1) - 48
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 
-/** Reads `10/Oct/2000:13:55:36 -0700`, the time of common logs. Lines of one day share most of the work. */
+/**
+ * Reads `10/Oct/2000:13:55:36 -0700`, the time of common logs. The date is parsed once for consecutive lines of a day.
+ */
 export function commonLogTimes(): (text: string) => Micros | undefined {
   let last = ''
   let moment: Micros | undefined
@@ -46,8 +48,8 @@ function midnightOf(date: string, offset: string): Micros | undefined {
 }
 
 /**
- * Reads whatever JSON logs have for a time: numbers of seconds, milliseconds, microseconds or nanoseconds since 1970,
- * told apart by their size, as text too; dates as ISO 8601 has them; the time of common logs.
+ * Reads the times of JSON logs: numbers, also as strings, of seconds, milliseconds, microseconds or nanoseconds since
+ * 1970, distinguished by their size; ISO 8601 dates; the time of common logs.
  */
 export function anyTimes(): (value: unknown) => Micros | undefined {
   const common = commonLogTimes()

@@ -1,8 +1,8 @@
 const BITS = 23
 
 /**
- * Counts different texts in a megabyte, however many there are: each sets one bit of many, and the share of bits that
- * are still unset tells how many there were. Within a percent up to some thirty million.
+ * Estimates the number of distinct strings in 1 MB, by linear counting: each string sets one bit, and the fraction of
+ * unset bits gives the number. The error is below 1 % up to about 30 million strings.
  */
 export class DistinctCount {
   readonly #bits = new Uint8Array(1 << (BITS - 3))

@@ -6,14 +6,14 @@ import { type Entry, entryReader } from '../log/entry.ts'
 import { type KeyTally, Tally } from './tally.ts'
 import { sum, Timeline } from './timeline.ts'
 
-/** A policy of a plan, ready to be asked, and what came of it. */
+/** A compiled policy of a plan, and its counts. */
 export interface Lane {
   readonly policy: RulePolicy
   readonly tally: Tally
   readonly counts: { asked: number; refused: number; longestDelayMs: number; delayed: number; keyless: number }
 }
 
-/** Policies that are in force together, replayed on one log. */
+/** Policies that are enforced together, replayed on one log. */
 export interface Plan {
   readonly name: string
   readonly lanes: readonly Lane[]
@@ -21,12 +21,12 @@ export interface Plan {
   readonly timeline: Timeline
   readonly admitted: { readonly values: Float64Array }
   readonly refused: { readonly values: Float64Array }
-  /** Requests that some policy counted, those that were refused, and those that no policy was for. */
+  /** The requests that a policy counted, those that were denied, and those that no policy applied to. */
   readonly counts: { counted: number; refused: number; uncounted: number }
   judge(entry: Entry, at: Micros, line: number, file: string): void
 }
 
-/** A request that would have been refused. */
+/** A request that would have been denied. */
 export interface RefusalEvent {
   readonly plan: string
   readonly file: string
@@ -39,18 +39,24 @@ export interface RefusalEvent {
 }
 
 export interface PlanOptions {
-  /** The most keys a policy keeps. */
+  /** The most keys in the store of a policy. */
   readonly maxKeys?: number
-  /** How many leading bits of an IPv6 address make one client; 56 by default. */
+  /**
+   * The leading bits of an IPv6 address that identify one client.
+   * @default 56
+   */
   readonly ipv6Prefix?: number
   /** Keys whose remaining units are followed from the start. */
   readonly follow?: readonly string[]
-  /** The client's address; what the log has first unless given. */
+  /**
+   * The client's address.
+   * @default the first one in the log
+   */
   readonly address?: (entry: Entry) => string | undefined
   readonly onRefusal?: (event: RefusalEvent) => void
 }
 
-/** A policy compiled as the guard compiles it. */
+/** Compiles a policy like the guard. */
 interface Compiled extends Lane {
   readonly quota: Quota
   readonly shadow: boolean
@@ -65,7 +71,7 @@ interface Ask {
   readonly of: KeyTally
   readonly cost: number
   readonly step: Step
-  /** What is asked instead if this is denied. */
+  /** The policy that is checked instead if this one denies. */
   readonly spill?: Ask
 }
 
@@ -128,7 +134,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     const asked: (Ask | undefined)[] = []
     for (const lane of lanes) {
       const ask = askOf(lane, entry)
-      // A shadow refuses nothing, and takes whether or not the others do.
+      // A shadow policy denies nothing, and consumes independently of the other policies.
       if (ask && lane.shadow) takeAlone(ask, at, line, file)
       asked.push(lane.shadow ? undefined : ask)
     }
@@ -183,7 +189,7 @@ function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Com
     counts: { asked: 0, refused: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
     quota: policy.quota,
     shadow: policy.mode === 'shadow',
-    // Only a function can return a promise, and rules have none.
+    // Only functions can return promises, and rules have none.
     applies: matcher('match', policy.match, sources) as Compiled['applies'],
     keyOf: keyReader(policy.key, sources) as Compiled['keyOf'],
     costOf: costReader(policy, entryReader) as Compiled['costOf'],
@@ -191,7 +197,7 @@ function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Com
   }
 }
 
-/** What the policies read from: of the claims that they name, those that the log has kept. */
+/** The source from which policies read; of their claims, those in the log. */
 export function sourcesFor(
   policies: readonly RulePolicy[],
   { address = (entry) => entry.address, ipv6Prefix = 56 }: PlanOptions,

@@ -5,7 +5,7 @@ import type { Reading } from '../log/read.ts'
 import type { Lane, Plan } from './plan.ts'
 import type { Followed, KeyTally } from './tally.ts'
 
-/** What a replay found out: plain data, the same for text, JSON and HTML. Moments are ISO 8601 in UTC. */
+/** The result of a replay: plain data, the same for text, JSON and HTML. Times are ISO 8601 in UTC. */
 export interface Result {
   readonly files: readonly string[]
   readonly lines: number
@@ -15,7 +15,7 @@ export interface Result {
   readonly bad: Reading['bad']
   readonly late: { readonly count: number; readonly mostMs: number }
   readonly notes: readonly string[]
-  /** Why the numbers are no answer; none where they are one. */
+  /** The reasons against a verdict; empty if there is one. */
   readonly doubts: readonly string[]
   readonly plans: readonly PlanResult[]
 }
@@ -42,25 +42,25 @@ export interface PolicyResult {
   readonly limit: number
   readonly asked: number
   readonly refused: number
-  /** How many keys asked; about as many if `exact` is false. */
+  /** The number of keys; an estimate if `exact` is false. */
   readonly keys: number
-  /** How many of them were refused something; at least so many if `exact` is false. */
+  /** The keys with a denied request; a lower bound if `exact` is false. */
   readonly keysRefused: number
   readonly exact: boolean
-  /** Requests without what the key is made of, which all count as one. */
+  /** Requests without the part that is the key, which count as one client. */
   readonly keyless: number
   readonly delayed: number
   readonly longestDelayMs: number
-  /** Keys that were refused, most often first. */
+  /** Keys with denied requests, most first. */
   readonly refusedKeys: readonly KeyResult[]
-  /** Keys that were never refused, closest to it first. */
+  /** Keys without denied requests, those with the fewest remaining units first. */
   readonly closest: readonly KeyResult[]
-  /** Keys that asked most. */
+  /** Keys with the most requests. */
   readonly busiest: readonly KeyResult[]
   readonly followed: readonly FollowedResult[]
 }
 
-/** What was left to a key over time: the least and the most in each part, null where it asked for nothing. */
+/** The remaining units of a key over time: the minimum and the maximum per interval, null without requests. */
 export interface FollowedResult {
   readonly key: string
   readonly startMs: number
@@ -76,15 +76,15 @@ export interface KeyResult {
   readonly refused: number
   readonly firstRefusedAt: string | null
   readonly lastRefusedAt: string | null
-  /** Null where no wait would have helped. */
+  /** Null if no wait would have helped. */
   readonly longestRetryMs: number | null
   readonly leastRemaining: number
   readonly leastAt: string
 }
 
-/** How many keys of each kind are told. */
+/** The number of keys of each kind in the result. */
 const KEYS = 20
-/** How many keys are drawn over time. */
+/** The number of keys that are drawn over time. */
 const DRAWN = 24
 
 export function resultOf(
@@ -188,19 +188,19 @@ function keyResult(tally: KeyTally): KeyResult {
   }
 }
 
-/** What one should know before believing the numbers. */
+/** Notes that limit what the numbers mean. */
 function notesOf(reading: Reading, plans: readonly Plan[]): readonly string[] {
   const notes: string[] = []
   const lanes = plans.flatMap(({ lanes }) => lanes)
   if (reading.wholeSeconds && lanes.some(({ policy }) => policy.quota.window < 60e6)) {
     notes.push(
-      'The log has whole seconds: requests of one second count as made at once, which short policies refuse sooner.',
+      'The log has whole seconds: requests of one second count as simultaneous, so policies with short windows deny sooner.',
     )
   }
   for (const { policy, counts } of lanes) {
     if (counts.keyless > 0) {
       notes.push(
-        `Policy "${policy.name}": ${count(counts.keyless)} of ${count(counts.asked)} requests lack what the key is made of; they count as one client.`,
+        `Policy "${policy.name}": ${count(counts.keyless)} of ${count(counts.asked)} requests have no key; they count as one client.`,
       )
     }
   }

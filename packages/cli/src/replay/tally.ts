@@ -2,7 +2,7 @@ import type { Decision, Micros } from '@spillway/core'
 import { DistinctCount } from './distinct.ts'
 import { least, most, sum, Timeline } from './timeline.ts'
 
-/** What became of a key's requests. */
+/** The counts of a key's requests. */
 export interface KeyTally {
   readonly key: string
   asked: number
@@ -10,43 +10,43 @@ export interface KeyTally {
   firstRefusedAt: Micros
   lastRefusedAt: Micros
   longestRetryMs: number
-  /** The least that was left after a request, and when. */
+  /** The fewest remaining units after a request, and when. */
   leastRemaining: number
   leastAt: Micros
   followed: Followed | undefined
 }
 
-/** What happened to a key over time, from the moment that it was worth following. */
+/** The timeline of a key, from the time when it becomes scarce. */
 export interface Followed {
   readonly timeline: Timeline
-  /** The least that was left in each part, NaN where the key asked for nothing. */
+  /** The fewest remaining units per interval, NaN without requests. */
   readonly left: { readonly values: Float64Array }
-  /** The most. */
+  /** The most remaining units per interval. */
   readonly mostLeft: { readonly values: Float64Array }
   readonly refused: { readonly values: Float64Array }
 }
 
-/** The most keys that are told apart at the end; up to twice as many are kept on the way. */
+/** The most keys in the result; up to twice as many are kept while counting. */
 const MOST_KEYS = 50_000
 /** The most keys whose remaining units are followed over time. */
 const MOST_FOLLOWED = 500
-/** In how many parts at most. */
+/** The most intervals of a key's timeline. */
 const PARTS = 400
 
-/** Counts by key, for as many keys as fit: where there are more, those that matter least are let go. */
+/** Counts by key, for a bounded number of keys: above it, the least important ones are evicted. */
 export class Tally {
   readonly #always: ReadonlySet<string>
   #keys = new Map<string, KeyTally>()
   #followed = 0
   readonly #distinct = new DistinctCount()
-  /** Whether every key was kept to the end. */
+  /** Whether no key was evicted. */
   exact = true
 
   constructor(always: readonly string[] = []) {
     this.#always = new Set(always)
   }
 
-  /** A key's numbers, under a copy of the key that holds on to no line of the log. */
+  /** A key's counts, under a copy of the key, because a substring would keep its whole line in memory. */
   of(key: string): KeyTally {
     const known = this.#keys.get(key)
     if (known !== undefined) return known
@@ -69,7 +69,7 @@ export class Tally {
     return fresh
   }
 
-  /** Notes what was left to a key after a request, and follows it from the moment that gets scarce. */
+  /** Records the remaining units after a request, and follows the key once they are scarce. */
   note(tally: KeyTally, at: Micros, { allowed, remaining, limit }: Decision): void {
     if (remaining < tally.leastRemaining) {
       tally.leastRemaining = remaining
@@ -83,19 +83,19 @@ export class Tally {
     if (!allowed) refused.values[part] = (refused.values[part] as number) + 1
   }
 
-  /** How many keys there were; about as many if they are no longer all there. */
+  /** The number of keys; an estimate after an eviction. */
   get size(): number {
     return this.exact ? this.#keys.size : Math.max(this.#distinct.estimate(), this.#keys.size)
   }
 
-  /** How many keys were refused something. */
+  /** The number of keys with denied requests. */
   get refused(): number {
     let count = 0
     for (const { refused } of this.#keys.values()) if (refused > 0) count++
     return count
   }
 
-  /** The keys that come first by an order, leaving out those that do not count. */
+  /** The first keys in an order, without those that do not count. */
   top(
     count: number,
     order: (a: KeyTally, b: KeyTally) => number,
@@ -128,8 +128,8 @@ export class Tally {
   }
 }
 
-/** A text that holds on to no longer one that it was cut out of; engines copy short ones anyway. */
+/** A copy of a text that does not keep the string that it was cut from in memory; engines copy short ones anyway. */
 const copyOf = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString())
 
-/** What is followed, or refused, matters more than what merely asks often. */
+/** Keys that are followed or denied matter more than keys with many requests. */
 const weight = ({ asked, refused, followed }: KeyTally): number => (followed ? 1e15 : 0) + refused * 1e3 + asked

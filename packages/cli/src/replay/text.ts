@@ -4,7 +4,7 @@ import type { KeyResult, PlanResult, PolicyResult, Result } from './result.ts'
 
 type Paint = (colour: Colour, text: string) => string
 
-/** How many keys of each kind are shown. */
+/** The number of keys of each kind that are shown. */
 const SHOWN = 8
 
 /** A replay as text for a terminal. */
@@ -20,7 +20,7 @@ export function textOf(result: Result, paint: Paint): string {
   }
   if (late.count > 0) {
     told.push(
-      `${count(late.count)} ${late.count === 1 ? 'request comes' : 'requests come'} late, by up to ${span(late.mostMs)}: each counts when it comes.`,
+      `${count(late.count)} ${late.count === 1 ? 'request comes' : 'requests come'} late, by up to ${span(late.mostMs)}: each counts when it is logged.`,
     )
   }
   for (const note of notes) told.push(paint('yellow', note))
@@ -31,26 +31,26 @@ function planText(plan: PlanResult, paint: Paint): string {
   const { name, counted, admitted, refused, uncounted, timeline, policies } = plan
   const bar = sparkline(timeline.admitted, timeline.refused)
   const head = [
-    `${paint('bold', name)}  ${paint('green', `${count(admitted)} admitted`)}, ${paint(refused > 0 ? 'red' : 'green', `${count(refused)} refused`)} (${percent(refused, counted)})${uncounted > 0 ? `, ${count(uncounted)} not counted` : ''}`,
-    ...(refused > 0 ? [`  ${paint('dim', 'refused over time')} ${paint('red', bar)}`] : []),
+    `${paint('bold', name)}  ${paint('green', `${count(admitted)} allowed`)}, ${paint(refused > 0 ? 'red' : 'green', `${count(refused)} denied`)} (${percent(refused, counted)})${uncounted > 0 ? `, ${count(uncounted)} not counted` : ''}`,
+    ...(refused > 0 ? [`  ${paint('dim', 'denied over time')} ${paint('red', bar)}`] : []),
   ]
   return [...head, ...policies.map((policy) => policyText(policy, paint))].join('\n')
 }
 
 function policyText(policy: PolicyResult, paint: Paint): string {
   const { name, sentence, mode, asked, refused, delayed, longestDelayMs } = policy
-  const verb = mode === 'shadow' ? 'would refuse' : 'refuses'
+  const verb = mode === 'shadow' ? 'would deny' : 'denies'
   const rows = [
     '',
     `  ${paint('cyan', name)}  ${sentence}`,
-    `  ${verb} ${count(refused)} of ${count(asked)} (${percent(refused, asked)}), ${keysText(policy)}${delayed > 0 ? `, ${count(delayed)} wait their turn, up to ${span(longestDelayMs)}` : ''}`,
+    `  ${verb} ${count(refused)} of ${count(asked)} (${percent(refused, asked)}), ${keysText(policy)}${delayed > 0 ? `, ${count(delayed)} are delayed, up to ${span(longestDelayMs)}` : ''}`,
   ]
   if (policy.refusedKeys.length > 0) rows.push('', indented(refusedTable(policy.refusedKeys.slice(0, SHOWN), paint)))
   if (policy.closest.length > 0) rows.push('', indented(closestTable(policy, paint)))
   return rows.join('\n')
 }
 
-/** How many keys were refused something, of how many: `2 of 3 keys`. */
+/** The denied keys out of all: `2 of 3 keys`. */
 export function keysText({ keys, keysRefused, exact }: PolicyResult): string {
   const all = `${count(keys)} ${keys === 1 ? 'key' : 'keys'}`
   return exact ? `${count(keysRefused)} of ${all}` : `at least ${count(keysRefused)} of about ${all}`
@@ -58,7 +58,7 @@ export function keysText({ keys, keysRefused, exact }: PolicyResult): string {
 
 const refusedTable = (keys: readonly KeyResult[], paint: Paint): string =>
   columns(
-    ['refused most', 'refused', 'of', 'share', 'first (UTC)', 'last', 'longest wait'],
+    ['denied most', 'denied', 'of', 'share', 'first (UTC)', 'last', 'longest wait'],
     keys.map(({ key, refused, asked, firstRefusedAt, lastRefusedAt, longestRetryMs }) => [
       plain(key, 40) || '(none)',
       count(refused),
@@ -73,7 +73,7 @@ const refusedTable = (keys: readonly KeyResult[], paint: Paint): string =>
 
 const closestTable = ({ closest, limit }: PolicyResult, paint: Paint): string =>
   columns(
-    ['closest calls', 'left', 'of', 'requests', 'when (UTC)'],
+    ['closest to a denial', 'remaining', 'of', 'requests', 'when (UTC)'],
     closest
       .slice(0, SHOWN)
       .map(({ key, leastRemaining, asked, leastAt }) => [
@@ -91,7 +91,7 @@ const indented = (text: string): string => text.replace(/^/gm, '    ')
 const BARS = ' ▁▂▃▄▅▆▇█'
 const WIDTH = 60
 
-/** The share that was refused, over time, in sixty columns; any at all shows. */
+/** The denied share over time in 60 columns; any denial is visible. */
 function sparkline(admitted: readonly number[], refused: readonly number[]): string {
   const width = Math.min(admitted.length, WIDTH)
   return Array.from({ length: width }, (_, i) => {

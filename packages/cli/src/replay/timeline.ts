@@ -1,12 +1,12 @@
 import type { Micros } from '@spillway/core'
 
-/** Widths of a timeline's parts, each a whole number of the one before: seconds, minutes, hours, days, weeks. */
+/** The widths of a timeline's intervals, each a multiple of the one before: seconds, minutes, hours, days, weeks. */
 const WIDTHS: readonly Micros[] = [1, 5, 15, 60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 604_800].map(
   (seconds) => seconds * 1e6,
 )
 /**
- * Spans the time of a log, however long it turns out to be, in a bounded number of parts of one width: as fine as will do.
- * Series are arrays with a number for each part, which are folded together when parts grow.
+ * Divides the time of a log, however long, into a bounded number of intervals of one width, as narrow as possible.
+ * Series are arrays with a number per interval, which are merged when the width grows.
  */
 export class Timeline {
   readonly #most: number
@@ -23,14 +23,14 @@ export class Timeline {
     this.#most = most
   }
 
-  /** Adds a series; `fold` makes one part's number of two, `empty` is that of a part with nothing in it. */
+  /** Adds a series. `fold` merges the numbers of two intervals; `empty` is the number of one without data. */
   series(fold: (a: number, b: number) => number, empty: number): { readonly values: Float64Array } {
     const series = { values: new Float64Array(this.#most).fill(empty), fold, empty }
     this.#series.push(series)
     return series
   }
 
-  /** The part a moment is in. Moments come in order. */
+  /** The interval of a time. Times must not decrease. */
   at(moment: Micros): number {
     this.#start ??= this.#aligned(moment)
     let part = Math.floor((moment - this.#start) / this.width)
@@ -51,7 +51,7 @@ export class Timeline {
     return this.#level <= last ? (WIDTHS[this.#level] as Micros) : (WIDTHS[last] as Micros) * 2 ** (this.#level - last)
   }
 
-  /** How many parts there are. */
+  /** The number of intervals. */
   get length(): number {
     return this.#used
   }
@@ -79,7 +79,7 @@ export class Timeline {
 }
 
 export const sum = (a: number, b: number): number => a + b
-/** Of two numbers the smaller, where NaN is none. */
+/** The smaller of two numbers; NaN counts as missing. */
 export const least = (a: number, b: number): number => (Number.isNaN(a) || b < a ? b : a)
-/** The larger. */
+/** The larger of two numbers; NaN counts as missing. */
 export const most = (a: number, b: number): number => (Number.isNaN(a) || b > a ? b : a)

@@ -1,7 +1,7 @@
 import { type Html, html, raw } from './markup.ts'
 import { niceTicks, short, timeTicks } from './scale.ts'
 
-/** Numbers over time: one for each part of a timeline; null where there is none. */
+/** Numbers over time: one for each interval of a timeline; null without data. */
 export interface Series {
   readonly name: string
   /** A class of the style sheet, which has its colour. */
@@ -17,7 +17,10 @@ export interface ChartOptions {
   /** `stacked` areas on one another, `lines` beside each other, `bars`, or a `level` between its least and its most, and where it was too low. */
   readonly kind: 'stacked' | 'lines' | 'bars' | 'level'
   readonly height?: number
-  /** The top of the scale; round numbers above the data unless given. */
+  /**
+   * The top of the scale.
+   * @default round numbers above the data
+   */
   readonly most?: number
   readonly unit?: string
 }
@@ -28,7 +31,7 @@ const RIGHT = 8
 const TOP = 12
 const BOTTOM = 22
 
-/** Where a chart's data is drawn. */
+/** The plot area of a chart. */
 interface Frame {
   readonly x: (part: number) => number
   readonly y: (value: number) => number
@@ -36,7 +39,7 @@ interface Frame {
   readonly bottom: number
 }
 
-/** A chart as SVG, which names its numbers for the page's script to tell them where the pointer is. */
+/** A chart as SVG. Its numbers are in attributes, for the tooltips of the page's script. */
 export function chart(options: ChartOptions): Html {
   const { title, startMs, widthMs, series, kind, height = 220, unit = '' } = options
   const parts = Math.max(...series.map(({ values }) => values.length), 1)
@@ -112,7 +115,7 @@ function bars({ x, y, parts, bottom }: Frame, { name, colour, values }: Series):
   const width = Math.max(x(1) - x(0) - (parts > 200 ? 0 : 1), 1)
   const drawn = values.flatMap((value, i) => {
     if (value === null || value === 0) return []
-    // However little it is, it shows.
+    // Even the smallest value is visible.
     const top = Math.min(y(value), bottom - 1.5)
     return [`M${at(x(i))},${bottom}V${at(top)}h${at(width)}V${bottom}Z`]
   })
@@ -138,7 +141,7 @@ function marked({ x, y, parts, bottom }: Frame, { name, colour, values }: Series
   return html`<path class="mark ${colour}" d="${raw(drawn.join(''))}"><title>${name}</title></path>`
 }
 
-/** A staircase with gaps, and a dot where a number stands alone. */
+/** A staircase with gaps, and a dot for an isolated number. */
 function line({ x, y, parts }: Frame, { name, colour, values }: Series): Html {
   const dots: Html[] = []
   let path = ''

@@ -9,11 +9,11 @@ import { type Html, html, raw } from './markup.ts'
 import { SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
 
-/** How many keys a table of those that were refused shows. */
+/** The number of denied keys in a table. */
 const SHOWN = 12
 const COLOURS = ['one', 'two', 'three', 'four', 'five', 'six']
 
-/** The report of a replay: one page that needs nothing else, and asks nobody for anything. */
+/** The report of a replay: one self-contained page, which makes no requests. */
 export function reportOf(result: Result): string {
   const hash = createHash('sha256').update(SCRIPT).digest('base64')
   const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'`
@@ -37,7 +37,7 @@ function notes({ bad, late, notes, doubts }: Result): Html | false {
     ...notes.map((note) => html`<li>${note}</li>`),
     ...(late.count > 0
       ? [
-          html`<li>${count(late.count)} ${late.count === 1 ? 'request comes' : 'requests come'} late, by up to ${span(late.mostMs)}: each counts when it comes.</li>`,
+          html`<li>${count(late.count)} ${late.count === 1 ? 'request comes' : 'requests come'} late, by up to ${span(late.mostMs)}: each counts when it is logged.</li>`,
         ]
       : []),
     ...(bad.count > 0
@@ -52,7 +52,7 @@ function notes({ bad, late, notes, doubts }: Result): Html | false {
 const badLine = ({ file, line, reason, text }: BadLine): Html =>
   html`<li><code>${plain(file)}:${line}</code> ${reason}: <code>${plain(text)}</code></li>`
 
-/** Several plans on the same traffic: their numbers side by side, and what each refuses over time. */
+/** Several plans on the same traffic: their totals, and their denied requests over time. */
 function comparison(plans: readonly PlanResult[]): Html {
   const [{ timeline }] = plans as readonly [PlanResult]
   const colour = (i: number): string => COLOURS[i % COLOURS.length] as string
@@ -60,9 +60,9 @@ function comparison(plans: readonly PlanResult[]): Html {
     ({ name, admitted, refused, counted, uncounted, policies }, i) =>
       html`<tr><td><ul class="legend"><li class="${colour(i)}"><i></i><b>${name}</b></li></ul></td><td>${count(admitted)}</td><td>${count(refused)}</td><td>${percent(refused, counted)}</td><td>${count(uncounted)}</td><td>${span(longestWait(policies))}</td></tr>`,
   )
-  return html`<h2>Side by side</h2><div class="card"><div class="scroll"><table><thead><tr><th></th><th>admitted</th><th>refused</th><th>share</th><th>not counted</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>
-<h4>Refused ${per(timeline.widthMs)}</h4><div class="scroll">${chart({
-    title: 'Refused over time, by plan',
+  return html`<h2>Side by side</h2><div class="card"><div class="scroll"><table><thead><tr><th></th><th>allowed</th><th>denied</th><th>share</th><th>not counted</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>
+<h4>Denied ${per(timeline.widthMs)}</h4><div class="scroll">${chart({
+    title: 'Denied over time, by plan',
     ...timeline,
     series: plans.map(({ name, timeline: { refused } }, i) => ({ name, colour: colour(i), values: refused })),
     kind: 'lines',
@@ -82,29 +82,29 @@ function planSection(plan: PlanResult, index: number): Html {
     return all === 0 ? null : Math.round((1000 * no) / all) / 10
   })
   return html`<section><h2>${name}</h2><div class="tiles">
-<div class="tile yes"><b>${count(admitted)}</b>admitted</div><div class="tile ${refused > 0 && 'no'}"><b>${count(refused)}</b>refused</div>
+<div class="tile yes"><b>${count(admitted)}</b>allowed</div><div class="tile ${refused > 0 && 'no'}"><b>${count(refused)}</b>denied</div>
 <div class="tile"><b>${percent(refused, counted)}</b>of what it counts</div><div class="tile"><b>${count(uncounted)}</b>not counted</div></div>
-<div class="card"><h3>Requests ${per(timeline.widthMs)}</h3><ul class="legend"><li class="yes"><i></i>admitted</li><li class="no"><i></i>refused</li></ul><div class="scroll">${chart(
+<div class="card"><h3>Requests ${per(timeline.widthMs)}</h3><ul class="legend"><li class="yes"><i></i>allowed</li><li class="no"><i></i>denied</li></ul><div class="scroll">${chart(
     {
-      title: `Admitted and refused over time, ${name}`,
+      title: `Allowed and denied over time, ${name}`,
       ...timeline,
       series: [
-        { name: 'admitted', colour: 'yes', values: timeline.admitted },
-        { name: 'refused', colour: 'no', values: timeline.refused },
+        { name: 'allowed', colour: 'yes', values: timeline.admitted },
+        { name: 'denied', colour: 'no', values: timeline.refused },
       ],
       kind: 'stacked',
     },
   )}${
     refused > 0 &&
-    html`<h4>Share refused</h4>${chart({ title: `Share refused over time, ${name}`, ...timeline, series: [{ name: 'refused', colour: 'no', values: share }], kind: 'bars', height: 96, most: 100, unit: ' %' })}`
+    html`<h4>Share denied</h4>${chart({ title: `Share denied over time, ${name}`, ...timeline, series: [{ name: 'denied', colour: 'no', values: share }], kind: 'bars', height: 96, most: 100, unit: ' %' })}`
   }</div></div>
 ${policies.map((policy, i) => policyCard(policy, `${index}-${i}`))}</section>`
 }
 
 function policyCard(policy: PolicyResult, id: string): Html {
   const { name, sentence, mode, asked, refused, delayed, longestDelayMs, limit } = policy
-  return html`<div class="card"><h3>${name}${mode === 'shadow' && html`<span class="badge">only watches</span>`}</h3><p>${sentence}</p>
-<p class="soft">${mode === 'shadow' ? 'Would refuse' : 'Refuses'} ${count(refused)} of ${count(asked)} requests (${percent(refused, asked)}), from ${keysText(policy)}.${delayed > 0 && ` ${count(delayed)} wait their turn, up to ${span(longestDelayMs)}.`}</p>
+  return html`<div class="card"><h3>${name}${mode === 'shadow' && html`<span class="badge">shadow</span>`}</h3><p>${sentence}</p>
+<p class="soft">${mode === 'shadow' ? 'Would deny' : 'Denies'} ${count(refused)} of ${count(asked)} requests (${percent(refused, asked)}), from ${keysText(policy)}.${delayed > 0 && ` ${count(delayed)} are delayed, up to ${span(longestDelayMs)}.`}</p>
 ${policy.refusedKeys.length > 0 && refusedTable(policy.refusedKeys)}${policy.closest.length > 0 && closestTable(policy.closest, limit)}${policy.busiest.length > 0 && refused === 0 && busiestTable(policy.busiest)}
 ${policy.followed.length > 0 && followedCharts(policy, id)}</div>`
 }
@@ -117,13 +117,13 @@ function refusedTable(keys: readonly KeyResult[]): Html {
     .slice(0, SHOWN)
     .map(
       ({ key, asked, refused, firstRefusedAt, lastRefusedAt, longestRetryMs }) =>
-        html`<tr>${keyCell(key)}<td class="share"><span class="meter" style="width:${((100 * asked) / most).toFixed(2)}%" title="${count(refused)} of ${count(asked)} refused"><i style="width:${((100 * refused) / asked).toFixed(2)}%"></i></span></td><td>${count(refused)}</td><td>${count(asked)}</td><td>${moment(firstRefusedAt ?? '')}</td><td>${moment(lastRefusedAt ?? '')}</td><td>${span(longestRetryMs)}</td></tr>`,
+        html`<tr>${keyCell(key)}<td class="share"><span class="meter" style="width:${((100 * asked) / most).toFixed(2)}%" title="${count(refused)} of ${count(asked)} denied"><i style="width:${((100 * refused) / asked).toFixed(2)}%"></i></span></td><td>${count(refused)}</td><td>${count(asked)}</td><td>${moment(firstRefusedAt ?? '')}</td><td>${moment(lastRefusedAt ?? '')}</td><td>${span(longestRetryMs)}</td></tr>`,
     )
-  return html`<h4>Refused most</h4><div class="scroll"><table><thead><tr><th>key</th><th></th><th>refused</th><th>of</th><th>first</th><th>last</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>`
+  return html`<h4>Denied most</h4><div class="scroll"><table><thead><tr><th>key</th><th></th><th>denied</th><th>of</th><th>first</th><th>last</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>`
 }
 
 const closestTable = (keys: readonly KeyResult[], limit: number): Html =>
-  html`<h4>Closest calls: never refused, and this little was left</h4><div class="scroll"><table><thead><tr><th>key</th><th>left</th><th>of</th><th>requests</th><th>when</th></tr></thead><tbody>${keys
+  html`<h4>Closest to a denial: never denied</h4><div class="scroll"><table><thead><tr><th>key</th><th>remaining</th><th>of</th><th>requests</th><th>when</th></tr></thead><tbody>${keys
     .slice(0, 8)
     .map(
       ({ key, leastRemaining, asked, leastAt }) =>
@@ -142,15 +142,15 @@ function followedCharts({ name, followed, limit }: PolicyResult, id: string): Ht
       { key, startMs, widthMs, left, mostLeft, refused },
       i,
     ) => html`<div class="scroll" data-of="${id}" ${i > 0 && raw('hidden')}>
-<p class="soft small">from ${moment(new Date(startMs).toISOString())}, the least and the most ${per(widthMs)}; where it is red, some were refused</p>${chart(
+<p class="soft small">from ${moment(new Date(startMs).toISOString())}, the least and the most ${per(widthMs)}; red: some requests were denied</p>${chart(
       {
-        title: `Left to ${plain(key)} over time, ${name}`,
+        title: `Remaining units of ${plain(key)} over time, ${name}`,
         startMs,
         widthMs,
         series: [
           { name: 'least', colour: 'one', values: left },
           { name: 'most', colour: 'one', values: mostLeft },
-          { name: 'refused', colour: 'no', values: refused },
+          { name: 'denied', colour: 'no', values: refused },
         ],
         kind: 'level',
         height: 170,
@@ -158,7 +158,7 @@ function followedCharts({ name, followed, limit }: PolicyResult, id: string): Ht
       },
     )}</div>`,
   )
-  return html`<h4>Left to <select data-choose="${id}" aria-label="Key">${options}</select> of ${count(limit)}, over time</h4>${charts}`
+  return html`<h4>Remaining units of <select data-choose="${id}" aria-label="Key">${options}</select> of ${count(limit)}, over time</h4>${charts}`
 }
 
 const per = (widthMs: number): string => `per ${each(widthMs)}`

@@ -6,14 +6,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Markup that is safe to stand in a page as it is. */
+/** Markup that is safe to insert into a page. */
 export interface Html {
   readonly html: string
 }
 
 type Part = Html | string | number | readonly Html[] | undefined | false
 
-/** Builds markup; whatever is put in that is not markup itself is text, and comes out as text. */
+/** Builds markup. Inserted values that are not markup are escaped. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { html: strings.map((string, i) => string + (i < parts.length ? shownPart(parts[i]) : '')).join('') }
 }
@@ -24,5 +24,5 @@ function shownPart(part: Part): string {
   return String(part).replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
 }
 
-/** Text that is markup already: styles, scripts and paths of our own making, never anything from a log. */
+/** Marks text as markup: only the program's own styles, scripts and paths, never text from a log. */
 export const raw = (text: string): Html => ({ html: text })

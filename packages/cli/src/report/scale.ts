@@ -1,4 +1,4 @@
-/** Round numbers from 0 to at least `most`, about `wanted` of them. */
+/** About `wanted` round numbers from 0 to at least `most`. */
 export function niceTicks(most: number, wanted = 4): readonly number[] {
   const rough = Math.max(most, 1) / wanted
   const magnitude = 10 ** Math.floor(Math.log10(rough))
@@ -13,13 +13,13 @@ const STEPS: readonly number[] = [
   1_209_600, 2_419_200,
 ].map((seconds) => seconds * S)
 
-/** A moment on an axis, and how it is told there. */
+/** A time on an axis, and its label. */
 export interface TimeTick {
   readonly at: number
   readonly label: string
 }
 
-/** Round moments in UTC between two, about `wanted` of them; where a day begins, its date is told. */
+/** About `wanted` round times in UTC between two others; the first of a day has the date as its label. */
 export function timeTicks(from: number, to: number, wanted = 9): readonly TimeTick[] {
   const rough = (to - from) / wanted
   const step = STEPS.find((each) => each >= rough) ?? Math.ceil(rough / (28 * 86_400 * S)) * 28 * 86_400 * S

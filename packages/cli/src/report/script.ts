@@ -1,4 +1,4 @@
-/** The page's script: tells a chart's numbers where the pointer is, and shows the key that is chosen. Plain JavaScript. */
+/** The page's script: shows a chart's numbers at the pointer, and the selected key. Plain JavaScript. */
 export const SCRIPT = `
 const tip = document.getElementById('tip')
 const number = new Intl.NumberFormat('en')

@@ -1,4 +1,4 @@
-/** The report's style: one column, its own colours by day and by night. */
+/** The report's style: one column, with a light and a dark theme. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

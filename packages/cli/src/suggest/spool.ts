@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Micros } from '@spillway/core'
 
-/** How many requests are kept in memory before they go to a file. */
+/** The number of requests in memory before they are written to a file. */
 const ROOM = 1 << 20
 
 /**
- * The moments of a log's requests and whom each is from, to be read several times over: in memory as long as they fit,
- * and in a temporary file beyond that.
+ * The times and the keys of a log's requests, to be read repeatedly: in memory while they fit, then in a temporary
+ * file.
  */
 export class Spool {
-  /** Moment, number of the key, moment, number of the key, … */
+  /** Time, number of the key, time, number of the key, … */
   readonly #recent: Float64Array
   #used = 0
   #file: { readonly folder: string; readonly descriptor: number } | undefined
   #filed = 0
   readonly #keys = new Map<string, number>()
-  /** How many requests each key has made, by its number. */
+  /** The requests of each key, by its number. */
   readonly totals: number[] = []
 
   constructor(room: number = ROOM) {
@@ -37,12 +37,12 @@ export class Spool {
     this.#recent[this.#used++] = number
   }
 
-  /** How many requests there are. */
+  /** The number of requests. */
   get size(): number {
     return (this.#filed + this.#used) / 2
   }
 
-  /** Gives each request, in order, until told by false that it is enough. */
+  /** Calls back with each request in order, until the callback returns false. */
   each(visit: (at: Micros, key: number) => boolean): void {
     const chunk = new Float64Array(this.#filed === 0 ? 0 : 1 << 16)
     for (let done = 0; done < this.#filed; ) {
@@ -54,7 +54,7 @@ export class Spool {
     visitAll(this.#recent, this.#used, visit)
   }
 
-  /** Removes what is on disk. */
+  /** Deletes the temporary file. */
   close(): void {
     if (!this.#file) return
     closeSync(this.#file.descriptor)

@@ -6,18 +6,18 @@ export const PERIODS = { second: '1s', minute: '1m', hour: '1h', day: '1d' } as 
 
 export type Period = keyof typeof PERIODS
 
-/** The least limit that would have refused no more than is wanted. */
+/** The lowest limit that would have denied no more than wanted. */
 export interface Suggestion {
   readonly per: Period
   readonly limit: number
   readonly refused: number
-  /** How many keys would have been refused something. */
+  /** The keys with at least one denied request. */
   readonly keys: number
 }
 
 /**
- * Finds the least limit of a token bucket that would have refused `most` requests at most, by halving: a larger limit
- * never refuses more.
+ * Finds, by bisection, the lowest limit of a token bucket that would have denied at most `most` requests. A higher
+ * limit never denies more.
  */
 export function tightest(spool: Spool, per: Period, most: number): Suggestion {
   let [low, high] = [1, Math.max(...chunked(spool.totals), 1)]
@@ -31,14 +31,14 @@ export function tightest(spool: Spool, per: Period, most: number): Suggestion {
 
 const quotaOf = (limit: number, per: Period): Quota => tokenBucket({ limit, per: PERIODS[per] })
 
-/** Replays what is spooled on a quota, until more than `most` are refused. */
+/** Replays the spooled requests on a quota until more than `most` are denied. */
 function refusedBy(spool: Spool, quota: Quota, most: number): { readonly refused: number; readonly keys: number } {
   const step = stepFor(quota, 'consume', 1) as BucketStep
   const states: (BucketState | undefined)[] = new Array(spool.totals.length)
   const hit = new Set<number>()
   let refused = 0
   spool.each((at, key) => {
-    // Who asks no more often than the bucket is large is never refused.
+    // A key with no more requests than the burst is never denied.
     if ((spool.totals[key] as number) <= quota.limit) return true
     const { allowed, taken, kept } = runKernel(states[key], at, step)
     states[key] = (allowed ? taken : kept) as BucketState | undefined
@@ -50,7 +50,7 @@ function refusedBy(spool: Spool, quota: Quota, most: number): { readonly refused
   return { refused, keys: hit.size }
 }
 
-/** The largest of each few thousand: a call takes only so many arguments. */
+/** In chunks of a few thousand, because the number of arguments of a call is limited. */
 function chunked(values: readonly number[]): readonly number[] {
   const largest: number[] = []
   for (let i = 0; i < values.length; i += 10_000) largest.push(Math.max(...values.slice(i, i + 10_000)))
