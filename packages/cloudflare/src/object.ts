@@ -11,23 +11,22 @@ import {
 } from '@spillway/core'
 import { States } from './states.ts'
 
-/** How long a state is kept that time has emptied: its key may soon be back, or the clock may step back. */
+/** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
 const GRACE_MS = 60_000
-/** How far apart sweeps are at least: each reads all states of the object. */
+/** The minimum time between sweeps: each reads all states of the object. */
 const BETWEEN_SWEEPS_MS = 600_000
 
 /**
- * The Durable Object that keeps states for `durableObjectStore`. Export it from the Worker, and name it in the
- * configuration among `new_sqlite_classes`.
+ * The Durable Object that holds states for `durableObjectStore`. Export it from the Worker, and list it in the
+ * configuration under `new_sqlite_classes`.
  *
- * It runs one take at a time, to its end. An alarm clears away what has expired; an object that keeps nothing takes no
- * room.
+ * It runs one take at a time. An alarm sweeps expired states. An object without states uses no storage.
  */
 export class RateLimits extends DurableObject {
   #states: States | undefined
   #alarmed = false
 
-  /** Takes every op or none. */
+  /** Takes all ops or none. `at` is in microseconds since 1970. */
   take(ops: readonly Take[], at: Micros = Date.now() * 1000): readonly Taken[] {
     const found = ops.map((op) => this.#kept.read(op))
     const outcomes = ops.map(({ step }, i) => runKernel(found[i], at, step))
@@ -40,7 +39,7 @@ export class RateLimits extends DurableObject {
     })
   }
 
-  /** Takes batches one after the other, each all or none, at one moment. */
+  /** Takes batches in order, each all-or-nothing, all at the same time. */
   takeEach(batches: readonly (readonly Take[])[], at: Micros = Date.now() * 1000): readonly (readonly Taken[])[] {
     return batches.map((ops) => this.take(ops, at))
   }
@@ -55,13 +54,13 @@ export class RateLimits extends DurableObject {
     return policies.reduce((sum, policy) => sum + this.#kept.deleteAll(policy), 0)
   }
 
-  /** Clears away what has expired by `now`, in milliseconds since 1970. */
+  /** Deletes the states that have expired by `now`, in milliseconds since 1970. */
   async sweep(now: number): Promise<void> {
     const next = this.#kept.sweep(now)
     this.#alarmed = next !== undefined
     if (next === undefined) {
       this.#states = undefined
-      // An alarm that is set would wake the object for nothing.
+      // A pending alarm would wake the object without need.
       await this.ctx.storage.deleteAlarm()
       await this.ctx.storage.deleteAll()
     } else {
@@ -69,7 +68,7 @@ export class RateLimits extends DurableObject {
     }
   }
 
-  /** Called by the runtime when something has expired. */
+  /** Sweeps. The runtime calls it when a state has expired. */
   alarm(): Promise<void> {
     return this.sweep(Date.now())
   }
@@ -80,12 +79,12 @@ export class RateLimits extends DurableObject {
   }
 
   #keep(op: Take, state: State, at: Micros): void {
-    // Counted from now, whatever clock the take was told to go by.
+    // The alarm uses the real clock, even if the take has a time of its own.
     const expires = Date.now() + Math.ceil((emptyAt(state, op.step) - at) / 1000) + GRACE_MS
     this.#kept.write(op, state, expires)
     if (this.#alarmed) return
     this.#alarmed = true
-    // Nothing that is written leaves the object before it is safe: there is nothing to wait for here.
+    // The runtime holds responses back until writes are durable: no need to await.
     void this.ctx.storage.setAlarm(expires)
   }
 }

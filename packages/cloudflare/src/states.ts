@@ -1,14 +1,14 @@
 import type { State, StateKey } from '@spillway/core'
 
-/** What is used of a Durable Object's SQLite database. */
+/** The methods that are used of a Durable Object's SQLite database. */
 export interface Sql {
   exec<T>(query: string, ...bindings: (string | number)[]): { toArray(): T[] }
 }
 
-/** The states of a Durable Object, in its database: each with the moment, in milliseconds, when it may be forgotten. */
+/** The states of a Durable Object, in its database. Each has its expiry, in milliseconds since 1970. */
 export class States {
   readonly #sql: Sql
-  // Made by the first state: an object that is only asked, or only refuses, takes no room.
+  // The first write creates the table: an object that only peeks or denies uses no storage.
   #tableIsThere: boolean
 
   constructor(sql: Sql) {
@@ -47,7 +47,7 @@ export class States {
   deleteAll(policy: string): number {
     if (!this.#tableIsThere) return 0
     const start = JSON.stringify([policy]).slice(0, -1)
-    // A comma follows the policy, and after the comma comes the hyphen.
+    // A comma follows the policy, and the hyphen is the next character after the comma.
     const deleted = this.#sql.exec(
       'DELETE FROM states WHERE name >= ?1 AND name < ?2 RETURNING 1',
       `${start},`,
@@ -56,7 +56,7 @@ export class States {
     return deleted.toArray().length
   }
 
-  /** Forgets what has expired; tells when the next of the others will, undefined if there are none. */
+  /** Deletes expired states. Returns the next expiry, or undefined if no state is left. */
   sweep(now: number): number | undefined {
     if (!this.#tableIsThere) return undefined
     this.#sql.exec('DELETE FROM states WHERE expires <= ?', now)
@@ -65,5 +65,5 @@ export class States {
   }
 }
 
-// As JSON, in which no two pairs come out as one, and lone surrogates are escaped: the database would mend them.
+// JSON is unique for each pair, and escapes lone surrogates, which the database would replace.
 const nameOf = ({ policy, key }: StateKey): string => JSON.stringify([policy, key])

@@ -10,24 +10,24 @@ import {
   type Taken,
 } from '@spillway/core'
 
-/** What is used of a binding to the Durable Objects of class `RateLimits`: a `DurableObjectNamespace<RateLimits>`. */
+/** A binding to the Durable Objects of class `RateLimits`: a `DurableObjectNamespace<RateLimits>`. */
 export interface RateLimitsNamespace {
-  /** The id of the object with a name. */
+  /** Returns the id of the object with this name. */
   idFromName(name: string): unknown
-  /** The object with an id, near or far. */
+  /** Returns a stub of the object with this id. */
   get(id: never): Readonly<Record<'take' | 'takeEach' | 'forget' | 'deleteAll', unknown>>
 }
 
-/** What `durableObjectStore` takes besides the namespace. */
+/** Options of `durableObjectStore`. */
 export interface DurableObjectStoreOptions {
   /**
-   * Spreads all keys over this many objects.
+   * Spreads all keys over this number of objects, 1 or more.
    * @default one object per key
    */
   readonly shards?: number
 }
 
-/** An object, as it is called from elsewhere. */
+/** The remote methods of an object. */
 interface Stub {
   take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
   takeEach(batches: readonly (readonly Take[])[], at?: Micros): Promise<readonly (readonly Taken[])[]>
@@ -35,12 +35,13 @@ interface Stub {
   deleteAll(policies: readonly string[]): Promise<number>
 }
 
-/** The longest name that an object is given as it is. */
+/** The maximum length of a key that is part of an object's name unchanged, in characters. */
 const LONGEST_NAME = 200
 
 /**
- * A store in Durable Objects: exact all over the world, as each key is counted in one place, near to where it was first
- * asked about. Policies that count by the same key are taken together, all or none.
+ * Returns a remote store in Durable Objects. It is exact worldwide, because one object counts each key, near the first
+ * request for that key. Policies with the same key are checked all-or-nothing.
+ * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if the binding or an option is invalid
  *
  * @example
  * const limiter = rateLimiter({ quota: perMinute(100), store: durableObjectStore(env.RATE_LIMITS) })
@@ -59,7 +60,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
   }
   const partOf =
     shards === undefined ? ({ key }: StateKey) => objectOf(key) : ({ key }: StateKey) => partAt(hashOf(key) % shards)
-  // Made anew for each call: a request cannot use what another has made.
+  // Each call needs a new stub: a request cannot use a stub of another request.
   const stub = (part: string): Stub => namespace.get(namespace.idFromName(part) as never) as unknown as Stub
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
@@ -73,7 +74,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
       const deleted = await Promise.all([...parts].map(([part, own]) => stub(part).forget(own)))
       return total(deleted)
     },
-    // Nobody can list the objects of a namespace.
+    // The objects of a namespace cannot be listed.
     ...(shards !== undefined && {
       deleteAll: async (policies) => {
         const parts = Array.from({ length: shards }, (_, i) => partAt(i))
@@ -87,22 +88,25 @@ const partAt = (shard: number): string => `shard ${shard}`
 
 const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
 
-/** The object that all of these live in, where they do live in one. */
+/**
+ * Returns the object that holds the states of all these ops.
+ * @throws `QuotaError` `ERR_SPILLWAY_KEY` if they are in several objects
+ */
 function onlyPart(ops: readonly Take[], partOf: (key: StateKey) => string): string {
   const [first] = ops as readonly [Take]
   const other = ops.find((op) => partOf(op) !== partOf(first))
   if (other === undefined) return partOf(first)
   throw new QuotaError(
     'ERR_SPILLWAY_KEY',
-    `keys ${shown(first.key)} and ${shown(other.key)} live in different Durable Objects, and a take is of one. Give the policies the same key, or ask for the keys one after the other, or keep all of them in one object with durableObjectStore(namespace, { shards: 1 }).`,
+    `keys ${shown(first.key)} and ${shown(other.key)} are in different Durable Objects, and one batch must use one object. Use the same key for all policies, check the keys one after the other, or use one object for all keys: durableObjectStore(namespace, { shards: 1 }).`,
   )
 }
 
-/** The name of a key's own object. Keys that come out alike share one, in which they are kept apart all the same. */
+/** The name of a key's own object. Long keys with the same name share an object, which still stores them separately. */
 const objectOf = (key: string): string =>
   key.length <= LONGEST_NAME ? `key ${key}` : `long key ${key.slice(0, LONGEST_NAME)} ${hashOf(key)}`
 
-/** A whole number, 0 or more, that a text always has: FNV-1a, mixed once more because similar texts come out close. */
+/** A hash of 32 bits: FNV-1a, with one more mixing step because FNV-1a hashes of similar strings are close. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -16,7 +16,7 @@ test.each(await testsAt(worker.url))('%s', async (name) => {
 
 const consume = async (): Promise<Decision> => (await fetch(`${worker.url}/alice`)).json() as Promise<Decision>
 
-test('admits exactly the limit of requests that race each other to the server, and remembers after a crash', async () => {
+test('admits exactly the limit of concurrent requests, and keeps the count after a crash', async () => {
   const decisions = await Promise.all(Array.from({ length: 30 }, consume))
   expect(decisions.filter(({ allowed }) => allowed).length).toBe(10)
   await worker.restart()
@@ -24,7 +24,7 @@ test('admits exactly the limit of requests that race each other to the server, a
   expect([allowed, remaining]).toEqual([false, 0])
 })
 
-test.each([0, -1, 1.5, Number.NaN, '4'])('refuses %s shards', (shards) => {
+test.each([0, -1, 1.5, Number.NaN, '4'])('rejects %s shards', (shards) => {
   const namespace = {
     idFromName: () => undefined,
     get: () => ({ take: undefined, takeEach: undefined, forget: undefined, deleteAll: undefined }),
@@ -44,6 +44,6 @@ test('two limiters of one name in one namespace have one quota', () => {
   strict({ shards: 4 })
 })
 
-test.each([undefined, null, 'RATE_LIMITS', {}])('refuses %j for a namespace', (namespace) => {
+test.each([undefined, null, 'RATE_LIMITS', {}])('rejects the namespace %j', (namespace) => {
   expect(() => durableObjectStore(namespace as never)).toThrow(/needs a binding to Durable Objects/)
 })

@@ -6,7 +6,7 @@ import { type TestFunction, testStore } from '@spillway/conformance'
 import { perDay, perMinute, type RateLimiter, rateLimiter, type Store, stepFor, type Take } from '@spillway/core'
 import { suiteServer } from '../../../test/services/elsewhere.ts'
 
-// Runs in workerd: what a store must do, and what this one does with its objects.
+// Runs in workerd: the conformance suite, and the tests of this store's objects.
 
 declare global {
   namespace Cloudflare {
@@ -16,13 +16,13 @@ declare global {
   }
 }
 
-/** What an object has stored. */
+/** The stored names and the alarm of an object. */
 interface Look {
   readonly names: readonly string[] | undefined
   readonly alarm: number | null
 }
 
-/** An object that shows what it has stored, and sweeps when told to. */
+/** An object that reports its stored names, and sweeps on request. */
 export class Watched extends RateLimits {
   async look(): Promise<Look> {
     const { sql } = this.ctx.storage
@@ -34,7 +34,7 @@ export class Watched extends RateLimits {
 
 let namespaces = 0
 
-/** A namespace in which nothing has been counted yet, and the names that objects are asked for by. */
+/** A new namespace without states, and the names of the objects that were requested. */
 function namespace(): RateLimitsNamespace & { readonly asked: readonly string[]; object(name: string): Watched } {
   const prefix = `${namespaces++} `
   const asked: string[] = []
@@ -58,7 +58,7 @@ const consume = (key: string, cost = 1, policy = 'p'): Take => ({
 const tests = (test: TestFunction): void => {
   testStore(test, () => durableObjectStore(namespace(), { shards: 1 }), { histories: 60 })
 
-  test('gives each key an object of its own, and policies of one key the same', async () => {
+  test('uses one object per key, which policies of the key share', async () => {
     const objects = namespace()
     const store = durableObjectStore(objects)
     await store.take([consume('a', 1, 'p'), consume('a', 1, 'q')])
@@ -68,7 +68,7 @@ const tests = (test: TestFunction): void => {
     assert.deepEqual(names, ['["p","a"]', '["q","a"]'])
   })
 
-  test('spreads keys over shards, always in the same way', async () => {
+  test('spreads keys over shards deterministically', async () => {
     const objects = namespace()
     const store = durableObjectStore(objects, { shards: 4 })
     const keys = Array.from({ length: 100 }, (_, i) => `user-${i}`)
@@ -77,15 +77,15 @@ const tests = (test: TestFunction): void => {
     assert.deepEqual(objects.asked.slice(0, 100), objects.asked.slice(100))
   })
 
-  test('refuses to take from two objects at once, and says what to write', async () => {
+  test('rejects a batch of two objects, and says what to write', async () => {
     await assert.rejects(durableObjectStore(namespace()).take([consume('a'), consume('b')]), {
       name: 'QuotaError',
       code: 'ERR_SPILLWAY_KEY',
-      message: /keys "a" and "b" live in different Durable Objects.*shards: 1/,
+      message: /keys "a" and "b" are in different Durable Objects.*shards: 1/,
     })
   })
 
-  test('names the objects of long keys by less, and keeps such keys apart', async () => {
+  test('shortens the object names of long keys, and keeps such keys apart', async () => {
     const objects = namespace()
     const store = durableObjectStore(objects)
     const long = 'k'.repeat(100_000)
@@ -97,19 +97,19 @@ const tests = (test: TestFunction): void => {
     assert.ok(objects.asked.every((name) => name.length < 300))
   })
 
-  test('sets an alarm for a minute after the first state has become the same as none', async () => {
+  test('sets an alarm for one minute after the first state expires', async () => {
     const objects = namespace()
     const store = durableObjectStore(objects)
     const before = Date.now()
     await store.take([consume('a', 5)])
     const { alarm } = await objects.object('key a').look()
-    // Five units of ten a minute are back after 30 s.
+    // Five units of ten a minute refill in 30 s.
     assert.ok(alarm !== null && alarm >= before + 90_000 && alarm <= Date.now() + 90_000, String(alarm))
     await store.take([consume('a', 5)])
     assert.equal((await objects.object('key a').look()).alarm, alarm)
   })
 
-  test('clears away what has expired, and then itself', async () => {
+  test('sweeps expired states, and deletes its storage when no state is left', async () => {
     const objects = namespace()
     const store = durableObjectStore(objects, { shards: 1 })
     const start = Date.now()
@@ -128,7 +128,7 @@ const tests = (test: TestFunction): void => {
     assert.notEqual((await object.look()).alarm, null)
   })
 
-  test('stores nothing where it refuses, or is only asked to look', async () => {
+  test('stores nothing for denials and peeks', async () => {
     const objects = namespace()
     const limiter = rateLimiter({ quota: perMinute(10), store: durableObjectStore(objects), deadline: '10s' })
     await limiter.peek('a')
@@ -137,7 +137,7 @@ const tests = (test: TestFunction): void => {
     assert.deepEqual(await objects.object('key a').look(), { names: undefined, alarm: null })
   })
 
-  test('resets all keys of all shards, and says what to do where each key has an object of its own', async () => {
+  test('resetAll deletes the keys of all shards, and rejects if each key has an object of its own', async () => {
     const limiterOf = (store: Store): RateLimiter => rateLimiter({ quota: perMinute(10), store, deadline: '10s' })
     const limiter = limiterOf(durableObjectStore(namespace(), { shards: 4 }))
     const keys = Array.from({ length: 20 }, (_, i) => `user-${i}`)
@@ -147,7 +147,7 @@ const tests = (test: TestFunction): void => {
     await assert.rejects(limiterOf(durableObjectStore(namespace())).resetAll(), { code: 'ERR_SPILLWAY_OPTION' })
   })
 
-  test('admits exactly the limit of requests that race, over the whole way of a limiter', async () => {
+  test('admits exactly the limit of concurrent requests through a limiter', async () => {
     const limiter: RateLimiter = rateLimiter({
       quota: perDay(10),
       store: durableObjectStore(namespace()),

@@ -1,5 +1,5 @@
-// The part of Workers that is used. Their own types declare a whole world, which other runtimes' types contradict;
-// what is published is checked against them.
+// The part of the Workers API that is used. Cloudflare's own types conflict with those of other runtimes. The published
+// package is checked against Cloudflare's types.
 
 declare module 'cloudflare:workers' {
   interface SqlCursor<T> {
@@ -28,6 +28,6 @@ declare module 'cloudflare:workers' {
 }
 
 declare namespace Cloudflare {
-  // biome-ignore lint/suspicious/noEmptyInterface: whoever configures bindings adds them.
+  // biome-ignore lint/suspicious/noEmptyInterface: projects that configure bindings add them.
   interface Env {}
 }

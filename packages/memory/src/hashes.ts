@@ -1,26 +1,26 @@
-/** The most characters of a key that has a word: those of a UUID. */
+/** The maximum length of a key with a fingerprint, in characters: the length of a UUID. */
 export const SHORT = 36
-/** The word of a key that has none. */
+/** The fingerprint of a key that is too long or not Latin-1. */
 export const NONE = 0
 
-/** How many of a word's bits tell the length of its key. */
+/** How many bits of a fingerprint hold the length of its key. */
 const LENGTH_BITS = 6
 const LATIN1 = 0xff
 
-// Every runtime has it, though no ECMAScript library declares it.
+// Every runtime has it, but no ECMAScript library declares it.
 declare const crypto: { getRandomValues<T>(into: T): T }
 
 /**
- * Hashes of keys, drawn by lot when this is made, because strangers choose keys, and must not be able to choose many that
- * agree. Each character is multiplied by a secret number of its place (multilinear hashing): whoever does not know those
- * cannot make two keys agree but by chance, least of all in the upper bits.
+ * A randomly seeded hash function. Clients choose keys, and must not be able to choose many keys that collide. Each
+ * character is multiplied by a secret number for its position (multilinear hashing). Without the secret, two keys
+ * collide only by chance, least of all in the upper bits.
  */
 export class Hashes {
   readonly #secret = crypto.getRandomValues(new Int32Array(SHORT))
-  /** The characters of the key whose word was asked for last, four to a number. */
+  /** The characters of the last key that was hashed, four to a number. */
   readonly letters: Int32Array = new Int32Array(SHORT / 4)
 
-  /** A hash, and the length in the lowest bits; {@link NONE} for a key that is long, or not of a byte a character. */
+  /** Returns a hash with the length in the lowest bits; {@link NONE} for a key that is too long or not Latin-1. */
   word(key: string): number {
     const { length } = key
     if (length > SHORT) return NONE

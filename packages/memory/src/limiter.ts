@@ -8,12 +8,18 @@ import {
 } from '@spillway/core'
 import { memoryStore } from './store.ts'
 
-/** Options of a limiter, with the store left to default. */
+/** Options of a limiter without its store. */
 type Storeless = RateLimiterOptions extends infer Each ? (Each extends unknown ? Omit<Each, 'store'> : never) : never
 
-/** Builds a limiter, over a memory store of its own unless given another. */
+/**
+ * Builds a limiter over a synchronous store. Default: an in-memory store of its own.
+ * @throws `QuotaError` if an option is invalid
+ */
 export function rateLimiter(options: Storeless & { readonly store?: SyncStore | undefined }): SyncRateLimiter
-/** Builds a limiter over a store that is elsewhere, or may be. */
+/**
+ * Builds a limiter over a store that may be remote.
+ * @throws `QuotaError` if an option is invalid
+ */
 export function rateLimiter(options: Storeless & { readonly store: Store | undefined }): RateLimiter
 export function rateLimiter(options: Storeless & { readonly store?: Store | undefined }): RateLimiter {
   const store = options?.store === undefined ? memoryStore() : options.store

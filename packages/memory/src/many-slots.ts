@@ -3,21 +3,21 @@ import { Hashes, NONE, SHORT } from './hashes.ts'
 import type { Slots } from './slots.ts'
 import { Table } from './table.ts'
 
-/** How many tables the keys are spread over: a power of two. What grows is one of them, and others stay as they are. */
+/** The number of hash tables: a power of two. Only one of them grows at a time, so that no pause is long. */
 const TABLES = 64
 const TABLE_BITS = Math.log2(TABLES)
-/** How many slots are made room for at once: a power of two. */
+/** How many slots are allocated at once: a power of two. */
 const PAGE = 1 << 14
 const PAGE_BITS = Math.log2(PAGE)
-/** A slot has a moment of 8 bytes, a word of 4, and letters: what is looked at together lies together. */
+/** A slot holds a timestamp of 8 bytes, a fingerprint of 4, and the packed key. They are adjacent for cache locality. */
 const BYTES = 8 + 4 + SHORT
-/** A slot in numbers of 4 bytes, and where its word and its letters are. */
+/** The size of a slot and the offsets of its fingerprint and packed key, in 4-byte numbers. */
 const [SIZE, WORD, LETTERS] = [BYTES / 4, 2, 3]
 
 /**
- * The slots of millions of keys, outside of the heap. A Map of as many takes twice the room, and stops the program for
- * tens of milliseconds whenever it grows; and so does a million strings, whenever garbage is collected. Keys that are
- * long, or not of a byte a character, are known by their digests.
+ * Slots for millions of keys, outside the heap. A Map of that size needs twice the memory, and blocks the program for
+ * tens of milliseconds whenever it grows. A million strings do the same whenever garbage is collected. Keys that are
+ * too long or not Latin-1 are stored as digests.
  */
 export class ManySlots implements Slots {
   // Two views of the same pages.
@@ -41,7 +41,7 @@ export class ManySlots implements Slots {
   }
 
   set(key: string, slot: number): void {
-    // Not before the first key: at the edge, limiters are made where nothing may be drawn by lot.
+    // Edge runtimes allow no random numbers at module load, where limiters are made: the seed waits for the first key.
     const hashes = this.#hashes ?? this.#begin()
     const word = hashes.word(key)
     if (word === NONE) {
@@ -90,7 +90,7 @@ export class ManySlots implements Slots {
     this.#ints.push(new Int32Array(buffer))
   }
 
-  /** Whether these are the letters of the key in a slot, whose word is the same. */
+  /** Compares the packed key of a slot; fingerprints already match. */
   #has(slot: number, letters: Int32Array, length: number): boolean {
     const ints = this.#intsOf(slot)
     const start = startOf(slot) + LETTERS
@@ -111,5 +111,5 @@ export class ManySlots implements Slots {
   }
 }
 
-/** Where a slot starts in its page, in numbers of 4 bytes. */
+/** The offset of a slot in its page, in 4-byte numbers. */
 const startOf = (slot: number): number => (slot & (PAGE - 1)) * SIZE

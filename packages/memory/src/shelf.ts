@@ -12,38 +12,37 @@ import { Earlies } from './earlies.ts'
 import { ManySlots } from './many-slots.ts'
 import { FewSlots, type Slots } from './slots.ts'
 
-/** The most keys that one Map holds: when one of a million grows, the program stops for tens of milliseconds. */
+/** The maximum number of keys in one Map: a Map of a million blocks the program for tens of milliseconds as it grows. */
 const WHOLE = 131_072
-/** How many slots a new key looks at for one whose state has become the same as none. */
+/** How many slots each new key checks for an expired state. */
 const SWEPT = 2
-/** How long a state is kept that time has emptied: its key may soon be back, or the clock may step back. */
+/** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
 const GRACE: Micros = 60e6
 
 /**
  * The states of one policy: up to `most` keys, each in a numbered slot.
  *
- * A bucket's state is one number, the very moment from which on it is the same as none, in an array of numbers; where a
- * unit does not take whole microseconds, a second array says how much earlier that is. Other states are objects, kept
- * beside that moment. There are no timers: each new key clears away one or two states that time
- * has emptied. When there is no room, the key of a few is evicted that has used the least, so that a key that is being
- * limited outlives those that are not, and no flood of fresh keys frees it.
+ * A bucket's state is one number in a typed array: the theoretical arrival time (TAT), which is also when the state
+ * expires. If a unit does not take whole microseconds, a second array says how much earlier that is. Other states are
+ * objects, stored beside their expiry. There are no timers: each new key sweeps up to two expired states. If the store is
+ * full, it samples a few keys and evicts the one that has used the least. A limited key outlives unused ones, and a flood
+ * of new keys does not evict it.
  */
 export class Shelf {
-  /** For the straight way, which needs no more: the moment of a slot is the state, or below zero where it may not be. */
+  /** For the fast path: the timestamp of a slot is its bucket state, or negative if the state is something else. */
   readonly slots: Slots
   /** How much earlier than its moment a slot's bucket is full again. */
   readonly earlies: Earlies = new Earlies()
   readonly #most: number
   readonly #others: (State | undefined)[] = []
-  /** The unit times of those other states. */
+  /** The time per unit of each of the other states. */
   readonly #units: Micros[] = []
   readonly #free: number[] = []
-  /** How many slots there are. */
   #length = 0
   #hand = 0
-  /** How long a state counts after its bucket is full: the longest of any step. */
+  /** The longest time that any step keeps a state after its bucket is full. */
   #keep: Micros = 0
-  /** How many states have been forgotten that time had not yet emptied. */
+  /** How many states were evicted before they expired. */
   forgotten = 0
 
   constructor(most: number) {
@@ -60,7 +59,7 @@ export class Shelf {
     return slot < 0 ? undefined : (this.#others[slot] ?? this.earlies.stateOf(slot, this.slots.moment(slot)))
   }
 
-  /** Keeps a state, written by `step`, for a key that has none. */
+  /** Stores a state that `step` wrote, for a key without one. */
   add(key: string, state: State, step: Step, now: Micros): void {
     this.#sweep(now)
     const slot = this.#free.pop() ?? (this.#length < this.#most ? this.#length++ : this.#evict(state, step, now))
@@ -75,7 +74,7 @@ export class Shelf {
       if (step.kernel === 'bucket' && step.start !== null) this.#keep = Math.max(this.#keep, step.start.keep)
       if (this.#others.length > 0) this.#others[slot] = undefined
     } else {
-      // Below zero also where that is 0: a log with nothing left in it.
+      // An empty log expires at 0, and must be negative, too.
       this.slots.move(slot, Math.min(-emptyAt(state, step), -1))
       this.earlies.set(slot, 0)
       this.#others[slot] = state
@@ -90,7 +89,7 @@ export class Shelf {
     return slot >= 0
   }
 
-  /** Deletes all states, and returns how many there were. The slots stay: prepared takes know them. */
+  /** Deletes all states, and returns how many there were. The slots are kept: prepared takes refer to them. */
   clear(): number {
     const before = this.size
     for (let slot = 0; slot < this.#length; slot++) if (this.slots.isTaken(slot)) this.#clear(slot)

@@ -1,25 +1,25 @@
 import { digester, type Micros } from '@spillway/core'
 
-/** Numbered slots, each with a key and a moment. Slots are taken in order the first time. */
+/** Numbered slots, each with a key and a timestamp. New slots are used in ascending order. */
 export interface Slots {
   /** The slot of a key; -1 if it has none. */
   find(key: string): number
-  /** Gives a slot to a key that has none. */
+  /** Assigns a slot to a key that has none. */
   set(key: string, slot: number): void
   /** Whether a key has this slot. */
   isTaken(slot: number): boolean
-  /** Takes the slot from the key that has it. */
+  /** Removes the key of a slot. */
   clear(slot: number): void
   moment(slot: number): Micros
   move(slot: number, moment: Micros): void
 }
 
-/** How many slots there is room for at first. */
+/** The initial capacity, in slots. */
 const LEAST = 16
-/** The most characters of a key that are kept: what is longer is known by its digest, so that no key takes much. */
+/** The maximum length of a stored key, in characters. A longer key is stored as its digest, to bound memory per key. */
 const LONGEST = 256
 
-/** Slots by a Map: the best way up to some 100,000 keys, because the engine has worked out their hashes before. */
+/** Slots in a Map: the fastest way up to some 100,000 keys, because the engine has cached the hashes of strings. */
 export class FewSlots implements Slots {
   readonly #slots = new Map<string, number>()
   readonly #keys: (string | undefined)[] = []
@@ -70,13 +70,13 @@ export class FewSlots implements Slots {
   }
 }
 
-/** What the name of a key begins with whose hash anybody knows, or that begins with this itself. */
+/** The prefix of a stored key whose hash would be predictable, or that starts with this prefix itself. */
 const MARK = '#'
 const [MARK_CODE, ZERO, NINE] = [MARK, '0', '9'].map((text) => text.charCodeAt(0)) as [number, number, number]
-/** The most digits of an array index: V8 before March 2026 makes the hash of one of its value alone (CVE-2026-21717). */
+/** The most digits of an array index: V8 before March 2026 hashes it without a seed (CVE-2026-21717). */
 const MOST_DIGITS = 10
 
-/** Whether a key looks like an array index, or like the name of one. */
+/** Reports whether a key could be an array index, or starts with the prefix of one. */
 function hasKnownHash(key: string): boolean {
   if (key.charCodeAt(0) === MARK_CODE) return true
   if (key.length > MOST_DIGITS) return false
@@ -87,8 +87,8 @@ function hasKnownHash(key: string): boolean {
   return true
 }
 
-/** How many characters V8 copies rather than refer to a longer text. */
+/** V8 copies substrings of up to this many characters. A longer one refers to its source. */
 const COPIED = 12
 
-/** The same text by itself: what was cut out of a header would keep all of the header in memory. */
+/** Copies a string: a substring of a header would keep the whole header in memory. */
 const copyOf = (key: string): string => (key.length > COPIED ? ` ${key}`.slice(1) : key)

@@ -18,31 +18,32 @@ import { steadyClock } from './clock.ts'
 import { prepare } from './prepare.ts'
 import { Shelf } from './shelf.ts'
 
-/** What `memoryStore` takes. */
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * The most keys kept per policy. Beyond it the keys that have used the least are evicted.
+   * The maximum number of keys per policy, 1 or more. Beyond it, keys that have used the least are evicted.
    * @default `100_000`
    */
   readonly maxKeys?: number
   /**
    * Returns the time in whole microseconds since 1970, for tests.
-   * @default the system clock, made monotonic
+   * @default the system clock, made monotonic by `steadyClock`
    */
   readonly clock?: () => Micros
 }
 
-/** A store in this process, and what it can tell of itself. */
+/** An in-memory store and its counters. */
 export interface MemoryStore extends SyncStore {
-  /** How many keys it keeps now. */
+  /** The number of stored keys, of all policies. */
   readonly size: number
-  /** How many keys have been forgotten, for want of room, that were not yet full again: give it more room if it grows. */
+  /** How many keys were evicted before their quota was full again. If it grows, raise `maxKeys`. */
   readonly forgotten: number
 }
 
 /**
- * A store in this process: exact, synchronous, bounded, without timers. What it counts is this process's alone, and
- * gone with it.
+ * Returns an in-memory store: exact, synchronous, bounded, without timers. Other processes do not share its states, and
+ * a restart loses them.
+ * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if an option is invalid
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, ['maxKeys', 'clock'])
@@ -50,7 +51,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `maxKeys must be a whole number, 1 or more; got ${shown(maxKeys)}.`)
   }
-  // A shelf for each policy spares the hot path from gluing policy and key together.
+  // One map per policy: the hot path need not concatenate policy and key.
   const shelves = new Map<string, Shelf>()
   const shelfOf = (policy: string): Shelf => {
     const known = shelves.get(policy)
@@ -85,7 +86,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return outcomes.map((outcome, i) => {
       const { policy, key, step } = ops[i] as Take
       const state = takes ? outcome.taken : outcome.kept
-      // Found again, because making room for one key of the batch may have moved another.
+      // Looked up again, because an eviction for one key of the batch may have removed another.
       if (state !== found[i]) write(shelfOf(policy), shelfOf(policy).find(key), key, state, step, at)
       return takenOf(outcome, at, step, takes && !step.peek)
     })

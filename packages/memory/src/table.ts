@@ -1,26 +1,26 @@
-/** How many slots a table has room for at first: a power of two. */
+/** The initial capacity of a table, in slots: a power of two. */
 const LEAST = 16
-/** How much of a table may be taken. */
+/** The maximum load factor. */
 const FULL = 3 / 4
 
-/** A hash table from words to slots, of which a word may have several: each in the first free place from its own. */
+/** A hash table with linear probing, from fingerprints to slots. One fingerprint may have several slots. */
 export class Table {
-  // A pair is of the word, and the slot plus one: what is free is zero.
+  // Pairs of a fingerprint and a slot plus one; zero marks a free entry.
   #pairs = new Int32Array(2 * LEAST)
   #size = 0
   readonly #skipped: number
 
-  /** `skipped` is how many of the upper bits of all words are alike. */
+  /** `skipped` is the number of upper bits that all fingerprints of this table share. */
   constructor(skipped: number) {
     this.#skipped = skipped
   }
 
-  /** Where the first slot of a word is; -1 if there is none. */
+  /** The index of the first entry of a fingerprint; -1 if there is none. */
   first(word: number): number {
     return this.#from(this.#home(word), word)
   }
 
-  /** Where the slot of a word is that comes after the one at `at`; -1 if there is none. */
+  /** The index of the next entry of a fingerprint after `at`; -1 if there is none. */
   next(at: number, word: number): number {
     return this.#from((at + 2) & (this.#pairs.length - 1), word)
   }
@@ -35,7 +35,7 @@ export class Table {
     this.#put(word, slot + 1)
   }
 
-  /** Frees the place of a slot, and fills it with a pair that had to go farther than it should, and so on. */
+  /** Removes an entry, and shifts later entries of the same probe sequence back. */
   remove(word: number, slot: number): void {
     let free = this.first(word)
     while (this.slotAt(free) !== slot) free = this.next(free, word)
@@ -59,7 +59,7 @@ export class Table {
     return -1
   }
 
-  /** Where a word should be: by the uppermost of its bits that differ. */
+  /** The preferred index of a fingerprint, from its uppermost bits that differ. */
   #home(word: number): number {
     return ((word << this.#skipped) >>> (Math.clz32(this.#pairs.length - 1) + 1)) << 1
   }

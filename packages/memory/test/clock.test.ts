@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { steadyClock } from '../src/clock.ts'
 import { memoryStore, rateLimiter } from '../src/index.ts'
 
-/** A machine whose wall clock can be set, and whose stopwatch cannot. */
+/** A machine whose wall clock can step, and whose stopwatch cannot. */
 function machine() {
   const time = { wall: 1_000_000, run: 0, stopwatchReads: 0 }
   const clock = steadyClock({
@@ -35,7 +35,7 @@ test('follows the wall clock', () => {
   expect(told).toEqual([1_000_000, 1_000_001, 1_000_501, 1_010_501, 4_610_501])
 })
 
-test('goes on from where it was when the wall clock is set back, and forth again', () => {
+test('continues from its last value when the wall clock steps back, and forward again', () => {
   const { millis, pass, set } = machine()
   pass(5)
   expect(millis()).toBe(1_000_005)
@@ -49,7 +49,7 @@ test('goes on from where it was when the wall clock is set back, and forth again
   expect(millis()).toBe(1_020_005)
 })
 
-test('gains nothing by small steps back and forth, however many', () => {
+test('gains nothing from any number of small steps back and forth', () => {
   const { millis, pass, set } = machine()
   const start = millis()
   for (let i = 0; i < 100; i++) {
@@ -61,7 +61,7 @@ test('gains nothing by small steps back and forth, however many', () => {
     pass(2_000)
     millis()
   }
-  // 210 seconds have passed; a step under a second may be ahead for a while.
+  // 210 seconds have passed; after a step of less than a second the clock may be ahead for a while.
   expect(millis() - start).toBeGreaterThanOrEqual(210_000)
   expect(millis() - start).toBeLessThan(211_000)
 })
@@ -78,13 +78,13 @@ test('never runs backwards', () => {
   }
 })
 
-test('finds the time passed on a machine that has slept, whose stopwatch stood still', () => {
+test('counts the time that a machine slept, whose stopwatch was paused', () => {
   const { millis, set } = machine()
   set(3_600_000)
   expect(millis()).toBe(4_600_000)
 })
 
-test('reads the stopwatch once a second, not at every call', () => {
+test('reads the stopwatch once a second, not on every call', () => {
   const { time, millis, pass } = machine()
   for (let i = 0; i < 1_000; i++) {
     pass(1)
@@ -93,8 +93,8 @@ test('reads the stopwatch once a second, not at every call', () => {
   expect(time.stopwatchReads).toBe(2)
 })
 
-// F2 and K3 of the seeds' bugs, told with the machine's own wall clock.
-test('a wall clock that is set back and forth mints nothing, and set back for good locks nobody out', () => {
+// Reproduces F2 and K3 of the seeds' bugs with the machine's own wall clock.
+test('a wall clock that steps back and forth over-admits nothing, and one that stays behind blocks no client', () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] })
   const noon = Date.now()
   const limiter = rateLimiter({ quota: perSecond(10, { burst: 100 }), store: memoryStore() })

@@ -13,7 +13,7 @@ const quotas: Readonly<Record<string, Quota>> = {
   'sliding log': slidingLog({ limit: 5, window: '1m' }),
 }
 
-/** A limiter with room for `maxKeys`, and what a limiter answers that has room for all: both must answer alike. */
+/** A limiter with room for `maxKeys`, and a limiter with room for all keys: both must decide alike. */
 function pair(quota: Quota, maxKeys: number) {
   const clock = fakeClock()
   const store = memoryStore({ maxKeys, clock })
@@ -27,15 +27,15 @@ function pair(quota: Quota, maxKeys: number) {
   return { clock, store, limiter, both }
 }
 
-// A key of a window or a log was evicted before fresh ones, as it is empty a window after its last allowed request:
-// 5 of 5 requests were allowed again after 103,000 fresh keys.
+// Reproduces a bug: a limited key of a window or a log was evicted before new ones, as it expires one window after its
+// last allowed request. After 103,000 new keys, 5 of 5 requests were allowed again.
 describe.each(Object.entries(quotas))('%s', (_, quota) => {
   test.each([
     [1_000, 1.03],
     [1_000, 3],
     [1_000, 10],
     [100_000, 1.03],
-    // Beyond 131,072 keys, slots are packed.
+    // Slots are packed from 131,073 keys on.
     [140_000, 3],
   ])(
     'a limited key among %d outlives a flood of %d times as many fresh ones',
@@ -54,8 +54,8 @@ describe.each(Object.entries(quotas))('%s', (_, quota) => {
     60_000,
   )
 
-  // All limited keys lie side by side, so that whoever looks at neighbours only finds nothing else among them.
-  test('no flood frees a limited key while half of the room is for limited keys', () => {
+  // All limited keys are adjacent, so that an eviction that samples only neighbours finds nothing else.
+  test('no flood evicts a limited key while limited keys use half of the capacity', () => {
     const maxKeys = 1_000
     const { clock, limiter, both } = pair(quota, maxKeys)
     const limited = Array.from({ length: maxKeys / 2 }, (_, i) => `limited-${i}`)
@@ -68,7 +68,7 @@ describe.each(Object.entries(quotas))('%s', (_, quota) => {
   })
 })
 
-// A log is read in part only, where many are compared.
+// An eviction reads only part of each log that it compares.
 test.each([
   ['many entries', Array.from({ length: 100 }, () => 1)],
   ['many units in its first entry', [80, ...Array.from({ length: 20 }, () => 1)]],

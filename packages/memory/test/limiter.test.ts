@@ -2,7 +2,7 @@ import type { Store } from '@spillway/core'
 import { expect, test } from 'vitest'
 import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
 
-// What people write is `store: production ? redisStore(redis) : undefined`.
+// Users write `store: production ? redisStore(redis) : undefined`.
 test('an undefined store is the default', async () => {
   const limiter = rateLimiter({ quota: perMinute(1), store: undefined })
   expect([limiter.consumeSync('ann').allowed, limiter.consumeSync('ann').allowed]).toEqual([true, false])
@@ -10,17 +10,20 @@ test('an undefined store is the default', async () => {
   expect((await rateLimiter({ quota: perMinute(1), store: elsewhere }).consume('ann')).allowed).toBe(true)
 })
 
-test('a store that is given is used, and null is none', () => {
+test('uses the store option, and rejects null', () => {
   const store = memoryStore()
   rateLimiter({ quota: perMinute(1), store }).consumeSync('ann')
   expect(store.size).toBe(1)
   expect(() => rateLimiter({ quota: perMinute(1), store: null as never })).toThrow('store must be a store')
 })
 
-test.each([1_000, 1_000_000])('resetAll is heard by takes that were prepared before, of %i keys', async (maxKeys) => {
-  const limiter = rateLimiter({ quota: perMinute(1), store: memoryStore({ maxKeys }) })
-  for (let i = 0; i < 500; i++) limiter.consumeSync(`user-${i}`)
-  expect(limiter.consumeSync('user-7').allowed).toBe(false)
-  expect(await limiter.resetAll()).toBe(500)
-  expect([limiter.consumeSync('user-7').allowed, limiter.consumeSync('user-7').allowed]).toEqual([true, false])
-})
+test.each([1_000, 1_000_000])(
+  'resetAll applies to takes that were prepared before, with maxKeys %i',
+  async (maxKeys) => {
+    const limiter = rateLimiter({ quota: perMinute(1), store: memoryStore({ maxKeys }) })
+    for (let i = 0; i < 500; i++) limiter.consumeSync(`user-${i}`)
+    expect(limiter.consumeSync('user-7').allowed).toBe(false)
+    expect(await limiter.resetAll()).toBe(500)
+    expect([limiter.consumeSync('user-7').allowed, limiter.consumeSync('user-7').allowed]).toEqual([true, false])
+  },
+)

@@ -4,7 +4,7 @@ import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 
-// A key of 15,000 characters was hashed for a fifth of a millisecond, and three times if it was new.
+// Reproduces a bug: a key of 15,000 characters was hashed in 0.2 ms, and a new one three times.
 test.each([
   ['a Map', 1_000],
   ['packed slots', 1_000_000],

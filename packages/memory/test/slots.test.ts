@@ -7,7 +7,7 @@ import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
 import { ManySlots } from '../src/many-slots.ts'
 import { FewSlots, type Slots } from '../src/slots.ts'
 
-/** Slots as a shelf gives them: those that are free first. */
+/** Assigns slots as `PolicyStates` does: free ones first. */
 function shelf(slots: Slots = new ManySlots()) {
   const free: number[] = []
   let length = 0
@@ -37,7 +37,7 @@ const anyKey = fc.oneof(
   fc.constantFrom(...[35, 36, 37, 63, 64, 65, 128].map((length) => 'a'.repeat(length))),
 )
 
-/** Whether slots are those of a Map, whatever comes and goes. */
+/** Checks that slots match those of a Map after any insertions and deletions. */
 function expectLikeMap(keys: fc.Arbitrary<string>, make: () => Slots = () => new ManySlots()): void {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom('add', 'delete'), keys), { maxLength: 400 }), (steps) => {
@@ -59,7 +59,7 @@ test.each([
   ['found by a Map', () => new FewSlots()],
 ])('%s are those of a Map, whatever comes and goes', (_, make) => expectLikeMap(anyKey, make))
 
-/** What a limiter gives to Maps of this runtime when it is asked about such keys. */
+/** The strings that a limiter stores in Maps of this runtime for these keys. */
 function askedOfMaps(keys: readonly string[]): ReadonlySet<unknown> {
   const asked = new Set<unknown>()
   const spies = (['get', 'set', 'has', 'delete'] as const).map((method) => {
@@ -78,16 +78,16 @@ function askedOfMaps(keys: readonly string[]): ReadonlySet<unknown> {
 
 const INDEXES = ['0', '7', '65536', '131072', '16777216', '4294901760', '4294967294', '9999999999']
 
-// In Node 20.19.0, V8 makes the hash of an array index of its value alone (CVE-2026-21717): 32,000 multiples of 65,536
-// took 260 times as long as random keys. What a text costs that is no array index, nobody can choose.
-test('no array index gets into a Map, and keys stay apart from its name', () => {
+// In Node 20.19.0, V8 hashes an array index without a seed (CVE-2026-21717): 32,000 multiples of 65,536 took 260 times
+// as long as random keys. Clients cannot choose the hash of any other string.
+test('no Map holds an array index, and no key collides with the name of one', () => {
   const asked = askedOfMaps([...INDEXES, ...INDEXES.map((key) => `#${key}`), '01', '10.0.0.1', '#', '##'])
   expect([...asked].filter((key) => /^\d{1,10}$/.test(String(key)))).toEqual([])
   expect(asked).toContain('10.0.0.1')
 })
 
-// Without a secret in the hash, or with one that a text cancels, any key may be chosen: in Bun 1.4.5 and Node 24.3.0,
-// 12,000 keys that begin with a constant of the hash took 40 to 100 times as long as random ones.
+// Without a secret in the hash, or with one that a string cancels, clients can choose keys that collide. In Bun 1.4.5
+// and Node 24.3.0, 12,000 keys that start with a constant of the hash took 40 to 100 times as long as random ones.
 test.each([
   ['Bun', () => vi.stubGlobal('Bun', {})],
   ['Node 24.0.0', () => vi.spyOn(process, 'versions', 'get').mockReturnValue({ node: '24.0.0' } as never)],
@@ -100,9 +100,9 @@ test.each([
   expect([...asked]).toEqual(['default'])
 })
 
-test('are those of a Map when all short keys of one length have one hash', () => {
+test('match those of a Map when all short keys of one length collide', () => {
   const { getRandomValues } = crypto
-  // Keys are found by as many numbers as a short key has characters at most; others are for digests.
+  // The hash of a key uses one number per character of the longest short key; further numbers are for digests.
   const draw = vi
     .spyOn(crypto, 'getRandomValues')
     .mockImplementation((into) => ((into as Int32Array).length === SHORT ? into : getRandomValues.call(crypto, into)))
@@ -110,7 +110,7 @@ test('are those of a Map when all short keys of one length have one hash', () =>
   draw.mockRestore()
 })
 
-test('are found among so many that tables grow, and while half of them go', () => {
+test('are found after tables have grown, and while half of the keys are deleted', () => {
   const ours = shelf()
   const keyOf = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`
   const slots = Array.from({ length: 100_000 }, (_, n) => ours.add(keyOf(n)))
@@ -119,8 +119,8 @@ test('are found among so many that tables grow, and while half of them go', () =
   expect(found).toEqual(slots.map((slot, n) => (n % 2 === 0 ? -1 : slot)))
 })
 
-// At the edge, a limiter is made before there is a request, where nothing may be drawn by lot.
-test('draw nothing by lot before the first key', () => {
+// Edge runtimes allow no random numbers at module load, where a limiter is made.
+test('need no random numbers before the first key', () => {
   const { getRandomValues } = crypto
   let drawn = 0
   crypto.getRandomValues = (into) => {
@@ -139,7 +139,7 @@ test('draw nothing by lot before the first key', () => {
   }
 })
 
-test('take no more room for keys that come and go', () => {
+test('need no more memory for keys that are added and deleted', () => {
   const ours = shelf()
   ours.add('b')
   const { arrayBuffers } = process.memoryUsage()
@@ -150,7 +150,7 @@ test('take no more room for keys that come and go', () => {
   expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(100_000)
 })
 
-/** What is made by numbers that are not drawn by lot, so that a test comes out the same each time. */
+/** Runs a function with fixed random numbers, so that a test is deterministic. */
 function unchanging<T>(make: () => T): T {
   let drawn = 0
   const draw = vi.spyOn(crypto, 'getRandomValues').mockImplementation((into) => {
@@ -167,7 +167,7 @@ function unchanging<T>(make: () => T): T {
 
 const TIMES = 1 << 16
 
-/** Keys as people have them, and keys as somebody would have them who wants them all to lie in one place. */
+/** Ordinary keys, and keys that an attacker would choose for collisions. */
 test.each<[what: string, keyOf: (n: number) => string]>([
   ['addresses', (n) => `10.0.${n >> 8}.${n & 255}`],
   ['networks', (n) => `2001:db8:${n.toString(16)}:0:0:0:0:0/56`],
@@ -187,7 +187,7 @@ test.each<[what: string, keyOf: (n: number) => string]>([
   expect(Math.max(...parts.values())).toBeLessThan((2 * TIMES) / 64)
 })
 
-/** One of two letters for each of sixteen bits, so far apart from those of the next that places come around again. */
+/** One of two letters for each of 16 bits, with distances between the letters that make hash positions wrap around. */
 const lettersOf = (bits: number): string =>
   Array.from({ length: 16 }, (_, i) => ((bits >> i) & 1 ? 'a' : 'b'))
     .join('')

@@ -6,11 +6,11 @@ import { describe, expect, test, vi } from 'vitest'
 import { memoryStore, rateLimiter } from '../src/index.ts'
 
 testStore(test, () => memoryStore({ maxKeys: 1_000 }))
-// Where more keys are to be kept than a Map is good for, they are found in another way.
+// A capacity above 131,072 keys uses packed slots instead of a Map.
 describe('for a million keys', () => testStore(test, () => memoryStore({ maxKeys: 1_000_000 })))
 
-// Row 22 of the peers' bugs: ten junk keys push a blocked one out of a cache of ten, and it is let in again.
-test('is bounded, and a key that is limited outlives a flood of fresh ones', () => {
+// Row 22 of the peers' bugs: ten junk keys evict a limited one from a cache of ten, and its requests are allowed again.
+test('is bounded, and a limited key outlives a flood of new ones', () => {
   const clock = fakeClock()
   const store = memoryStore({ maxKeys: 100, clock })
   const limiter = rateLimiter({ quota: perMinute(10), store })
@@ -24,7 +24,7 @@ test('is bounded, and a key that is limited outlives a flood of fresh ones', () 
   expect(store.forgotten).toBe(901)
 })
 
-/** What the program keeps, in bytes, when all garbage has been collected. */
+/** The memory in use after garbage collection, in bytes. */
 function kept(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
@@ -50,7 +50,7 @@ test.each<[what: string, keyOf: (header: string) => string]>([
   }
 })
 
-test('clears away what time has emptied, as new keys come', () => {
+test('sweeps expired states as new keys are added', () => {
   const clock = fakeClock()
   const store = memoryStore({ clock })
   const limiters = [
@@ -66,8 +66,9 @@ test('clears away what time has emptied, as new keys come', () => {
   expect(store.forgotten).toBe(0)
 })
 
-// Row 5 of the peers' bugs: a window of 30 days overflows setTimeout, the record goes after 1 ms, and nothing is limited.
-test('keeps windows longer than a timer can count, without timers', () => {
+// Row 5 of the peers' bugs: a window of 30 days overflows setTimeout, its state expires after 1 ms, and nothing is
+// limited.
+test('keeps windows that are longer than the maximum of a timer, without timers', () => {
   const timers = vi.spyOn(globalThis, 'setTimeout')
   const clock = fakeClock()
   const limiter = rateLimiter({ quota: perDay(1, { burst: 60 }), store: memoryStore({ clock }) })
@@ -82,15 +83,15 @@ test('answers in the same tick', () => {
   expect(rateLimiter({ quota: perMinute(1) }).consumeSync('a')).toMatchObject({ allowed: true, policy: 'default' })
 })
 
-test.each([0, -1, 1.5, '10', Number.NaN] as never[])('refuses to keep %s keys', (maxKeys) => {
+test.each([0, -1, 1.5, '10', Number.NaN] as never[])('rejects maxKeys %s', (maxKeys) => {
   expect(() => memoryStore({ maxKeys })).toThrow(QuotaError)
 })
 
-test('refuses an option it does not know', () => {
+test('rejects an unknown option', () => {
   expect(() => memoryStore({ maxkeys: 1 } as never)).toThrow('Did you mean "maxKeys"?')
 })
 
-test('keeps the full bucket of a key that has not started full for as long as it counts', async () => {
+test('keeps the full bucket of a key with an initial level for as long as the level counts', async () => {
   const clock = fakeClock()
   const store = memoryStore({ clock })
   const quota = tokenBucket({ limit: 5, per: '1s', initial: 0, keepFull: '1h' })
@@ -107,7 +108,7 @@ test('keeps the full bucket of a key that has not started full for as long as it
   expect(store.size).toBeLessThan(25)
 })
 
-test('an evicted key that has not started full is new, and has no more than it had', async () => {
+test('an evicted key with an initial level starts again, and has no more units than before', async () => {
   const clock = fakeClock()
   const store = memoryStore({ clock, maxKeys: 1 })
   const quota = tokenBucket({ limit: 5, per: '1s', initial: 1 })

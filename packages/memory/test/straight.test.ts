@@ -14,7 +14,7 @@ import { expect, test } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
 import { type MemoryStore, memoryStore } from '../src/index.ts'
 
-/** What somebody does with a limiter, some time after what was done before. */
+/** One call of a limiter, some time after the previous one. */
 interface Act {
   readonly afterMs: number
   readonly key: string
@@ -23,7 +23,7 @@ interface Act {
   readonly cost: number
 }
 
-/** What is done in turn, with at most so long between; and sometimes the clock steps back. */
+/** A sequence of calls, at most this far apart. Sometimes the clock steps back. */
 const histories = (longestMs: number): fc.Arbitrary<readonly Act[]> =>
   fc.array(
     fc.record({
@@ -36,10 +36,10 @@ const histories = (longestMs: number): fc.Arbitrary<readonly Act[]> =>
     { maxLength: 60 },
   )
 
-// Over within a minute: the memory store may forget a state a minute after time has emptied it.
+// Shorter than a minute: the memory store may sweep a state one minute after it has expired.
 const short = histories(1_000)
 
-/** Two limiters that share the states of one policy, of which both have an idea of their own, as two processes may. */
+/** Two limiters that share the states of one policy with different quotas, as two processes may. */
 function limitersOver(store: SyncStore, pair: readonly Quota[]): readonly SyncRateLimiter[] {
   return pair.map((quota) => rateLimiter({ quota, store: { ...store, scope: { owner: {}, name: '' } }, name: 'p' }))
 }
@@ -53,7 +53,7 @@ async function told(limiter: SyncRateLimiter, { verb, key, cost }: Act): Promise
   return decision
 }
 
-/** Has two stores live through the same, and expects the same answers to the last bit. */
+/** Runs the same calls on two stores, and expects identical results. */
 async function expectAlike(
   one: SyncStore,
   other: SyncStore,
@@ -70,7 +70,7 @@ async function expectAlike(
   }
 }
 
-test('the straight way decides as the general way does over a store that forgets nothing', () =>
+test('the fast path decides like the general path over a store that evicts nothing', () =>
   fc.assert(
     fc.asyncProperty(fc.tuple(quotas, quotas), short, async (pair, history) => {
       const clock = fakeClock()
@@ -79,8 +79,8 @@ test('the straight way decides as the general way does over a store that forgets
     { numRuns: 500 },
   ))
 
-// What the property above has found: a log with nothing left in it is the same as none since 1970.
-test('the straight way takes from a bucket where a log was that has been given back', async () => {
+// The property above found this: an empty log expires at 0, in 1970.
+test('the fast path takes from a bucket in place of a log that was refunded', async () => {
   const clock = fakeClock()
   const pair = [slidingLog({ limit: 3, window: '1m' }), perMinute(1)]
   const [log, bucket] = limitersOver(memoryStore({ clock }), pair) as [SyncRateLimiter, SyncRateLimiter]
@@ -89,7 +89,7 @@ test('the straight way takes from a bucket where a log was that has been given b
   expect([bucket.consumeSync('a').allowed, (await bucket.peek('a')).allowed]).toEqual([true, false])
 })
 
-test('the straight way forgets what the general way forgets', () =>
+test('the fast path evicts what the general path evicts', () =>
   fc.assert(
     fc.asyncProperty(fc.tuple(quotas, quotas), histories(90_000), async (pair, history) => {
       const clock = fakeClock()
@@ -108,7 +108,7 @@ const withoutStraightWays = ({ take, takeSync, delete: remove, deleteSync }: Mem
   deleteSync,
 })
 
-test('a store with room for a million keys answers as one with room for few', () =>
+test('a store with room for a million keys decides like one with room for few', () =>
   fc.assert(
     fc.asyncProperty(fc.tuple(quotas, quotas), short, async (pair, history) => {
       const clock = fakeClock()
@@ -116,7 +116,7 @@ test('a store with room for a million keys answers as one with room for few', ()
     }),
   ))
 
-/** What a guard decides about requests, some of which are corrected later, and what is left after each of these. */
+/** The decisions of a guard, some with a later correction of the cost, and the remaining units after each. */
 async function guarded(store: SyncStore, quota: Quota, history: readonly Act[], advance: (millis: number) => void) {
   const guard = httpGuard<object>({ store, quota, headers: false }, plainReader)
   const decide = (): RequestDecision => (guard({}) as Verdict).decision as RequestDecision
@@ -132,10 +132,10 @@ async function guarded(store: SyncStore, quota: Quota, history: readonly Act[], 
   return seen
 }
 
-// In a queue, requests would really wait.
+// With a queue, requests would wait in real time.
 const unqueued = quotas.filter((quota) => quota.kernel !== 'bucket' || quota.prompt === quota.limit)
 
-test('the straight way is corrected to what a request really cost as the general way is', () =>
+test('the fast path corrects the actual cost of a request like the general path', () =>
   fc.assert(
     fc.asyncProperty(unqueued, short, async (quota, history) => {
       const [one, other] = [fakeClock(), fakeClock()]

@@ -1,14 +1,14 @@
 import { QuotaError } from '@spillway/core'
 import { Late, type Until, within } from './until.ts'
 
-/** What is asked of a connection: a statement, prepared under its name where it has one. */
+/** A statement. If it has a name, it is a prepared statement. */
 export interface PgQuery {
   readonly name?: string
   readonly text: string
   readonly values?: unknown[]
 }
 
-/** What is used of a connection that `pg` lends. */
+/** The methods that are used of a pooled connection of `pg`. */
 export interface PgClient {
   query(query: PgQuery): Promise<{ readonly rows: readonly unknown[] }>
   release(destroy?: boolean): void
@@ -16,31 +16,31 @@ export interface PgClient {
   off(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** What is used of a `Pool` of `pg` 8. */
+/** The methods that are used of a `Pool` of `pg` 8. */
 export interface PgPool {
   connect(): Promise<PgClient>
 }
 
-/** What is used of a `PGlite`. */
+/** The methods that are used of a `PGlite`. */
 export interface PgLite {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
   exec(text: string): Promise<unknown>
 }
 
-/** Where the states live: a `Pool` of `pg`, or a `PGlite`. */
+/** The database of the states: a `Pool` of `pg`, or a `PGlite`. */
 export type Database = PgPool | PgLite
 
-/** Runs a query, or gives up in time. */
+/** Runs a query until a deadline. */
 export type Run = (query: PgQuery, until: Until) => Promise<readonly unknown[]>
 
-/** One way to run a query, whatever the client. A query without values may hold several statements. */
+/** Returns a function that runs queries on any client. A query without values may contain several statements. */
 export function runOn(database: Database): Run {
   if (typeof database === 'object' && database !== null) {
     if ('exec' in database) return (query, until) => answerBy(until, runOnPglite(database, query))
     if ('escapeLiteral' in database) {
       throw new QuotaError(
         'ERR_SPILLWAY_OPTION',
-        'postgresStore needs a pool of connections, `new Pool()` of pg; got a Client, which is one connection: requests would wait for each other, and a statement that is late could not be given up.',
+        'postgresStore needs a pool of connections, `new Pool()` of pg; got a Client, which is one connection: requests would wait for each other, and a statement could not time out.',
       )
     }
     if ('connect' in database) return (query, until) => runOnPool(database, query, until)
@@ -58,20 +58,20 @@ async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise
 }
 
 /**
- * Borrows a connection, and brings it back in good order. `pool.query` is not for us: it throws a connection away
- * whenever a statement fails, also where the next statement would succeed.
+ * Runs a query on a pooled connection, and releases the connection. `pool.query` closes a connection whenever a
+ * statement fails, even if the next statement would succeed.
  */
 async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<readonly unknown[]> {
   const connecting = pool.connect()
   const client = await within(until.sendByMs, connecting).catch((error: unknown) => {
-    // It may still come: it goes back to the others then.
+    // A connection that arrives late is released to the pool.
     connecting.then(
       (late) => late.release(),
       () => {},
     )
     throw error instanceof Late ? new Late(whyNoConnection(pool), undefined, 'pool') : error
   })
-  // A connection that breaks while it is lent out says so by an event, too, which nobody else hears.
+  // A checked-out connection also emits an error when it breaks, which has no other listener.
   client.on('error', ignore)
   const release = (isHealthy: boolean): void => {
     if (isHealthy) client.off('error', ignore)
@@ -84,10 +84,10 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
     release(true)
     return rows
   } catch (error) {
-    // What the server has refused leaves the connection as it was; anything else leaves it in doubt.
+    // After a rejected statement the connection is usable. After any other error it may not be.
     if (!(error instanceof Late)) release(isRefusal(error))
     else {
-      // It may be answered yet: for as long again as it was waited for.
+      // The answer may still arrive: wait for it as long again.
       const graceMs = until.endMs + (until.endMs - sentMs)
       const settled = within(graceMs, answer).then(
         (rows) => {
@@ -105,7 +105,7 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
   }
 }
 
-/** Waits for what was sent; what comes later is told to whom it may concern. */
+/** Waits for an answer until a deadline. The timeout error has a promise of the late answer. */
 async function answerBy(until: Until, answer: Promise<readonly unknown[]>): Promise<readonly unknown[]> {
   try {
     return await within(until.endMs, answer)
@@ -119,7 +119,7 @@ async function answerBy(until: Until, answer: Promise<readonly unknown[]>): Prom
   }
 }
 
-/** What a pool says of itself. */
+/** The counters of a pool. */
 interface PoolCounts {
   readonly totalCount?: number
   readonly idleCount?: number
@@ -135,8 +135,8 @@ function whyNoConnection(pool: PgPool & PoolCounts): string {
 function ignore(): void {}
 
 /**
- * A statement that failed while its connection lives on. A server or pooler that ends it calls that fatal, though some
- * servers do so in the language of their country; class 57P is the same in all.
+ * Reports whether a statement failed, but its connection is usable. If a server or pooler closes the connection, the
+ * severity is FATAL, which some servers translate; class 57P is the same in all languages.
  */
 function isRefusal(error: unknown): boolean {
   const { severity, code = '' } = error as { severity?: unknown; code?: string }

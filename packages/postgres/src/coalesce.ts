@@ -3,31 +3,31 @@ import { failure } from './retry.ts'
 import { Late, latest, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
 
-/** Puts calls to the database in one statement and answers each, or says why that one failed. */
+/** Sends calls in one statement, and returns a result or an error for each. */
 export type Send = (calls: readonly Call[], until: Until) => Promise<readonly (readonly Taken[] | StoreError)[]>
 
 interface Waiting {
   readonly call: Call
   readonly until: () => Until
-  /** Has seen others go before it, as its keys were taken. */
+  /** Whether an earlier statement was sent without it, because one of its keys was in use. */
   stayed: boolean
   readonly resolve: (taken: readonly Taken[]) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The most calls in one statement: it holds its locks for as long as it runs. */
+/** The maximum number of calls in one statement, which holds its locks until it ends. */
 const MOST = 500
 
 /**
- * Gathers the calls of a tick into one statement. A key has one statement under way at most, and whoever asks for it
- * meanwhile goes with the next: they would only wait for the row's lock, each on a connection of its own.
+ * Coalesces the calls of an event-loop tick into one statement. Each key has at most one statement in flight. Calls that
+ * arrive meanwhile are in the next batch: otherwise each would wait for the row's lock on a connection of its own.
  */
 export function coalescing(send: Send, patience: number): (call: Call) => Promise<readonly Taken[]> {
   const waiting = new Set<Waiting>()
   const underway = new Set<string>()
   let scheduled = false
 
-  // After the tick, when all requests that have come in are at the store.
+  // Runs after all requests of the tick have reached the store.
   const schedule = (): void => {
     if (scheduled || waiting.size === 0) return
     scheduled = true
@@ -70,7 +70,7 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
       schedule()
     })
     return within((each as unknown as Waiting).until().endMs, answer).catch((error: unknown) => {
-      // Whoever has given up need not be sent any more; what was sent may be answered yet.
+      // A timed-out call that was not sent is dropped. One that was sent may still be answered.
       const unsent = waiting.delete(each as Waiting)
       if (!(error instanceof Late) || error.late) throw failure(error, patience)
       throw failure(unsent ? error : new Late(error.message, answer.catch(lateIn)), patience)
@@ -78,7 +78,7 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
   }
 }
 
-/** The answer to one of several calls, should it come late. */
+/** Narrows the late answer of an error to one call of a batch. */
 export function lateOf(error: unknown, place: number): unknown {
   if (!(error instanceof StoreError) || error.late === undefined) return error
   const late = error.late.then((answers) => (answers as readonly unknown[] | undefined)?.[place])
@@ -87,7 +87,7 @@ export function lateOf(error: unknown, place: number): unknown {
 
 const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
 
-/** What has expired is not sent. A call that has not waited yet always is: until now only this process stood still. */
+/** Rejects expired calls. A call that has not waited yet is sent anyway: only this process was blocked until now. */
 function dropExpired(waiting: Set<Waiting>): void {
   for (const each of waiting) {
     if (!each.stayed || performance.now() < each.until().sendByMs) continue
@@ -96,7 +96,7 @@ function dropExpired(waiting: Set<Waiting>): void {
   }
 }
 
-/** Those who can go together now: their keys are free, and nobody who stays was there first. */
+/** The calls of the next batch: their keys are free, and no earlier call waits for one of their keys. */
 function boarding(waiting: Iterable<Waiting>, underway: ReadonlySet<string>): readonly Waiting[] {
   const going: Waiting[] = []
   const held = new Set<string>()

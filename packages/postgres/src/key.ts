@@ -1,20 +1,20 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { StateKey } from '@spillway/core'
 
-/** The most characters of a key, and of a policy, that are kept as they are; an index entry holds some 2,700 bytes at most. */
+/** The maximum length of a key and a policy that are stored unchanged. An index entry holds at most some 2,700 bytes. */
 export const LONGEST_KEY = 200
 export const LONGEST_POLICY = 400
 
 /**
- * The name of a state's row: `policy/key`, readable, where both are plain text and short; else a hash of what is not.
+ * The name of a state's row: `policy/key`. A policy or key that is long or not plain text is replaced by its hash.
  *
- * No two states share a name: the first slash ends the policy, whose own slashes are written `%2F`, and only a hash begins
- * with `#`. PostgreSQL's text can hold neither NUL nor half a character, which a key may have.
+ * No two states share a name: the first slash ends the policy, whose own slashes are written `%2F`, and only a hash
+ * starts with `#`. PostgreSQL's text allows neither NUL nor lone surrogates, which a key may contain.
  */
 export const nameOf = ({ policy, key }: StateKey): string =>
   startOf(policy) + (isPlain(key, LONGEST_KEY) ? key : hashOf(key))
 
-/** What the names of a policy's rows begin with, and those of no other policy. */
+/** The prefix of the names of a policy's rows. No other policy's names start with it. */
 export function startOf(policy: string): string {
   const name = policy.replace(/[%/]/g, encodeURIComponent)
   return `${isPlain(name, LONGEST_POLICY) ? name : hashOf(policy)}/`
@@ -26,7 +26,7 @@ const isPlain = (text: string, most: number): boolean =>
 const hashOf = (text: string): string =>
   `#${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')}`
 
-/** The hash of keys for those who know the secret: 132 bits, as text. */
+/** Returns a keyed hash: HMAC-SHA-256, truncated to 132 bits, in base64url. */
 export const keyed =
   (secret: string) =>
   (key: string): string =>

@@ -10,10 +10,10 @@ import { takeSql } from './sql/take.ts'
 import { takeSameSql } from './sql/take-same.ts'
 import { type Until, untilIn } from './until.ts'
 
-/** What `migrationSql` makes, counted up whenever it changes. */
+/** The version of `migrationSql`, incremented with each change. */
 export const VERSION = 7
 
-/** Even IF NOT EXISTS needs CREATE on the database, which the owner of a schema may lack. */
+/** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
   IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA IF NOT EXISTS ${schema}; END IF;
 END $$;
@@ -22,16 +22,16 @@ END $$;
 function schemaSql(names: Names, unlogged: boolean): string {
   const { table, schema, bare, fn } = names
   const index = `"${bare[1]}_expires"`
-  return `-- Spillway's states and functions, version ${VERSION}. Runs in one transaction; harmless when it has run before.
+  return `-- Spillway's states and functions, version ${VERSION}. Runs in one transaction, and can be run again.
 SELECT pg_advisory_xact_lock(hashtextextended('spillway ${bare.join('.')}', 0));
 ${bare[0] === 'public' ? '' : createSchemaSql(schema)}
 CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
-  name text COLLATE "C" PRIMARY KEY, -- policy/key, or a hash of them where they are long or not plain text
-  tat int8,                          -- a bucket's state; one that has seen refunds is in counts: tat, gross, turn, 0, 0
-  counts int8[],                     -- a sliding window's: start, current, previous; a log's: moment, units, …
+  name text COLLATE "C" PRIMARY KEY, -- policy/key; a hash replaces either if it is long or not plain text
+  tat int8,                          -- a bucket's theoretical arrival time; after refunds counts has: tat, gross, turn, 0, 0
+  counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, …
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
-  expires int8 NOT NULL              -- microseconds since 1970: from then on the state is the same as none
-) WITH (fillfactor = 50);            -- room for the next version beside the last: updates leave the indexes alone
+  expires int8 NOT NULL              -- microseconds since 1970
+) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
 ${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}${consumeSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
@@ -52,14 +52,15 @@ CREATE OR REPLACE FUNCTION ${fn('version')}() RETURNS int LANGUAGE sql IMMUTABLE
 
 const OPTIONS = ['table', 'schema', 'durability']
 
-/** The migration as plain SQL, for those who run their own: complete, and harmless when run again. */
+/** Returns the migration as plain SQL, for your own migration tool. It is complete, and can be run again. */
 export function migrationSql(options: MigrationOptions = {}): string {
   return schemaSql(namesFrom('migrationSql', options, OPTIONS), options.durability === 'unlogged')
 }
 
 /**
- * Makes the table and the functions unless they are there. Any number of processes may do so at once; a store does it
- * by itself before its first take.
+ * Creates the table and the functions if they are missing. Any number of processes may call it at once. A store calls
+ * it before its first check.
+ * @throws `StoreError` if the database fails or does not answer in 30 s
  */
 export async function migrate(database: Database, options: MigrationOptions = {}): Promise<void> {
   const names = namesFrom('migrate', options, OPTIONS)
@@ -70,10 +71,10 @@ export async function migrate(database: Database, options: MigrationOptions = {}
   }
 }
 
-/** How long a migration may take: it waits for others that are at it. */
+/** The timeout of a migration, which waits for concurrent migrations, in milliseconds. */
 const PATIENCE = 30_000
 
-/** Migrates, unless the database says in time that there is nothing to do. */
+/** Migrates if the database has no or an older version. */
 export async function migrated(
   run: Run,
   names: Names,
@@ -83,7 +84,7 @@ export async function migrated(
   await retrying(untilIn(PATIENCE), (left) => run({ text: schemaSql(names, unlogged) }, left))
 }
 
-/** Which migration the database has seen; 0 is none. A later one keeps what earlier code calls. */
+/** The version of the database's migration; 0 if there is none. A later version keeps the functions of earlier ones. */
 async function versionOf(run: Run, { table, fn }: Names, until: Until): Promise<number> {
   const text = `SELECT ${fn('version')}() AS version FROM (VALUES (1)) one LEFT JOIN ${table} ON false`
   try {

@@ -1,7 +1,7 @@
 import { checkOptions, type Duration, micros, QuotaError, shown } from '@spillway/core'
 import { type Names, namesOf } from './sql/names.ts'
 
-/** Where the states are kept. */
+/** The table of the states. */
 export interface TableOptions {
   /**
    * The table, and the prefix of the functions' names.
@@ -16,16 +16,16 @@ export interface TableOptions {
 }
 
 /**
- * What a crash of the database server loses: nothing (`'logged'`), the last fraction of a second (`'async'`: each take
- * answers before it is on the disk), or every state (`'unlogged'`: the table is emptied, and is not on replicas).
+ * The loss if the database server crashes: nothing (`'logged'`), the last fraction of a second (`'async'`: a check
+ * returns before it is on disk), or every state (`'unlogged'`: the table is emptied, and is not replicated).
  */
 export type Durability = 'logged' | 'async' | 'unlogged'
 
-/** What `migration` takes: which table to make. */
+/** Options of `migrate` and `migrationSql`. */
 export interface MigrationOptions extends TableOptions {
   /**
-   * What a crash of the database server loses: nothing (`'logged'`), the last fraction of a second (`'async'`), or
-   * every state (`'unlogged'`, which creates another kind of table).
+   * The loss if the database server crashes: nothing (`'logged'`), the last fraction of a second (`'async'`), or every
+   * state (`'unlogged'`, which creates an unlogged table).
    * @default `'logged'`
    */
   readonly durability?: Durability
@@ -33,7 +33,7 @@ export interface MigrationOptions extends TableOptions {
 
 const DURABILITIES: readonly unknown[] = ['logged', 'async', 'unlogged']
 
-/** Reads where the states are kept; `what` names the function in errors. */
+/** Reads the table options; `what` names the function in errors. */
 export function namesFrom(what: string, options: MigrationOptions, known: readonly string[]): Names {
   checkOptions(what, options, known)
   const { table = 'spillway', schema = 'public', durability = 'logged' } = options
@@ -54,7 +54,7 @@ export function namesFrom(what: string, options: MigrationOptions, known: readon
   )
 }
 
-/** Reads a duration in milliseconds, as timers take it. */
+/** Converts a duration to milliseconds for timers, which are limited to 2^31 ms. */
 export function millis(what: string, duration: Duration): number {
   const ms = Math.ceil(micros(duration, what) / 1000)
   if (ms < 2 ** 31) return ms

@@ -2,9 +2,9 @@ import { StoreError, shown } from '@spillway/core'
 import { Late, type Until } from './until.ts'
 
 /**
- * Refusals that another try cures: serialization_failure, deadlock_detected, unique_violation (an insert that lost a
- * race) and, of distributed engines, statement_completion_unknown. After the last the units may be taken twice, which
- * admits too few, never too many.
+ * Retryable errors: serialization_failure, deadlock_detected, unique_violation (an insert that lost a race) and, of
+ * distributed engines, statement_completion_unknown. A retry after the last may take units twice, which admits too few
+ * requests, never too many.
  */
 const PASSING: ReadonlySet<unknown> = new Set(['40001', '40P01', '23505', '40003'])
 
@@ -16,13 +16,13 @@ const isPassing = (error: unknown): boolean => {
   return PASSING.has(code) || (code === 'XX000' && CONFLICT.test(message))
 }
 
-/** Tries until it succeeds, fails for good, or time is up. */
+/** Retries until success, an error that is not retryable, or the deadline. */
 export async function retrying<T>(until: Until, run: (until: Until) => Promise<T>): Promise<T> {
   for (let bound = 1; ; bound = Math.min(bound * 2, 64)) {
     try {
       return await run(until)
     } catch (error) {
-      // Any wait up to the bound is as likely as any other: those who met once do not meet again.
+      // A uniformly random pause (full jitter) keeps conflicting calls from colliding again.
       const pause = Math.random() * bound
       if (!isPassing(error) || performance.now() + pause >= until.sendByMs) throw error
       await new Promise((resolve) => setTimeout(resolve, pause))
@@ -39,7 +39,7 @@ const CURES: Readonly<Record<string, string>> = {
   '55P03': 'Another transaction holds the row.',
 }
 
-/** A failure by the name that callers look for, with what can be done about it. */
+/** Converts an error to a `StoreError` whose message says what to do. */
 export function failure(error: unknown, patience: number): StoreError {
   if (error instanceof StoreError) return error
   if (error instanceof Late) {

@@ -21,21 +21,21 @@ import { sweepAll, sweepingEvery } from './sweep.ts'
 import { Late, type Until, untilIn, within } from './until.ts'
 import { type Call, callOf, decode, decodeSame, encode, encodeSame } from './wire.ts'
 
-/** What `postgresStore` takes besides the database. */
+/** Options of `postgresStore`. */
 export interface PostgresStoreOptions extends MigrationOptions {
   /**
-   * Sends the checks of one event-loop tick in one statement. Each still has its own decision.
+   * Coalesces the checks of one event-loop tick into one statement. Each check still has its own decision.
    * @default `true`
    */
   readonly coalesce?: boolean
   /**
-   * The longest a check may last, including waits for connections and locks, and retries. The limiter's own `deadline`
-   * ends it sooner.
+   * The maximum duration of a check, including waits for connections and locks, and retries. A shorter `deadline` of the
+   * limiter takes precedence.
    * @default `'1s'`
    */
   readonly deadline?: Duration
   /**
-   * Uses named prepared statements, which are slightly faster. Not for poolers that share sessions.
+   * Uses named prepared statements, which are slightly faster. Do not use it behind a pooler that shares sessions.
    * @default `false`
    */
   readonly prepare?: boolean
@@ -52,9 +52,9 @@ export interface PostgresStoreOptions extends MigrationOptions {
   readonly hashKeys?: string
 }
 
-/** A store in PostgreSQL, and how to stop what it does by itself. */
+/** A store in PostgreSQL, with a method to stop its sweeps. */
 export interface PostgresStore extends Store {
-  /** Ends the sweeping. The connections are the pool's. */
+  /** Stops the sweeps. It does not close the pool. */
   close(): void
 }
 
@@ -63,9 +63,9 @@ type Attempt = <T>(until: Until, work: (until: Until) => Promise<T>) => Promise<
 const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepare', 'sweepEvery', 'hashKeys']
 
 /**
- * A store in PostgreSQL: exact whatever the isolation level, on the database's clock, without a write when it refuses.
- *
- * Makes its table before the first take, unless it is there.
+ * Returns a remote store in PostgreSQL. It is exact at any isolation level, uses the database's clock, and writes
+ * nothing for a denial. It creates its table before the first check if the table is missing.
+ * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if the database or an option is invalid
  *
  * @example
  * const limiter = rateLimiter({ quota: perMinute(100), store: postgresStore(new Pool({ max: 4 })) })
@@ -78,7 +78,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   const prepared = preparing(() =>
     migrated(run, names, { unlogged: durability === 'unlogged', until: untilIn(patience) }),
   )
-  /** Runs what needs the table, until it succeeds or time is up. */
+  /** Creates the table if needed, then retries `work` until the deadline. */
   const attempt: Attempt = async (until, work) => {
     try {
       const unready = prepared.ready()
@@ -100,7 +100,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   const answers = async (calls: readonly Call[], until: Until): Promise<readonly (readonly Taken[])[]> => {
     const alike = encodeSame(calls)
     const at = calls[0]?.at ?? null
-    // The server gives up a little sooner than we do: what we have given up is then not taken later.
+    // The server's lock timeout is shorter than this call's timeout, so that a timed-out call takes no units later.
     const left = until.sendByMs - performance.now()
     const lock = `${Math.max(Math.floor(left * 0.9), 1)}`
     const values: unknown[] = alike ?? encode(calls)
@@ -114,13 +114,13 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       throw new Late(error.message, late)
     }
   }
-  /** Answers what writes nothing also where the server is read-only. */
+  /** On a read-only server, still returns the results of calls that write nothing. */
   const statement = async (calls: readonly Call[], until: Until): ReturnType<Send> => {
     try {
       return await answers(calls, until)
     } catch (error) {
       if (!isReadOnly(error)) throw error
-      // Nothing was taken. If the peeks fail, too, the first error says why.
+      // Nothing was taken. If the peeks fail, too, the first error has the reason.
       const peeked = await answers(peeksOf(calls), until).catch(() => Promise.reject(error))
       return peeked.map((taken, i) => (mustWrite(calls[i] as Call, taken) ? failure(error, patience) : taken))
     }
@@ -144,7 +144,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     let deleted = 0
     for (const policy of policies) {
       const start = startOf(policy)
-      // The next character after the slash: the names before it begin with `start`, in the order of the bytes.
+      // `0` follows `/` in byte order: all names from `start` up to this bound start with `start`.
       const values: [string, string, number] = [start, `${start.slice(0, -1)}0`, BATCH]
       for (let count = BATCH; count === BATCH; ) {
         const [row] = await attempt(untilIn(patience), (left) => run({ text: deleteSql(names), values }, left))
@@ -176,16 +176,16 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
 }
 
-/** In the order of the names, as takes lock them. */
+/** Locks rows in the order of their names, like takes, to avoid deadlocks. */
 const forgetSql = ({ table }: Names): string => `
 WITH forgotten AS (
   SELECT t.name FROM ${table} t WHERE t.name = ANY (string_to_array($1, E'\\n')) ORDER BY t.name FOR UPDATE
 ) DELETE FROM ${table} t USING forgotten f WHERE t.name = f.name RETURNING t.name`
 
-/** How many states go in one statement. */
+/** The maximum number of states that one statement deletes. */
 const BATCH = 1_000
 
-/** The first few names from one on, as takes lock them. */
+/** Deletes the first rows of a range of names. Locks them in the order of their names, like takes. */
 const deleteSql = ({ table }: Names): string => `
 WITH found AS (
   SELECT t.name FROM ${table} t WHERE t.name >= $1 AND t.name < $2 ORDER BY t.name LIMIT $3 FOR UPDATE
@@ -193,7 +193,7 @@ WITH found AS (
   DELETE FROM ${table} t USING found f WHERE t.name = f.name RETURNING t.name
 ) SELECT count(*)::int AS count, max(name) AS last FROM deleted`
 
-/** Does a thing once before others go on, and again if it failed or turns out undone. */
+/** Runs `prepare` once before other work, and again if it failed or the table is missing later. */
 function preparing(prepare: () => Promise<void>): Preparation {
   let done = false
   let underway: Promise<void> | undefined
@@ -211,7 +211,7 @@ function preparing(prepare: () => Promise<void>): Preparation {
       underway ??= prepareOnce()
       return underway
     },
-    // undefined_table and undefined_function: somebody has dropped them.
+    // undefined_table and undefined_function: they were dropped.
     doubt(error) {
       if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = false
     },
@@ -219,7 +219,7 @@ function preparing(prepare: () => Promise<void>): Preparation {
 }
 
 interface Preparation {
-  /** Settles when others may go on; undefined if they may already. */
+  /** Settles when preparation ends; undefined if it has already succeeded. */
   ready(): Promise<void> | undefined
   doubt(error: unknown): void
 }

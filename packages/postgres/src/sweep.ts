@@ -5,21 +5,23 @@ import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
 import { untilIn } from './until.ts'
 
-/** What `sweep` takes besides the database. */
+/** Options of `sweep`. */
 export interface SweepOptions extends TableOptions {
   /**
-   * How many states one statement deletes, 1 to 100,000.
+   * The maximum number of states that one statement deletes, 1 to 100,000.
    * @default `1_000`
    */
   readonly batch?: number
 }
 
-/** How long one batch may take. */
+/** The timeout of one batch, in milliseconds. */
 const PATIENCE = 30_000
 
 /**
- * Deletes the states that have expired, which are the same as none, and tells how many there were. Batch by batch, past
- * rows that somebody is using, along an index: takes go on meanwhile. Any process may do so at any time.
+ * Deletes expired states in batches, and returns how many there were. It uses an index and skips locked rows, so that
+ * checks continue meanwhile. Any process may call it at any time.
+ * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if an option is invalid
+ * @throws `StoreError` if the database fails, or a batch takes longer than 30 s
  */
 export async function sweep(database: Database, options: SweepOptions = {}): Promise<number> {
   const { batch = 1_000, ...where } = options
@@ -48,10 +50,10 @@ export async function sweepAll(run: Run, { fn }: Names, batch = 1_000): Promise<
   }
 }
 
-/** Sweeps again and again, without keeping the process alive. Answers how to end it. */
+/** Sweeps at intervals, without keeping the process alive. Returns a function that stops it. */
 export function sweepingEvery(every: Duration | undefined, sweepOnce: () => Promise<unknown>): () => void {
   if (every === undefined) return () => {}
-  // What one sweep leaves, because the database is away or the table is not there yet, the next one finds.
+  // Errors are ignored: if the database is down or the table is missing, the next sweep deletes the states.
   const timer = setInterval(() => sweepOnce().catch(() => {}), millis('postgresStore sweepEvery', every))
   timer.unref?.()
   return () => clearInterval(timer)

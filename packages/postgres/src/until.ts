@@ -1,10 +1,10 @@
 import type { Deadline } from '@spillway/core'
 
-/** How long something may take, on the time line of `performance.now()`: one end for all that it waits for. */
+/** Deadlines of an operation with all its waits, as times of `performance.now()`. */
 export interface Until {
-  /** When nothing is sent any more, as no caller waits for the answer. */
+  /** The time from which nothing is sent any more, because no caller waits for the answer. */
   readonly sendByMs: number
-  /** When the answer to what was sent is not waited for any more. */
+  /** The time until which the operation waits for an answer. */
   readonly endMs: number
 }
 
@@ -13,18 +13,18 @@ export function untilIn(patience: number, deadline?: Deadline): Until {
   return { endMs, sendByMs: Math.min(endMs, deadline?.atMs ?? endMs) }
 }
 
-/** As long as the most patient of several. */
+/** The latest of several deadlines. */
 export const latest = (all: readonly Until[]): Until => ({
   endMs: Math.max(...all.map(({ endMs }) => endMs)),
   sendByMs: Math.max(...all.map(({ sendByMs }) => sendByMs)),
 })
 
-/** Nobody answered in time. */
+/** A timeout. */
 export class Late extends Error {
   override readonly name = 'Late'
-  /** What is answered after all to what was sent, undefined where nothing is; none if nothing was sent. */
+  /** The late answer: resolves to undefined if there is no answer. Undefined if nothing was sent. */
   readonly late: Promise<unknown> | undefined
-  /** What was waited for: the server's answer, or a connection of the pool. */
+  /** The cause: the server did not answer, or no connection of the pool was free. */
   readonly reason: 'timeout' | 'pool'
 
   constructor(message: string, late?: Promise<unknown>, reason: 'timeout' | 'pool' = 'timeout') {
@@ -34,7 +34,7 @@ export class Late extends Error {
   }
 }
 
-/** Waits for a promise, but no longer than until a moment; then for one turn of I/O, as timers run before it. */
+/** Waits for a promise until a deadline, and then for one more I/O phase, because timers run before I/O. */
 export function within<T>(atMs: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let turn: unknown
@@ -61,7 +61,7 @@ export function within<T>(atMs: number, promise: Promise<T>): Promise<T> {
   })
 }
 
-// Held here: fake timers would stop it.
+// Bound at load: fake timers would stop it.
 const hasImmediate = typeof setImmediate === 'function'
 const afterIo: (run: () => void) => unknown = hasImmediate ? setImmediate : setTimeout
 const cancel: (turn: unknown) => void = (hasImmediate ? clearImmediate : clearTimeout) as (turn: unknown) => void

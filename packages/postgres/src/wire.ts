@@ -1,7 +1,7 @@
 import type { BucketStep, Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
 import { nameOf } from './key.ts'
 
-/** A take on its way: its ops, and the names of their rows. */
+/** One call of `take`: its ops, and the names of their rows. */
 export interface Call {
   readonly ops: readonly Take[]
   readonly names: readonly string[]
@@ -16,7 +16,7 @@ export const callOf = (ops: readonly Take[], at: Micros | undefined, deadline?: 
   deadline,
 })
 
-/** The first seven arguments of the SQL function `take_same`, if it is for these calls. */
+/** The first seven arguments of the SQL function `take_same`; undefined if it cannot run these calls. */
 export function encodeSame(calls: readonly Call[]): unknown[] | undefined {
   const [first] = calls as [Call]
   const { step } = first.ops[0] as Take
@@ -30,13 +30,13 @@ export function encodeSame(calls: readonly Call[]): unknown[] | undefined {
   return [first.names[0], calls.length, increment, check, tolerance, ceiling, patience]
 }
 
-// A policy's plain step is one object for as long as the policy lives.
+// A policy has one object for its usual step, so that the first comparison usually suffices.
 const isSame = (step: Step | undefined, other: BucketStep): boolean =>
   step === other || (Object.keys(other) as (keyof Step)[]).every((name) => step?.[name] === other[name])
 
 /** The first three arguments of the SQL function `take_all`: names, steps and calls. */
 export function encode(calls: readonly Call[]): [names: string, steps: string, calls: string] {
-  // One order for everybody, that of the bytes: takes that lock the same rows then never wait for each other in a ring.
+  // All processes lock rows in byte order of their names, which prevents deadlocks.
   const names = [...new Set(calls.flatMap((call) => call.names))].sort()
   const places = new Map(names.map((name, i) => [name, i + 1]))
   const steps = new Map<Step, number>()
@@ -54,7 +54,7 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
 /** How many numbers a step has, which the steps' text begins with. */
 const WIDTH = 24
 
-/** A step as the numbers that the kernels in SQL take it apart into. */
+/** A step as the numbers that the SQL kernels read. */
 function numbersOf(step: Step): string {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
@@ -83,7 +83,7 @@ function numbersOf(step: Step): string {
       ])
     }
     case 'sliding-window': {
-      // More than the limit never fits, and much more would overflow once it is multiplied by the ticks.
+      // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
       const { limit, ticks, tick, most, since, fixed } = step
       const kind = fixed ? 1 : 0
       return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, ...rest(7)])
@@ -110,13 +110,13 @@ const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction)
 
 const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log']
 
-/** Far beyond any quota, and far within a `bigint`: a cost that can never be taken stays one. */
+/** Above any quota and within `bigint`: a cost that never fits still never fits. */
 const FAR = 1e18
 
 const shown = (numbers: readonly number[]): string =>
   numbers.map((number) => Math.max(Math.min(number, FAR), -FAR)).join(' ')
 
-/** Reads the answer of the SQL function `take_all`: what each call saw, in their order. */
+/** Decodes the result of the SQL function `take_all`: the results of each call, in order. */
 export function decode(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
   const numbers = answer.split(' ')
   let place = 0
@@ -125,7 +125,7 @@ export function decode(calls: readonly Call[], answer: string): readonly (readon
   return calls.map(({ ops }) => ops.map(({ step }) => takenOf(step, now, next)))
 }
 
-/** Reads the answer of the SQL function `take_same`. */
+/** Decodes the result of the SQL function `take_same`. */
 export function decodeSame(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
   const numbers = answer.split(' ')
   if (numbers.length > 3) return decode(calls, answer)

@@ -2,37 +2,37 @@ import { type Deadline, QuotaError, shown } from '@spillway/core'
 import { deleteMatching } from './scan.ts'
 import type { Request } from './wire.ts'
 
-/** What is used of a `Redis` or `Cluster` of ioredis. */
+/** The methods that a `Redis` or `Cluster` of ioredis must have. */
 export interface IoredisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   del(...keys: string[]): Promise<unknown>
 }
 
-/** What is used of a client, cluster or pool of node-redis. */
+/** The methods that a client, cluster or pool of node-redis must have. */
 export interface NodeRedisClient {
   evalSha(sha: string, request: Request): Promise<unknown>
   eval(script: string, request: Request): Promise<unknown>
   del(key: string): Promise<unknown>
 }
 
-/** A client as the application made it. It stays the application's: to connect, to watch for errors, and to close. */
+/** A client that the application owns. The application connects it, handles its errors, and closes it. */
 export type RedisClient = IoredisClient | NodeRedisClient
 
-/** One way to speak to Redis, whatever the client. */
+/** One interface to Redis for all clients. */
 export interface Redis {
-  /** Keys of one call have to share a slot. */
+  /** Whether all keys of one call must share a hash slot. */
   readonly clustered: boolean
-  /** The node that a hash slot is on now, as the client knows it. */
+  /** The node that serves a hash slot, as far as the client knows. */
   nodeOf(slot: number): string | undefined
   run(request: Request, deadline?: Deadline): Promise<readonly unknown[]>
-  /** Returns how many keys of this name there were. */
+  /** Deletes a key, and returns how many keys were deleted: 0 or 1. */
   forget(name: string): Promise<number>
-  /** Deletes all keys of a pattern whose names are wanted, and returns how many there were. */
+  /** Deletes all keys that match `pattern` and `isWanted`, and returns how many there were. */
   deleteMatching(pattern: string, isWanted: (name: string) => boolean): Promise<number>
 }
 
-/** Recognises a client by what it can do: names of classes change with versions, bundlers and subclasses. */
+/** Recognises a client by its methods: class names change with versions, bundlers and subclasses. */
 export function redisOf(client: RedisClient): Redis {
   const can = (method: string): boolean =>
     typeof (client as unknown as Record<string, unknown> | null | undefined)?.[method] === 'function'
@@ -56,7 +56,7 @@ const ioredis: Evaluate<IoredisClient> = (client, by, { script, keys, arguments:
     ? client.evalsha(script.sha, keys.length, ...keys, ...rest)
     : client.eval(script.text, keys.length, ...keys, ...rest)
 
-/** How long a call without a deadline is tried again while its slot moves, and how often at most. */
+/** How long a call without a deadline is retried while its hash slot moves, and the delay between attempts. */
 const MOVING_MS = 1_000
 const TRY_AGAIN_MS = 10
 
@@ -65,7 +65,7 @@ function speaking<Client extends RedisClient>(client: Client, clustered: boolean
     try {
       return await evaluate(client, 'sha', request)
     } catch (error) {
-      // A server that was restarted, flushed or promoted has not seen the script. It has not run, then.
+      // A server that was restarted, flushed or promoted does not have the script, and did not run it.
       if (!isReply(error, 'NOSCRIPT')) throw error
       return evaluate(client, 'text', request)
     }
@@ -79,7 +79,7 @@ function speaking<Client extends RedisClient>(client: Client, clustered: boolean
         try {
           return (await once(request)) as readonly unknown[]
         } catch (error) {
-          // Of the keys of a slot that is moving, some are on its old node and some on its new one. Nothing was run.
+          // While a hash slot moves, its keys are on two nodes. The script did not run.
           if (!isReply(error, 'TRYAGAIN') || performance.now() + TRY_AGAIN_MS >= untilMs) throw error
           await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
         }
@@ -92,7 +92,7 @@ function speaking<Client extends RedisClient>(client: Client, clustered: boolean
 
 const isReply = (error: unknown, code: string): boolean => error instanceof Error && error.message.startsWith(code)
 
-/** Both clients keep a list of all slots: ioredis of names of nodes, node-redis of shards. */
+/** Both clients keep a list of all hash slots: ioredis lists node names, node-redis lists shards. */
 function nodeIn(slots: unknown, slot: number): string | undefined {
   const shard = (slots as readonly unknown[] | undefined)?.[slot] as
     | readonly [string]

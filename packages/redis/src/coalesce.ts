@@ -1,7 +1,7 @@
 import { type Deadline, latestDeadline, type Micros, type Taken } from '@spillway/core'
 import type { Call } from './wire.ts'
 
-/** Puts calls to the server in one script call and answers each. */
+/** Sends calls in one script call, and returns the result of each. */
 export type Send = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly (readonly Taken[])[]>
 
 interface Waiting {
@@ -10,7 +10,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Those who travel together: to one slot, at one moment. */
+/** The calls of one script call: they share a hash slot and a time. */
 interface Coach {
   readonly at: Micros | undefined
   readonly seats: Waiting[]
@@ -19,18 +19,18 @@ interface Coach {
 
 export interface Coalescer {
   put(call: Call): Promise<readonly Taken[]>
-  /** Sends at once what has been gathered. */
+  /** Sends all waiting calls at once. */
   flush(): void
 }
 
-/** The most ops in one script call: while it runs, for about half a millisecond, the server serves nobody else. */
+/** The maximum number of ops in one script call. It blocks the server for about half a millisecond. */
 const MOST = 100
-/** A crowd of more than twice as many goes in two halves at least: one is on its way while the server has the other. */
+/** More than twice as many ops are sent in two halves or more: one is in transit while the server runs the other. */
 const FEW = 16
 
 /**
- * Gathers the calls of a tick, and sends those of one slot together, in the order they came. Each is a batch of its own
- * to the script: one that is refused does not hinder the next.
+ * Coalesces the calls of an event-loop tick: calls for one hash slot share a script call, in order. Each call is
+ * decided on its own: a denied call does not affect the next.
  */
 export function coalescing(send: Send, slotOf: (call: Call) => number): Coalescer {
   let waiting: Waiting[] = []
@@ -80,12 +80,12 @@ function seated(all: readonly Waiting[], slotOf: (call: Call) => number): readon
   return coaches
 }
 
-/** A log takes the script longer, the longer it is. */
+/** The time that the script needs for a log grows with the length of the log. */
 function weightOf({ ops }: Call): number {
   let weight = 0
   for (const { step } of ops) weight += step.kernel === 'sliding-log' ? 1 + Math.floor(step.limit / 64) : 1
   return weight
 }
 
-// When all requests that have come in with this tick are at the store. Held here: fake timers would stop it.
+// Runs after all requests of this tick have reached the store. Bound at load: fake timers would stop it.
 const afterTick = setImmediate

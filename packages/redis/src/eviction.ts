@@ -1,13 +1,13 @@
 import { loggerOf, warnOnce } from '@spillway/core'
 
-/** Policies that evict no state of a limited key before those of fresh keys with the same quota. */
+/** Policies that evict no state of a limited key before the states of new keys with the same quota. */
 const SAFE: readonly string[] = ['noeviction', 'volatile-ttl']
 
 const asked = new WeakSet<object>()
 
 /**
- * Warns, once for each client, of a server that evicts the states of limited keys under a flood of fresh ones. It never
- * fails, and keeps nothing waiting: a server that forbids INFO is not an error.
+ * Warns once per client if the server evicts the states of limited keys under a flood of new ones. It never throws and
+ * delays no request: a server that forbids INFO is not an error.
  */
 export function warnOfEviction(client: object): void {
   if (asked.has(client)) return

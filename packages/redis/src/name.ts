@@ -2,16 +2,16 @@ import { createHash, createHmac } from 'node:crypto'
 import { QuotaError, type StateKey, shown } from '@spillway/core'
 import { escaped } from './scan.ts'
 
-/** The version of what is stored: a script that stores it otherwise gets another, and finds new states. */
+/** The version of the stored format. A script with another format needs another version, and starts with new states. */
 const VERSION = 1
 
 /**
  * The name of a state's key: `spillway:1{key}policy`. The braces make the key the hash tag, so that all policies of one
  * key share a slot of a cluster.
  *
- * No two states share a name: the first `}` ends the key, and what is not short, printable ASCII is a hash with `~`
- * before it. Redis would take any bytes, but half a character has none, and a long name costs memory a second time. A
- * policy without a name of its own, `default`, goes without saying.
+ * No two states share a name: the first `}` ends the key, and a key that is not short, printable ASCII is replaced by
+ * `~` and its hash. Redis accepts any bytes, but a lone surrogate has no UTF-8, and a long name costs memory a second
+ * time. The policy name `default` is omitted.
  */
 export function nameOf(prefix: string, { policy, key }: StateKey): string {
   return `${headOf(prefix)}${plain(key)}${tailOf(policy)}`
@@ -20,13 +20,13 @@ export function nameOf(prefix: string, { policy, key }: StateKey): string {
 const headOf = (prefix: string): string => `${prefix}:${VERSION}{`
 const tailOf = (policy: string): string => `}${policy === 'default' ? '' : plain(policy)}`
 
-/** What the names of these policies' states look like: a pattern for SCAN, and whether a name it finds is one. */
+/** The names of these policies' states: a pattern for SCAN, and a predicate for the names that SCAN returns. */
 export function namesOf(prefix: string, policies: readonly string[]): readonly [string, (name: string) => boolean] {
   const head = headOf(prefix)
   const tails = policies.map(tailOf)
   const isOurs = (name: string): boolean => {
     const close = name.indexOf('}', head.length)
-    // The names of another store may begin and end as ours do. They have more braces than one pair.
+    // Names of another store may start and end like these. They have more than one pair of braces.
     return name.startsWith(head) && tails.includes(name.slice(close))
   }
   return [`${escaped(head)}*${tails.length === 1 ? escaped(tails[0] as string) : '}*'}`, isOurs]
@@ -37,7 +37,7 @@ const PLAIN = /^(?!~)[ -z|~]{1,64}$/
 const plain = (text: string): string =>
   PLAIN.test(text) ? text : `~${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')}`
 
-/** Checks a prefix, which may bring a hash tag of its own. */
+/** Checks a prefix, which may contain a hash tag. */
 export function checkPrefix(prefix: unknown): string {
   if (typeof prefix === 'string' && prefix !== '' && /^[!-z|~]*(?:\{[!-z|~]+\}[!-z|~]*)?$/.test(prefix)) return prefix
   throw new QuotaError(
@@ -46,7 +46,7 @@ export function checkPrefix(prefix: unknown): string {
   )
 }
 
-/** The hash of keys for those who know the secret: 132 bits, as text. */
+/** Returns a keyed hash: HMAC-SHA-256, truncated to 132 bits, in base64url. */
 export const keyed =
   (secret: string) =>
   (key: string): string =>

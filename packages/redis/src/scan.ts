@@ -1,7 +1,7 @@
-/** How many keys one SCAN looks at: some tenths of a millisecond of the server's time. */
+/** How many keys one SCAN examines: a few tenths of a millisecond of the server's CPU time. */
 const COUNT = 1_000
 
-/** What is used of a client of ioredis, beside what scripts need. */
+/** The methods of an ioredis client that a scan needs. */
 interface Ioredis {
   readonly options?: { readonly keyPrefix?: string }
   readonly isCluster?: boolean
@@ -11,7 +11,7 @@ interface Ioredis {
   unlink(...names: string[]): Promise<unknown>
 }
 
-/** The same of node-redis. */
+/** The methods of a node-redis client that a scan needs. */
 interface NodeRedis {
   readonly masters?: readonly unknown[]
   nodeClient(node: unknown): Promise<NodeRedis>
@@ -22,20 +22,20 @@ interface NodeRedis {
   unlink(names: string | readonly string[]): Promise<unknown>
 }
 
-/** One SCAN of one server: the next cursor, `0` after the last, and names. */
+/** One SCAN of one server: returns the next cursor (`0` after the last) and names. */
 type Scan = (cursor: string) => Promise<readonly [cursor: string, names: readonly string[]]>
 
 /** How a client lists and deletes keys. */
 interface Scanner {
-  /** One for each master. */
+  /** One per master. */
   readonly scans: readonly Scan[]
-  /** Names of any hash slot. */
+  /** Deletes keys of any hash slots, and returns how many there were. */
   unlink(names: readonly string[]): Promise<number>
 }
 
 /**
- * Deletes keys, one SCAN after the other on every master, and returns how many there were. No command blocks the server
- * for long. What is there from beginning to end is deleted; a key whose slot moves meanwhile may be missed.
+ * Deletes keys by one SCAN after the other on every master, and returns how many there were. No command blocks the
+ * server for long. A key that exists for the whole scan is deleted, unless its hash slot moves meanwhile.
  */
 export async function deleteMatching(
   client: object,
@@ -60,13 +60,13 @@ export async function deleteMatching(
 
 async function ioredis(client: Ioredis, pattern: string): Promise<Scanner> {
   const { isCluster = false, options: { keyPrefix = '' } = {} } = client
-  // A cluster knows its masters once it has sent a command.
+  // ioredis knows the masters of a cluster only after it has sent a command.
   if (isCluster) await client.exists(pattern)
   const scans = (isCluster ? client.nodes('master') : [client]).map(
     (node): Scan =>
       async (cursor) => {
         const [next, names] = await node.scan(cursor, 'MATCH', escaped(keyPrefix) + pattern, 'COUNT', `${COUNT}`)
-        // The client writes its prefix before names, and not before patterns.
+        // The client adds its prefix to names, but not to patterns.
         return [next, names.map((name) => name.slice(keyPrefix.length))]
       },
   )
@@ -85,7 +85,7 @@ async function nodeRedis(client: NodeRedis, pattern: string): Promise<Scanner> {
   return { scans, unlink: unlinking(nodes !== undefined, (names) => client.unlink(names)) }
 }
 
-/** One command for all names, where they need not share a slot; a cluster's client finds each its node. */
+/** Deletes all names by one command, or by one per name in a cluster, whose client finds the node of each. */
 const unlinking =
   (clustered: boolean, unlink: (names: readonly string[]) => Promise<unknown>): Scanner['unlink'] =>
   async (names) => {
@@ -93,5 +93,5 @@ const unlinking =
     return counts.reduce((sum: number, count) => sum + Number(count), 0)
   }
 
-/** Text as a pattern that matches nothing else. */
+/** Escapes text for a SCAN pattern. */
 export const escaped = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')

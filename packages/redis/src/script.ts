@@ -5,7 +5,7 @@ import { slidingLogLua } from './lua/sliding-log.ts'
 import { slidingWindowLua } from './lua/sliding-window.ts'
 import { headLua, runLua, takeLua } from './lua/take.ts'
 
-/** A script, and the name under which Redis keeps it. */
+/** A script, and the SHA-1 digest under which Redis caches it. */
 export interface Script {
   readonly text: string
   readonly sha: string
@@ -14,7 +14,7 @@ export interface Script {
 const kernels = { bucket: bucketLua, 'sliding-window': slidingWindowLua, 'sliding-log': slidingLogLua }
 const scripts = new Map<string, Script>()
 
-/** The script that makes these steps. It defines no kernel that they do not need, as it is run anew for each call. */
+/** The script for these steps. Each call runs all definitions again, so it defines only the kernels that they need. */
 export function scriptFor(steps: Iterable<Step>): Script {
   const needed = new Set<Step['kernel']>()
   for (const { kernel } of steps) needed.add(kernel)

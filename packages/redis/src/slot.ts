@@ -1,4 +1,4 @@
-/** The slot of a cluster that a key lives in: CRC16 (XMODEM) of its hash tag, or else of all of it, modulo 16,384. */
+/** The hash slot of a key in a cluster: CRC16 (XMODEM) of its hash tag, or else of the whole key, modulo 16,384. */
 export function slotOf(name: string): number {
   const open = name.indexOf('{')
   const close = open < 0 ? -1 : name.indexOf('}', open + 1)

@@ -22,7 +22,7 @@ import { checkPrefix, keyed, nameOf, namesOf } from './name.ts'
 import { slotOf } from './slot.ts'
 import { type Call, decode, encode } from './wire.ts'
 
-/** What `redisStore` takes besides the client. */
+/** Options of `redisStore`. */
 export interface RedisStoreOptions {
   /**
    * The prefix of all keys. A prefix with a hash tag, such as `{shop}`, keeps all keys in one hash slot of a cluster,
@@ -31,21 +31,21 @@ export interface RedisStoreOptions {
    */
   readonly prefix?: string
   /**
-   * Sends the checks of one event-loop tick in one script call. Each still has its own decision.
+   * Coalesces the checks of one event-loop tick into one script call. Each check still has its own decision.
    * @default `true`
    */
   readonly coalesce?: boolean
   /**
-   * How long a denial is cached in this process at most; `false` asks the server each time. Meanwhile a key that
-   * another process has refunded or reset may still be denied. Stores of one process with the same client, `prefix` and
-   * `hashKeys` share the cache.
+   * The maximum time that this process caches a denial. `false` sends each check to the server. While a denial is
+   * cached, a key that another process has refunded or reset may still be denied. Stores of one process with the same
+   * client, `prefix` and `hashKeys` share the cache.
    * @default `'1s'`
    */
   readonly denyCache?: Duration | false
   /**
-   * Takes units for up to this many requests in one call and spends them in this process: with 100, as few as a
-   * hundredth of the calls. It never over-admits. Other processes may wait for units that are held here, and a crash
-   * loses at most one second of refill; `{ requests: 100, maxLoss: '10s' }` changes that. Buckets only.
+   * Leases units for up to this many requests in one call, and consumes them in this process: 100 reduces calls to as
+   * few as 1 %. It never over-admits. Other processes cannot consume leased units. A crash loses at most one second of
+   * refill; `{ requests: 100, maxLoss: '10s' }` changes that. Buckets only.
    * @default no leases
    */
   readonly lease?: number | LeaseOptions
@@ -58,8 +58,9 @@ export interface RedisStoreOptions {
 }
 
 /**
- * A store in Redis or Valkey, standalone, behind Sentinel or a cluster: exact, on the server's clock, one script call
- * for all takes of a tick, without a write when it refuses.
+ * Returns a remote store in Redis or Valkey: standalone, behind Sentinel, or a cluster. It is exact, uses the server's
+ * clock, sends one script call per event-loop tick, and writes nothing for a denial.
+ * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if the client or an option is invalid
  *
  * @example
  * const limiter = rateLimiter({ quota: perMinute(100), store: redisStore(new Redis()) })
@@ -68,7 +69,7 @@ export function redisStore(
   client: RedisClient,
   options: RedisStoreOptions & { readonly lease: number | LeaseOptions },
 ): LeasingStore
-/** A store in Redis or Valkey that asks the server about every request. */
+/** Returns a remote store in Redis or Valkey without leases. */
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): Store
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   const { denyCache = '1s', lease } = options
@@ -81,7 +82,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 
 const scopes = new WeakMap<object, Map<string, object>>()
 
-/** What the deny caches of one process share: stores with one client, prefix and secret keep the same states. */
+/** The object that deny caches share: stores with the same client, prefix and secret have the same states. */
 function scopeOf(client: RedisClient, { prefix = 'spillway', hashKeys }: RedisStoreOptions): object {
   const ofClient = scopes.get(client) ?? new Map<string, object>()
   scopes.set(client, ofClient)
@@ -91,7 +92,7 @@ function scopeOf(client: RedisClient, { prefix = 'spillway', hashKeys }: RedisSt
   return scope
 }
 
-/** The store that asks the server each time. */
+/** The store without leases and deny cache: each check is a call to the server. */
 function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
   checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease', 'hashKeys'])
   const redis = redisOf(client)
@@ -138,7 +139,7 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       return send(calls, deadline)
     },
     async delete(keys) {
-      // What was asked before is done before.
+      // Earlier checks must run before the deletion.
       flush()
       try {
         const deleted = await Promise.all(keys.map((key) => redis.forget(nameOf(prefix, key))))
@@ -158,7 +159,7 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
   }
 }
 
-/** What no cluster can do: a script sees the keys of one slot. */
+/** The error for keys of several hash slots: a script of a cluster can use one slot only. */
 function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaError | undefined {
   const slots = names.map(slotOf)
   const other = slots.findIndex((slot) => slot !== slots[0])
@@ -170,7 +171,7 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
   )
 }
 
-/** What a healthy server says of one call: the keys, their slot or the arguments are at fault. */
+/** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
 const OF_ONE_CALL = /^(CROSSSLOT|TRYAGAIN|WRONGTYPE|ERR .*user_script)/
 
 function failure(error: unknown): StoreError {

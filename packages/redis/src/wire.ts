@@ -1,7 +1,7 @@
 import type { Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
 import { type Script, scriptFor } from './script.ts'
 
-/** A take on its way: its ops, and the names of their keys. */
+/** One call of `take`: its ops, and the names of their keys. */
 export interface Call {
   readonly ops: readonly Take[]
   readonly names: readonly string[]
@@ -9,14 +9,14 @@ export interface Call {
   readonly deadline: Deadline | undefined
 }
 
-/** The script for some calls, and what it is given. */
+/** The script for some calls, and its arguments. */
 export interface Request {
   readonly script: Script
   readonly keys: string[]
   readonly arguments: string[]
 }
 
-/** Writes calls as the script reads them: each key and each step once, however many calls share it. */
+/** Encodes calls for the script. Each key and each step is sent once, even if many calls share it. */
 export function encode(calls: readonly Call[]): Request {
   const keys = new Map<string, number>()
   const steps = new Map<Step, number>()
@@ -35,7 +35,7 @@ export function encode(calls: readonly Call[]): Request {
   }
 }
 
-/** The place of something in a list without doubles, counted from 1 as Lua does. */
+/** Returns the index of an item in a list without duplicates, and appends the item if needed. Lua counts from 1. */
 function placeIn<T>(places: Map<T, number>, it: T): number {
   let place = places.get(it)
   if (place === undefined) {
@@ -45,13 +45,13 @@ function placeIn<T>(places: Map<T, number>, it: T): number {
   return place
 }
 
-// A policy's plain step is one object for as long as the policy lives.
+// A policy has one object for its usual step, so that its text is cached.
 const texts = new WeakMap<Step, string>()
 
-/** What is not there is nil to Lua, which is as good as null or false. */
+/** Omits null and false: Lua reads a missing field as nil, which is falsy, too. */
 const briefly = (_: string, value: unknown): unknown => (value === null || value === false ? undefined : value)
 
-/** A bucket's step without what only refunds need. */
+/** A bucket's step without the fields that only refunds need. */
 function neededOf(step: Step): Partial<Step> {
   if (step.kernel !== 'bucket' || step.increment < 0) return step
   const { until, ends, whole, burst, fraction, ...needed } = step
@@ -69,10 +69,10 @@ function textOf(step: Step): string {
   return text
 }
 
-/** Reads the script's answer: what each call saw, in their order. */
+/** Decodes the script's reply: the results of each call, in order. */
 export function decode(calls: readonly Call[], reply: readonly unknown[]): readonly (readonly Taken[])[] {
   let place = 0
-  // Clients can be told to give numbers as text.
+  // Some client options return numbers as text.
   const next = (): number => Number(reply[place++])
   const now = next()
   return calls.map(({ ops }) => ops.map(({ step }) => takenOf(step, now, next)))

@@ -2,14 +2,14 @@ import { Redis as Ioredis } from 'ioredis'
 import { createClient, createClientPool } from 'redis'
 import type { RedisClient } from '../src/index.ts'
 
-/** A client as an application makes it, and what a test does with it besides. */
+/** A client of an application, with a raw command and a close method for tests. */
 export interface Connected {
   readonly client: RedisClient
   command(...words: string[]): Promise<unknown>
   close(): void
 }
 
-/** The clients that can be had for a standalone server, by the names that tests show. */
+/** The clients for a standalone server, by their names in test titles. */
 export const clients: Readonly<Record<string, (port: number) => Promise<Connected>>> = {
   async ioredis(port) {
     const client = new Ioredis({ port })

@@ -7,7 +7,7 @@ import { type RedisCluster, startRedisCluster } from '../../../test/services/red
 import { functionLua, type RedisClient, redisStore } from '../src/index.ts'
 import { nameOf } from '../src/name.ts'
 
-// Units refill so slowly, one in a quarter of an hour at most, that no test sees one refilled.
+// At most one unit refills in a quarter of an hour, so that no test sees a refill.
 
 let cluster: RedisCluster
 beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
   afterAll(() => connected.close())
 
   let stores = 0
-  // One slot, as batches of the suite name several keys; stores of one client and prefix know of each other's denials.
+  // One hash slot, because the suite's batches use several keys. Stores of one client and prefix share a deny cache.
   testStore(
     test,
     async () => {
@@ -49,14 +49,14 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     { histories: 60 },
   )
 
-  test('keys of one tick go to their slots, and each gets its own answer', async () => {
+  test('sends the keys of one tick to their hash slots, and returns a result for each', async () => {
     const limiter = rateLimiter({ quota: perDay(10), store: redisStore(connected.client), deadline: '10s' })
     const keys = Array.from({ length: 600 }, (_, i) => `user-${i % 50}`)
     const decisions = await Promise.all(keys.map((key) => limiter.consume(key)))
     expect(decisions.map(({ allowed }) => allowed)).toEqual(keys.map((_, i) => i < 500))
   })
 
-  test('several policies of one key are taken together', async () => {
+  test('checks several policies of one key all-or-nothing', async () => {
     const quotas = { first: perDay(3), other: perDay(5) }
     const limiter = rateLimiter({ quotas, store: redisStore(connected.client), deadline: '10s' })
     const decisions = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('a')))
@@ -64,7 +64,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     expect((await limiter.peek('a')).policies?.map(({ remaining }) => remaining)).toEqual([0, 2])
   })
 
-  test('keys in different slots are taken in turn, and given back where a later one refuses', async () => {
+  test('takes keys in different hash slots one after the other, and rolls back if a later one is denied', async () => {
     const limiter = rateLimiter({
       name: 'in turn',
       quota: perDay(3),
@@ -82,7 +82,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     expect([(await limiter.peek('alice')).remaining, (await limiter.peek('bob')).remaining]).toEqual([2, 0])
   })
 
-  test('a batch of several slots is refused by the store: the error says why, and nothing is taken', async () => {
+  test('rejects a batch of several hash slots with the reason, and takes nothing', async () => {
     const store = redisStore(connected.client)
     const ops = ['alice', 'bob'].map((key) => ({ policy: 'p', key, step: stepFor(perDay(1), 'consume', 1) }))
     await expect(store.take(ops)).rejects.toThrow(QuotaError)
@@ -92,7 +92,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     for (const op of ops) expect((await store.take([op]))[0]?.allowed).toBe(true)
   })
 
-  test('forgets keys of several slots', async () => {
+  test('deletes keys of several hash slots', async () => {
     const store = redisStore(connected.client)
     const ops = ['a', 'b', 'c'].map((key) => ({ policy: 'p', key, step: stepFor(perDay(1), 'consume', 1) }))
     for (const op of ops) await store.take([op], START)
@@ -109,8 +109,9 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     expect(decisions.every(({ allowed }) => allowed)).toBe(true)
   })
 
-  // node-redis does not try again, as ioredis does: 10 of 10 failed with TRYAGAIN, and the circuit opened for all keys.
-  test('two policies of a key whose slot is half moved are tried again until the deadline', async () => {
+  // Reproduces a bug: node-redis does not retry, as ioredis does. 10 of 10 calls failed with TRYAGAIN, and the circuit
+  // opened for all keys.
+  test('retries two policies of a key in a half moved hash slot until the deadline', async () => {
     const store = redisStore(connected.client, { denyCache: false })
     const quotas = { moving: perDay(100), beside: perDay(1_000) }
     const limiter = rateLimiter({ quotas, store, deadline: '10s', onStoreError: 'throw' })
@@ -119,7 +120,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     await limiter.consume('half')
     let waiting: Promise<readonly Decision[]> | undefined
     await cluster.move('spillway:1{half}moving', async () => {
-      // ioredis retries by itself, later than this deadline: timeouts, of which five would open the node's circuit.
+      // ioredis retries on its own, after this deadline. Five of these timeouts would open the node's circuit.
       const [times, reason] = name === 'ioredis' ? [4, 'timeout'] : [10, 'error']
       const calls = Array.from({ length: times }, () =>
         hurried.consume('half').catch((error: StoreError) => error.reason),
@@ -132,13 +133,13 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     expect((await limiter.peek('half')).policies?.[1]?.remaining).toBe(989)
   })
 
-  test('a slot that moves to another node mid-traffic loses and doubles nothing', async () => {
+  test('neither loses nor doubles units when a hash slot moves to another node under traffic', async () => {
     const store = redisStore(connected.client, { denyCache: false })
     const limiter = rateLimiter({ quota: perDay(100), store, deadline: '10s', name: 'p' })
     let moved = false
     const traffic = async (): Promise<number> => {
       let admitted = 0
-      // Until the slot has moved, and for a few requests after.
+      // Until the hash slot has moved, and for a few requests after.
       for (let after = 0; after < 20; after += moved ? 1 : 0) if ((await limiter.consume('hot')).allowed) admitted++
       return admitted
     }
@@ -146,13 +147,13 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     await cluster.move('spillway:1{hot}p')
     moved = true
     const start = (await Promise.all(admitted)).reduce((sum, each) => sum + each, 0)
-    // Fewer than a hundred are units lost, and more are units taken twice.
+    // Fewer than 100 means lost units, more than 100 means units that were taken twice.
     const { remaining } = await limiter.peek('hot')
     expect(start + remaining).toBe(100)
   })
 })
 
-test('a function called by hand counts together with a limiter, in whatever slot the key is', async () => {
+test('spillway_consume shares its quota with a limiter in every hash slot', async () => {
   const client = new Cluster(cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
   await client.ping()
   await Promise.all(client.nodes('master').map((node) => node.call('FUNCTION', 'LOAD', 'REPLACE', functionLua)))

@@ -39,7 +39,7 @@ const consume = (key: string, cost = 1): Take => ({
   step: stepFor(perMinute(10), 'consume', cost),
 })
 
-/** Every script that can be asked for: one that the server does not know is sent again, behind those that came after. */
+/** Loads all scripts: a script that the server does not have is sent again, after later calls. */
 async function teachAllScripts(): Promise<void> {
   const [a, b, c] = [perMinute(1), slidingWindow({ limit: 1, window: '1m' }), slidingLog({ limit: 1, window: '1m' })]
   for (const quotas of [[a], [b], [c], [a, b], [a, c], [b, c], [a, b, c]]) {
@@ -47,7 +47,7 @@ async function teachAllScripts(): Promise<void> {
   }
 }
 
-test('answers calls of one tick as the model answers them one after the other', async () => {
+test('returns the same results for the calls of one tick as the model for one call after the other', async () => {
   await teachAllScripts()
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {
@@ -60,7 +60,7 @@ test('answers calls of one tick as the model answers them one after the other', 
   )
 })
 
-test('sends a thousand callers of one key in a dozen script calls', async () => {
+test('sends a thousand calls for one key in a dozen script calls', async () => {
   const limiter = rateLimiter({ quota: perDay(10), store: redisStore(client), deadline: '10s' })
   await limiter.peek('hot')
   await client.config('RESETSTAT')
@@ -69,7 +69,7 @@ test('sends a thousand callers of one key in a dozen script calls', async () => 
   expect(await commandsOf('evalsha')).toBeLessThanOrEqual(12)
 })
 
-test('sends a hundred thousand callers of one limited key in a few script calls', async () => {
+test('sends a hundred thousand calls for one limited key in a few script calls', async () => {
   const limiter = rateLimiter({ quota: perDay(10), store: redisStore(client), deadline: '10s' })
   await limiter.consume('hot', 10)
   await client.config('RESETSTAT')
@@ -77,7 +77,7 @@ test('sends a hundred thousand callers of one limited key in a few script calls'
   expect(await commandsOf('evalsha')).toBeLessThanOrEqual(100)
 })
 
-// Each store had a deny cache of its own: a key that one had reset was denied by the other for a second.
+// Reproduces a bug: each store had its own deny cache. After one store had reset a key, the other denied it for 1 s.
 test.each([
   ['the same', {}],
   ['no deny cache', { denyCache: false as const }],
@@ -115,7 +115,7 @@ test('sends one script call for a hundred requests that are leased', async () =>
   await store.release()
 })
 
-test('keeps a script call short where logs are long', async () => {
+test('keeps a script call short if logs are long', async () => {
   const quota = slidingLog({ limit: 1_000, window: '1m' })
   const limiter = rateLimiter({ quota, store: redisStore(client), deadline: '10s' })
   await limiter.peek('a')
@@ -124,7 +124,7 @@ test('keeps a script call short where logs are long', async () => {
   expect(await commandsOf('evalsha')).toBe(20)
 })
 
-test('sends each call by itself when told to', async () => {
+test('sends each call on its own with coalesce: false', async () => {
   const store = redisStore(client, { coalesce: false, denyCache: false })
   await store.take([consume('a')])
   await client.config('RESETSTAT')
@@ -132,7 +132,7 @@ test('sends each call by itself when told to', async () => {
   expect(await commandsOf('evalsha')).toBe(20)
 })
 
-test('forgets after what was asked before', async () => {
+test('deletes after earlier checks', async () => {
   const store = redisStore(client)
   const [, , [again]] = await Promise.all([
     store.take([consume('a', 10)], START),
@@ -142,7 +142,7 @@ test('forgets after what was asked before', async () => {
   expect(again?.allowed).toBe(true)
 })
 
-test('reads and writes with one script call a decision, whatever the number of quotas', async () => {
+test('needs one script call per decision for any number of quotas', async () => {
   const quotas = { burst: perSecond(10), minute: perMinute(100), log: slidingLog({ limit: 10, window: '1s' }) }
   const limiter = rateLimiter({ quotas, store: redisStore(client), deadline: '10s' })
   await limiter.peek('a')
@@ -158,7 +158,7 @@ test('reads and writes with one script call a decision, whatever the number of q
   ])
 })
 
-test('writes nothing when it refuses or looks', async () => {
+test('writes nothing for denials and peeks', async () => {
   const store = redisStore(client)
   await store.take([consume('a', 10)])
   await client.config('RESETSTAT')
@@ -167,7 +167,7 @@ test('writes nothing when it refuses or looks', async () => {
   expect([await commandsOf('set'), await client.exists('spillway:1{b}p')]).toEqual([0, 0])
 })
 
-test('tells Redis no key as it is, when it is given a secret', async () => {
+test('sends only hashed keys to Redis with hashKeys', async () => {
   const store = redisStore(client, { hashKeys: 'correct horse battery' })
   const limiter = rateLimiter({ quota: perDay(3), store, deadline: '10s' })
   for (const key of ['alice', 'alice', 'bob']) await limiter.consume(key)
@@ -184,7 +184,7 @@ test('tells Redis no key as it is, when it is given a secret', async () => {
   })
   expect((await other.peek('bob')).remaining).toBe(3)
   expect(() => redisStore(client, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
-  // An environment variable that is not set left keys readable.
+  // Reproduces a bug: an unset environment variable left keys readable.
   expect(() => redisStore(client, { hashKeys: undefined } as object)).toThrow('redisStore hashKeys is undefined')
 })
 
@@ -213,13 +213,13 @@ test.each(['', 'x', 'w', 'w:1', 'l', 'lx', 'l\xc1', 'nan', 'inf', '1.5'])(
   },
 )
 
-test('a state that another program made a hash of counts as none', async () => {
+test('a Redis hash of another program counts as no state', async () => {
   await client.hset('spillway:1{a}', 'field', 'value')
   const limiter = rateLimiter({ quota: perDay(3), store: redisStore(client), deadline: '10s' })
   expect((await limiter.consume('a')).remaining).toBe(2)
 })
 
-// The README's line, written twice: 100 calls of one route, and the first login ever was refused.
+// Reproduces a bug: the README's line was used twice. After 100 calls of one route, the first login was denied.
 test('two limiters of one name on one client have one quota', () => {
   rateLimiter({ quota: perMinute(100), store: redisStore(client) })
   const strict = (options?: object) => rateLimiter({ quota: perMinute(5), store: redisStore(client, options) })
@@ -229,7 +229,7 @@ test('two limiters of one name on one client have one quota', () => {
   strict({ prefix: 'shop' })
 })
 
-test('keeps the full bucket of a key that has not started full for as long as it counts', async () => {
+test('keeps the full bucket of a key with an initial level for as long as the level counts', async () => {
   const quota = tokenBucket({ limit: 5, per: '1s', initial: 0, keepFull: '1h' })
   const limiter = rateLimiter({ quota, store: redisStore(client), deadline: '10s' })
   expect(await limiter.consume('a')).toMatchObject({ allowed: false, retryAfterMs: 200 })

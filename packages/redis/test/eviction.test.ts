@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
 
-// What maxmemory-policy does to a key that is limited while a flood of fresh keys fills the memory. The client takes its
-// 10 units of an hour, and comes back after each flood; docs/guides/redis-eviction.md has the numbers.
+// The effect of maxmemory-policy on a limited key while a flood of new keys fills the memory. The client consumes its
+// 10 units per hour, and tries again after each flood; docs/guides/redis-eviction.md has the numbers.
 
 const FLOODS = 3
 const QUOTA = 10
@@ -15,7 +15,7 @@ interface Flooded {
   readonly admitted: number
   /** After how many floods the server had evicted the state. */
   readonly losses: number
-  /** Fresh keys that the server refused for want of memory. */
+  /** New keys that the server rejected because its memory was full. */
   readonly failures: number
 }
 
@@ -27,7 +27,7 @@ async function flooded(policy: string, flood: 'same quota' | 'longer quota' | 'w
   const store = redisStore(redis, { denyCache: false })
   const limiter = rateLimiter({ quota: perHour(QUOTA), store, deadline: '20s', onStoreError: 'throw' })
   const daily = rateLimiter({ name: 'daily', quota: perDay(QUOTA), store, deadline: '20s', onStoreError: 'throw' })
-  // Apart from the flood's store, whose circuit opens where writes fail.
+  // Not the flood's store, whose circuit opens when writes fail.
   const apart = redisStore(redis, { denyCache: false })
   const limited = rateLimiter({ quota: perHour(QUOTA), store: apart, deadline: '20s', onStoreError: 'throw' })
   let fresh = 0
@@ -39,7 +39,7 @@ async function flooded(policy: string, flood: 'same quota' | 'longer quota' | 'w
     })
     for (const { status } of await Promise.allSettled(made)) if (status === 'rejected') failures++
   }
-  // The script and the client have their memory already: what is left is for keys.
+  // The script and the client have their memory already: the rest is for keys.
   await batch()
   await redis.config('SET', 'maxmemory', (await infoOf('used_memory')) + 500_000)
   let admitted = 0
@@ -47,7 +47,7 @@ async function flooded(policy: string, flood: 'same quota' | 'longer quota' | 'w
   for (let i = 0; i <= FLOODS; i++) {
     for (let unit = 0; unit < 2 * QUOTA; unit++) if ((await limited.consume('limited')).allowed) admitted++
     if (i === FLOODS) break
-    // As many fresh keys as fit, twice over; where the server evicts at random, until it has evicted the state.
+    // Twice as many new keys as fit; with random eviction, until the server has evicted the state.
     const isKept = async (): Promise<boolean> => (await redis.keys('*limited*')).length > 0
     const evicted = await infoOf('evicted_keys')
     for (
@@ -66,7 +66,7 @@ async function flooded(policy: string, flood: 'same quota' | 'longer quota' | 'w
   return { admitted, losses, failures }
 }
 
-test('noeviction keeps the bound, and fails for fresh keys', async () => {
+test('noeviction keeps the bound, and fails for new keys', async () => {
   const { admitted, losses, failures } = await flooded('noeviction', 'same quota')
   expect([admitted, losses]).toEqual([QUOTA, 0])
   expect(failures).toBeGreaterThan(0)
@@ -106,7 +106,7 @@ test.each([
     await limiter.consume('a')
     await limiter.consume('b')
   }
-  // Its answer comes in order: the question was asked before.
+  // Redis replies in order: this command was sent earlier.
   await redis.ping()
   await Promise.resolve()
   redis.disconnect()

@@ -15,8 +15,8 @@ import { startRedisCluster, until } from '../../../test/services/redis-cluster.t
 import { startRedisSentinel } from '../../../test/services/redis-sentinel.ts'
 import { type RedisClient, redisStore } from '../src/index.ts'
 
-// Real servers that are really frozen, killed and replaced. What they and the clients take to notice is real time. What
-// the breaker logs meanwhile is of no interest here.
+// These tests freeze, kill and replace real servers. Detection by servers and clients needs real time. The logs of the
+// circuit breaker are not tested here.
 beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
 
 const after: (() => unknown)[] = []
@@ -46,7 +46,7 @@ async function serve(): Promise<Redis> {
   return server
 }
 
-/** A limiter of a hundred an hour, so slow that refills hide nothing, whose answers are never from near at hand. */
+/** A limiter of 100 units per hour without a deny cache. It refills so slowly that refills hide no error. */
 const limiterOf = (client: RedisClient, options: Partial<RateLimiterOptions> = {}): RateLimiter =>
   rateLimiter({
     quota: perHour(100),
@@ -57,7 +57,7 @@ const limiterOf = (client: RedisClient, options: Partial<RateLimiterOptions> = {
     ...options,
   } as RateLimiterOptions)
 
-/** Keeps the event loop from turning. */
+/** Blocks the event loop. */
 function standStill(millis: number): void {
   const start = performance.now()
   while (performance.now() - start < millis);
@@ -68,7 +68,7 @@ const admits = async (limiter: RateLimiter, times: number): Promise<number> => {
   return decisions.filter(({ allowed }) => allowed).length
 }
 
-/** How many units of a hundred an hour refill from now on at most, by the clock of a server. */
+/** The maximum number of units that refill from now on at 100 per hour, by the server's clock. */
 async function serverTimer(port: number): Promise<{ refilled(): Promise<number> }> {
   const admin = new Ioredis({ port })
   after.push(() => admin.disconnect())
@@ -94,7 +94,7 @@ const answers = (limiter: RateLimiter): Promise<void> =>
   )
 
 describe.each(Object.entries(clients))('%s', (_, connect) => {
-  test('a script that the server has forgotten is sent again, and nothing is counted twice', async () => {
+  test('sends a script again that the server does not have, and counts nothing twice', async () => {
     const server = await serve()
     const client = await connect(server.port)
     const limiter = limiterOf(client)
@@ -110,7 +110,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expectBetween(again, 100, 100 + (await timer.refilled()))
   })
 
-  test('a server that is frozen fails by the deadline, not later, and is well again when it thaws', async () => {
+  test('a frozen server fails by the deadline, not later, and recovers when it continues', async () => {
     const server = await serve()
     const client = await connect(server.port)
     const [limiter, patient] = [limiterOf(client, { deadline: 50 }), limiterOf(client)]
@@ -118,22 +118,22 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     server.signal('SIGSTOP')
     const start = performance.now()
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => limiter.consume('a')))
-    // Far more than the 50 ms on a busy machine, too; a client would wait for as long as the server is frozen.
+    // Far more than the 50 ms, for a busy machine. Without a deadline, a client would wait until the server continues.
     expect(performance.now() - start).toBeLessThan(5_000)
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'timeout' } })
     }
     server.signal('SIGCONT')
     await answers(limiter)
-    // What the server takes after the deadline is given back, so that all of the quota is there, and no more than that.
+    // Units that the server takes after the deadline are refunded: exactly the full quota is available again.
     await until(async () => (await patient.peek('a')).remaining === 100)
     const timer = await serverTimer(server.port)
     const admitted = await admits(patient, 120)
     expectBetween(admitted, 100, 100 + (await timer.refilled()))
   })
 
-  // Timers run before sockets are read: 60 ms in which the app stood still were five failures of the store, and opened
-  // its circuit. Of a burst of 1,500, none was counted.
+  // Reproduces a bug: timers run before sockets are read. When the app's event loop was blocked for 60 ms, five calls
+  // failed and opened the circuit. Of a burst of 1,500 requests, none was counted.
   test.each([
     ['five in flight', 5, 0],
     ['a burst of 250', 250, 0.4],
@@ -141,7 +141,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
   ])('a process that stands still is no failure of the store: %s', async (_, times, eachMs) => {
     const server = await serve()
     const client = await connect(server.port)
-    // One refills in 43 s.
+    // One unit refills in 43 s.
     const quota = perDay(2_000)
     const store = redisStore(client, { denyCache: false })
     const limiter = rateLimiter({ quota, store, deadline: 50 })
@@ -151,7 +151,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
       standStill(eachMs)
       return call
     })
-    // Twenty times the deadline: the server has as long to answer afterwards, which a busy machine may take.
+    // Twenty times the deadline: the server has the same time for its reply, which a busy machine may need.
     standStill(1_000)
     const decisions = await Promise.all(calls)
     expect(decisions.filter(({ degraded }) => degraded)).toEqual([])
@@ -159,7 +159,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect((await limiterOf(client, { quota, name: 'default' }).peek('a')).remaining).toBe(2_000 - times)
   })
 
-  // Refunds went through the circuit that the lateness had opened: 20 units were lost.
+  // Reproduces a bug: refunds used the circuit that the timeouts had opened, and 20 units were lost.
   test.each(['deny', 'local', 'throw'] as const)(
     'what a frozen server takes after the deadline is given back: %s',
     async (onStoreError) => {
@@ -175,7 +175,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     },
   )
 
-  test('a server that is killed and comes back empty admits one burst more at most', async () => {
+  test('a server that is killed and restarts empty admits at most one burst more', async () => {
     const server = await serve()
     const client = await connect(server.port)
     const [limiter, patient] = [limiterOf(client, { deadline: 200 }), limiterOf(client)]
@@ -184,15 +184,15 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     await expect(limiter.consume('a')).rejects.toThrow(StoreError)
     await server.start()
     await answers(limiter)
-    // Nothing is left of what had been counted: one burst, exactly, and what refills while it is taken. A call that was
-    // sent to the server before it was killed may be sent again, and be counted then.
+    // All states are lost: exactly one burst is allowed, plus what refills meanwhile. A call that was sent before the
+    // server was killed may be sent again, and be counted then.
     await until(async () => (await patient.peek('a')).remaining === 100)
     const timer = await serverTimer(server.port)
     const admitted = await admits(patient, 120)
     expectBetween(admitted, 100, 100 + (await timer.refilled()))
   })
 
-  test('a server that may not be written to, or is full, is an error that says so', async () => {
+  test('a server that is read-only or full is an error that says so', async () => {
     const server = await serve()
     const limiter = limiterOf(await connect(server.port))
     const admin = new Ioredis({ port: server.port })
@@ -207,7 +207,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect((await limiter.consume('a')).remaining).toBe(98)
   })
 
-  test('a server that still loads what it had is an error that says so, and then knows all of it', async () => {
+  test('a server that loads its data is an error that says so, and has all states afterwards', async () => {
     const slowly = { 'enable-debug-command': 'yes', 'loading-process-events-interval-bytes': 1_024 }
     const server = await startRedis({ settings: slowly })
     after.push(() => server.stop())
@@ -217,7 +217,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     const admin = new Ioredis({ port: server.port })
     after.push(() => admin.disconnect())
     await admin.call('DEBUG', 'POPULATE', '400', 'filler', '1000')
-    // Half a millisecond a key.
+    // Loading takes half a millisecond per key.
     await admin.config('SET', 'key-load-delay', '500')
     const reloaded = admin.call('DEBUG', 'RELOAD')
     await until(() =>
@@ -232,7 +232,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expectBetween(remaining, 60, 60 + (await timer.refilled()))
   })
 
-  test('a limiter may be made before its server is there', async () => {
+  test('a limiter may be created before its server starts', async () => {
     const server = await serve()
     await server.kill()
     const client = new Ioredis({ port: server.port, retryStrategy: () => 20 })
@@ -246,7 +246,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
   })
 })
 
-test('behind Sentinel a failover is found by itself, and what had been replicated is kept', async () => {
+test('behind Sentinel a failover is automatic, and replicated states are kept', async () => {
   const servers = await startRedisSentinel()
   after.push(() => servers.stop())
   const client = new Ioredis({
@@ -259,7 +259,7 @@ test('behind Sentinel a failover is found by itself, and what had been replicate
   client.on('error', () => {})
   after.push(() => client.disconnect())
   const limiter = limiterOf(client)
-  // Master and replica are on one machine, and have one clock.
+  // Master and replica run on one machine with one clock.
   const timer = await serverTimer(servers.replica.port)
   expect(await admits(limiter, 60)).toBe(60)
   // `0` waits for the replica, however slow the machine is.
@@ -272,7 +272,7 @@ test('behind Sentinel a failover is found by itself, and what had been replicate
   expectBetween(admitted, 40, 40 + (await timer.refilled()))
 })
 
-// One breaker for the whole store left a quarter of the requests to the healthy masters uncounted.
+// Reproduces a bug: one circuit for the whole store left a quarter of the requests to the healthy masters uncounted.
 test('a cluster with one of three masters frozen counts every request to the others', async () => {
   const cluster = await startRedisCluster({ replicated: false })
   after.push(() => cluster.stop())
@@ -290,7 +290,7 @@ test('a cluster with one of three masters frozen counts every request to the oth
   for (const key of keys) await patient.consume(key)
   const frozen = masters[0] as Redis
   const isHealthy = (key: string): boolean => masters[keys.indexOf(key)] !== frozen
-  // A healthy master answers within a second on a slow machine, too; the frozen one does not within any time.
+  // A healthy master answers within a second even on a slow machine; the frozen one never answers.
   const limiter = rateLimiter({ quota, store, deadline: '1s' })
   frozen.signal('SIGSTOP')
   const rounds = await Promise.all(
@@ -304,7 +304,7 @@ test('a cluster with one of three masters frozen counts every request to the oth
   expect(later.filter(({ key, degraded }) => !isHealthy(key) && degraded?.reason !== 'open')).toEqual([])
 })
 
-test('a cluster that loses a master fails by the deadline, and goes on with the replica, where a burst more may be had', async () => {
+test('a cluster that loses a master fails by the deadline, and continues with the replica, with at most one burst more', async () => {
   const cluster = await startRedisCluster()
   after.push(() => cluster.stop())
   const client = new Cluster(
@@ -324,7 +324,7 @@ test('a cluster that loses a master fails by the deadline, and goes on with the 
   expect(performance.now() - start).toBeLessThan(5_000)
   await cluster.settled()
   await answers(limiter)
-  // What the replica had not received may be admitted again: one burst at most. Then the bucket is empty.
+  // Requests that were not replicated may be admitted again: one burst at most. Then the bucket is empty.
   const replica = await cluster.masterOf('spillway:1{a}p')
   const timer = await serverTimer(replica.port)
   const again = await admits(patient, 120)

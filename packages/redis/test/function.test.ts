@@ -8,7 +8,7 @@ import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { functionLua, redisStore } from '../src/index.ts'
 import { nameOf } from '../src/name.ts'
 
-// spillway_consume, as people call it from redis-cli and from other languages, beside limiters on the same keys.
+// Calls spillway_consume from redis-cli and as other languages do, beside limiters on the same keys.
 
 const valkey = ensureValkey()
 
@@ -38,7 +38,7 @@ describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valk
     expect(cli('FCALL', 'spillway_consume', '1', 'spillway:1{cli}', '10', '1d', '10', '11')).toMatch(/^0\n6\n-1\n/)
   })
 
-  test('counts together with a limiter of the same name', async () => {
+  test('shares its quota with a limiter of the same name', async () => {
     const limiter = rateLimiter({
       quota: perDay(10),
       store: redisStore(client, { denyCache: false }),
@@ -57,7 +57,7 @@ describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valk
     expect(await client.pttl(name)).toBeGreaterThan(86_400_000)
   })
 
-  test('of many at once, beside a limiter, exactly the burst passes', async () => {
+  test('allows exactly the burst of many concurrent calls, beside a limiter', async () => {
     const limiter = rateLimiter({ quota: perDay(20), store: redisStore(client), deadline: '25s' })
     const answers = await Promise.all(
       Array.from({ length: 40 }, async (_, i) =>
@@ -67,7 +67,7 @@ describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valk
     expect(answers.filter(Boolean)).toHaveLength(20)
   })
 
-  test('leaves the state that the store leaves, for any rate that core takes', async () => {
+  test('writes the same state as the store, for any rate that core accepts', async () => {
     const calls = fc.record({
       limit: fc.oneof(fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 1, max: 1_000_000_000 })),
       per: fc.constantFrom('1s', '10s', '1m', '90m', '1d', '1.5s', 250),
@@ -109,7 +109,7 @@ describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valk
     expect((error as Error).message).toContain(message)
   })
 
-  test('refuses several keys', async () => {
+  test('rejects several keys', async () => {
     await expect(client.call('FCALL', 'spillway_consume', 2, 'a', 'b', 1, '1s')).rejects.toThrow('takes one key; got 2')
   })
 })

@@ -7,8 +7,8 @@ import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { until } from '../../../test/services/redis-cluster.ts'
 import { type RedisClient, redisStore } from '../src/index.ts'
 
-// What is late can only be told by a real clock: a proxy holds the answers back, while the server does what it is asked at
-// once. What was taken for a call that was reported as failed is there again, whatever the verb.
+// Timeouts need a real clock: a proxy delays the replies, while the server runs each command at once. Units that were
+// taken for a failed call are refunded, for every verb.
 
 const clients: Readonly<Record<string, (port: number) => Promise<{ client: RedisClient; close: () => void }>>> = {
   async ioredis(port) {
@@ -80,9 +80,9 @@ describe.each(
       7,
     ],
   ]
-  test.each(verbs)('%s: what the server takes and answers too late is given back', async (_verb, call, taken) => {
+  test.each(verbs)('%s: refunds units if the server answers after the deadline', async (_verb, call, taken) => {
     await expect(call(limiterOn(store, 50))).rejects.toMatchObject(late)
-    // The server takes the units, whose answer is held back.
+    // The server takes the units, and the proxy delays its reply.
     await until(async () => (await left()) === 60 - taken)
     proxy.set('fair')
     await until(async () => (await left()) === 60)
@@ -90,7 +90,7 @@ describe.each(
     expect(storeHealth(store)).toMatchObject({ refundsQueued: 0, refundsDropped: 0 })
   })
 
-  test('consumeAll: what was taken before a late answer is given back, too', async () => {
+  test('consumeAll: also refunds units that were taken before the timeout', async () => {
     const near = limiterOn(redisStore(direct, { prefix: 'near', denyCache: false }), '20s', 'near')
     const both = consumeAll([
       [near, 'a', 3],
@@ -102,7 +102,7 @@ describe.each(
     await until(async () => (await left()) === 60 && (await near.peek('a')).remaining === 100)
   })
 
-  test('five late answers and more: the refunds do not go through the circuit that they have opened', async () => {
+  test('five timeouts or more: the refunds do not use the circuit that the timeouts have opened', async () => {
     const limiter = limiterOn(store, 50)
     const calls = await Promise.allSettled(Array.from({ length: 10 }, () => limiter.consume('a', 2)))
     expect(calls.map((each) => each.status === 'rejected' && each.reason instanceof StoreError)).toEqual(
@@ -114,7 +114,7 @@ describe.each(
     await until(async () => (await left()) === 60)
   })
 
-  // What these do is done, though it was reported as failed: the guide says so.
+  // These verbs take effect although the call failed, as the guide says.
   test.each<[string, (limiter: RateLimiter) => Promise<unknown>, number]>([
     ['peek', (limiter) => limiter.peek('a'), 60],
     ['refund', (limiter) => limiter.refund('a', 30), 90],
@@ -123,14 +123,14 @@ describe.each(
     await expect(call(limiterOn(store, 50))).rejects.toMatchObject(late)
     await until(async () => (await left()) === after)
     proxy.set('fair')
-    // Answers come in order: the one that was late has arrived.
+    // Replies arrive in order: the late one has arrived.
     await limiterOn(store, '20s', 'other').peek('a')
     expect(await left()).toBe(after)
   })
 
-  test('a cancelled reservation whose refund is answered late is refunded once', async () => {
+  test('a cancelled reservation is refunded once if the reply to its refund is late', async () => {
     proxy.set('fair')
-    // Long enough for a busy machine: the cancellation waits as long.
+    // Long enough for a busy machine. The cancellation uses the same timeout.
     const reservation = await limiterOn(store, 2_000).reserve('a', { cost: 20 })
     proxy.set('held')
     await expect(reservation.cancel()).rejects.toMatchObject(late)

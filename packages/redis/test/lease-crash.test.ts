@@ -19,10 +19,10 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** What a process is told. */
+/** The arguments of a process. */
 export interface Leasing {
   readonly port: number
-  /** Units a day. */
+  /** Units per day. */
   readonly limit: number
   readonly lease: number | LeaseOptions
   readonly requests: number
@@ -30,7 +30,7 @@ export interface Leasing {
 
 const program = fileURLToPath(new URL('leasing.ts', import.meta.url))
 
-/** A process that takes its units, and is killed. Returns when it took the first, by the server's clock. */
+/** Starts a process that consumes units, and kills it. Returns the time of its first unit, by the server's clock. */
 async function crash(leasing: Leasing): Promise<number> {
   const child = fork(program, [JSON.stringify(leasing)], { execArgv: ['--import', 'tsx'] })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -43,8 +43,8 @@ async function crash(leasing: Leasing): Promise<number> {
 
 const DAY_MS = 86_400_000
 
-// `perDay(1000)` with leases of 500, and two processes that are killed: nothing was left for a day. What is lost is bounded
-// by `min(lease, rate × maxLoss, burst / 2)` for each process and key, but for the request that the lease was taken for.
+// Reproduces a bug: with `perDay(1000)`, leases of 500 and two killed processes, no unit was left for a day. The loss is
+// at most `min(lease, rate × maxLoss, burst / 2)` per process and key, plus the request that took the lease.
 test.each([
   { limit: 1_000, lease: 500, maxLossMs: 1_000, requests: 100 },
   { limit: 864_000, lease: { requests: 500, maxLoss: '10s' as const }, maxLossMs: 10_000, requests: 1_000 },
@@ -59,13 +59,13 @@ test.each([
     const [{ base }] = (await redisStore(client).take([
       { policy: 'p', key: 'a', step: stepFor(quota, 'peek', 1) },
     ])) as [BucketTaken]
-    // The bucket has not been full since the first: it is full again so much later as units were taken.
+    // The bucket has not been full since the first unit: the time until it is full shows how many units were taken.
     const lost = Math.round((base - first) / quota.unit) - 2 * requests
     const most = typeof lease === 'number' ? lease : lease.requests
     const bound = Math.floor(Math.max(Math.min(most, (limit / DAY_MS) * maxLossMs, limit / 2), 1)) - 1
     expect(lost).toBeGreaterThanOrEqual(0)
     expect(lost).toBeLessThanOrEqual(2 * bound)
-    // The test is worth something: where more than a unit may be lost, some are.
+    // Checks the test itself: if more than one unit may be lost, some are.
     expect(lost > 0).toBe(bound > 0)
   },
 )

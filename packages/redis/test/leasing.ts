@@ -1,4 +1,4 @@
-// A process to be killed with a lease: tells how many units it has spent, and when first by the server's clock.
+// A process that is killed while it holds a lease. It reports the time of its first unit by the server's clock.
 
 import { type BucketTaken, stepFor, tokenBucket } from '@spillway/core'
 import { Redis } from 'ioredis'
@@ -15,5 +15,5 @@ for (let i = 0; i < requests; i++) {
   first ??= taken.now
 }
 process.send?.(first)
-// Until it is killed: what it holds is not returned.
+// Runs until it is killed, and does not return its lease.
 setInterval(() => {}, 1_000)

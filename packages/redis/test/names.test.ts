@@ -41,7 +41,7 @@ test('no two states share a name, and the states of one key share a slot', () =>
   )
 })
 
-test('finds the slot that the server finds', async () => {
+test('computes the same hash slot as the server', async () => {
   const names = [
     '123456789',
     'foo{}{bar}',
@@ -65,11 +65,11 @@ test.each([
   expect(nameOf('spillway', { policy: 'api', key })).toMatch(name)
 })
 
-test.each(['', 'a b', 'a{b', 'a}b', 'a{}', '{a}{b}', 'é', 'a\n', 1, []])('refuses the prefix %j', (prefix) => {
+test.each(['', 'a b', 'a{b', 'a}b', 'a{}', '{a}{b}', 'é', 'a\n', 1, []])('rejects the prefix %j', (prefix) => {
   expect(() => redisStore(client, { prefix } as never)).toThrow(QuotaError)
   expect(() => redisStore(client, { prefix } as never)).toThrow(/prefix must be printable ASCII/)
 })
 
-test.each(['a', 'my-app:prod', '{shop}', 'a{shop}b'])('takes the prefix %j', (prefix) => {
+test.each(['a', 'my-app:prod', '{shop}', 'a{shop}b'])('accepts the prefix %j', (prefix) => {
   expect(() => redisStore(client, { prefix })).not.toThrow()
 })

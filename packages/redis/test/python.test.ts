@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { nameOf } from '../src/name.ts'
 
-// The guide tells Python how the store names its keys. It must find the keys that the store writes.
+// The guide shows the store's key names in Python. They must match the keys that the store writes.
 
 const guide = readFileSync(new URL('../../../docs/guides/languages.md', import.meta.url), 'utf8')
 const [, code] = /```python\n(import base64[\s\S]*?)```/.exec(guide) ?? []

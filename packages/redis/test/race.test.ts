@@ -24,15 +24,15 @@ const servers = {
   },
 }
 
-// Takes real time, as it is about what the server's clock lets through in it.
+// Needs real time: the test measures how much the server admits by its own clock.
 describe.each(Object.entries(servers))('%s', (_, start) => {
-  test('eight processes of fifty callers, their clocks minutes apart, are admitted the burst and the rate: not one more, not one less', async () => {
+  test('eight processes of fifty callers with clocks minutes apart get exactly the burst and the rate', async () => {
     const { ports, clustered, client, stop } = await start()
     const minutes = [-60, -5, -1, 0, 0, 1, 5, 60]
     const clocks = minutes.map((each) => ({ ports, clustered, callers: 50, forMs: 1_000, clockOffMs: each * 60_000 }))
     const { admitted, refused, first } = await race(clocks)
-    // Empties what has refilled since, so that the last answer is a denial: many at once, because a busy machine needs
-    // longer for one take than a unit needs to refill.
+    // Consumes what has refilled since, so that the last result is a denial. Many calls run at once, because on a busy
+    // machine one take lasts longer than the refill of a unit.
     const store = redisStore(client, { denyCache: false })
     const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
     let after = 0
@@ -46,6 +46,6 @@ describe.each(Object.entries(servers))('%s', (_, start) => {
     expect(admitted + after).toBe(Math.floor(hotQuota.limit + (last.now - first) / hotQuota.unit))
     client.disconnect()
     await stop()
-    // A busy machine takes half a minute to start eight processes and a cluster.
+    // A busy machine needs half a minute to start eight processes and a cluster.
   }, 120_000)
 })

@@ -3,17 +3,17 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Micros, tokenBucket } from '@spillway/core'
 
-/** What a racer is told. */
+/** The arguments of a process. */
 export interface Race {
   readonly ports: readonly number[]
   readonly clustered: boolean
   readonly callers: number
   readonly forMs: number
-  /** How far its clock is off. */
+  /** The skew of its clock. */
   readonly clockOffMs: number
 }
 
-/** What a racer was granted, and when first, by the server's clock. */
+/** How many requests of a process were allowed or denied, and when the first was allowed, by the server's clock. */
 export interface Tally {
   admitted: number
   refused: number
@@ -21,12 +21,12 @@ export interface Tally {
 }
 
 export const HOT = { policy: 'p', key: 'hot' }
-// A burst that a machine may stall for two seconds to fill: what overflows would be neither admitted nor left.
+// A burst of two seconds of refill: a machine may stall that long before the bucket is full and refills are lost.
 export const hotQuota = tokenBucket({ limit: 500, per: '1s', burst: 1_000 })
 
 const racer = fileURLToPath(new URL('racer.ts', import.meta.url))
 
-/** Lets processes race for the hot key, all at once, and adds up what they were granted. */
+/** Runs processes that race for one key, and adds up their results. */
 export async function race(races: readonly Race[]): Promise<Tally> {
   const children = races.map((each) => fork(racer, [JSON.stringify(each)], { execArgv: ['--import', 'tsx'] }))
   await Promise.all(children.map(heard))
@@ -41,7 +41,7 @@ export async function race(races: readonly Race[]): Promise<Tally> {
 
 async function heard(child: ChildProcess): Promise<unknown> {
   const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`a racer ended with ${code} before it had told anything`)
+    throw new Error(`a process exited with ${code} before it sent a message`)
   })
   const [message] = await Promise.race([once(child, 'message'), ended])
   ended.catch(() => {})

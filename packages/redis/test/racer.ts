@@ -1,4 +1,4 @@
-// One of several processes that race for one key: fifty callers, for a second. Tells what it was granted.
+// One of several processes that race for one key, with fifty callers for one second. It reports its counts.
 
 import { stepFor, type Taken } from '@spillway/core'
 import { Cluster, Redis } from 'ioredis'
@@ -7,7 +7,7 @@ import { HOT, hotQuota, type Race, type Tally } from './race.ts'
 
 const race = JSON.parse(process.argv[2] as string) as Race
 
-// Its clock is wrong. Nothing that is decided may depend on it.
+// Its clock is wrong. No decision may depend on it.
 const { now } = Date
 Date.now = () => now() + race.clockOffMs
 
@@ -16,7 +16,7 @@ const client = race.clustered
   : new Redis({ port: race.ports[0] as number })
 const store = redisStore(client)
 const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
-// Connected, and the script known.
+// Connects, and loads the script.
 await store.take([{ policy: 'p', key: 'other', step: stepFor(hotQuota, 'peek', 1) }])
 
 process.once('message', async () => {
@@ -31,7 +31,7 @@ process.once('message', async () => {
           tally.admitted++
           tally.first = Math.min(tally.first, taken.now)
         }
-        // So that refusals from near at hand leave others a turn.
+        // A cached denial must not block the event loop for the other callers.
         if (!taken.allowed) await new Promise((resolve) => setImmediate(resolve))
       }
     }),

@@ -39,7 +39,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect((await limiter.consume('user-7', 10)).allowed).toBe(true)
   })
 
-  test('resetAll leaves what other prefixes and policies have', async () => {
+  test('resetAll keeps the states of other prefixes and policies', async () => {
     const prefixes = ['a*', 'a', 'ab', 'a[b]', 'a?', '{a*}', 'a*:1{x}p', 'a\\*']
     const limiters = prefixes.flatMap((prefix) =>
       ['default', 'p', '*'].map((name) => limiterOf(connected.client, prefix, name)),
@@ -53,7 +53,7 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
   })
 })
 
-test('resetAll finds the keys of a client that writes a prefix of its own', async () => {
+test('resetAll finds the keys of a client with a keyPrefix', async () => {
   const client = new Ioredis({ port: server.port, keyPrefix: 'app*:' })
   const limiter = limiterOf(client, 'spillway')
   await limiter.consume('alice')

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort, type Redis, startRedis } from '../../../test/services/redis.ts'
 import { type RedisClient, redisStore } from '../src/index.ts'
 
-// A server that is reached through TLS and asks for a password. Its certificate is made here, and nobody else's.
+// A server with TLS and a password. The test creates its certificate.
 
 const password = 'correct horse battery staple'
 let server: Redis

@@ -10,7 +10,7 @@ const programs: readonly (readonly [string, string])[] = [
   ['Redis', ensureRedis()],
   ...(valkey === undefined ? [] : [['Valkey', valkey] as const]),
 ]
-// Every client on the machine's own server; another server is asked through one of them.
+// Tests every client with the installed server, and one client with the other server.
 const pairs = programs.flatMap(([name, program], i) =>
   Object.entries(clients)
     .slice(0, i === 0 ? undefined : 1)
@@ -41,7 +41,7 @@ describe.each(pairs)('$name', ({ program, connect, ordered }) => {
       test,
       async () => {
         await connected.command('FLUSHALL')
-        // Stores of one client and prefix know of each other's denials: these are to know of none.
+        // Stores of one client and prefix share a deny cache: these stores must not.
         return redisStore(connected.client, { ...options, prefix: `store-${++stores}` })
       },
       { histories: 100, ordered },

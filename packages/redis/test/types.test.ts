@@ -4,7 +4,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { expect, expectTypeOf, test } from 'vitest'
 import { type RedisClient, redisStore } from '../src/index.ts'
 
-test('the clients of both libraries are taken without a cast, whatever their options', () => {
+test('accepts the clients of both libraries without a cast, with any options', () => {
   expectTypeOf<Redis>().toExtend<RedisClient>()
   expectTypeOf<Cluster>().toExtend<RedisClient>()
   expectTypeOf(createClient()).toExtend<RedisClient>()
@@ -14,12 +14,13 @@ test('the clients of both libraries are taken without a cast, whatever their opt
   expectTypeOf(createSentinel({ name: 'spillway', sentinelRootNodes: [] })).toExtend<RedisClient>()
 })
 
-test.each([undefined, null, {}, 'redis://localhost', { get: () => {} }])('%j is no client, and told so', (client) => {
+test.each([undefined, null, {}, 'redis://localhost', { get: () => {} }])('rejects %j as a client', (client) => {
   expect(() => redisStore(client as never)).toThrow(QuotaError)
   expect(() => redisStore(client as never)).toThrow('redisStore takes a client of ioredis')
 })
 
-test('an option that is not known is refused', () => {
-  // @ts-expect-error prefixes is no option
+test('rejects an unknown option', () => {
+  // @ts-expect-error prefixes is not an option
+
   expect(() => redisStore(createClient(), { prefixes: 'a' })).toThrow('Did you mean "prefix"?')
 })

@@ -4,16 +4,16 @@ import type { Names } from './names.ts'
 /**
  * The bucket kernel in SQL: `kernels/bucket.ts` of core, in the same order with the same names.
  *
- * A state is `tat`, or null and the array `refunded`: tat, gross, turn, 0, 0. Five numbers tell it from a window's three
- * and a log's pairs. Where it is not whole microseconds it is the seven: tat, gross, turn, 0, scale, early, gross_early. A
- * step is an array: kernel, peek, increment, check, tolerance, ceiling, patience, until, burst, ends, whole, the grain's
- * every, amount, unit and shift, the start's lacking and keep (0 where there is none), the fraction's scale (1 where there
- * is none), increment, check, tolerance, burst and until, and the start's early. An outcome is one too: allowed, base, next, gross_next, the earlies of these three,
- * then tat, gross, turn, early and gross_early if taken, and the same five if a refusal changes the state; gross is null
- * where it is the same as tat.
+ * A state is `tat`, the theoretical arrival time, or null and the array `refunded`: tat, gross, turn, 0, 0. Its length of
+ * five distinguishes it from a window (three) and a log (pairs). A state that is not whole microseconds has seven numbers:
+ * tat, gross, turn, 0, scale, early, gross_early. A step is an array: kernel, peek, increment, check, tolerance, ceiling,
+ * the wait, until, burst, ends, whole, the four numbers of the refill schedule, the start's lacking and keep (0 if there is
+ * none), the fraction's scale (1 if there is none), increment, check, tolerance, burst and until, and the start's early. An
+ * outcome is an array: allowed, base, next, gross_next, the earlies of these three, then tat, gross, turn, early and
+ * gross_early if taken, and the same five if a denial changes the state; gross is null if it equals tat.
  *
- * Moments are whole microseconds in an `int8` and never negative, so that `/` rounds down and `%` is the rest, as
- * `Math.floor` and `%` do there. Nothing comes near 2^63.
+ * Times are whole microseconds in an `int8` and never negative, so that `/` rounds down and `%` is the remainder, as
+ * `Math.floor` and `%` do in core. No value comes close to 2^63.
  */
 export const bucketSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('tick_of')}(now int8, every int8, amount int8, shift int8) RETURNS int8

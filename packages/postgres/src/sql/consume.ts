@@ -7,8 +7,9 @@ const tick = (parts: string): string => `div(${parts} + scale - 1, scale)`
 const early = (parts: string): string => `mod(scale - mod(${parts}, scale), scale)`
 
 /**
- * What is called by hand: it checks its arguments, makes the step that core makes of a token bucket's `consume`, and reads
- * the answer as core's `decide` does. The row's name is that of `key.ts`. The session's `lock_timeout` holds.
+ * The function that users call directly. It checks its arguments, builds the same step as core does for a token bucket's
+ * `consume`, and computes the decision like core's `decide`. The row's name is that of `key.ts`. The session's
+ * `lock_timeout` applies.
  */
 export const consumeSql = ({ fn, bare }: Names): string => {
   const fail = (condition: string, message: string, ...values: string[]): string =>
@@ -78,7 +79,7 @@ BEGIN
     'burst',
   )}
   size := burst * unit;
-  -- More than the bucket holds never fits: it is counted as one unit more.
+  -- A cost above the capacity never fits. It is capped at one unit more than the capacity.
   taken := least(cost, burst + 1) * unit;
   IF scale = 1 THEN
     answer := string_to_array(${fn('take_same')}(${fn('state_name')}(policy, key), 1, taken::int8, taken::int8, size::int8,

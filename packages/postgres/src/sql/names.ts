@@ -1,12 +1,12 @@
-/** What the statements name: a table, and the functions that go with it. */
+/** The names of the table and its functions. */
 export interface Names {
   /** The table of the states, qualified and quoted. */
   readonly table: string
   /** The schema, quoted. */
   readonly schema: string
-  /** The schema and the table as they are, to make other names of. */
+  /** The schema and the table, unquoted, to build other names. */
   readonly bare: readonly [schema: string, table: string]
-  /** A function of ours, qualified and quoted. */
+  /** Returns the name of a function, qualified and quoted. */
   readonly fn: (name: string) => string
 }
 
@@ -21,9 +21,9 @@ export function namesOf(schema: string, table: string): Names {
 }
 
 /**
- * When a row may be swept: a minute after its state is the same as none, at the least. The moment that stands in the row is
- * kept as long as it is late enough, and a new one is set ahead by four times what the state still lasts, ten minutes to a
- * day: so that most updates leave the index on `expires` alone (HOT), whatever the rate.
+ * The expiry of a row: at least one minute after its state expires. The present expiry is kept while it is late enough.
+ * A new expiry is later by four times the remaining life of the state, from ten minutes to a day. Most updates then do
+ * not change the index on `expires` (HOT), at any rate.
  */
 export const expirySql = (spentAt: string, keep = 'NULL'): string =>
   `CASE WHEN ${keep} >= ${spentAt} + 60000000 THEN ${keep}

@@ -3,8 +3,8 @@ import type { Names } from './names.ts'
 /**
  * The sliding-log kernel in SQL: `kernels/sliding-log.ts` of core, in the same order with the same names.
  *
- * A log is an array: moment, units, moment, units, … A step is kernel, peek, increment, check, limit, window, since. An
- * outcome is allowed, whether the step leaves a state (taken is next), whether a refusal changes it (kept is base), the
+ * A log is an array: time, units, time, units, … A step is kernel, peek, increment, check, limit, window, since. An
+ * outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is base), the
  * length of base, then base and next.
  */
 export const slidingLogSql = ({ fn }: Names): string => `

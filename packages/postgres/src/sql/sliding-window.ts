@@ -4,7 +4,7 @@ import type { Names } from './names.ts'
  * The sliding-window kernel in SQL: `kernels/sliding-window.ts` of core, in the same order with the same names.
  *
  * A state is an array: start, current, previous. A step is kernel, peek, increment, check, limit, ticks, tick, most,
- * since, fixed. An outcome is allowed, whether the step leaves a state (taken is next), whether a refusal changes it (kept is
+ * since, fixed. An outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is
  * base), then base and next.
  */
 export const slidingWindowSql = ({ fn }: Names): string => `

@@ -1,20 +1,18 @@
 import { expirySql, type Names } from './names.ts'
 
 /**
- * The statement for what is asked most: a take of a bucket that refills continuously, by one caller or by many who ask
- * the same of one key. The bucket kernel again, in the same order with the same names, as an update of what fits:
- * PostgreSQL prepares a function's expressions anew in each transaction, and these are few. `needed` is the step's
- * `check`.
+ * The fast path for the most common batch: takes of a continuously refilling bucket, all for one key with one step. It is
+ * the bucket kernel as one conditional update, in the same order with the same names. PostgreSQL prepares a function's
+ * expressions again in each transaction, so few expressions are fast. `needed` is the step's `check`.
  *
- * An update that finds too little for all touches nothing, and a look then tells what there is. The clock is read
- * before: a take that waits for the row's lock counts from when it was asked, which lets no more pass. What is unusual
- * goes the way of everything else: a state that another kernel has written, that has seen refunds, or that is dated after
- * now, a new key that is asked for more than it ever holds, room for some callers and not for all, and units that come and
- * go between the update and the look, time and again.
+ * If not all calls fit, the update changes nothing, and a select reads the state. The clock is read first: a take that
+ * waits for the row's lock counts from before the wait, which never over-admits. Other cases use `take_all`: a state of
+ * another kernel, with refunds, or dated after now; a new key with a cost above its capacity; room for some calls but
+ * not all; and a state that keeps changing between update and select.
  *
- * The first update stands before the loop, which few takes enter: each expression more is dear.
+ * The first update is before the loop, which few takes enter: each further expression costs time.
  *
- * The answer is three numbers: now, whether all are allowed or none, and the first one's `base`. Or that of `take_all`.
+ * The result is three numbers: now, whether all are allowed or none, and the first call's `base`. Or that of `take_all`.
  */
 export const takeSameSql = ({ table, fn }: Names): string => {
   const base = 'greatest(abs(t.tat), now)'

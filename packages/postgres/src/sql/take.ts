@@ -1,8 +1,8 @@
 import { expirySql, type Names } from './names.ts'
 
 /**
- * What goes around the kernels in SQL, as `kernels/kernel.ts` of core does: which of them a step is for, what it leaves
- * as the state, and what it answers. Of the two kernels with counts only; the bucket's part stands in `take_all`.
+ * Runs the SQL kernels, as `kernels/kernel.ts` of core does: selects the kernel of a step, its state, and its result.
+ * It covers the two kernels with counts; the bucket is in `take_all`.
  */
 const aroundSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('bucket_state')}(tat int8, counts int8[]) RETURNS int8[]
@@ -51,7 +51,7 @@ const loadSql = `IF k <> loaded THEN
           loaded := k;
         END IF;`
 
-/** Reads the states into the variables, by name: a row's absence is a state too. */
+/** Reads the states into the variables, by name; a missing row is null. */
 const readSql = (rows: string): string => `
       FOR seen IN ${rows} LOOP
         WHILE named[i] <> seen.name COLLATE "C" LOOP i := i + 1; END LOOP;
@@ -60,19 +60,19 @@ const readSql = (rows: string): string => `
       END LOOP;`
 
 /**
- * The statement: takes many calls in their order, each all or none, and answers with what they saw.
+ * Takes many calls in order, each all-or-nothing, and returns their results.
  *
- * It looks first and touches nothing. Only when something is to be written does it lock the rows, in the order of their
- * names so that no two takes wait for each other, read the clock, and run the calls again on what is there now. A row
- * that is not there cannot be locked: whoever inserts it first wins, and the other starts over, in a new transaction if
- * it has locked others, which it would hold out of order.
+ * It first runs the calls without locks and writes. Only if a state must change, it locks the rows in the order of their
+ * names, which prevents deadlocks, reads the clock, and runs the calls again on the current states. A missing row cannot
+ * be locked: the first insert wins, and the other take starts again. If it holds locks on other rows, it does so in a
+ * new transaction, because it would hold them out of order.
  *
- * - `names`: the states' names in order, a line each. `steps`: how many numbers each has, then these. `calls`: for each
- *   call the number of its ops, then for each op the places of its name and its step, from 1.
- * - `patience`: how long to wait for a lock. `lazy`: answer before what was written is safe on the disk.
- * - The answer: now, then for each op what it saw.
+ * - `names`: the states' names in order, one per line. `steps`: how many numbers a step has, then the steps. `calls`: for
+ *   each call the number of its ops, then for each op the indices of its name and its step, from 1.
+ * - `patience`: the lock timeout. `lazy`: return before the commit is on disk.
+ * - The result: now, then the result of each op.
  *
- * A state outlives its use by a minute or more, as `expirySql` says.
+ * A row is kept for a minute or more after its state has expired, as `expirySql` says.
  */
 export const takeSql = (names: Names): string => {
   const { table, fn } = names

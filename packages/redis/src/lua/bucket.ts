@@ -1,8 +1,8 @@
 import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core'
 
 /**
- * The bucket kernel in Lua: `kernels/bucket.ts` of core, in the same order with the same names. A bucket without a grain
- * is stepped without a call: calls are what takes time here.
+ * The bucket kernel in Lua: `kernels/bucket.ts` of core, in the same order with the same names. A bucket without a
+ * refill schedule is stepped without a function call: calls cost the most time here.
  */
 export const bucketLua: string = /* lua */ `
 local function tickOf(now, grain)
@@ -136,7 +136,7 @@ kernels.bucket = {
     reply[place], reply[place + 1] = base - now, written and next - base or 0
     place = place + 2
     if written and grossNext ~= next then
-      -- One number more follows.
+      -- An answer of 2 announces one more number.
       reply[place - 3], reply[place] = 2, grossNext - next
       place = place + 1
     end

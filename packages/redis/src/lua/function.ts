@@ -3,8 +3,8 @@ import { bucketLua } from './bucket.ts'
 import { headLua, runLua } from './take.ts'
 
 /**
- * What is called by hand. It checks its arguments, makes the step that core makes of a token bucket's `consume`, and reads
- * the answer as core's `decide` does, in whole milliseconds rounded up.
+ * The function that users call directly. It checks its arguments, builds the same step as core does for a token bucket's
+ * `consume`, and computes the decision like core's `decide`, in whole milliseconds, rounded up.
  */
 const consumeLua = /* lua */ `
 local usage = '. Write: FCALL spillway_consume 1 "spillway:1{user:42}" limit per [burst] [cost], such as 100 1m.'
@@ -28,7 +28,7 @@ local function duration(text)
   fail('per must be milliseconds, or a number with ms, s, m, h or d such as 10s; got "' .. text .. '"')
 end
 
--- As the store names its keys: prefix:version{key}policy, each plain and short, or a hash.
+-- The store names its keys prefix:version{key}policy. Key and policy are short plain text, or a hash.
 local function checkName(name)
   local key, policy = string.match(name, '^[!-z|~{}]*:1{([ -z|~]+)}([ -z|~]*)$')
   if not key then fail('key must be named as the store names it, prefix:1{key}policy; got "' .. name .. '"') end
@@ -83,7 +83,7 @@ end
 return consume
 `
 
-// A library may use math and the like in calls only, not while it is loaded: what is called is made by the first call.
+// A library cannot use `math` and other globals while it is loaded. The first call builds the function.
 const registerLua = /* lua */ `
 local consume
 redis.register_function('spillway_consume', function(keys, args)
@@ -93,8 +93,8 @@ end)
 `
 
 /**
- * A library of functions for Redis 7, Valkey and later, for `FUNCTION LOAD REPLACE`. `spillway_consume` takes units from a
- * token bucket by hand, on the same keys as `redisStore`: whoever calls it counts together with the limiters.
+ * A function library for `FUNCTION LOAD REPLACE`, in Lua, for Redis 7 or later and Valkey. `spillway_consume` consumes
+ * units of a token bucket. It uses the same keys as `redisStore`, so that its callers share quotas with the limiters.
  *
  * @example
  * import { functionLua } from '@spillway/redis'

@@ -1,4 +1,4 @@
-/** What the kernels need, before them. */
+/** The head of the script: locals that the kernels use. */
 export const headLua = /* lua */ `
 local abs, ceil, floor, fmod, max, min = math.abs, math.ceil, math.floor, math.fmod, math.max, math.min
 local format, sub, type = string.format, string.sub, type
@@ -6,15 +6,15 @@ local kernels = {}
 `
 
 /**
- * Reads the states, makes the steps of one batch after the other, writes what has changed.
+ * Reads the states, runs the steps of each batch in order, and writes the changed states.
  *
- * `batches` is flat: for each the number of its ops, and for each op the place of a key in `keys` and that of a step.
- * Answers one flat array: the moment, then what each op saw, with moments counted from that one: small numbers are quickly
- * written, sent and read. Every number is whole and below 2^53, and none goes through `tostring`, which keeps 14 digits;
- * what is handed to `redis.call` keeps 17.
+ * `batches` is a flat array: for each batch the number of its ops, then for each op the index of its key in `keys` and
+ * the index of its step. The reply is a flat array: the time, then the result of each op. Times in results are relative
+ * to that time, because small numbers are encoded, sent and parsed faster. Every number is whole and below 2^53. None is
+ * passed to `tostring`, which keeps 14 digits; `redis.call` keeps 17.
  */
 export const runLua = /* lua */ `
--- What is no state of ours counts as none.
+-- A value in any other format counts as no state.
 local function decode(raw)
   if not raw then return nil end
   local moment = tonumber(raw)
@@ -92,7 +92,7 @@ local function run(keys, now, steps, batches)
     end
   end
 
-  -- Once for each state, however many batches have changed it. A key outlives its state by a minute.
+  -- Each changed state is written once, after all batches. A key expires one minute after its state.
   for key, step in pairs(changed) do
     local kernel = kernels[step.kernel]
     local left = ceil(max(kernel.emptyAt(states[key], step) - now, 0) / 1000) + 60000
@@ -102,7 +102,7 @@ local function run(keys, now, steps, batches)
 end
 `
 
-/** The end of the script. `ARGV` is the moment or nothing, the steps, and the batches; the last two are JSON arrays. */
+/** The end of the script. `ARGV` is the time or an empty string, the steps, and the batches; the last two are JSON arrays. */
 export const takeLua = /* lua */ `
 return run(KEYS, tonumber(ARGV[1]), cjson.decode(ARGV[2]), cjson.decode(ARGV[3]))
 `
