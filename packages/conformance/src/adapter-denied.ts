@@ -9,7 +9,7 @@ type Answer = ReturnType<NonNullable<NeutralOptions['onDenied']>>
 
 const TEXT = 'text/plain; charset=utf-8'
 
-/** What it returns; the status, the media type, the body, and a header of the answer. */
+/** The result of `onDenied`; then the expected status, media type, body and header. */
 const answers: readonly (readonly [returned: Answer, number, string, string, string?])[] = [
   ['Slow down.', 429, TEXT, 'Slow down.'],
   [{ status: 503, body: { error: 'busy' } }, 503, 'application/json', '{"error":"busy"}'],
@@ -23,7 +23,7 @@ const answers: readonly (readonly [returned: Answer, number, string, string, str
   [{ body: '<p>busy</p>', headers: [['content-type', 'text/html']] }, 429, 'text/html', '<p>busy</p>'],
 ]
 
-/** Tells stories of what `onDenied` returns, at once or later, and of what it does not. */
+/** Tests the results of `onDenied`: a response or nothing, synchronous or as a promise. */
 export function testDeniedAnswers(test: TestFunction, mount: (options: NeutralOptions) => ReturnType<Mount>): void {
   const deniedBy = async (onDenied: NonNullable<NeutralOptions['onDenied']>) => {
     const send = await mount({ quota: perMinute(1), store: modelStore(fakeClock()), onDenied })
@@ -33,7 +33,7 @@ export function testDeniedAnswers(test: TestFunction, mount: (options: NeutralOp
     return { status, headers, body }
   }
 
-  test('answers a denied request as onDenied says, at once or later', async () => {
+  test('sends the response that onDenied returns, synchronously or as a promise', async () => {
     for (const [returned, ...expected] of answers) {
       for (const onDenied of [() => returned, async () => returned]) {
         const { status, headers, body } = await deniedBy(onDenied)
@@ -45,7 +45,7 @@ export function testDeniedAnswers(test: TestFunction, mount: (options: NeutralOp
     }
   })
 
-  test('answers with the problem document if onDenied returns nothing, at once or later', async () => {
+  test('sends the problem document if onDenied returns nothing, synchronously or as a promise', async () => {
     for (const onDenied of [() => {}, async () => {}]) {
       const { status, headers } = await deniedBy(onDenied)
       assert.deepEqual([status, headers['content-type']], [429, 'application/problem+json'])

@@ -8,7 +8,7 @@ import type { TestFunction } from './runner.ts'
 
 const EXPOSED = 'access-control-expose-headers'
 
-/** What a browser sends before a request to another origin. */
+/** The preflight of a browser before a cross-origin request. */
 const PREFLIGHT = {
   method: 'OPTIONS',
   headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
@@ -16,20 +16,20 @@ const PREFLIGHT = {
 
 type MountAll = (options: NeutralOptions, ...inner: NeutralOptions[]) => Send | Promise<Send>
 
-/** Tells stories of what several limiters, a failing store and browsers have to do with headers. */
+/** Tests the headers of several limiters, of a failing store, and for browsers. */
 export function testHeaders(test: TestFunction, mount: MountAll): void {
   const limiter = (options: object): NeutralOptions =>
     ({ quota: perMinute(10), store: modelStore(fakeClock()), ...options }) as NeutralOptions
 
-  test('tells two limiters without a name apart', async () => {
+  test('distinguishes two limiters without a name', async () => {
     const send = await mount(limiter({}), limiter({ quota: perMinute(2) }))
     const { headers } = await send()
     assert.equal(headers['ratelimit-policy'], '"default";q=10;w=60, "default-2";q=2;w=60')
     assert.equal(headers['ratelimit'], '"default";r=9;t=6, "default-2";r=1;t=30')
   })
 
-  // Headers said "default-2" where the problem document said "default", whose quota was not exceeded.
-  test('gives a limiter without a name one name in headers and problem documents', async () => {
+  // Reproduces a bug: headers had "default-2" and the problem document had "default", whose quota was not exceeded.
+  test('uses the same name of an unnamed limiter in headers and problem documents', async () => {
     const one = { quota: perMinute(1) }
     const send = await mount(limiter({}), limiter({}), limiter(one))
     await send()
@@ -47,13 +47,13 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     ['draft-6', 'ratelimit'],
     ['legacy-delta', 'x-ratelimit'],
   ] as const) {
-    test(`shows the scarcer of two limiters where a form has room for one: ${form}`, async () => {
+    test(`reports the more restrictive of two limiters if a header form has room for one: ${form}`, async () => {
       const [rich, poor] = [limiter({ headers: form }), limiter({ quota: perMinute(2), headers: form })]
       for (const [first, second] of [
         [rich, poor],
         [poor, rich],
       ] as const) {
-        // Each order has counts of its own.
+        // Each order needs its own counts.
         const send = await mount(
           { ...first, store: modelStore(fakeClock()) } as NeutralOptions,
           { ...second, store: modelStore(fakeClock()) } as NeutralOptions,
@@ -83,19 +83,19 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     ])
   })
 
-  test('shows the scarcer of two limiters in draft 7', async () => {
+  test('reports the more restrictive of two limiters in draft 7', async () => {
     const send = await mount(limiter({ quota: perMinute(2), headers: 'draft-7' }), limiter({ headers: 'draft-7' }))
     assert.equal((await send()).headers['ratelimit'], 'limit=2, remaining=1, reset=30')
   })
 
-  // A hundred times too little: q=1;w=1.
+  // Reproduces a bug: q=1;w=1 was a hundred times too low.
   test('sends the rate of a bucket that is smaller than its rate', async () => {
     const send = await mount(limiter({ quota: perSecond(100, { burst: 1 }) }))
     const { headers } = await send()
     assert.deepEqual([headers['ratelimit-policy'], headers['ratelimit']], ['"default";q=100;w=1', '"default";r=0;t=1'])
   })
 
-  test('says when to come back where the store does not answer', async () => {
+  test('sends Retry-After if the store does not answer', async () => {
     const store = faultyStore(modelStore(fakeClock()))
     const send = await mount(limiter({ store, onStoreError: 'deny', logger: { warn: () => {} } }))
     store.break('failing')
@@ -113,7 +113,7 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     assert.deepEqual([(await silent()).headers[EXPOSED], (await silent()).headers[EXPOSED]], [undefined, 'Retry-After'])
   })
 
-  test('exposes the headers of two limiters, each once', async () => {
+  test('exposes each header of two limiters once', async () => {
     const send = await mount(
       limiter({ exposeHeaders: true }),
       limiter({ exposeHeaders: true, headers: ['draft-11', 'legacy-delta'] }),
@@ -122,7 +122,7 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     assert.equal((await send()).headers[EXPOSED], `RateLimit-Policy, RateLimit, ${legacy}`)
   })
 
-  test('does not count the preflights of browsers, unless it is to', async () => {
+  test('does not count preflights by default', async () => {
     const send = await mount(limiter({ quota: perMinute(1) }))
     for (let i = 0; i < 3; i++) {
       const { status, headers } = await send(PREFLIGHT)
@@ -133,8 +133,8 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     assert.deepEqual([(await counting(PREFLIGHT)).status, (await counting(PREFLIGHT)).status], [200, 429])
   })
 
-  // What is no preflight must not be let through as one: a handler for all methods would run uncounted.
-  test('counts what only looks like a preflight', async () => {
+  // If other requests passed as preflights, a handler for all methods would run uncounted.
+  test('counts requests that only look like a preflight', async () => {
     for (const request of [
       { ...PREFLIGHT, method: 'POST' },
       { ...PREFLIGHT, headers: { origin: 'https://app.example' } },

@@ -8,7 +8,7 @@ import type { TestFunction } from './runner.ts'
 const cookie = (value: string): NeutralRequest => ({ headers: { cookie: value } })
 const query = (value: string): NeutralRequest => ({ path: `/${value}` })
 
-/** Requests that are one client's, and one of another. */
+/** Requests of one client, and a request of another client. */
 type Case = readonly [what: string, key: string, same: readonly NeutralRequest[], other: NeutralRequest]
 
 const cases: readonly Case[] = [
@@ -19,7 +19,7 @@ const cases: readonly Case[] = [
     query('?user=bob&user=ann'),
   ],
   [
-    'as lacking it, where the first parameter is empty or is only alike',
+    'without a key if the first parameter is empty or has a similar name',
     'query:user',
     ['', '?user', '?user=', '?user=&user=ann', '?username=ann', '?USER=ann'].map(query),
     query('?user=ann'),
@@ -30,19 +30,19 @@ const cases: readonly Case[] = [
     ['sid=ann', 'sid=ann; sid=bob', 'x=1;sid = ann', 'sid="ann"', 'sid=%61nn', 'sid="a%6en"'].map(cookie),
     cookie('sid=bob; sid=ann'),
   ],
-  // A cookie without `=` lost its last letter, and what was left was taken for its name.
+  // Reproduces a bug: a cookie without `=` lost its last letter, and the rest was its name.
   [
-    'as lacking it, where a cookie has no value, no name, or is only alike',
+    'without a key if a cookie has no value, no name, or a similar name',
     'cookie:sid',
     ['sid', 'sidA', 'sid=', 'sid=""', '=sid', 'sidB; sid', 'SID=ann', 'x-sid=ann'].map(cookie),
     cookie('sidC; sid=ann'),
   ],
 ]
 
-/** What some parsers pass over and others do not, before a cookie that all of them read. */
+/** Cookies that only some parsers skip, before a cookie that all parsers read. */
 const DISPUTED = ['sid =', 'sid=a"b', 'sid=a\\b', 'sid="a', 'sid\u00a0=', 'sid={"a":1}']
 
-/** Tells stories of keys that clients spell in several ways: no spelling is another client. */
+/** Tests different spellings of a key: no spelling counts as another client. */
 export function testKeySpellings(test: TestFunction, mount: (options: NeutralOptions) => Send | Promise<Send>): void {
   for (const [what, key, same, other] of cases) {
     test(`counts a client ${what}`, async () => {
@@ -54,7 +54,7 @@ export function testKeySpellings(test: TestFunction, mount: (options: NeutralOpt
     })
   }
 
-  test('counts a repeated cookie that parsers read in different ways as none, whatever its value', async () => {
+  test('ignores a repeated cookie that parsers read in different ways, with any value', async () => {
     const send = await mount({ quota: perMinute(1), key: 'cookie:sid', store: modelStore(fakeClock()) })
     assert.equal((await send()).status, 200)
     for (const [i, disputed] of DISPUTED.entries()) {

@@ -14,7 +14,7 @@ function signalled(): readonly [promise: Promise<void>, resolve: () => void] {
   return [promise, resolve]
 }
 
-/** A store whose first call waits to be released, and that reports when its first and its second call have come. */
+/** A store whose first call waits to be released. Promises resolve when its first and its second call arrive. */
 function heldStore() {
   const inner = modelStore(fakeClock())
   const [released, release] = signalled()
@@ -39,12 +39,12 @@ const NAME = 'late'
 const KEY = 'ann'
 const QUOTA = perMinute(10)
 
-/** How a request is over before its verdict arrives. */
+/** The reason that a response is over before its verdict arrives. */
 type End = 'something else has answered' | 'the client has left'
 
-/** Tells stories of verdicts that arrive when the response is over: nothing happens but that units are given back. */
+/** Tests verdicts that arrive after the response is over: units are refunded, and nothing else happens. */
 export function testLateVerdicts(test: TestFunction, mount: Mount): void {
-  /** Sends a request that is over before its verdict; `pending` resolves when the verdict is being waited for. */
+  /** Sends a request whose response is over before its verdict; `pending` resolves when the limiter waits for it. */
   const sendLate = async (end: End, options: Partial<NeutralOptions>, store: Store, pending: Promise<void>) => {
     let handled = 0
     const [timeout, expire] = signalled()
@@ -63,14 +63,14 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
     return () => handled
   }
 
-  /** What is left for the key, when all that follows from what is known now has happened. */
+  /** The remaining units of the key, after pending refunds. */
   const leftIn = async (store: Store, quota: Quota = QUOTA): Promise<number> => {
     await new Promise<void>((resolve) => setImmediate(resolve))
     return (await rateLimiter({ name: NAME, quota, store }).peek(KEY)).remaining
   }
 
   for (const end of ['something else has answered', 'the client has left'] as const) {
-    test(`gives back what was taken if ${end} when the store does`, async () => {
+    test(`refunds units if ${end} before the store answers`, async () => {
       const { store, asked, release, askedAgain } = heldStore()
       const handled = await sendLate(end, { cost: 4 }, store, asked)
       release()
@@ -92,14 +92,14 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
       assert.deepEqual([await leftIn(store), handled()], [10, 0])
     })
 
-    test(`denies nobody if ${end} when the store does`, async () => {
+    test(`sends no denial if ${end} before the store denies`, async () => {
       const { store, asked, release } = heldStore()
       const handled = await sendLate(end, { cost: 11 }, store, asked)
       release()
       assert.deepEqual([await leftIn(store), handled()], [10, 0])
     })
 
-    test(`throws nowhere if ${end} when the store fails`, async () => {
+    test(`throws no error if ${end} before the store fails`, async () => {
       const { store, asked, release } = heldStore()
       const failing: Store = { ...store, take: async (...args) => store.take(...args).then(fail) }
       const handled = await sendLate(end, { onStoreError: 'throw' }, failing, asked)
@@ -109,7 +109,7 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
     })
   }
 
-  test('gives back what a request in a queue has booked if its client leaves', async () => {
+  test('refunds the reservation of a queued request if its client leaves', async () => {
     const { store, asked, release, askedAgain } = heldStore()
     release()
     const quota = leakyBucket({ limit: 1, per: '1h', queue: 2 })

@@ -7,9 +7,9 @@ import { modelStore } from './model.ts'
 import type { NeutralOptions, NeutralResponse, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
-/** Tells stories of policies whose stores differ: all or none, one set of headers, and what if one store fails. */
+/** Tests policies in different stores: all-or-nothing, with one set of headers, and with one store failing. */
 export function testPoliciesApart(test: TestFunction, mount: (options: NeutralOptions) => Send | Promise<Send>): void {
-  /** An app with a policy `near` in one store and `far` in another, and what is left in both. */
+  /** An app with a policy `near` in one store and `far` in another. */
   const setUp = async (onStoreError: StoreErrorOption) => {
     const clock = fakeClock()
     const [near, far] = [modelStore(clock), faultyStore(modelStore(clock))]
@@ -26,12 +26,12 @@ export function testPoliciesApart(test: TestFunction, mount: (options: NeutralOp
     return { clock, far, send: async () => told(await send()) }
   }
 
-  test('asks policies in two stores as if there were one', async () => {
+  test('checks policies in two stores like policies in one', async () => {
     const { clock, send } = await setUp('allow')
     assert.deepEqual(await send(), [200, '"far";r=2;t=20, "near";r=5;t=10', undefined])
     await send()
     assert.deepEqual(await send(), [200, '"far";r=0;t=20, "near";r=3;t=10', undefined])
-    // One refuses, and the other keeps nothing for it, however often.
+    // One denies, and the other is never charged for it.
     for (let i = 0; i < 9; i++) assert.deepEqual(await send(), [429, '"far";r=0;t=20, "near";r=3;t=10', '20'])
     clock.advance(20_000)
     assert.deepEqual(await send(), [200, '"far";r=0;t=20, "near";r=4;t=10', undefined])
@@ -42,13 +42,13 @@ export function testPoliciesApart(test: TestFunction, mount: (options: NeutralOp
     ['allow', 200, '"near";r=4;t=10'],
     ['deny', 503, '"near";r=5;t=10'],
   ] as const) {
-    test(`with one of two stores failing, tells what the other knows: ${onStoreError}`, async () => {
+    test(`reports the other policy if one of two stores fails: ${onStoreError}`, async () => {
       const { far, send } = await setUp(onStoreError)
       await send()
       far.break('failing')
       assert.deepEqual(await send(), [status, limit, status === 503 ? '1' : undefined])
       far.break('none')
-      // Nobody has paid for what was refused.
+      // The denied request was not charged.
       const near = status === 200 ? 3 : 4
       assert.deepEqual((await send())[1], `"far";r=1;t=20, "near";r=${near};t=10`)
     })

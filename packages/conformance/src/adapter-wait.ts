@@ -5,7 +5,7 @@ import { modelStore } from './model.ts'
 import type { NeutralOptions, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
-/** A store whose clock goes on by `millis` as soon as it has denied a request, and how often it did. */
+/** A store whose clock advances by `millis` after each denial, and its number of denials. */
 function movingOn(millis: number): { store: SyncStore; denials: () => number } {
   const clock = fakeClock()
   const model = modelStore(clock)
@@ -27,7 +27,7 @@ function movingOn(millis: number): { store: SyncStore; denials: () => number } {
   return { store, denials: () => denials }
 }
 
-/** Tells stories of requests that `maxWait` holds back, for quotas of every kind. */
+/** Tests requests that `maxWait` delays, for quotas of every algorithm. */
 export function testWaiting(test: TestFunction, mount: (options: NeutralOptions) => Send | Promise<Send>): void {
   const quotas: Readonly<Record<string, Quota>> = {
     tokenBucket: tokenBucket({ limit: 1, per: 20 }),
@@ -35,15 +35,15 @@ export function testWaiting(test: TestFunction, mount: (options: NeutralOptions)
     slidingLog: slidingLog({ limit: 1, window: 20 }),
   }
   for (const [name, quota] of Object.entries(quotas)) {
-    // The wait is real, 40 ms at most: it is the server's own timer that is tested.
-    test(`holds a request back for as long as maxWait until it fits: ${name}`, async () => {
+    // Waits in real time, 40 ms at most, because the test includes the server's timer.
+    test(`delays a request until it fits, up to maxWait: ${name}`, async () => {
       const { store } = movingOn(40)
       const send = await mount({ quota, maxWait: '1s', store })
       assert.deepEqual([(await send()).status, (await send()).status], [200, 200])
     })
   }
 
-  test('denies at once what would have to wait for longer than maxWait, in a window', async () => {
+  test('denies a request at once that would wait for longer than maxWait, in a window', async () => {
     const { store, denials } = movingOn(0)
     const send = await mount({ quota: slidingLog({ limit: 1, window: '1h' }), maxWait: '1m', store })
     await send()

@@ -13,17 +13,17 @@ import type { TestFunction } from './runner.ts'
 
 const OF_DRAFTS = ['ratelimit-policy', 'ratelimit', 'retry-after'] as const
 
-/** What a client is told of its quota: status and the three header fields. */
+/** The status and the three quota headers of a response. */
 const told = ({ status, headers }: NeutralResponse): readonly unknown[] => [
   status,
   ...OF_DRAFTS.map((name) => headers[name]),
 ]
 
-/** Holds an adapter against the same HTTP stories as every other. */
+/** Tests that an adapter behaves like all others in HTTP. */
 export function testAdapter(test: TestFunction, mountIn: Mount): void {
   const mount = (options: NeutralOptions, ...inner: NeutralOptions[]): Send | Promise<Send> =>
     mountIn(options, { timeout: new Promise(() => {}), inner, onHandled: () => {} })
-  test('lets the quota through, tells what is left, and refuses the rest with a problem document', async () => {
+  test('allows the quota, reports remaining units, and denies the rest with a problem document', async () => {
     const clock = fakeClock()
     const send = await mount({ quota: perMinute(2), store: modelStore(clock) })
     assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=1;t=30', undefined])
@@ -44,13 +44,13 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
   })
 
-  // What people write is `store: production ? redisStore(redis) : undefined`.
-  test('keeps counts in memory where the store is undefined', async () => {
+  // Users write `store: production ? redisStore(redis) : undefined`.
+  test('uses an in-memory store if the store is undefined', async () => {
     const send = await mount({ quota: perMinute(1), store: undefined as unknown as Store })
     assert.deepEqual([(await send()).status, (await send()).status], [200, 429])
   })
 
-  test('hands the decision to the handler', async () => {
+  test('passes the decision to the handler', async () => {
     const send = await mount({ quota: perMinute(10), cost: 3, store: modelStore(fakeClock()) })
     const { rateLimit } = JSON.parse((await send()).body) as { rateLimit: Decision }
     assert.deepEqual(rateLimit, {
@@ -67,7 +67,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     })
   })
 
-  test('says never where waiting cannot help', async () => {
+  test('reports no wait if the cost never fits', async () => {
     const send = await mount({ quota: perMinute(10), cost: 'header:x-weight', store: modelStore(fakeClock()) })
     const refused = await send({ headers: { 'x-weight': '11' } })
     assert.deepEqual(told(refused), [429, '"default";q=10;w=60', '"default";r=10', undefined])
@@ -76,7 +76,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.equal(problem['detail'], 'This request costs 11 units, more than policy "default" ever allows at once.')
   })
 
-  test('takes cost from header and query, bounded, and falls back where there is none', async () => {
+  test('reads the cost from header and query within bounds, and uses the default cost if it is missing or invalid', async () => {
     for (const [cost, send] of [
       ['header:x-weight', (weight: string) => ({ headers: { 'X-Weight': weight } })],
       ['query:weight', (weight: string) => ({ path: `/?weight=${encodeURIComponent(weight)}` })],
@@ -97,8 +97,8 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     }
   })
 
-  // Row 2 of the peers' bugs: the key is what a client writes into X-Forwarded-For, and 20 of 20 pass a limit of 2.
-  test('counts clients apart by address, and no header changes whose request it is', async () => {
+  // Row 2 of the peers' bugs: the key is the client's X-Forwarded-For header, and 20 of 20 requests pass a limit of 2.
+  test('counts clients by address, which no header can change', async () => {
     const send = await mount({ quota: perMinute(2), store: modelStore(fakeClock()) })
     const spoofed = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip']
     const statuses: number[] = []
@@ -109,7 +109,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual(statuses, [200, 200, 429, 429, 429, 429])
   })
 
-  test('lets an allow list of addresses and networks through uncounted, which no header gets anybody on', async () => {
+  test('does not count an allow list of addresses and networks, which no client can enter by a header', async () => {
     const [store, clients] = [modelStore(fakeClock()), ['198.51.100.7', '2001:db8::7', '203.0.113.7']]
     const listed = ['198.51.100.0/24', '2001:db8::7']
     const send = await mount({ quota: perMinute(1), store, skip: { ip: listed }, trustProxy: 1 })
@@ -126,7 +126,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual((await Promise.all(statuses)).sort(), [200, 429])
   })
 
-  test('counts by any selector, and by several together without mixing them up', async () => {
+  test('counts by any selector, and by several without collisions', async () => {
     for (const [key, first, second] of [
       ['header:x-api-key', { headers: { 'x-api-key': 'a' } }, { headers: { 'X-API-Key': 'b' } }],
       ['query:user', { path: '/?user=a' }, { path: '/?user=b' }],
@@ -147,8 +147,8 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     }
   })
 
-  // Rows 10 and 35 of the peers' bugs: what one policy refuses, others have charged; each has a Retry-After of its own name.
-  test('asks several policies at once: one set of headers, and a denial by one spends nothing of the other', async () => {
+  // Rows 10 and 35 of the peers' bugs: if one policy denies, others have charged; each has a Retry-After of its own name.
+  test('checks several policies all-or-nothing, with one set of headers', async () => {
     const clock = fakeClock()
     const send = await mount({
       policies: [
@@ -166,7 +166,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual(told(await send())[2], '"burst";r=0;t=1, "daily \\"gold\\"";r=6;t=5')
   })
 
-  test('tells what is counted, and which share of a client, without telling who that is', async () => {
+  test('sends the quota unit and the partition key, but not the client key', async () => {
     const send = await mount({
       quota: perMinute(100),
       key: 'header:x-api-key',
@@ -180,7 +180,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual(answer, [200, policy, '"default";r=90;t=1;pk=:A/8=:', undefined])
   })
 
-  test('keeps silent when headers are off, except for Retry-After', async () => {
+  test('sends only Retry-After if headers are off', async () => {
     const send = await mount({ quota: perMinute(1), headers: false, store: modelStore(fakeClock()) })
     assert.deepEqual(told(await send()), [200, undefined, undefined, undefined])
     assert.deepEqual(told(await send()), [429, undefined, undefined, '60'])
@@ -192,8 +192,8 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.equal(answers.filter(({ status }) => status === 200).length, 10)
   })
 
-  // Row 1 of the peers' bugs: a decision that is kept for reuse, and answers whoever is in the same tick.
-  test('answers clients that ask in the same moment each as if it were alone', async () => {
+  // Row 1 of the peers' bugs: a decision object that is reused for another client in the same tick.
+  test('decides about concurrent clients independently', async () => {
     const options = { quota: perMinute(3), key: 'header:x-api-key' } as const
     const clients = Array.from({ length: 40 }, (_, i) => (i % 4 === 0 ? `victim ${i}` : 'abuser'))
     const alone = await mount({ ...options, store: modelStore(fakeClock()) })
@@ -206,7 +206,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual((await Promise.all(answers)).sort(), expected.sort())
   })
 
-  test('counts HEAD and OPTIONS like any request, and refuses HEAD without a body', async () => {
+  test('counts HEAD and OPTIONS like any request, and denies HEAD without a body', async () => {
     const send = await mount({ quota: perMinute(1), store: modelStore(fakeClock()) })
     assert.equal((await send({ method: 'OPTIONS' })).status, 200)
     const refused = await send({ method: 'HEAD' })

@@ -19,7 +19,7 @@ import fc from 'fast-check'
 import { START } from './clock.ts'
 import { modelStore } from './model.ts'
 
-/** The algorithms that a quota can be built for. */
+/** The algorithms of quotas. */
 export type Algorithm =
   | 'token bucket'
   | 'token bucket that starts low'
@@ -99,10 +99,10 @@ const verbs: fc.Arbitrary<Verb> = fc.constantFrom(
   'charge',
 )
 
-// A history is over within a minute: stores may forget a state a minute after it has become the same as none.
+// A history is shorter than a minute: stores may sweep a state one minute after it has expired.
 const LONGEST_SPAN = 2_300_000
 
-/** Spans after which a window of these quotas turns, or a unit is back: to the microsecond, hardly ever met by chance. */
+/** Spans after which a window of these quotas ends, or a unit refills: random values rarely hit the exact microsecond. */
 function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
   const turns = quotas.flatMap((quota) => {
     if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
@@ -121,7 +121,7 @@ const spansOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Micros> =>
     { weight: 3, arbitrary: turns },
   )
 
-/** Which earlier take a refund is of: nobody says, one of the last few of this key and kernel, or one nobody made. */
+/** The take that a refund is of: none, one of the last few of this key and kernel, or one that was never made. */
 const refunded: fc.Arbitrary<(takes: readonly Taken[]) => Taken | undefined> = fc.oneof(
   fc.constant(() => undefined),
   { weight: 3, arbitrary: fc.integer({ min: -4, max: -1 }).map((i) => (takes: readonly Taken[]) => takes.at(i)) },
@@ -148,13 +148,13 @@ function stepOf({ quota, verb, cost, patience, of }: Op, takes: readonly Taken[]
   return stepFor(quota, verb, cost, taken === undefined ? {} : { of: taken })
 }
 
-/** Random histories over a few states, to each of which any of these quotas may be applied. */
+/** Random histories of a few states. Each call uses any of these quotas. */
 export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Call[]> {
   const op = fc.record({
     name: names,
     quota: fc.constantFrom(...quotas),
     verb: verbs,
-    // Now and then as much as there can be, so that nothing is left and nothing is missing.
+    // Sometimes the cost is the whole capacity, so that the state becomes empty or full.
     cost: fc.oneof(
       { weight: 3, arbitrary: fc.integer({ min: 1, max: 14 }) },
       fc.constantFrom(...quotas.map(({ limit }) => limit)),
@@ -171,7 +171,7 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
   return calls.map(withSteps)
 }
 
-/** The calls with their steps. Refunds are of takes that were made: the model makes them. */
+/** Adds the steps to calls. The model runs them, so that refunds can refer to earlier takes. */
 function withSteps(drawn: readonly { readonly after: Micros; readonly ops: readonly Op[] }[]): readonly Call[] {
   const model = modelStore(() => START)
   const moments = momentsOf(drawn)
@@ -194,7 +194,7 @@ function withSteps(drawn: readonly { readonly after: Micros; readonly ops: reado
 /** Random histories over a few states and two quotas. */
 export const histories: fc.Arbitrary<readonly Call[]> = fc.tuple(quotas, quotas).chain(historiesOf)
 
-/** The moments of a history's calls, which begin at {@link START}. */
+/** The times of a history's calls, from {@link START} on. */
 export function momentsOf(history: readonly Pick<Call, 'after'>[]): readonly Micros[] {
   let now = START
   return history.map(({ after }) => {

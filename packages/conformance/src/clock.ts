@@ -1,17 +1,17 @@
 import type { Micros } from '@spillway/core'
 
-/** A clock that stands still until told otherwise. Call it to read it. */
+/** A clock that moves only on `advance`. Call it to read the time in microseconds since 1970. */
 export interface FakeClock {
   (): Micros
-  /** Moves the clock, back if negative. */
+  /** Moves the clock, backward if negative. */
   advance(millis: number): void
   advanceMicros(micros: Micros): void
 }
 
-/** The moment at which fake clocks start: 2026-01-01 00:00 UTC. */
+/** The start time of fake clocks: 2026-01-01 00:00 UTC, in microseconds since 1970. */
 export const START: Micros = Date.UTC(2026, 0, 1) * 1000
 
-/** A clock to inject: `memoryStore({ clock: fakeClock() })`. */
+/** Returns a clock for tests: `memoryStore({ clock: fakeClock() })`. */
 export function fakeClock(start: Micros = START): FakeClock {
   let now = start
   const advanceMicros = (micros: Micros): void => {

@@ -4,13 +4,13 @@ import { START } from './clock.ts'
 import type { TestFunction } from './runner.ts'
 import { awkwardKeys, consume, peek } from './takes.ts'
 
-/** Holds a store against what `delete` and `deleteAll` promise. */
+/** Tests the contract of `delete` and `deleteAll`. */
 export function testDeletion(test: TestFunction, makeStore: () => Store | Promise<Store>): void {
-  test('forgets what it is told to forget, and nothing else', async () => {
+  test('deletes the requested states, and no others', async () => {
     const store = await makeStore()
     const both = [consume('a', 10), consume('*', 10), consume('a', 10, perMinute(10), 'q')]
     await store.take(both, START)
-    // Row 30 of the peers' bugs: a reset by pattern deletes other people's keys.
+    // Row 30 of the peers' bugs: a reset by pattern deletes the keys of other users.
     await store.delete([{ policy: 'p', key: '*' }])
     const [star] = await store.take([consume('*', 10)], START)
     const others = await store.take([peek('a'), peek('a', perMinute(10), 'q')], START)
@@ -19,7 +19,7 @@ export function testDeletion(test: TestFunction, makeStore: () => Store | Promis
     await store.delete([{ policy: 'p', key: 'never seen' }])
   })
 
-  test('returns how many of the states that it deletes were stored', async () => {
+  test('returns how many deleted states were stored', async () => {
     const store = await makeStore()
     const log = slidingLog({ limit: 10, window: '1m' })
     const keys = [

@@ -1,24 +1,25 @@
 import type { Micros, StateKey, Store, SyncStore, Take, Taken } from '@spillway/core'
 
 /**
- * What is wrong with a store: nothing; it fails, each time, every other time (`'flapping'`), or for half of the keys
- * (`'partial'`); it never answers, or when told to (`'slow'`); or its clock is an hour behind (`'lying'`).
+ * The fault of a store: none; each call fails (`'failing'`), every other call (`'flapping'`), or calls for half of the
+ * keys (`'partial'`); it never answers (`'frozen'`), or only after `thaw` (`'slow'`); or its clock is one hour behind
+ * (`'lying'`).
  */
 export type Fault = 'none' | 'failing' | 'flapping' | 'partial' | 'frozen' | 'slow' | 'lying'
 
 const HOUR: Micros = 3_600_000_000
 
-/** A store that breaks on command, for tests of what an app does then. */
+/** A store with injected faults, for tests of an app's failure modes. */
 export interface FaultyStore extends Store {
-  /** Breaks the store, or mends it, from the next call on. */
+  /** Sets the fault, from the next call on. */
   break(fault: Fault): void
-  /** Answers, late, what was asked while it was slow. */
+  /** Answers the calls that arrived while the store was slow. */
   thaw(): Promise<void>
-  /** How many calls have reached it. */
+  /** The number of calls so far. */
   readonly calls: number
 }
 
-/** Puts a store that can break before one that cannot. It answers with promises, as a store elsewhere does. */
+/** Wraps a store with injected faults. The result returns promises, like a remote store. */
 export function faultyStore(inner: SyncStore): FaultyStore {
   let fault: Fault = 'none'
   let calls = 0
@@ -52,7 +53,7 @@ export function faultyStore(inner: SyncStore): FaultyStore {
     },
     thaw: async () => {
       for (const go of waiting.splice(0)) go()
-      // Whoever was waiting hears of it before this returns.
+      // The waiting callers continue before this returns.
       await new Promise<void>((resolve) => setImmediate(resolve))
     },
     get calls() {
@@ -65,7 +66,7 @@ export function faultyStore(inner: SyncStore): FaultyStore {
 const isOdd = ({ key }: StateKey): boolean =>
   [...key].reduce((sum, each) => sum + (each.codePointAt(0) ?? 0), 0) % 2 === 1
 
-/** The time by a store's own clock, for which it is only asked to look. */
+/** The time of a store's own clock, read by a peek. */
 function nowOf(store: SyncStore, [op]: readonly Take[]): Micros {
   const looks = op === undefined ? [] : [{ ...op, step: { ...op.step, peek: true } }]
   return store.takeSync(looks)[0]?.now ?? HOUR

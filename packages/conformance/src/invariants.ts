@@ -18,7 +18,7 @@ import { START } from './clock.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 
-/** One key under one quota, at moments of our choosing. */
+/** One key under one quota, at chosen times. */
 class Subject {
   readonly store: Store
   readonly quota: Quota
@@ -35,7 +35,7 @@ class Subject {
   }
 }
 
-/** The most units that pass within `span`, by the algorithm's own promise. */
+/** The maximum number of units within `span` that the algorithm guarantees. */
 function mostWithin(quota: Quota, span: Micros): number {
   const windows = Math.floor(span / quota.window) + 1
   switch (quota.kernel) {
@@ -59,7 +59,7 @@ const calls = fc.array(
   },
 )
 
-/** The invariants that hold for every algorithm on every store, by random histories of one key. */
+/** Tests the invariants of every algorithm with random histories of one key. */
 export function testInvariants(test: TestFunction, makeStore: () => Store | Promise<Store>, numRuns: number): void {
   for (const [algorithm, quotas] of Object.entries(quotasOf)) {
     const property = (body: (subject: Subject, history: readonly Call[]) => Promise<void>) => () =>
@@ -68,14 +68,14 @@ export function testInvariants(test: TestFunction, makeStore: () => Store | Prom
         { numRuns },
       )
 
-    test(`${algorithm}: tells exactly when a refused request fits, and leaves no trace of it`, property(exactWaits))
-    test(`${algorithm}: admits no more than promised in any span of time`, property(bounded))
+    test(`${algorithm}: reports exactly when a denied request fits, and does not charge it`, property(exactWaits))
+    test(`${algorithm}: never over-admits in any span of time`, property(bounded))
     test(
       `${algorithm}: mints nothing when the clock steps back, and is whole again within two windows`,
       property(steadyBack),
     )
-    test(`${algorithm}: takes back what it gave, and no more`, property(refunds))
-    test(`${algorithm}: admits as many of a crowd at one moment as one by one`, property(crowd))
+    test(`${algorithm}: refunds what was consumed, and no more`, property(refunds))
+    test(`${algorithm}: admits as many concurrent requests as one by one`, property(crowd))
     test(`${algorithm}: is not starved by polling`, property(polled))
   }
 
@@ -121,7 +121,7 @@ async function exactWaits(subject: Subject, history: readonly Call[]): Promise<v
     assert.deepEqual(decision, before, 'a refusal changes nothing')
     if (decision.retryAfterMs === Infinity) continue
     const fits = at + Math.round(decision.retryAfterMs * 1000)
-    assert.ok(fits > at, 'a refused request has to wait')
+    assert.ok(fits > at, 'a denied request must wait')
     assert.equal((await subject.ask('peek', cost, fits - 1)).allowed, false, 'a microsecond early')
     assert.equal((await subject.ask('peek', cost, fits)).allowed, true, 'exactly on time')
   }
@@ -152,7 +152,7 @@ async function steadyBack(subject: Subject, history: readonly Call[]): Promise<v
   const { remaining } = await subject.ask('peek', 1, at)
   const back = at - history.length * 977_000_003
   const stepped = await subject.ask('consume', 1_000_000_000, back)
-  assert.ok(stepped.remaining <= remaining, 'nothing is minted')
+  assert.ok(stepped.remaining <= remaining, 'a clock step adds no units')
   const { quota } = subject
   const grain = quota.kernel === 'bucket' ? (quota.grain?.every ?? 0) : 0
   const debt = quota.kernel === 'bucket' ? Math.ceil((quota.overdraft * quota.unit) / quota.scale) : 0
@@ -173,7 +173,7 @@ async function refunds(subject: Subject, history: readonly Call[]): Promise<void
 }
 
 async function crowd(subject: Subject, history: readonly Call[]): Promise<void> {
-  // One cost for all: of different ones, how many pass depends on who comes first, and that is nobody's promise.
+  // All requests have one cost. With different costs, the number of allowed ones depends on their order.
   const costs = [...history, ...history, ...history].map(() => (history[0] as Call).cost)
   const together = await Promise.all(costs.map((cost) => subject.ask('consume', cost, START)))
   const model = new Subject(
@@ -188,8 +188,8 @@ async function crowd(subject: Subject, history: readonly Call[]): Promise<void> 
 }
 
 /**
- * Polled four times for each unit that refills, through three windows: at least three of four units are allowed, less those a
- * new key lacks. Of more than one unit a microsecond, as many as are asked for.
+ * Polls four times per refilled unit, through three windows: at least three of four units are allowed, minus those that a
+ * new key lacks. Above one unit per microsecond, all polls are allowed.
  */
 async function polled(subject: Subject): Promise<void> {
   const { limit, window } = subject.quota

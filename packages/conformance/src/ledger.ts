@@ -18,17 +18,17 @@ import { type Algorithm, quotasOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import type { TestFunction } from './runner.ts'
 
-/** What a caller does with one key, some time after the last act, or before it if the clock steps back. */
+/** An action on one key, some time after the previous action, or before it if the clock steps back. */
 export interface Act {
   readonly after: Micros
   readonly does: 'take' | 'settle' | 'refund' | 'charge'
   readonly cost: number
   readonly maxWait: Micros
-  /** Which of the takes that are not settled yet a settle is for, counted from the first. */
+  /** The index of the take to settle, among those that are not settled yet. */
   readonly which: number
 }
 
-/** A take that was allowed: its turn, and its units less those that its own refund returned. */
+/** An allowed take: its turn, and its units minus those that its own refund returned. */
 interface Entry {
   readonly turn: number
   readonly taken: Taken
@@ -45,7 +45,7 @@ const spans = fc.oneof(
   fc.integer({ min: -100_000_000, max: -1 }),
 )
 
-/** Takes, bookings and settles in any order; refunds without a handle and charges where `others` are wanted. */
+/** Takes, reservations and settles in any order; with `others`, also refunds without a handle and charges. */
 export const actsOf = (others: boolean): fc.Arbitrary<readonly Act[]> =>
   fc.array(
     fc.record({
@@ -66,9 +66,9 @@ export const actsOf = (others: boolean): fc.Arbitrary<readonly Act[]> =>
   )
 
 /**
- * Plays a history of one key, and holds the turns of the takes against the promise: in no span of time more than
- * `burst + rate × t`. A take counts at its turn, with what its own refund has not returned; time counts as it really
- * passes, however the clock is set meanwhile. A refund without a handle is the caller's word: it adds to the burst.
+ * Runs a history of one key, and checks the bound: at most `burst + rate × t` units in any span `t`. A take counts at its
+ * turn, minus the units that its own refund returned. Spans are measured in elapsed time, without clock steps. A refund
+ * without a handle cannot be verified: it adds to the burst.
  */
 export async function balance(store: Store, quota: Quota, acts: readonly Act[]): Promise<void> {
   const entries: Entry[] = []
@@ -78,7 +78,7 @@ export async function balance(store: Store, quota: Quota, acts: readonly Act[]):
     const [taken] = (await store.take([{ policy: 'p', key: 'a', step }], at)) as [Taken]
     return { taken, decision: decide('p', quota, cost, step, taken) }
   }
-  /** Gives back, and reports how many units the state has got back. */
+  /** Refunds, and returns how many units the state gained. */
   const refund = async (cost: number, terms?: Terms): Promise<number> => {
     const { taken: before } = await ask('peek', 1)
     return unitsOf(quota, before) - unitsOf(quota, (await ask('refund', cost, terms)).taken)
@@ -108,7 +108,7 @@ export async function balance(store: Store, quota: Quota, acts: readonly Act[]):
   checkTurns(entries, (ticks) => mostWithin(quota, ticks, largest) + granted)
 }
 
-/** In no span, from any turn to any later one, are there more units than it may have. */
+/** Checks that no span between two turns has more units than allowed. */
 function checkTurns(entries: readonly Entry[], most: (ticks: number) => number): void {
   const sorted = entries.toSorted((a, b) => a.turn - b.turn)
   for (const [i, first] of sorted.entries()) {
@@ -121,7 +121,7 @@ function checkTurns(entries: readonly Entry[], most: (ticks: number) => number):
   }
 }
 
-/** Units that count against the limit, in whatever the kernel counts. */
+/** Units that count against the limit, in the kernel's own measure. */
 function unitsOf(quota: Quota, taken: Taken): number {
   switch (quota.kernel) {
     case 'bucket': {
@@ -135,7 +135,7 @@ function unitsOf(quota: Quota, taken: Taken): number {
   }
 }
 
-/** The clock as the quota counts it: refilled units where it refills at intervals, else microseconds. */
+/** The quota's measure of time: refilled units if it refills at intervals, else microseconds. */
 function ticksOf(quota: Quota, at: Micros): number {
   const grain = quota.kernel === 'bucket' ? quota.grain : null
   return grain === null ? at : Math.floor((at + grain.shift) / grain.every) * grain.amount
@@ -155,18 +155,18 @@ function mostWithin(quota: Quota, ticks: number, largest: number): number {
 }
 
 /**
- * What one moment can have: the burst, with what may be owed, or one request that is larger and has waited for all. Where
- * units refill at intervals, turns are put off to the next interval.
+ * The maximum at one point in time: the burst and the overdraft, or one larger request that has waited for all its units.
+ * If units refill at intervals, turns are delayed to the next interval.
  */
 const mostOf = ({ prompt, overdraft, grain }: BucketQuota, largest: number): number =>
   Math.max(prompt, largest) + overdraft + (grain?.amount ?? 1) - 1
 
-/** The promise, whatever is taken, booked, given back, corrected and set back, for every algorithm on every store. */
+/** Tests the bound for any takes, reservations, refunds, corrections and clock steps, for every algorithm. */
 export function testLedger(test: TestFunction, makeStore: () => Store | Promise<Store>, numRuns: number): void {
   for (const [algorithm, quotas] of Object.entries(quotasOf) as [Algorithm, fc.Arbitrary<Quota>][]) {
     for (const others of [false, true]) {
-      const name = others ? 'refunds without a handle and charges too' : 'takes, bookings and settles'
-      test(`${algorithm}: keeps its promise in every order of ${name}`, () =>
+      const name = others ? 'refunds without a handle and charges too' : 'takes, reservations and settles'
+      test(`${algorithm}: never over-admits in any order of ${name}`, () =>
         fc.assert(
           fc.asyncProperty(quotas, actsOf(others), async (quota, acts) => balance(await makeStore(), quota, acts)),
           { numRuns },

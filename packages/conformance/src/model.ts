@@ -11,8 +11,8 @@ import {
 } from '@spillway/core'
 
 /**
- * The reference store: a map that forgets nothing, and the kernels. What it answers is right by definition; other
- * stores are held against it.
+ * Returns the reference store: a map without eviction, and the kernels. Its results are correct by definition, and other
+ * stores are compared with it.
  */
 export function modelStore(clock: () => Micros): SyncStore {
   const states = new Map<string, State>()

@@ -1,20 +1,23 @@
 import type { Store } from '@spillway/core'
 import type { RateLimitOptions } from '@spillway/core/http'
 
-/** The options of `rateLimit` that mean the same in every framework. */
+/** The options of `rateLimit` that are the same in every framework. */
 export type NeutralOptions = RateLimitOptions<unknown> & { readonly store: Store }
 
-/** A request, whatever the framework. */
+/** A request for any framework. */
 export interface NeutralRequest {
   readonly method?: 'GET' | 'POST' | 'HEAD' | 'OPTIONS'
-  /** `/` unless given; may hold a query. */
+  /**
+   * The path, with an optional query.
+   * @default `'/'`
+   */
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** When it aborts, the client leaves; the promise of a response rejects when the app knows of that. */
+  /** If it aborts, the client disconnects. The promise of a response rejects when the app has noticed that. */
   readonly signal?: AbortSignal
 }
 
-/** A response, whatever the framework. */
+/** A response of any framework. */
 export interface NeutralResponse {
   readonly status: number
   /** Names in lower case. */
@@ -22,21 +25,21 @@ export interface NeutralResponse {
   readonly body: string
 }
 
-/** Sends a request to an app that was mounted. */
+/** Sends a request to a mounted app. */
 export type Send = (request?: NeutralRequest) => Promise<NeutralResponse>
 
-/** What a story needs of the app besides the limiter. */
+/** The parts of a test app besides the limiter. */
 export interface Scene {
-  /** When it resolves, a timeout before the limiter answers what is not answered with 503. */
+  /** When it resolves, a timeout in front of the limiter responds 503 to open requests. */
   readonly timeout: Promise<void>
   /** Further limiters, each behind the one before it. */
   readonly inner: readonly NeutralOptions[]
-  /** Called by the route's handler, each time. */
+  /** Called by the route's handler for each request. */
   readonly onHandled: () => void
 }
 
 /**
  * Builds an app with `rateLimit(options)` before a route for every path and method, which answers 200 and, as JSON,
- * what the adapter tells the handler: `{ "rateLimit": … }`.
+ * the value that the adapter passes to the handler: `{ "rateLimit": … }`.
  */
 export type Mount = (options: NeutralOptions, scene: Scene) => Promise<Send> | Send

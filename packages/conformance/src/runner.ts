@@ -1,2 +1,2 @@
-/** How a test runner takes a test; vitest's and node's `test` both fit. */
+/** The `test` function of a test runner, such as vitest's or node's. */
 export type TestFunction = (name: string, body: () => Promise<void>, timeoutMs?: number) => unknown

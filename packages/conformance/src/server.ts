@@ -3,15 +3,15 @@ import { connect, type Http2Server, type IncomingHttpHeaders, type OutgoingHttpH
 import type { AddressInfo } from 'node:net'
 import type { NeutralRequest, NeutralResponse, Send } from './mount.ts'
 
-/** What is read of a response over either version of HTTP. */
+/** The common part of HTTP/1.1 and HTTP/2 responses. */
 interface Incoming extends AsyncIterable<Buffer> {
   readonly status: number
   readonly headers: IncomingHttpHeaders
 }
 
 /**
- * Starts a server of Node on a free port, and sends requests to it: over HTTP/2 to a server of `node:http2`, else over
- * HTTP/1.1, each on a connection of its own. The server ends with the process.
+ * Starts a Node server on a free port, and returns a function that sends requests to it: over HTTP/2 for a `node:http2`
+ * server, else over HTTP/1.1. Each request uses a new connection. The server does not keep the process alive.
  */
 export async function sendTo(server: Server | Http2Server): Promise<Send> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

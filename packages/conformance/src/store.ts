@@ -14,18 +14,24 @@ import { awkwardKeys, consume, peek } from './takes.ts'
 import { testUpTo } from './up-to.ts'
 import { vectors } from './vectors.ts'
 
-/** What `testStore` takes besides the store. */
+/** Options of `testStore`. */
 export interface StoreSuiteOptions {
-  /** How many random histories to replay; fewer for a store that answers slowly. */
+  /**
+   * The number of random histories to replay; use fewer for a slow store.
+   * @default `300`
+   */
   readonly histories?: number
-  /** False for a store that asks over several connections, which may overtake each other; true unless given. */
+  /**
+   * False for a store with several connections, whose calls may run out of order.
+   * @default `true`
+   */
   readonly ordered?: boolean
 }
 
 const momentOf = (millis: number): Micros => START + Math.round(millis * 1000)
 
 /**
- * Holds a store against the contract of {@link Store}. `makeStore` gives an empty store each time it is called.
+ * Tests the contract of {@link Store}. Each call of `makeStore` must return an empty store.
  *
  * @example
  * testStore(test, () => memoryStore())
@@ -36,7 +42,7 @@ export function testStore(
   { histories: runs = 300, ordered = true }: StoreSuiteOptions = {},
 ): void {
   for (const { name, quota, rows } of vectors) {
-    test(`answers as the golden vectors say: ${name}`, async () => {
+    test(`matches the golden vectors: ${name}`, async () => {
       const store = await makeStore()
       const answers: Taken[] = []
       for (const row of rows) {
@@ -50,7 +56,7 @@ export function testStore(
     })
   }
 
-  test('answers as the model does, whatever the history', async () => {
+  test('matches the model for random histories', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         const model = modelStore(() => START)
@@ -76,7 +82,7 @@ export function testStore(
     assert.equal(answers.filter(([taken]) => taken?.allowed).length, 10)
   })
 
-  test('gives 1,000 keys asked in one tick an answer of their own', async () => {
+  test('returns a separate result for each of 1,000 calls in one tick', async () => {
     const store = await makeStore()
     // Rows 1 and 40 of the peers' bugs: a result shared between calls swaps the verdicts of those in one tick.
     const keys = Array.from({ length: 1000 }, (_, i) => `user-${i % 250}`)
@@ -92,7 +98,7 @@ export function testStore(
     assert.equal(new Set(answers.map(([taken]) => taken)).size, 1000)
   })
 
-  test('takes every op of a batch or none', async () => {
+  test('takes all ops of a batch or none', async () => {
     const store = await makeStore()
     await store.take([consume('a', 10)], START)
     const refused = await store.take([consume('b', 3), consume('a', 1), consume('c', 3)], START)
@@ -107,7 +113,7 @@ export function testStore(
     )
   })
 
-  test('keeps its word in batches that name the same keys in opposite orders', async () => {
+  test('admits exactly the limit of batches with the same keys in opposite orders', async () => {
     const store = await makeStore()
     const forth = [consume('x'), consume('y'), consume('z')]
     const batches = Array.from({ length: 100 }, (_, i) => (i % 2 ? forth : forth.toReversed()))
@@ -120,8 +126,8 @@ export function testStore(
     )
   })
 
-  // Row 7 of the peers' bugs: what is refused is charged, and then a smaller request is refused, too.
-  test('leaves the state as it is when it refuses or is only asked to look', async () => {
+  // Row 7 of the peers' bugs: a denied request is charged, and then a smaller request is denied, too.
+  test('does not change the state for denials and peeks', async () => {
     const store = await makeStore()
     await store.take([consume('a', 8)], START)
     const before = await store.take([peek('a')], START)
@@ -140,7 +146,7 @@ export function testStore(
     assert.deepEqual([early?.allowed, due?.allowed], [false, true])
   })
 
-  test('mints nothing when the clock steps back, and recovers within the time to full', async () => {
+  test('over-admits nothing when the clock steps back, and recovers within the time to full', async () => {
     const store = await makeStore()
     await store.take([consume('a', 10)], START)
     const hourAgo = START - 3_600_000_000
@@ -150,7 +156,7 @@ export function testStore(
     assert.deepEqual([back?.allowed, soon?.allowed, later?.allowed], [false, false, true])
   })
 
-  test('keeps a debt, however deep, until it is paid', async () => {
+  test('keeps a debt of any size until it is paid', async () => {
     const store = await makeStore()
     const quota = tokenBucket({ limit: 10, per: '1m' })
     await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, 'charge', 100) }], START)
@@ -161,17 +167,17 @@ export function testStore(
 
   testDeletion(test, makeStore)
 
-  test('keeps every key apart, whatever is in it', async () => {
+  test('keeps every two keys apart, with any characters', async () => {
     const store = await makeStore()
     for (const each of awkwardKeys) {
       const [taken] = await store.take([{ ...each, step: stepFor(perMinute(10), 'consume', 10) }], START)
-      assert.equal(taken?.allowed, true, `${JSON.stringify(each).slice(0, 80)} was taken for another key`)
+      assert.equal(taken?.allowed, true, `${JSON.stringify(each).slice(0, 80)} shares its state with another key`)
       const [again] = await store.take([{ ...each, step: stepFor(perMinute(10), 'consume', 1) }], START)
-      assert.equal(again?.allowed, false, `${JSON.stringify(each).slice(0, 80)} was forgotten`)
+      assert.equal(again?.allowed, false, `${JSON.stringify(each).slice(0, 80)} lost its state`)
     }
   })
 
-  test('tells the time by a clock of its own', async () => {
+  test('has its own clock', async () => {
     const store = await makeStore()
     const [taken] = await store.take([consume('a')])
     assert.ok(Number.isSafeInteger(taken?.now), 'now is in whole microseconds')

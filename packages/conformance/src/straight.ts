@@ -18,7 +18,7 @@ import { START } from './clock.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 
-/** Holds the straight ways that a store in this process may have against the general one of the model. */
+/** Compares the optional fast paths of an in-memory store with the general path of the model. */
 export function testStraightWays(test: TestFunction, makeStore: () => Store | Promise<Store>, runs: number): void {
   const compare = async (waysOf: (store: SyncStore, history: readonly Call[]) => (op: Take, at: Micros) => void) => {
     if (!isSync(await makeStore())) return
@@ -30,7 +30,7 @@ export function testStraightWays(test: TestFunction, makeStore: () => Store | Pr
     await fc.assert(property, { numRuns: runs })
   }
 
-  test('answers a single op as it answers a batch of one', () =>
+  test('returns the same result for a single op as for a batch of one', () =>
     compare((store) => {
       const model = modelStore(() => START)
       return ({ policy, key, step }, at) => {
@@ -39,7 +39,7 @@ export function testStraightWays(test: TestFunction, makeStore: () => Store | Pr
       }
     }))
 
-  test('answers a prepared step as any other', () =>
+  test('returns the same result for a prepared step as for any other', () =>
     compare((store, history) => {
       const model = modelStore(() => START)
       const prepared = preparedBy(store, history)
@@ -51,7 +51,7 @@ export function testStraightWays(test: TestFunction, makeStore: () => Store | Pr
       }
     }))
 
-  test('tells the time by which it takes steps', async () => {
+  test('has the clock by which it takes steps', async () => {
     const store = await makeStore()
     if (!isSync(store) || !store.clock) return
     const step = stepFor(perMinute(10), 'peek', 1)
@@ -61,7 +61,7 @@ export function testStraightWays(test: TestFunction, makeStore: () => Store | Pr
   })
 }
 
-/** Prepares what can be prepared of a history, before anything has been taken. */
+/** Prepares the plain steps of a history before its first take. */
 function preparedBy(store: SyncStore, history: readonly Call[]): ReadonlyMap<Take, PreparedTake> {
   const prepared = new Map<Take, PreparedTake>()
   for (const op of history.flatMap(({ ops }) => ops)) {
@@ -81,5 +81,5 @@ const isPlain = (step: Step): step is BucketStep =>
   !step.peek &&
   consumes(step)
 
-// A refund takes less than nothing, and a charge has room for everything.
+// A refund has a negative increment, and a charge has a tolerance without limit.
 const consumes = ({ increment, tolerance, ceiling }: BucketStep): boolean => increment > 0 && tolerance <= ceiling

@@ -7,14 +7,14 @@ export const consume = (key: string, cost = 1, quota: Quota = perMinute(10), pol
   step: stepFor(quota, 'consume', cost),
 })
 
-/** Peeks at a unit of a key. */
+/** Peeks at one unit of a key. */
 export const peek = (key: string, quota: Quota = perMinute(10), policy = 'p'): Take => ({
   policy,
   key,
   step: stepFor(quota, 'peek', 1),
 })
 
-/** Policies and keys that a store may confuse. */
+/** Policies and keys that a store may mix up. */
 export const awkwardKeys: readonly StateKey[] = [
   ['p', 'a:b'],
   ['p:a', 'b'],

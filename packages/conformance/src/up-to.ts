@@ -21,7 +21,7 @@ import { START } from './clock.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 
-/** What `consumeUpTo` has to consume: at a time in milliseconds after {@link START}, of the units asked for, and what is left. */
+/** A call of `consumeUpTo` with its result. The time is in milliseconds after {@link START}. */
 export type UpToRow = readonly [atMs: number, units: number, consumed: number, remaining: number]
 
 /** Golden vectors of `consumeUpTo`, on one key under each quota. */
@@ -108,7 +108,7 @@ export const upToVectors: readonly {
 
 const PREPAID = { prepaid: true }
 
-/** What a store answers to batches in one step. */
+/** The results of a store for batches in one step. */
 async function eachOf(
   store: Store,
   batches: readonly (readonly Take[])[],
@@ -119,7 +119,7 @@ async function eachOf(
   return store.takeEach(batches, at)
 }
 
-/** Consumes up to so many units of all these, and returns how many. */
+/** Consumes up to `units` of all these policies, and returns how many. */
 async function consumeUpTo(
   store: Store,
   of: readonly { readonly policy: string; readonly key: string; readonly quota: Quota }[],
@@ -134,17 +134,17 @@ async function consumeUpTo(
   return answers.reduce((sum, taken, i) => sum + (taken.every(({ allowed }) => allowed) ? (sizes[i] as number) : 0), 0)
 }
 
-/** The most units that fit, tried one by one. */
+/** The maximum number of units that fit, by linear search. */
 function mostThat(units: number, fits: (cost: number) => boolean): number {
   let most = 0
   while (most < units && fits(most + 1)) most++
   return most
 }
 
-/** Holds a store against what `consumeUpTo` needs of it. */
+/** Tests the parts of a store that `consumeUpTo` needs. */
 export function testUpTo(test: TestFunction, makeStore: () => Store | Promise<Store>, numRuns: number): void {
   for (const { name, quota, rows } of upToVectors) {
-    test(`consumes as much as there is, as the golden vectors say: ${name}`, async () => {
+    test(`consumeUpTo matches the golden vectors: ${name}`, async () => {
       const store = await makeStore()
       const model = modelStore(() => START)
       for (const row of rows) {
@@ -162,12 +162,12 @@ export function testUpTo(test: TestFunction, makeStore: () => Store | Promise<St
     })
   }
 
-  test('takes batches one after the other in one step, each all or none, as the model does one by one', async () => {
+  test('takes several all-or-nothing batches in one step like the model one by one', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         const model = modelStore(() => START)
         const store = await makeStore()
-        // Every three calls are one step, at the moment of the first.
+        // Every three calls are one step, at the time of the first.
         const moments = momentsOf(history)
         for (let i = 0; i < history.length; i += 3) {
           const batches = history.slice(i, i + 3).map(({ ops }) => ops)
@@ -182,7 +182,7 @@ export function testUpTo(test: TestFunction, makeStore: () => Store | Promise<St
     )
   })
 
-  test('consumes the most that fits in all of several policies, and leaves what one take would leave', async () => {
+  test('consumes the maximum that fits in all policies, with the same states as one take', async () => {
     const costs = fc.integer({ min: 1, max: 20 })
     await fc.assert(
       fc.asyncProperty(quotas, quotas, costs, costs, costs, async (one, other, first, second, units) => {
@@ -206,7 +206,7 @@ export function testUpTo(test: TestFunction, makeStore: () => Store | Promise<St
     )
   })
 
-  test('consumes exactly the limit of 40 that race for as much as they can get', async () => {
+  test('consumes exactly the limit in 40 concurrent calls of consumeUpTo', async () => {
     const store = await makeStore()
     const of = [{ policy: 'p', key: 'hot', quota: perMinute(100) }]
     const consumed = await Promise.all(Array.from({ length: 40 }, () => consumeUpTo(store, of, 7, START)))

@@ -10,7 +10,7 @@ import {
   type Verb,
 } from '@spillway/core'
 
-/** A call and its answer. Times are milliseconds after {@link START}, and may go back. */
+/** A call and its result. Times are in milliseconds after {@link START}, and may step back. */
 export type Row = readonly [
   atMs: number,
   verb: Verb,
@@ -19,18 +19,18 @@ export type Row = readonly [
   remaining: number,
   retryAfterMs: number,
   resetAfterMs: number,
-  /** The place of the row whose take is refunded, counted from 0; without it, nobody says which. */
+  /** The index of the row whose take is refunded, from 0. Without it, the refund has no handle. */
   of?: number,
 ]
 
-/** A story on one key under one quota, worked out by hand. */
+/** A sequence of calls on one key under one quota, with results that were calculated manually. */
 export interface Vector {
   readonly name: string
   readonly quota: Quota
   readonly rows: readonly Row[]
 }
 
-/** Golden vectors: what every store must answer, and what a port to another language can be held against. */
+/** Golden vectors: the results that every store, and every port to another language, must return. */
 export const vectors: readonly Vector[] = [
   {
     name: 'ten a minute drains, waits, refunds and fills',
@@ -44,7 +44,7 @@ export const vectors: readonly Vector[] = [
       [6_000, 'peek', 1, false, 0, 6_000, 60_000],
       [18_000, 'refund', 1, true, 3, 0, 42_000],
       [18_000, 'consume', 4, false, 3, 6_000, 42_000],
-      // More than the bucket holds: never, not later.
+      // A cost above the capacity never fits.
       [18_000, 'consume', 11, false, 3, Infinity, 42_000],
       [18_000, 'refund', 100, true, 10, 0, 0],
       [1_000_000, 'peek', 10, true, 10, 0, 0],
@@ -61,7 +61,7 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
-    name: 'a fixed window gives everything back at its end',
+    name: 'a fixed window refills completely at its end',
     quota: fixedWindow({ limit: 3, window: '10s' }),
     rows: [
       [2_000, 'consume', 2, true, 1, 0, 8_000],
@@ -104,7 +104,7 @@ export const vectors: readonly Vector[] = [
     rows: [
       [0, 'consume', 2, true, 1, 0, 10_000],
       [4_000, 'refund', 2, true, 3, 0, 0, 0],
-      // The window that the first request has started goes on.
+      // The window of the first request continues.
       [4_000, 'consume', 3, true, 0, 0, 6_000],
       [10_000, 'consume', 1, true, 2, 0, 10_000],
       [11_000, 'refund', 3, true, 2, 0, 9_000, 2],
@@ -149,13 +149,13 @@ export const vectors: readonly Vector[] = [
       [9_999.999, 'consume', 1, false, 0, 0.001, 10_000.001],
       [10_000, 'consume', 1, true, 3, 0, 20_000],
       [30_000, 'peek', 8, true, 8, 0, 0],
-      // Full at 22.5 s in time that is counted evenly, and known for the interval of 10 s after that, and for 10 s more.
+      // Full at 22.5 s in evenly counted time. The state is kept for the interval of 10 s after that, and for 10 s more.
       [42_499.999, 'peek', 8, true, 8, 0, 0],
       [42_500, 'peek', 8, false, 0, 17_500, 17_500],
     ],
   },
   {
-    name: 'interval refill gives back whole amounts, also where they do not divide the interval',
+    name: 'interval refill adds whole amounts, even if they do not divide the interval',
     quota: tokenBucket({ limit: 7, per: '10s', refill: '10s', burst: 21 }),
     rows: [
       [0, 'consume', 21, true, 0, 0, 30_000],
@@ -187,7 +187,7 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
-    name: 'a clock that steps back far mints nothing and locks nobody out',
+    name: 'a clock that steps back far adds no units and blocks no client',
     quota: perMinute(10),
     rows: [
       [0, 'consume', 10, true, 0, 0, 60_000],
@@ -218,7 +218,7 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
-    name: 'a refund returns nothing that time has given back: not by way of a take that another refund has moved down',
+    name: 'a refund returns no units that have refilled: not by way of a take that another refund has moved down',
     quota: perSecond(1, { burst: 10 }),
     rows: [
       [0, 'consume', 5, true, 5, 0, 5_000],
@@ -243,7 +243,7 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
-    name: 'a refund returns the part of a take that time has not given back yet',
+    name: 'a refund returns the part of a take that has not refilled yet',
     quota: perSecond(1, { burst: 10 }),
     rows: [
       [0, 'consume', 4, true, 6, 0, 4_000],
@@ -253,7 +253,7 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
-    name: 'a turn given back is nobody’s while there are later ones, which keep theirs; the last is taken again',
+    name: 'a refunded turn is free while there are later turns, which are kept; the last one is taken again',
     quota: leakyBucket({ limit: 1, per: '1s', queue: 3 }),
     rows: [
       [0, 'consume', 1, true, 3, 0, 1_000],
@@ -269,7 +269,7 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
-    name: 'a partly refunded booking keeps its turn, and so do takes before it that are refunded then',
+    name: 'a partly refunded reservation keeps its turn, and so do takes before it that are refunded then',
     quota: leakyBucket({ limit: 1, per: '1s', queue: 9 }),
     rows: [
       [0, 'consume', 3, true, 7, 0, 3_000],
@@ -302,7 +302,7 @@ export const vectors: readonly Vector[] = [
       [75_000, 'consume', 11, false, 2, Infinity, 105_000],
       [75_000, 'refund', 1, true, 3, 0, 45_000],
       [75_000, 'charge', 5, true, 0, 0, 105_000],
-      // The clock steps back: the window starts anew, with both counts in full.
+      // The clock steps back: the window starts again, with both counts in full.
       [30_000, 'consume', 1, false, 0, 30_000.001, 120_000],
       [60_000, 'consume', 1, false, 0, 0.001, 90_000],
       [60_000.001, 'consume', 1, true, 0, 0, 89_999.999],
@@ -318,22 +318,22 @@ export const vectors: readonly Vector[] = [
       [10_000, 'consume', 2, true, 5, 0, 20_000],
       [12_000, 'refund', 1, true, 7, 0, 18_000, 0],
       [12_000, 'refund', 1, true, 8, 0, 18_000, 2],
-      // Two windows ago: nothing is owed for it any more.
+      // The debt ended with the window, two windows ago.
       [20_000, 'refund', 1, true, 9, 0, 10_000, 0],
     ],
   },
   {
-    name: 'a sliding window is charged no more than can be reckoned with',
+    name: 'a charge of a sliding window is capped at the largest exact count',
     quota: slidingWindow({ limit: 10, window: '1m' }),
     rows: [
       [0, 'charge', 2 ** 50, true, 0, 0, 120_000],
       [0, 'charge', 2 ** 50, true, 0, 0, 120_000],
-      // Counted are 2^53 / 60,000,000 ticks, some 150 million, which leave room three microseconds before they are gone.
+      // The count is limited to 2^53 / 60,000,000 ticks, some 150 million units. There is room again 3 µs before they expire.
       [0, 'consume', 1, false, 0, 119_999.997, 120_000],
     ],
   },
   {
-    name: 'a sliding log that is full owes what it is charged, and all of the last take with it, from then on',
+    name: 'a charge of a full sliding log is a debt, together with the last take, from that time on',
     quota: slidingLog({ limit: 3, window: '10s' }),
     rows: [
       [0, 'consume', 3, true, 0, 0, 10_000],
@@ -354,7 +354,7 @@ export const vectors: readonly Vector[] = [
       [9_999.999, 'consume', 1, false, 0, 0.001, 4_000.001],
       [10_000, 'consume', 1, true, 0, 0, 10_000],
       [10_000, 'refund', 1, true, 1, 0, 4_000],
-      // The clock steps back: what was taken later counts as taken now.
+      // The clock steps back: later takes count as taken now.
       [-1_000, 'consume', 2, false, 1, 10_000, 10_000],
       [8_999.999, 'consume', 2, false, 1, 0.001, 0.001],
       [9_000, 'consume', 2, true, 1, 0, 10_000],

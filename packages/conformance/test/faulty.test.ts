@@ -33,7 +33,7 @@ describe('a faulty store', () => {
     await expect(limiter.consume('a')).rejects.toThrow(StoreError)
   })
 
-  test('lies about the time: nothing is minted, and nobody is locked out for longer than a bucket takes to fill', async () => {
+  test('has clock skew: no units are added, and no client is blocked for longer than a bucket needs to refill', async () => {
     const { clock, store, limiter } = setUp()
     await limiter.consume('a', 10)
     store.break('lying')

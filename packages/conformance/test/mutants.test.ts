@@ -17,7 +17,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { fakeClock, modelStore, START, testStore } from '../src/index.ts'
 
-/** The places in which a store can go wrong, each as it should be. */
+/** The parts of a store that a mutant can break. */
 interface Seams {
   nameOf: (key: StateKey) => string
   clock: (at: Micros | undefined) => Micros
@@ -45,7 +45,7 @@ const RIGHT: Seams = {
   keep: (state) => state,
   pause: () => undefined,
   answer: (taken) => taken,
-  // The first has to have written before the next one looks: no promise lies between, nor another caller.
+  // Each batch must write before the next one reads: no promise and no other call is between them.
   each: (batches, take) => Promise.all(batches.map(take)),
   forget: (states, names) => names.filter((name) => states.delete(name)).length,
   isOf: (name, policies) => policies.includes(JSON.parse(name)[0]),
@@ -88,7 +88,7 @@ function storeWith(faults: Partial<Seams>): Store {
 
 const shared = {} as Taken
 
-/** Breaks the kernels' arguments, or what they found out. */
+/** Changes the kernels' arguments or results. */
 const withStep = (change: (step: Step) => Partial<Step>): Partial<Seams> => ({
   step: (state, now, step) => runKernel(state, now, { ...step, ...change(step) } as Step),
 })
@@ -103,18 +103,18 @@ const numbers = (change: (state: number) => number): Partial<Seams> => ({
 })
 
 const mutants: Record<string, Partial<Seams>> = {
-  'refuses what just fits': withStep((step) => ({ check: step.check + 1 })),
+  'denies what just fits': withStep((step) => ({ check: step.check + 1 })),
   'admits what just does not fit': withStep((step) => ({ check: step.check - 1 })),
   'ignores the cost': withStep((step) => ({ increment: Math.sign(step.increment) })),
-  'ignores the cost of what it gives back': withStep((step) => ({ increment: Math.max(step.increment, -1) })),
+  'ignores the cost of refunds': withStep((step) => ({ increment: Math.max(step.increment, -1) })),
   'does not wait': withStep((step) => (step.kernel === 'bucket' ? { patience: 0 } : {})),
-  'gives back what has come back by itself': withStep((step) =>
+  'refunds units that have already refilled': withStep((step) =>
     step.kernel === 'bucket' ? { until: Number.MAX_SAFE_INTEGER } : { since: 0 },
   ),
   'takes half a batch': { takes: (outcomes) => outcomes.some(({ allowed }) => allowed) },
-  'charges for refusals': withOutcome((outcome) => ({ kept: outcome.taken }) as Partial<Outcome>),
-  'writes when only asked to look': { writes: () => true },
-  'forgets the sign of a debt': numbers(Math.abs),
+  'charges for denials': withOutcome((outcome) => ({ kept: outcome.taken }) as Partial<Outcome>),
+  'writes for peeks': { writes: () => true },
+  'loses the sign of a debt': numbers(Math.abs),
   'rounds to milliseconds': numbers((state) => Math.round(state / 1_000) * 1_000),
   'keeps fourteen digits, as tostring does in Lua': numbers((state) => Number(state.toPrecision(14))),
   'keeps nothing beyond ten seconds': numbers((state) => Math.min(state, START + 10_000_000)),
@@ -139,8 +139,8 @@ const mutants: Record<string, Partial<Seams>> = {
   ),
   'tells time by its own clock only': { clock: () => START },
   'reads, waits, then writes': { pause: () => Promise.resolve() },
-  'answers everybody with one object': { answer: (taken) => Object.assign(shared, taken) },
-  'glues policy and key together': { nameOf: ({ policy, key }) => `${policy}:${key}` },
+  'returns one object to all callers': { answer: (taken) => Object.assign(shared, taken) },
+  'concatenates policy and key': { nameOf: ({ policy, key }) => `${policy}:${key}` },
   'leaves the policy out of the name': { nameOf: ({ key }) => key },
   'cuts long keys': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.slice(0, 255)]) },
   'stores keys as UTF-8': { nameOf: ({ policy, key }) => `${policy}\n${Buffer.from(key).toString()}` },
@@ -153,8 +153,8 @@ const mutants: Record<string, Partial<Seams>> = {
       return before - states.size
     },
   },
-  'never forgets': { forget: (states, names) => names.filter((name) => states.has(name)).length },
-  'counts what it was told to delete': {
+  'never deletes': { forget: (states, names) => names.filter((name) => states.has(name)).length },
+  'counts the requested deletions': {
     forget: (states, names) => {
       for (const name of names) states.delete(name)
       return names.length
@@ -172,7 +172,7 @@ const mutants: Record<string, Partial<Seams>> = {
   'takes several batches from last to first': {
     each: async (batches, take) => (await Promise.all(batches.toReversed().map(take))).toReversed(),
   },
-  'lets others in between several batches': {
+  'allows other calls between several batches': {
     each: async (batches, take) => {
       const answers: (readonly Taken[])[] = []
       for (const ops of batches) answers.push(await take(ops))
@@ -223,7 +223,7 @@ describe('the store suite passes the model', () => testStore(test, () => modelSt
 
 describe('the store suite passes a store without a fault', () => testStore(test, () => storeWith({})))
 
-/** A store that answers whoever has asked last in a tick first, as connections may that overtake each other. */
+/** A store that runs the last call of a tick first, like several connections. */
 function lastFirst(store: Store): Store {
   const waiting: (() => void)[] = []
   return {
@@ -243,7 +243,7 @@ describe('the store suite passes a store over several connections, if told', () 
 
 describe('the store suite fails a store that', () => {
   test.each(Object.entries(mutants))('%s', (_, faults) => expectFailure(() => storeWith(faults)))
-  test('answers those first who have asked last', () => expectFailure(() => lastFirst(storeWith({}))))
+  test('runs the last call of a tick first', () => expectFailure(() => lastFirst(storeWith({}))))
 })
 
 type Straight = Required<Omit<SyncStore, 'takeEach' | 'deleteAll' | 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
@@ -251,7 +251,7 @@ type Straight = Required<Omit<SyncStore, 'takeEach' | 'deleteAll' | 'partOf' | '
 const ticksAhead = ({ now, base, early }: BucketTaken): number =>
   (base - now) * (early?.scale ?? 1) - (early?.base ?? 0)
 
-/** A store whose straight ways are as they should be, and then some of them changed. */
+/** A correct store with some of its fast paths changed. */
 function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStore {
   const model = modelStore(() => START)
   const takeOneSync: Straight['takeOneSync'] = (policy, key, step, at) =>
@@ -269,7 +269,7 @@ function straightWith(change: (right: Straight) => Partial<SyncStore>): SyncStor
 }
 
 const crooked: Record<string, (right: Straight) => Partial<SyncStore>> = {
-  'tells another time than that by which it takes steps': () => ({ clock: () => START + 1 }),
+  'reports another time than that of its steps': () => ({ clock: () => START + 1 }),
   'takes a single op twice': ({ takeOneSync }) => ({
     takeOneSync: (...op) => {
       takeOneSync(...op)
@@ -279,7 +279,7 @@ const crooked: Record<string, (right: Straight) => Partial<SyncStore>> = {
   'takes a single op on a clock of its own': ({ takeOneSync }) => ({
     takeOneSync: (policy, key, step) => takeOneSync(policy, key, step),
   }),
-  'tells of a prepared step when the bucket will be full': ({ prepareSync }) => ({
+  'returns the time to full of a prepared step': ({ prepareSync }) => ({
     prepareSync: (policy, step) => {
       const take = prepareSync(policy, step)
       return (...key) => take(...key) + step.increment
@@ -289,7 +289,7 @@ const crooked: Record<string, (right: Straight) => Partial<SyncStore>> = {
     prepareSync: (policy, step) => prepareSync(policy, { ...step, tolerance: step.tolerance + step.increment }),
   }),
   'prepares a step for one policy only': ({ prepareSync }) => ({ prepareSync: (_, step) => prepareSync('p', step) }),
-  'forgets in a prepared step that the clock may step back': ({ prepareSync }) => ({
+  'ignores clock steps in a prepared step': ({ prepareSync }) => ({
     prepareSync: (policy, step) => prepareSync(policy, { ...step, ceiling: Number.MAX_SAFE_INTEGER }),
   }),
 }
@@ -300,7 +300,7 @@ describe('the store suite fails a store that, on a straight way,', () => {
   test.each(Object.entries(crooked))('%s', (_, change) => expectFailure(() => straightWith(change)))
 })
 
-test('the fake clock stands still until told otherwise', () => {
+test('the fake clock moves only on advance', () => {
   const clock = fakeClock()
   expect([clock(), clock()]).toEqual([START, START])
   clock.advance(0.5)

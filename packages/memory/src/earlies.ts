@@ -1,18 +1,18 @@
 import type { FractionalBucket, State } from '@spillway/core'
 
-/** How many slots there is room for at first. */
+/** The initial capacity, in slots. */
 const LEAST = 16
 
 /**
- * How much earlier than its moment the bucket of each slot is full again, in parts of a microsecond: of one scale, that of
- * the first quota that needs it. There is nothing of it for a policy whose units take whole microseconds.
+ * How much earlier than its timestamp the bucket of each slot is full again, in parts of a microsecond. All slots use one
+ * scale: that of the first quota that needs it. A policy whose units refill in whole microseconds stores nothing here.
  */
 export class Earlies {
-  /** Parts of a microsecond; 1 as long as nothing is kept. */
+  /** How many parts a microsecond has; 1 if nothing is stored. */
   scale = 1
   #parts = new Float64Array(0)
 
-  /** Keeps parts of this scale from now on, if it keeps none yet; reports whether it does. */
+  /** Sets the scale if there is none yet, and reports whether the scale is this one. */
   adopt(scale: number): boolean {
     if (this.scale === 1) this.scale = scale
     return this.scale === scale
@@ -28,14 +28,14 @@ export class Earlies {
     this.#parts[slot] = early
   }
 
-  /** The state of a bucket that is full again at `moment`, or as much earlier as is kept here. */
+  /** The state of a bucket that is full again at `moment`, or earlier by the stored parts. */
   stateOf(slot: number, moment: number): number | FractionalBucket {
     const early = this.get(slot)
     if (early === 0) return moment
     return { tat: moment, gross: Math.abs(moment), turn: 0, scale: this.scale, early, grossEarly: early }
   }
 
-  /** Reports whether a state is no more than a moment and how much earlier the bucket is full. */
+  /** Reports whether a timestamp and its parts represent a state completely. */
   holds(state: State): state is FractionalBucket {
     if (typeof state !== 'object' || !('scale' in state)) return false
     const { tat, gross, turn, early, grossEarly, scale } = state

@@ -1,7 +1,7 @@
 import type { BucketStep, Fraction, Micros, PreparedTake } from '@spillway/core'
 import type { Shelf } from './shelf.ts'
 
-/** The bucket kernel for the commonest step and state, on the numbers of a shelf. */
+/** The bucket kernel for the most common step and state, on the stored numbers. */
 export function prepare(shelf: Shelf, step: BucketStep, clock: () => Micros): PreparedTake {
   const { slots, earlies } = shelf
   const { increment, ceiling, fraction } = step
@@ -10,7 +10,7 @@ export function prepare(shelf: Shelf, step: BucketStep, clock: () => Micros): Pr
   return (key, now = clock()) => {
     const slot = slots.find(key)
     const tat = slot < 0 ? Number.NaN : slots.moment(slot)
-    // No state, a debt or a booking, refunds, another kernel's state, a clock that has stepped back: for the kernel.
+    // The kernel decides if there is no state, a debt, a reservation, refunds, another kernel's state, or a clock step.
     if (!(tat >= 0 && tat - now <= ceiling) || earlies.scale !== 1) return Number.NaN
     const ahead = tat > now ? tat - now : 0
     if (ahead <= room) slots.move(slot, now + ahead + increment)
@@ -18,7 +18,7 @@ export function prepare(shelf: Shelf, step: BucketStep, clock: () => Micros): Pr
   }
 }
 
-/** The same where a unit does not take whole microseconds: all is counted in parts of one. */
+/** The same in parts of a microsecond, for units that do not refill in whole microseconds. */
 function prepareFraction(
   { slots, earlies }: Shelf,
   { increment, check, tolerance, ceiling }: BucketStep,

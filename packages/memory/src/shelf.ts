@@ -31,7 +31,7 @@ const GRACE: Micros = 60e6
 export class Shelf {
   /** For the fast path: the timestamp of a slot is its bucket state, or negative if the state is something else. */
   readonly slots: Slots
-  /** How much earlier than its moment a slot's bucket is full again. */
+  /** How much earlier than its timestamp a slot's bucket is full again. */
   readonly earlies: Earlies = new Earlies()
   readonly #most: number
   readonly #others: (State | undefined)[] = []

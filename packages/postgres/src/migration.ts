@@ -30,7 +30,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   tat int8,                          -- a bucket's theoretical arrival time; after refunds counts has: tat, gross, turn, 0, 0
   counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, …
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
-  expires int8 NOT NULL              -- microseconds since 1970
+  expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
 ${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}${consumeSql(names)}

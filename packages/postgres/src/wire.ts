@@ -51,7 +51,7 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
   return [names.join('\n'), [WIDTH, ...[...steps.keys()].map(numbersOf)].join(' '), numbers.join(' ')]
 }
 
-/** How many numbers a step has, which the steps' text begins with. */
+/** How many numbers a step has. The text of the steps starts with it. */
 const WIDTH = 24
 
 /** A step as the numbers that the SQL kernels read. */
@@ -96,7 +96,7 @@ function numbersOf(step: Step): string {
 /** The numbers that only a bucket has. */
 const rest = (zeros: number): readonly number[] => [...new Array<number>(zeros).fill(0), ...WHOLE, 0]
 
-/** The fraction of a step all of whose numbers are whole. */
+/** The fraction of a step whose numbers are all whole. */
 const WHOLE: readonly number[] = [1, 0, 0, 0, 0, 0]
 
 const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction): readonly number[] => [

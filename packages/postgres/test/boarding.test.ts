@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { coalescing } from '../src/coalesce.ts'
 import { type Call, callOf } from '../src/wire.ts'
 
-// Who travels with whom: each statement is answered when the test lets it go.
+// Tests which calls share a batch. Each statement returns when the test resolves it.
 
 const step = stepFor(perDay(10), 'consume', 1)
 const call = (keys: string, at?: number): Call =>
@@ -24,7 +24,7 @@ function setUp(patience = 25_000) {
   return { put, statements, sent: () => statements.map(({ keys }) => keys.join(' ')) }
 }
 
-/** Ticks go by, and with them whoever may go. */
+/** Waits for some ticks, in which batches are sent. */
 const ticks = async (): Promise<void> => {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -33,7 +33,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a key has one statement under way, and other keys do not wait for it', async () => {
+test('a key has one statement in flight, and other keys do not wait for it', async () => {
   const { put, statements, sent } = setUp()
   const first = [put(call('a')), put(call('a'))]
   await ticks()
@@ -48,7 +48,7 @@ test('a key has one statement under way, and other keys do not wait for it', asy
   await Promise.all(second)
 })
 
-test('nobody overtakes whoever was there first and waits for one of its keys', async () => {
+test('no call overtakes an earlier call that waits for one of its keys', async () => {
   const { put, statements, sent } = setUp()
   const all = [put(call('a'))]
   await ticks()
@@ -62,7 +62,7 @@ test('nobody overtakes whoever was there first and waits for one of its keys', a
   await Promise.all(all)
 })
 
-test('a statement takes 500 calls at most, and the others follow at once', async () => {
+test('a statement has at most 500 calls, and the others follow at once', async () => {
   const { put, statements } = setUp()
   const all = Array.from({ length: 1_200 }, (_, i) => put(call(String.fromCodePoint(0x4e00 + i))))
   await ticks()
@@ -71,7 +71,7 @@ test('a statement takes 500 calls at most, and the others follow at once', async
   await Promise.all(all)
 })
 
-test('calls for different moments do not travel together, nor wait for each other', async () => {
+test('calls with different times do not share a batch, and do not wait for each other', async () => {
   const { put, statements, sent } = setUp()
   const all = [put(call('a', START)), put(call('b', START + 1)), put(call('c', START)), put(call('d'))]
   await ticks()
@@ -80,7 +80,7 @@ test('calls for different moments do not travel together, nor wait for each othe
   await Promise.all(all)
 })
 
-test('a call that was given up before it went does not go', async () => {
+test('a call that timed out before it was sent is not sent', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { put, statements, sent } = setUp(100)
   const first = put(call('a')).catch((error: Error) => error.name)
@@ -93,7 +93,7 @@ test('a call that was given up before it went does not go', async () => {
   expect(sent()).toEqual(['a'])
 })
 
-test('a statement that fails fails its own calls, and the next one goes', async () => {
+test('a failed statement rejects its own calls, and the next one is sent', async () => {
   let fails = true
   const put = coalescing(async (calls) => {
     if (fails) throw new Error('down')

@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Ticks with takes of one quota each: the same by all, or by some this and by some that. */
+/** Ticks with takes of one quota each: all with the same step, or with two steps. */
 const histories = quotas.chain((quota) => {
   const verbs = fc.constantFrom('consume', 'consume', 'consume', 'charge', 'refund', 'peek')
   const take: fc.Arbitrary<Take> = fc.record({
@@ -35,7 +35,7 @@ const histories = quotas.chain((quota) => {
   return fc.array(fc.record({ after: fc.integer({ min: 0, max: 10_000_000 }), crowd }), { minLength: 1, maxLength: 8 })
 })
 
-test('a crowd in one tick is answered as if one came after the other', async () => {
+test('many calls in one tick have the same results as one after the other', async () => {
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {
       await pool.query('DELETE FROM spillway')

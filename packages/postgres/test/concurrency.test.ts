@@ -28,7 +28,7 @@ let server: Postgres
 let admin: pg.Pool
 let sessions: pg.Pool[] = []
 beforeAll(async () => {
-  // The server does not look for deadlocks: takes that wait for each other in a ring do so until their deadline.
+  // The server does not detect deadlocks: deadlocked takes wait until their deadline.
   server = await startPostgres({ settings: { deadlock_timeout: '10min' } })
   admin = new pg.Pool({ ...server.config, max: 1 })
   await migrate(admin)
@@ -43,7 +43,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Eight stores that share nothing but the database, as eight processes would. */
+/** Eight stores that share only the database, like eight processes. */
 function stores(isolation: string, options: PostgresStoreOptions = {}): readonly Store[] {
   sessions = Array.from({ length: SESSIONS }, () => {
     const setting = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
@@ -52,13 +52,13 @@ function stores(isolation: string, options: PostgresStoreOptions = {}): readonly
   return sessions.map((pool) => unhurried(pool, options))
 }
 
-/** A store that does everything on one connection, in the transaction that is open there. */
+/** A store that runs everything on one connection, in its open transaction. */
 function within(client: pg.PoolClient): Store {
   const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
   return unhurried({ connect: async () => ({ ...lent, release: () => {} }) })
 }
 
-/** What each store was answered, each asking again as soon as it is. */
+/** The results of each store, which sends its next call as soon as the previous one returns. */
 async function inLoops(all: readonly Store[], times: number, ask: (i: number, store: number) => readonly Take[]) {
   const loop = async (store: Store, s: number): Promise<(readonly Taken[])[]> => {
     const answers: (readonly Taken[])[] = []
@@ -77,7 +77,7 @@ describe.each(['read committed', 'repeatable read', 'serializable'])('eight sess
     },
   )
 
-  test('admit exactly 400 when each asks for everything in one tick', async () => {
+  test('admit exactly 400 when each sends all its calls in one tick', async () => {
     const asks = stores(isolation).map((store) =>
       Promise.all(Array.from({ length: 150 }, () => store.take([consume('hot')]))),
     )
@@ -93,7 +93,7 @@ describe.each(['read committed', 'repeatable read', 'serializable'])('eight sess
     expect(admitted(answers)).toBe(30 * 3)
   })
 
-  test('never wait for each other in a ring, whatever the order of their batches', async () => {
+  test('never deadlock, in any order of their batches', async () => {
     const keys = ['a', 'b', 'c', 'd']
     const turned = (by: number): readonly Take[] =>
       [...keys.slice(by % 4), ...keys.slice(0, by % 4)].map((key) => consume(key, 1, perDay(100)))
@@ -103,7 +103,7 @@ describe.each(['read committed', 'repeatable read', 'serializable'])('eight sess
   })
 })
 
-/** Lets one session wait before it inserts a row of this name, or of any, until the gate is opened. */
+/** Makes one session wait before it inserts a row of this name, or of any name, until the gate is opened. */
 async function halting(losing: pg.Pool, gate: pg.Pool, name = '%'): Promise<() => Promise<void>> {
   await admin.query(`
     CREATE FUNCTION halt() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -121,13 +121,13 @@ async function halting(losing: pg.Pool, gate: pg.Pool, name = '%'): Promise<() =
   }
 }
 
-/** Resolves when there are sessions that wait for these and for nothing else. */
+/** Resolves when sessions wait for exactly these. */
 async function waiting(watch: pg.Pool, ...on: readonly string[]): Promise<void> {
   const events = `SELECT wait_event FROM pg_stat_activity WHERE wait_event_type = 'Lock' ORDER BY 1`
   while ((await watch.query(events)).rows.map((row) => row.wait_event).join() !== on.join());
 }
 
-test('a batch that loses the race for its second new row begins anew, and counts the first once', async () => {
+test('a batch that loses the race for its second new row starts again, and counts the first once', async () => {
   const [winner, loser] = stores('read committed') as [Store, Store]
   const [, losing, gate, watch] = sessions as [pg.Pool, pg.Pool, pg.Pool, pg.Pool]
   const open = await halting(losing, gate, 'p/b')
@@ -145,7 +145,7 @@ test('a batch that loses the race for its second new row begins anew, and counts
   await admin.query('DROP FUNCTION halt CASCADE')
 })
 
-test('a take that loses the race for a new row lets go of the others, which it would hold out of order', async () => {
+test('a take that loses the race for a new row releases its other locks, which would be out of order', async () => {
   const [first, loser] = stores('read committed') as [Store, Store]
   const [, losing, other, gate, watch] = sessions as [pg.Pool, pg.Pool, pg.Pool, pg.Pool, pg.Pool]
   const both = [consume('a'), consume('b')]
@@ -155,12 +155,12 @@ test('a take that loses the race for a new row lets go of the others, which it w
   const client = await admin.connect()
   await client.query('BEGIN')
   await within(client).take(both)
-  // It waits for `b`, having seen no `a`, and then before it inserts one.
+  // It has found no `a`. It waits for `b`, and then before it inserts `a`.
   const lost = loser.take(both)
   await waiting(watch, 'transactionid')
   await client.query('COMMIT')
   await waiting(watch, 'advisory')
-  // Somebody else locks both in order, as a take does: has `a`, and waits for `b`.
+  // Another session locks both in order, like a take: it holds `a`, and waits for `b`.
   const locked = other.query(`SELECT FROM spillway WHERE name IN ('p/a', 'p/b') ORDER BY name FOR UPDATE`)
   await waiting(watch, 'advisory', 'transactionid')
   await open()
@@ -180,7 +180,7 @@ describe('what is not written', () => {
     [consume('new', 4, quota)],
   ]
 
-  test('a refusal or a peek leaves the very same row version, and no lock on it', async () => {
+  test('a denial or a peek keeps the row version, and leaves no lock on it', async () => {
     const store = unhurried(admin)
     await store.take([consume('a', 3, quota)])
     const rows = async () => (await admin.query('SELECT ctid, xmin, xmax, s.* FROM spillway s')).rows
@@ -189,9 +189,9 @@ describe('what is not written', () => {
     expect(await rows()).toEqual(before)
   })
 
-  test('the server counts no row written by refusals, and one by a take or by a crowd', async () => {
+  test('the server counts no row write for denials, and one for a take or a coalesced batch', async () => {
     const client = await admin.connect()
-    // All in one transaction: the server counts what is written there, and tells nobody sooner or later than us.
+    // All in one transaction: its own write counts are exact, without the delay of the shared statistics.
     const store = within(client)
     const written = async (): Promise<number> => {
       const { rows } = await client.query(
@@ -204,7 +204,7 @@ describe('what is not written', () => {
     const before = await written()
     await store.take([consume('a', 1, quota)])
     expect((await written()) - before).toBe(1)
-    // A crowd in one tick that is refused, some of it or all, too.
+    // The same for many calls in one tick of which some or all are denied.
     await Promise.all(Array.from({ length: 20 }, () => store.take([consume('c', 1, quota)])))
     await Promise.all(Array.from({ length: 20 }, () => store.take([consume('c', 1, quota)])))
     expect((await written()) - before).toBe(2)
@@ -214,7 +214,8 @@ describe('what is not written', () => {
     client.release()
   })
 
-  // A unit of perDay(100) takes 14.4 minutes: when the expiry moved with each, no update was HOT, and the heap grew to 2.8 MB.
+  // Reproduces a bug: a unit of perDay(100) refills in 14.4 minutes. When the expiry changed with each take, no update was
+  // HOT, and the heap grew to 2.8 MB.
   test.each([
     ['a take a second', perDay(86_400), 1e6, 0.9],
     ['a client that comes at its rate', perDay(100), 864e6, 0.75],

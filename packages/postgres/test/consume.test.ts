@@ -12,7 +12,7 @@ import { migrate, postgresStore } from '../src/index.ts'
 import { nameOf } from '../src/key.ts'
 import { unhurried } from './unhurried.ts'
 
-// spillway_consume, as people call it from psql and from other languages, beside limiters on the same rows.
+// Calls spillway_consume from psql and as other languages do, beside limiters on the same rows.
 
 let server: Postgres
 let pool: pg.Pool
@@ -45,7 +45,7 @@ const psql = (sql: string): string => {
   return execFileSync(existsSync(program) ? program : 'psql', flags, { encoding: 'utf8' }).trim()
 }
 
-test('is called from psql, as the published function is', () => {
+test('can be called from psql like the published function', () => {
   expect(psql("SELECT allowed, remaining FROM spillway_consume('psql', 10, '1 day')")).toBe('t|9')
   expect(psql("SELECT remaining FROM spillway_consume('psql', 10, '1 day', 10, 3)")).toBe('6')
   expect(psql("SELECT allowed, remaining, retry_after_ms FROM spillway_consume('psql', 10, '1d', 10, 11)")).toBe(
@@ -56,7 +56,7 @@ test('is called from psql, as the published function is', () => {
   )
 })
 
-test('counts together with a limiter of the same name', async () => {
+test('shares its quota with a limiter of the same name', async () => {
   const limiter = rateLimiter({ quota: perDay(10), store: unhurried(pool), name: 'api/v1', deadline: '25s' })
   expect(await limiter.consume('alice', 4)).toMatchObject({ remaining: 6 })
   expect(await call('alice', 10, '1 day', 10, 5, 'api/v1')).toMatchObject({ allowed: true, remaining: '1' })
@@ -68,7 +68,7 @@ test('counts together with a limiter of the same name', async () => {
   expect(await call('alice', 10, '1 day', 10, 10, 'api/v1')).toMatchObject({ allowed: true, remaining: '0' })
 })
 
-test('of many at once, over several connections and beside a limiter, exactly the burst passes', async () => {
+test('allows exactly the burst of many concurrent calls, over several connections and beside a limiter', async () => {
   const limiter = rateLimiter({ quota: perDay(20), store: unhurried(pool), deadline: '25s' })
   const answers = await Promise.all(
     Array.from(
@@ -79,7 +79,7 @@ test('of many at once, over several connections and beside a limiter, exactly th
   expect(answers.filter(Boolean)).toHaveLength(20)
 })
 
-test('finds a key whatever is in it', async () => {
+test('finds keys with any characters', async () => {
   const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((each) => !each.includes('\u0000'))
   const awkward = [
     '#',
@@ -105,7 +105,7 @@ test('finds a key whatever is in it', async () => {
   )
 })
 
-test('leaves the state that the store leaves, for any rate that core takes', async () => {
+test('writes the same state as the store, for any rate that core accepts', async () => {
   const pers = ['1 second', '10 seconds', '1 minute', '90 minutes', '1 day', '1.5 seconds'] as const
   const micros = [1e6, 10e6, 60e6, 5_400e6, 86_400e6, 1.5e6]
   const calls = fc.record({
@@ -128,7 +128,7 @@ test('leaves the state that the store leaves, for any rate that core takes', asy
   )
 })
 
-describe('refuses', () => {
+describe('rejects', () => {
   test.each<[string, unknown[], string]>([
     ['no key', [null, 1, '1s'], 'key must be a non-empty text that says whom to count; got NULL'],
     ['an empty key', ['', 1, '1s'], "got ''"],
@@ -149,7 +149,7 @@ describe('refuses', () => {
   })
 })
 
-test('is there for each table, in PGlite too', async () => {
+test('exists for each table, also in PGlite', async () => {
   const lite = new PGlite()
   await migrate(lite, { schema: 'limits', table: 'quotas' })
   const { rows } = await lite.query(`SELECT * FROM limits.quotas_consume('a', 5, '1 day')`)

@@ -1,4 +1,4 @@
-// A process to be killed in the middle of a statement: asks the server at `argv[2]` for one unit.
+// A process that is killed during a statement: consumes one unit on the server at `argv[2]`.
 
 import { START } from '@spillway/conformance'
 import { perDay, stepFor } from '@spillway/core'

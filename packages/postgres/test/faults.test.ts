@@ -36,7 +36,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** A pool whose owner hears of broken connections, as `pg` asks of everybody. */
+/** A pool with an error listener, which `pg` requires. */
 function newPool(max: number, config: pg.PoolConfig = server.config): pg.Pool {
   return new pg.Pool({ ...config, max }).on('error', () => {})
 }
@@ -45,13 +45,13 @@ const MANY = perDay(10_000)
 const take = (store: Store, key: string, at?: number, quota: Quota = MANY): Promise<readonly Taken[]> =>
   store.take([{ policy: 'p', key, step: stepFor(quota, 'consume', 1) }], at)
 
-/** How many units were taken of a key that was only asked for at START. */
+/** The number of units taken of a key whose calls were all at START. */
 async function unitsOf(key: string, table = 'spillway'): Promise<number> {
   const { rows } = await pool.query(`SELECT tat FROM ${table} WHERE name = $1`, [`p/${key}`])
   return (Number(rows[0].tat) - START) / MANY.unit
 }
 
-/** Takes as fast as it can, until it fails: how many takes were answered, and how many had been asked. */
+/** Takes as fast as possible until a failure. Returns how many takes were answered, and how many were sent. */
 async function untilItFails(store: Store, key: string): Promise<{ answered: number; asked: number }> {
   for (let answered = 0; ; answered++) {
     try {
@@ -65,7 +65,7 @@ async function untilItFails(store: Store, key: string): Promise<{ answered: numb
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
-describe('a server that is killed and started again', () => {
+describe('a server that is killed and restarted', () => {
   test.each([{ coalesce: true }, { coalesce: false }])('has lost no answered unit, %o', async (options) => {
     const stores = Array.from({ length: 4 }, () => unhurried(pool, options))
     const loops = stores.map((store) => untilItFails(store, 'a'))
@@ -76,11 +76,11 @@ describe('a server that is killed and started again', () => {
     const units = await unitsOf('a')
     expect(units).toBeGreaterThanOrEqual(sum(counts.map(({ answered }) => answered)))
     expect(units).toBeLessThanOrEqual(sum(counts.map(({ asked }) => asked)))
-    // The same stores go on, on the same pool.
+    // The same stores continue on the same pool.
     for (const store of stores) expect((await take(store, 'a', START))[0]?.allowed).toBe(true)
   })
 
-  test('has lost every state of an unlogged table, and goes on', async () => {
+  test('has lost every state of an unlogged table, and continues', async () => {
     const store = unhurried(pool, { table: 'fast', durability: 'unlogged' })
     await take(store, 'a', START)
     await server.kill()
@@ -90,7 +90,7 @@ describe('a server that is killed and started again', () => {
   })
 })
 
-describe('a statement whose session ends in the middle', () => {
+describe('a statement whose session is closed', () => {
   test('by the server, takes nothing and holds nothing', async () => {
     const store = unhurried(pool)
     await take(store, 'a', START)
@@ -115,14 +115,14 @@ describe('a statement whose session ends in the middle', () => {
     await once(client, 'exit')
     await holder.release()
     await take(store, 'a', START)
-    // The server learns of the death when it has something to say.
+    // The server detects the closed connection when it sends its reply.
     const others = `SELECT FROM pg_stat_activity WHERE query LIKE '%spillway_take%' AND state = 'active' AND pid <> pg_backend_pid()`
     while ((await pool.query(others)).rowCount !== 0);
     expect([2, 3]).toContain(await unitsOf('a'))
   })
 })
 
-/** Locks a key's row until released, as somebody else's transaction would. */
+/** Locks a key's row until released, like a transaction of another session. */
 async function holding(key: string): Promise<{ release(): Promise<void> }> {
   const client = await pool.connect()
   await client.query('BEGIN')
@@ -142,8 +142,8 @@ async function untilSomebodyWaits(): Promise<void> {
 
 const pidOf = async (from: pg.Pool): Promise<number> => (await from.query('SELECT pg_backend_pid() AS pid')).rows[0].pid
 
-// What is late can only be told by a real clock: these wait for their deadline, and need the answer long before the
-// 30 s after which a test has failed. What must succeed has time, on slow machines, too.
+// Timeouts need a real clock. These calls wait for their deadline, which is long before the 30 s timeout of a test.
+// Calls that must succeed have enough time on slow machines.
 describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o,', (how) => {
   let one: pg.Pool
   let patient: Store
@@ -155,10 +155,10 @@ describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o
   afterEach(() => one.end())
   const hurried = (deadline: Duration): Store => postgresStore(one, { ...how, deadline })
 
-  test('while somebody else holds the row; nothing is taken later, and the connection lives on', async () => {
+  test('while another session locks the row; nothing is taken later, and the connection is kept', async () => {
     const pid = await pidOf(one)
     const holder = await holding('a')
-    // The server gives up a tenth sooner than we do: a second, so that a slow machine has time to hear of it.
+    // The server's lock timeout is 10 % shorter: one second, so that its error arrives in time on a slow machine.
     await expect(take(hurried('10s'), 'a', START)).rejects.toThrow('Another transaction holds')
     await holder.release()
     expect(await pidOf(one)).toBe(pid)
@@ -166,7 +166,7 @@ describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o
     expect(await unitsOf('a')).toBe(2)
   })
 
-  test('while all connections are lent out, and one that comes late goes back', async () => {
+  test('while all connections are in use; a connection that arrives late is released', async () => {
     const client = await one.connect()
     await expect(take(hurried(200), 'a', START)).rejects.toThrow('PostgreSQL did not answer in 200 ms')
     client.release()
@@ -175,16 +175,16 @@ describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o
     expect([one.totalCount, one.idleCount, one.waitingCount]).toEqual([1, 1, 0])
   })
 
-  test('while the server stands still', async () => {
+  test('while the server is frozen', async () => {
     const pid = await pidOf(one)
     process.kill(pid, 'SIGSTOP')
     await expect(take(hurried(200), 'a', START)).rejects.toThrow('PostgreSQL did not answer in 200 ms')
-    // It stands still yet, and the pool has another connection.
+    // It is still frozen, and the pool has another connection.
     await take(patient, 'a', START)
     process.kill(pid, 'SIGCONT')
   })
 
-  test('while every try fails', async () => {
+  test('while every attempt fails', async () => {
     await failing(1_000_000, '40001')
     await expect(take(hurried(500), 'a', START)).rejects.toThrow(
       /Other transactions held its locks for 500 ms|did not answer in 500 ms/,
@@ -192,17 +192,17 @@ describe.each([{ coalesce: true }, { coalesce: false }])('the deadline holds, %o
   })
 })
 
-test('what the server does in general gives up the lock on a row before its caller does, too', async () => {
+test('the general statement also stops waiting for a row lock before its caller times out', async () => {
   const windowed = slidingWindow({ limit: 10, window: '1m' })
   await take(unhurried(pool), 'a', START, windowed)
   const holder = await holding('a')
-  // As above: a real second for a slow machine.
+  // One second of real time for a slow machine, as above.
   const hurried = postgresStore(pool, { deadline: '10s' })
   await expect(take(hurried, 'a', START, windowed)).rejects.toThrow('Another transaction holds')
   await holder.release()
 })
 
-/** Lets the next so many writes fail, as engines do that abort transactions instead of letting them wait. */
+/** Makes the next writes fail, like engines that abort conflicting transactions instead of blocking them. */
 async function failing(times: number, code: string, message = 'injected'): Promise<void> {
   await pool.query(`
     DROP SEQUENCE IF EXISTS failures; CREATE SEQUENCE failures;
@@ -215,7 +215,7 @@ async function failing(times: number, code: string, message = 'injected'): Promi
     CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON spillway FOR EACH ROW EXECUTE FUNCTION fail()`)
 }
 
-describe('what another try cures is tried again, out of sight', () => {
+describe('retryable errors are retried internally', () => {
   test.each([
     ['40001', 'could not serialize access due to concurrent update'],
     ['40P01', 'deadlock detected'],
@@ -233,8 +233,8 @@ describe('what another try cures is tried again, out of sight', () => {
     await one.end()
   })
 
-  // A pooler or a server in another language ends a connection with a severity that is not "FATAL": class 57P is the
-  // same in all. Nothing saw to it that such a connection is not used again.
+  // Reproduces a bug: a pooler or a server in another language closes a connection with a severity other than "FATAL";
+  // class 57P is the same in all. Such a connection was used again.
   test.each([
     ['57P01', false],
     ['23514', true],
@@ -247,7 +247,7 @@ describe('what another try cures is tried again, out of sight', () => {
     await one.end()
   })
 
-  test('and nothing is left behind on the connection', async () => {
+  test('and the connection keeps no listeners', async () => {
     const one = newPool(1)
     const listeners = async (): Promise<number> => {
       const client = await one.connect()
@@ -261,14 +261,14 @@ describe('what another try cures is tried again, out of sight', () => {
     await one.end()
   })
 
-  test('and what no other try cures is not', async () => {
+  test('and other errors are not', async () => {
     await failing(1, 'XX000', 'cache lookup failed')
     await expect(take(unhurried(pool), 'a', START)).rejects.toThrow('cache lookup failed (XX000)')
   })
 })
 
-// Real time: PgBouncer counts how long a query waits in whole seconds.
-test('a connection that PgBouncer ends because all of its own are taken is not lent out again', async () => {
+// Needs real time: PgBouncer counts how long a query waits in whole seconds.
+test('a connection that PgBouncer closes because all its server connections are in use is not reused', async () => {
   const bouncer = await startPgBouncer(server, 1, 'query_wait_timeout = 1')
   const broken: Error[] = []
   const behind = new pg.Pool({ ...bouncer.config, max: 2 }).on('error', (error) => broken.push(error))
@@ -286,8 +286,8 @@ test('a connection that PgBouncer ends because all of its own are taken is not l
   expect(broken).toEqual([])
 })
 
-// Row 36 of the peers' bugs: a prepared statement of that name is there already, in a session that others use, too.
-test('works behind PgBouncer, which lends its connections for a transaction at a time', async () => {
+// Row 36 of the peers' bugs: a prepared statement of that name exists already, in a session that is shared.
+test('works behind PgBouncer with transaction pooling', async () => {
   const bouncer = await startPgBouncer(server, 2)
   const behind = Array.from({ length: 8 }, () => newPool(2, bouncer.config))
   const stores = behind.map((each, i) => unhurried(each, { coalesce: i % 2 === 0 }))

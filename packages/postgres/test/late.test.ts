@@ -7,8 +7,8 @@ import { startProxy, type TcpProxy } from '../../../test/services/proxy.ts'
 import { until } from '../../../test/services/redis-cluster.ts'
 import { postgresStore } from '../src/index.ts'
 
-// What is late can only be told by a real clock: a proxy holds answers back for a second, and a lock is held. What was
-// taken for a call that was reported as failed has to be there again, however long that takes.
+// Timeouts need a real clock: a proxy delays replies for a second, and a lock is held. Units that were taken for a
+// failed call must be refunded, however long that takes.
 
 let server: Postgres
 let direct: pg.Pool
@@ -29,7 +29,7 @@ const limiterOn = (store: Store, deadline: number | '20s'): RateLimiter =>
 const left = async (limiter: RateLimiter, key: string): Promise<number> => (await limiter.peek(key)).remaining
 
 describe.each([{ coalesce: true }, { coalesce: false }])('%o', (how) => {
-  test('what the server takes and answers too late is given back', async () => {
+  test('refunds units if the server answers after the deadline', async () => {
     const proxy: TcpProxy = await startProxy(`${server.config.host}/.s.PGSQL.5432`)
     const pool = new pg.Pool({ ...server.config, host: '127.0.0.1', port: proxy.port, max: 4 })
     pool.on('error', () => {})
@@ -39,15 +39,15 @@ describe.each([{ coalesce: true }, { coalesce: false }])('%o', (how) => {
     proxy.set('slow')
     const calls = await Promise.allSettled([1, 2, 3].map(() => limiterOn(store, 50).consume(key)))
     expect(calls.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    // The server has taken units, whose answer is on its way yet.
+    // The server has taken units, and its reply is still delayed.
     await until(async () => (await left(patient, key)) < 99)
     await until(async () => (await left(patient, key)) === 99)
     await pool.end()
     await proxy.stop()
   })
 
-  // The second caller of a key was told of a failure, and its unit was taken later.
-  test('what waits for a key, and has expired, is not sent', async () => {
+  // Reproduces a bug: the second call for a key failed, and its unit was taken later.
+  test('does not send a call that has expired while it waited for a key', async () => {
     const key = `waits ${how.coalesce}`
     const store = postgresStore(direct, { ...how, deadline: '20s' })
     const patient = limiterOn(store, '20s')
@@ -69,8 +69,8 @@ describe.each([{ coalesce: true }, { coalesce: false }])('%o', (how) => {
   })
 })
 
-// It was counted after the caller had been told.
-test('what a PGlite takes behind a transaction is given back', async () => {
+// Reproduces a bug: the units were taken after the call had failed.
+test('refunds units that a PGlite takes after a transaction ends', async () => {
   const database = await PGlite.create()
   const store = postgresStore(database, { deadline: '20s' })
   const patient = limiterOn(store, '20s')
@@ -82,7 +82,7 @@ test('what a PGlite takes behind a transaction is given back', async () => {
   })
   await until(async () => (await left(patient, 'a')) === 99)
   await database.close()
-  // A busy machine takes half a minute to start one.
+  // A busy machine needs half a minute to start one.
 }, 120_000)
 
 test('a pool whose connections are all in use is named as the reason', async () => {
@@ -100,8 +100,8 @@ test('a pool whose connections are all in use is named as the reason', async () 
   await pool.end()
 })
 
-// Such a refund was neither sent again nor counted as dropped.
-test('a refund for which no connection became free is made when the store answers again', async () => {
+// Reproduces a bug: such a refund was neither sent again nor counted as dropped.
+test('a refund that got no connection is sent when the store answers again', async () => {
   const pool = new pg.Pool({ ...server.config, max: 1 })
   const [store, patient] = [postgresStore(pool), limiterOn(postgresStore(direct, { deadline: '20s' }), '20s')]
   const reservation = await limiterOn(store, 100).reserve('starved', { cost: 40 })
@@ -116,6 +116,6 @@ test('a refund for which no connection became free is made when the store answer
   await pool.end()
 })
 
-test('a single connection is refused, with the reason', () => {
+test('rejects a single connection with the reason', () => {
   expect(() => postgresStore(new pg.Client() as never)).toThrow('got a Client, which is one connection')
 })

@@ -94,7 +94,7 @@ describe('migrate', () => {
     expect((await take(store, 'a'))[0]?.allowed).toBe(false)
   })
 
-  test('does nothing where a later version has been', async () => {
+  test('does nothing if a later version has run', async () => {
     await migrate(pool, { table: 'later' })
     await pool.query(
       `DROP FUNCTION later_version(); CREATE FUNCTION later_version() RETURNS int LANGUAGE sql AS 'SELECT 99'`,
@@ -112,8 +112,8 @@ describe('migrate', () => {
     expect(await functionsOf('printed')).toEqual(functions)
   })
 
-  // Row 36 of the peers' bugs: whoever asks at once is told that the table is not there yet.
-  test('is done by the first take, once for all that come meanwhile, and again if the table is gone', async () => {
+  // Row 36 of the peers' bugs: calls right after the start fail because the table is missing.
+  test('runs before the first take, once for concurrent takes, and again if the table was dropped', async () => {
     const store = unhurried(pool, { table: 'lazily' })
     await Promise.all(Array.from({ length: 20 }, (_, i) => take(store, `k${i}`)))
     await pool.query('DROP TABLE lazily')
@@ -122,8 +122,8 @@ describe('migrate', () => {
   })
 })
 
-// CREATE SCHEMA IF NOT EXISTS needs CREATE on the database although the schema exists. The advice was to run the same
-// statements as the owner, which failed, too.
+// Reproduces a bug: CREATE SCHEMA IF NOT EXISTS needs CREATE on the database even if the schema exists. The error advised
+// to run the same statements as the owner, which failed, too.
 describe('migrate by a role that may not create schemas', () => {
   const options = { schema: 'owned' }
   let role: pg.Pool
@@ -142,7 +142,7 @@ describe('migrate by a role that may not create schemas', () => {
     expect((await take(unhurried(role, options), 'a'))[0]?.allowed).toBe(true)
   })
 
-  test('fails with advice that works, if there is no such schema', async () => {
+  test('fails with advice that works, if the schema does not exist', async () => {
     const absent = { schema: 'absent', table: 'limits' }
     await expect(migrate(role, absent)).rejects.toThrow(denied)
     await pool.query(migrationSql(absent))
@@ -154,8 +154,8 @@ describe('migrate by a role that may not create schemas', () => {
   })
 })
 
-// Row 36 of the peers' bugs: a process that is two minutes ahead lets everybody begin anew.
-test('a process whose clock is wrong counts like all others', async () => {
+// Row 36 of the peers' bugs: a process whose clock is two minutes ahead resets all keys.
+test('a process with clock skew counts like all others', async () => {
   const store = unhurried(pool, { table: 'clocks' })
   await take(store, 'a', 10)
   vi.useFakeTimers({ now: Date.now() + 120_000, toFake: ['Date'] })
@@ -164,7 +164,7 @@ test('a process whose clock is wrong counts like all others', async () => {
   expect(ahead[0]?.allowed).toBe(false)
 })
 
-test('a role that may do no more than the README lists can take, forget and sweep', async () => {
+test('a role with only the privileges that the README lists can take, delete and sweep', async () => {
   await migrate(pool, { table: 'least' })
   await pool.query(`
     CREATE ROLE app LOGIN;
@@ -206,7 +206,7 @@ describe('sweep', () => {
     expect([grace >= 60e6, grace <= 60e6 + 86_400e6]).toEqual([true, true])
   })
 
-  test('goes past a row that somebody holds, and holds nobody up', async () => {
+  test('skips locked rows, and blocks no session', async () => {
     const store = unhurried(pool, { table: 'busy' })
     for (const key of ['a', 'b']) await take(store, key, 1, START)
     const client = await pool.connect()
@@ -217,7 +217,7 @@ describe('sweep', () => {
     expect(await sweep(pool, { table: 'busy' })).toBe(1)
   })
 
-  test('finds them by the index', async () => {
+  test('uses the index', async () => {
     await migrate(pool, { table: 'indexed' })
     await pool.query(
       `INSERT INTO indexed SELECT 'n/' || i, i, NULL, i FROM generate_series(1, 5000) i; ANALYZE indexed`,
@@ -228,7 +228,7 @@ describe('sweep', () => {
     expect(JSON.stringify(rows)).toContain('indexed_expires')
   })
 
-  test('runs inside the process if asked to, until the store is closed', async () => {
+  test('runs in the process with sweepEvery, until the store is closed', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const swept = vi.fn(async () => ({ rows: [{ swept: 0 }] }))
     const database: Database = { query: swept, exec: async () => {} }
@@ -280,17 +280,17 @@ test.each([
   expect(() => postgresStore(pool, options as never)).toThrow(QuotaError)
 })
 
-test('refuses what is no pool, and a batch of nothing', async () => {
+test('rejects an invalid pool and an invalid batch', async () => {
   expect(() => postgresStore('postgres://localhost' as never)).toThrow('`new Pool()` of pg, or `new PGlite()`')
   await expect(sweep(pool, { batch: 0 })).rejects.toThrow('sweep batch must be a whole number from 1 to 100000; got 0')
 })
 
-test('a take of nothing asks nothing', async () => {
+test('an empty take sends nothing', async () => {
   const store = postgresStore({ connect: () => Promise.reject(new Error('no')) })
   expect(await store.take([])).toEqual([])
 })
 
-test('what the database says comes as the cause of a StoreError', async () => {
+test('a StoreError has the error of the database as its cause', async () => {
   const away = new pg.Pool({ ...server.config, database: 'nowhere' })
   const error = await take(unhurried(away), 'a').catch((reason) => reason)
   expect(error).toBeInstanceOf(StoreError)
@@ -299,7 +299,7 @@ test('what the database says comes as the cause of a StoreError', async () => {
   await away.end()
 })
 
-test('the database is told no key as it is, when there is a secret', async () => {
+test('sends only hashed keys to the database with hashKeys', async () => {
   const store = unhurried(pool, { table: 'hashed', hashKeys: 'correct horse battery' })
   await take(store, 'alice', 10)
   const { rows } = await pool.query('SELECT name FROM hashed')
@@ -308,7 +308,7 @@ test('the database is told no key as it is, when there is a secret', async () =>
   await store.delete([{ policy: 'p', key: 'alice' }])
   expect((await take(store, 'alice'))[0]?.allowed).toBe(true)
   expect(() => postgresStore(pool, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
-  // An environment variable that is not set left keys readable.
+  // Reproduces a bug: an unset environment variable left keys readable.
   expect(() => postgresStore(pool, { hashKeys: undefined } as object)).toThrow('postgresStore hashKeys is undefined')
 })
 

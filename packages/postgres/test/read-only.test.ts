@@ -36,8 +36,8 @@ const op = (key: string, verb: Verb, quota: Quota = perMinute(10), cost = 1): Ta
   step: stepFor(quota, verb, cost),
 })
 
-// A denial in a read-only session (a standby, default_transaction_read_only, a full disk of a managed server) was the
-// error 25006: the fast path starts with an UPDATE, though a denial writes nothing.
+// Reproduces a bug: in a read-only session (a standby, default_transaction_read_only, a full disk of a managed server), a
+// denial was the error 25006. The fast path starts with an UPDATE, although a denial writes nothing.
 describe.each([{ coalesce: true }, { coalesce: false }])('a read-only server, %o,', (how) => {
   beforeEach(async () => {
     const store = unhurried(writable)
@@ -96,7 +96,7 @@ test('a standby denies and peeks, and fails what must write', async () => {
   await unhurried(pool).take([op('full', 'consume', perMinute(10), 10)], START)
   await pool.query('CHECKPOINT')
   await primary.kill()
-  // Without a primary to follow it replays what it has, and stays a standby.
+  // Without a primary it replays its WAL, and remains a standby.
   writeFileSync(join(primary.folder, 'data', 'standby.signal'), '')
   await primary.start()
   const store = unhurried(pool)

@@ -29,12 +29,12 @@ test('resetAll deletes thousands of rows, and reports how many, while others are
   expect((await other.consume('alice')).allowed).toBe(false)
 })
 
-test('a table that is not there yet has nothing to reset', async () => {
+test('a missing table has nothing to reset', async () => {
   const limiter = rateLimiter({ quota: perDay(10), store: unhurried(pool, { table: 'fresh' }) })
   expect(await limiter.resetAll()).toBe(0)
 })
 
-test('no key and no policy can be written so that it is taken for the hash of another', () => {
+test('no key and no policy can imitate the hash of another', () => {
   const hashed = nameOf({ policy: 'p', key: 'é' }).slice('p/'.length)
   expect(nameOf({ policy: 'p', key: hashed })).not.toBe(nameOf({ policy: 'p', key: 'é' }))
   expect(startOf(startOf('é').slice(0, -1))).not.toBe(startOf('é'))
@@ -45,7 +45,7 @@ const text = fc.oneof(
   fc.string({ unit: fc.constantFrom('/', '#', '%', '2', 'F', 'a', '\ud83d'), maxLength: 6 }),
 )
 
-test('no two states share a name, and a policy’s names alone begin with its start', () => {
+test('no two states share a name, and only a policy’s own names start with its prefix', () => {
   const states = new Map<string, string>()
   fc.assert(
     fc.property(text, text, text, (policy, other, key) => {

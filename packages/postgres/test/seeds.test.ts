@@ -7,8 +7,8 @@ import { publishedSql } from '../../../test/services/postgres-seed.ts'
 import { migrate } from '../src/index.ts'
 import { unhurried } from './unhurried.ts'
 
-// A token bucket that was published for PostgreSQL and YugabyteDB, word for word, beside ours: each of its faults is
-// shown on it first. Time passes for it by moving its last call back, for ours by telling it the moment.
+// Compares a token bucket that was published for PostgreSQL and YugabyteDB, verbatim, with this store. Each test first
+// shows a bug of the published function. Its time passes by moving its last call back; this store's time is an argument.
 
 let server: Postgres
 let pool: pg.Pool
@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** The published function: what is left, or -1. */
+/** Calls the published function. Returns the remaining units, or -1. */
 async function published(rate: number, window: number, key = 'user1', from: pg.Pool = pool): Promise<number> {
   const { rows } = await from.query('SELECT rate_limiting_token_bucket_request($1, $2, $3) AS left', [
     key,
@@ -42,14 +42,14 @@ const laterSql = (seconds: number): string =>
 
 const later = (seconds: number): Promise<unknown> => pool.query(laterSql(seconds))
 
-/** The published function so many seconds later, one unit a second: in one round trip, which takes no time itself. */
+/** Calls the published function `seconds` later at one unit per second, in one round trip, to measure no latency. */
 async function publishedLater(seconds: number): Promise<number> {
   const both = `${laterSql(seconds)}; SELECT rate_limiting_token_bucket_request('user1', 1, 2) AS left`
   const [, { rows }] = (await pool.query(both)) as unknown as readonly [unknown, { rows: readonly [{ left: number }] }]
   return rows[0].left
 }
 
-/** Ours: how many of the calls are allowed, one each so many seconds. */
+/** Results of this store for calls that are `everySeconds` apart. */
 async function ours(limit: number, burst: number, calls: number, everySeconds: number): Promise<readonly Taken[]> {
   const store = unhurried(pool)
   const step = stepFor(perSecond(limit, { burst }), 'consume', 1)
@@ -64,7 +64,7 @@ async function ours(limit: number, burst: number, calls: number, everySeconds: n
 const allowed = (answers: readonly Taken[]): number => answers.filter((taken) => taken.allowed).length
 
 describe('the published function', () => {
-  test.each([0.45, 1, 1.4])('starves who polls every %s s, and ours does not', async (seconds) => {
+  test.each([0.45, 1, 1.4])('starves a client that polls every %s s, and ours does not', async (seconds) => {
     for (let i = 0; i < 3; i++) await published(1, 2)
     let passed = 0
     for (let i = 0; i < 30; i++) {
@@ -93,7 +93,7 @@ describe('the published function', () => {
     const client = await pool.connect()
     await client.query('BEGIN')
     await client.query(`SELECT rate_limiting_token_bucket_request('user1', 10, 1)`)
-    // Real time: the fault is that two clocks of the server drift apart in a transaction.
+    // Needs real time: the bug is that two clocks of the server drift apart in a transaction.
     await client.query('SELECT pg_sleep(0.5)')
     let passed = 0
     for (let i = 0; i < 40; i++) {
@@ -112,7 +112,7 @@ describe('the published function', () => {
     expect(ofOurs).toBe(10)
   })
 
-  test('gives the first call after a pause for nothing, and ours takes it', async () => {
+  test('does not charge the first call after a pause, and ours does', async () => {
     await published(1, 3)
     await later(6)
     expect(await published(1, 3)).toBe(3)
@@ -125,7 +125,7 @@ describe('the published function', () => {
     { race: 'a hot key', isolation: 'SERIALIZABLE', cold: false, code: '40001' },
   ])('fails who waits for $race at $isolation, and ours waits', async ({ isolation, cold, code }) => {
     const client = await pool.connect()
-    /** Lets the second ask while the first holds the row in a transaction, and the first commit once the second waits. */
+    /** Sends the second call while the first one's transaction locks the row, and commits the first once the second waits. */
     const meet = async (first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<unknown> => {
       await client.query(`BEGIN ISOLATION LEVEL ${isolation}`)
       await first()
@@ -160,7 +160,7 @@ describe('the published function', () => {
     client.release()
   })
 
-  test('overflows at a million a second, and ours at nothing', async () => {
+  test('overflows at a million units per second, and ours never does', async () => {
     await expect(published(1_000_000, 3_600)).rejects.toThrow('integer out of range')
     const limiter = rateLimiter({
       name: 'million',
@@ -171,7 +171,7 @@ describe('the published function', () => {
     expect(await limiter.consume('user1', 1_000_000)).toMatchObject({ allowed: true, limit: 1_000_000_000 })
   })
 
-  test('writes a row version for each refusal, tells no wait and keeps rows for ever; ours has cost, peek and wait', async () => {
+  test('writes a row version per denial, reports no wait and never deletes rows; ours has cost, peek and wait', async () => {
     const versions = async (table: string): Promise<unknown> =>
       (await pool.query(`SELECT ctid, xmin FROM ${table}`)).rows
     for (let i = 0; i < 3; i++) await published(1, 2)

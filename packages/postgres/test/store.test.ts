@@ -11,7 +11,7 @@ import { migrate, type PostgresStoreOptions, sweep } from '../src/index.ts'
 import { unhurried } from './unhurried.ts'
 
 describe.each([
-  // Several connections answer out of turn, unless a key has one statement under way at most.
+  // Several connections answer out of order, unless a key has at most one statement in flight.
   { version: 'the system’s', all: [{ coalesce: true }, { coalesce: false, connections: 1 }] },
   { version: 'newest', all: [{ prepare: true }] },
 ] as const)('PostgreSQL, $version', ({ version, all }) => {
@@ -43,8 +43,8 @@ describe.each([
     )
   })
 
-  // A row with counts has no moment: an upsert that compared them would neither take nor refuse, for ever.
-  test('finds nothing of a bucket in what a window has left', async () => {
+  // A row with counts has no tat: an upsert that compared it would neither take nor deny, forever.
+  test('a bucket ignores the state of a window', async () => {
     await pool.query('DELETE FROM spillway')
     const store = unhurried(pool)
     const ask = async (quota: Quota, verb: Verb) =>
@@ -54,7 +54,7 @@ describe.each([
     expect([await ask(window, 'charge'), await ask(perMinute(10), 'charge')]).toEqual([true, true])
   })
 
-  test('refuses a cost beyond all counting, of whatever algorithm', async () => {
+  test('denies a cost above any quota, for every algorithm', async () => {
     const store = unhurried(pool)
     const quotas = [
       perMinute(10),
@@ -67,7 +67,7 @@ describe.each([
     }
   })
 
-  test('says which version it is', async () => {
+  test('reports its version', async () => {
     const { rows } = await pool.query('SHOW server_version_num')
     expect(Number(rows[0].server_version_num)).toBeGreaterThan(version === 'newest' ? 180_000 : 130_000)
   })
@@ -88,7 +88,7 @@ describe('PGlite', () => {
     },
     { histories: 100 },
   )
-  test('in a folder, remembers what it has answered', async () => {
+  test('keeps its states in a folder', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'spillway-pglite-'))
     const ask = async (): Promise<boolean | undefined> => {
       const opened = await PGlite.create(folder)
@@ -99,7 +99,7 @@ describe('PGlite', () => {
     }
     expect([await ask(), await ask()]).toEqual([true, false])
     rmSync(folder, { recursive: true })
-    // A busy machine takes half a minute to start one.
+    // A busy machine needs half a minute to start one.
   }, 120_000)
 
   test('sweeps, too', async () => {

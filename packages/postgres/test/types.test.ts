@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { expectTypeOf, test } from 'vitest'
 import type { migrate, PostgresStore, postgresStore, sweep } from '../src/index.ts'
 
-test('takes the real clients without a cast', () => {
+test('accepts the real clients without a cast', () => {
   expectTypeOf<pg.Pool>().toExtend<Parameters<typeof postgresStore>[0]>()
   expectTypeOf<PGlite>().toExtend<Parameters<typeof postgresStore>[0]>()
   expectTypeOf<pg.Pool>().toExtend<Parameters<typeof migrate>[0]>()
@@ -12,6 +12,6 @@ test('takes the real clients without a cast', () => {
   expectTypeOf<PostgresStore>().toExtend<Store>()
 })
 
-test('refuses a single client, which others would talk over', () => {
+test('rejects a single client, which concurrent requests would share', () => {
   expectTypeOf<pg.Client>().not.toExtend<Parameters<typeof postgresStore>[0]>()
 })

@@ -56,7 +56,7 @@ CREATE OR REPLACE FUNCTION ${fn('consume')}
 LANGUAGE plpgsql AS $$
 DECLARE
   span CONSTANT numeric := round(extract(epoch FROM per)::numeric * 1000000);
-  -- Products of what is given: in parts of a microsecond they may be beyond an int8.
+  -- Products of arguments: in parts of a microsecond they may exceed int8.
   divisor numeric; unit numeric; scale numeric; size numeric; taken numeric; ahead numeric; answer numeric[];
 BEGIN
   ${fail("coalesce(key, '') = ''", 'key must be a non-empty text that says whom to count; got %s', "coalesce(quote_literal(key), 'NULL')")}

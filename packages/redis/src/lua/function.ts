@@ -41,7 +41,7 @@ local function commonDivisor(a, b)
   return a
 end
 
--- So many parts of a microsecond, as the kernel has them.
+-- Returns the number in parts of a microsecond, like the kernel.
 local function exact(parts, scale)
   local tick = ceil(parts / scale)
   return tick, tick * scale - parts
@@ -55,7 +55,7 @@ local function consume(keys, args)
   local burst, cost = args[3] and whole('burst', args[3]) or limit, args[4] and whole('cost', args[4]) or 1
   local divisor = commonDivisor(per, limit)
   local unit, scale = per / divisor, limit / divisor
-  -- More than the bucket holds never fits: it is counted as one unit more.
+  -- A cost above the capacity never fits. It is capped at one unit more than the capacity.
   local size, taken = burst * unit, min(cost, burst + 1) * unit
   if size > ${LONGEST} * scale then fail('burst would take over 95 years to fill; use a smaller one') end
   if size + unit > ${MOST_SCALE} then
