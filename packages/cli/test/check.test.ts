@@ -155,7 +155,7 @@ describe('spillway check', () => {
       '✓ good.json\n  good  Each client address may make 20 requests at once, and then 10 a second.\n',
     )
     expect(shown).toContain('    ! window-edge: up to 20 are allowed around a window boundary')
-    expect(shown).toContain('✗ bad.json: rules[0].algorithm_config must have "burst".')
+    expect(shown).toContain('✗ bad.json: rules[0].algorithm_config has no option "bursts". Did you mean "burst"?')
     expect(shown).toContain('✗ torn.json is not JSON: ')
   })
 

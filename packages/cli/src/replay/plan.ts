@@ -125,7 +125,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       const denied = asks.map((ask, i) => [ask, taken[i] as Taken] as const).filter(([, each]) => !each.allowed)
       return takeAll(next, at, line, file, [...emptied, ...denied])
     }
-    // Of a request that is allowed in the end, the policy that pays is noted alone.
+    // Only the policy whose units are consumed records an allowed request.
     for (const [ask, each] of allowed ? [] : emptied) note(ask, each, at, line, file)
     for (const [i, ask] of asks.entries()) note(ask, taken[i] as Taken, at, line, file)
     return allowed

@@ -74,7 +74,7 @@ async function codesOf(limit: typeof theirs, make: () => Partial<TheirOptions>, 
 }
 
 test.each(mistakes.map(([what, make, setup = {}]) => [what, make, setup] as const))(
-  'tells of %s',
+  'warns of %s',
   async (what, make, setup) => {
     const codes = await codesOf(theirs, make, setup)
     expect(await codesOf(ours as typeof theirs, make, setup)).toEqual(codes)

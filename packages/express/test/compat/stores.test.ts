@@ -191,7 +191,7 @@ describe('over Redis', () => {
 
 test.each<[string, Store]>([
   ['in memory', memoryStore()],
-  ['elsewhere', faultyStore(memoryStore())],
+  ['remote', faultyStore(memoryStore())],
 ])('a store over ours, %s, resets all keys', async (_, inner) => {
   const store = toExpressRateLimitStore(inner, { windowMs })
   for (const key of ['a', 'b', 'b']) await store.increment(key)
