@@ -17,10 +17,10 @@ import koaRateLimit from 'koa-ratelimit'
 import { RateLimit as Koa2RateLimit } from 'koa2-ratelimit'
 import { bucketsOfTenFields } from './floors.ts'
 
-/** Starts a server on a free port and tells which. */
+/** Starts a server on a free port, and returns the port. */
 export type App = () => Promise<number>
 
-/** So much that nothing is refused, and so little that nearly everything is. */
+/** A quota that denies nothing, and one that denies nearly everything. */
 const AMPLE = 1_000_000_000
 const SCANT = 1
 const HOUR = 3_600_000
@@ -31,7 +31,7 @@ const ours = (limit: number, headers: 'draft-6' | 'draft-7' | 'draft-8' | 'legac
 })
 
 function listening(server: Server): Promise<number> {
-  // Connections wait here while other servers have their turn.
+  // Idle connections are kept open while other servers are measured.
   server.keepAliveTimeout = HOUR
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
@@ -50,17 +50,17 @@ function inExpress(...middleware: RequestHandler[]): Promise<number> {
 const theirsInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' | 'draft-8') =>
   expressRateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
 
-/** What every limiter here must do at least: tell the client by its address, count it, and say what is left. */
+/** The minimum for each limiter: identify the client by its address, count, and report the remaining units. */
 interface ByHand {
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** What refused requests are answered. */
+  /** The status of denied requests. */
   readonly refusal: string | undefined
   readonly decision: Told
 }
 
 type Told = ReturnType<ReturnType<typeof bucketsOfTenFields>>
 
-/** The header fields that tell of a decision. */
+/** The header fields of a decision. */
 type Fields = (decision: Told) => [name: string, value: string][]
 
 const threeFields = (prefix: string, { limit, remaining, resetAfterMs }: Told): [string, string][] => [

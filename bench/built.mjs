@@ -1,5 +1,5 @@
-// Lets imports of our packages lead to what is built of them: what users install, without the names that tsx adds to
-// every function it makes, which cost as much as the rest.
+// Resolves imports of the packages to their builds, which users install. The sources would run through tsx, which adds a
+// name to every function, and that costs as much as the rest.
 
 import { register } from 'node:module'
 

@@ -1,12 +1,12 @@
 import { type Table, told } from './table.ts'
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [720, 320, 64, 48, 36]
-/** They differ in lightness, too, and can be told on light and on dark pages. */
+/** Colours that also differ in lightness, and are distinct on light and dark pages. */
 const COLORS = ['#2f6fde', '#d9730d', '#2a9d8f', '#8a63d2']
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`)
 
-/** A round number no less than the value: 1, 2 or 5 times a power of ten. */
+/** Rounds up to 1, 2 or 5 times a power of ten. */
 function roundAbove(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 5, 10].find((each) => each * power >= value) as number) * power

@@ -1,4 +1,4 @@
-// Measures one case of one part, in a process of its own, and hands the table to the process that started it.
+// Measures one case of one part in its own process, and sends the table to the parent process.
 
 import { parts } from './parts.ts'
 
@@ -12,5 +12,5 @@ const progress = (share: number): void => {
 }
 const table = await measure(progress)
 if (process.stderr.isTTY) process.stderr.write('\r')
-// Some rivals leave timers behind, one a key: they would keep the process for as long as those run.
+// Some rivals leave one timer per key, which would keep the process alive.
 process.send?.(table, () => process.exit(0))

@@ -1,4 +1,4 @@
-// What a decision in memory is made of: the parts by hand, added one by one.
+// The cost of a decision in memory by its parts: hand-written parts are added one by one.
 
 import { type Candidate, measure } from './measure.ts'
 import { AMPLE, candidate, type Rival, sink } from './rivals.ts'

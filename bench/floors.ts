@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 
-/** What nobody takes less room than who knows whom he has counted. */
+/** Baselines: the minimum that a limiter with per-key state needs. */
 export const KEYS_ALONE = 'the keys alone, in a list'
 
-/** What a floor answers: the numbers that headers tell. */
+/** The result of a baseline: the numbers that headers report. */
 interface Answer {
   readonly allowed: boolean
   readonly remaining: number
@@ -11,7 +11,7 @@ interface Answer {
   readonly resetAfterMs: number
 }
 
-/** A token bucket's numbers: units a second, and the most at once. */
+/** A token bucket's numbers: units per second, and the capacity. */
 export interface Rate {
   readonly limit: number
   readonly burst: number
@@ -22,7 +22,7 @@ interface Bucket {
   at: number
 }
 
-/** A token bucket as one writes it down in five minutes: no bounds, no checks, nothing ever forgotten. */
+/** A minimal hand-written token bucket: no bounds, no checks, no eviction. */
 export function mapOfBuckets({ limit, burst }: Rate): (key: string) => Answer {
   const perMilli = limit / 1000
   const buckets = new Map<string, Bucket>()
@@ -47,7 +47,7 @@ export function mapOfBuckets({ limit, burst }: Rate): (key: string) => Answer {
   }
 }
 
-/** The same, with as many fields as an answer of ours has: what handlers and headers can be told. */
+/** The same, with all the fields of a `Decision`. */
 export function bucketsOfTenFields(rate: Rate) {
   const decide = mapOfBuckets(rate)
   const none: readonly string[] = []
@@ -69,7 +69,7 @@ export function bucketsOfTenFields(rate: Rate) {
   }
 }
 
-/** The same, in a cache that is bounded: the least recently used bucket goes first. */
+/** The same in a bounded cache, which evicts the least recently used bucket. */
 export function lruOfBuckets({ limit, burst }: Rate, max: number): (key: string) => Answer {
   const perMilli = limit / 1000
   const buckets = new LRUCache<string, Bucket>({ max })
@@ -94,7 +94,7 @@ export function lruOfBuckets({ limit, burst }: Rate, max: number): (key: string)
   }
 }
 
-/** A bucket as our kernel keeps it, one number a key, in the same cache. */
+/** A bucket with one number per key, like the kernel's state, in the same cache. */
 export function lruOfNumbers({ limit, burst }: Rate, max: number): (key: string) => Answer {
   const unit = 1000 / limit
   const fullAt = new LRUCache<string, number>({ max })

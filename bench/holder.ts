@@ -1,4 +1,4 @@
-// Holds a million keys in a process of its own, and tells what that takes.
+// Stores a million keys in its own process, and reports memory and pauses.
 
 import { PerformanceObserver } from 'node:perf_hooks'
 import { type Quota, slidingLog, slidingWindow, tokenBucket } from '@spillway/core'
@@ -7,22 +7,22 @@ import { KEYS_ALONE } from './floors.ts'
 import type { Candidate } from './measure.ts'
 import { type Rival, rivals, sink } from './rivals.ts'
 
-/** How long a hundred decisions stopped the program at most, in milliseconds, with whatever went on beside them. */
+/** The longest pause by a hundred decisions and concurrent work, in milliseconds. */
 export interface Stall {
   readonly inAllMs: number
-  /** Among those during which no garbage was collected. */
+  /** The longest pause without garbage collection. */
   readonly ownMs: number
 }
 
-/** What a million keys take. */
+/** The cost of a million keys. */
 export interface Held {
   readonly bytesAKey: number
   readonly timers: number
-  /** As the million comes. */
+  /** While the million keys are added. */
   readonly filling: Stall
-  /** As all of them expire. */
+  /** While all of them expire. */
   readonly expiring: Stall
-  /** As ten times as many fresh keys come as there is room for; null in those that know no bounds. */
+  /** While ten times as many new keys as fit are added; null for unbounded stores. */
   readonly flooded: Stall | null
 }
 
@@ -30,12 +30,12 @@ const KEYS = 1_000_000
 const WARMING = 1_000
 const CHUNK = 100
 const WINDOW_MS = 20_000
-/** What is faster than this is no stall. */
+/** The minimum duration of a stall. */
 const SLOW_MS = 1
 
 interface Holder {
   readonly run: Candidate['run']
-  /** Makes all keys expire at once; undefined where that needs its time. */
+  /** Makes all keys expire at once; undefined if that needs real time. */
   readonly expire?: () => void
   readonly bounded: boolean
 }
@@ -57,7 +57,7 @@ const ours = (quota: Quota) => (): Holder => {
   }
 }
 
-/** What no limiter does without: the keys themselves, the newest million of them. */
+/** The minimum of any limiter: the newest million keys themselves. */
 function keysAlone(): Holder {
   const held: string[] = []
   let at = 0
@@ -75,13 +75,13 @@ const theirs = (name: Rival): Holder => ({
   run: rivals[name]({ limit: 10, burst: 10, maxKeys: KEYS, windowMs: WINDOW_MS }),
 })
 
-/** In one piece, as it comes from a socket: a text that is glued together takes twice the room. */
+/** A flat string, as from a socket: a concatenated string needs twice the memory. */
 const addressOf = (n: number): string =>
   Buffer.from(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, 'latin1').toString('latin1')
 const keysFrom = (first: number): string[] => Array.from({ length: CHUNK }, (_, i) => addressOf(first + i))
 
 async function bytes(): Promise<number> {
-  // What is outside the heap is given back a little later than it is found to be garbage.
+  // Memory outside the heap is freed a little later than the object is collected.
   for (let i = 0; i < 3; i++) {
     globalThis.gc?.()
     await new Promise((resolve) => setTimeout(resolve, 100))
@@ -103,28 +103,28 @@ const observer = new PerformanceObserver((list) => {
 })
 observer.observe({ entryTypes: ['gc'] })
 
-/** Decides about fresh keys, a chunk a turn, for as long as it goes on. */
+/** Decides about new keys, one chunk per turn of the event loop. */
 async function stallOf(run: Candidate['run'], first: number, goesOn: (turn: number) => boolean): Promise<Stall> {
   const slow: (Span & { readonly ms: number })[] = []
   let [from, before] = [performance.now(), process.cpuUsage()]
   for (let turn = 0; goesOn(turn); turn++) {
     await run(keysFrom(first + turn * CHUNK), 0, CHUNK)
-    // Timers have their turn, too.
+    // Timers run between chunks.
     if (turn % 10 === 0) await new Promise(setImmediate)
     const [to, now] = [performance.now(), process.cpuUsage()]
-    // Processor time has that of other threads in it, and time by the clock that of other programs.
+    // CPU time includes other threads, and wall time includes other programs.
     const ms = Math.min(to - from, (now.user + now.system - before.user - before.system) / 1000)
     if (ms > SLOW_MS) slow.push({ from, to, ms })
     ;[from, before] = [to, now]
   }
-  // Collections are told of a little later.
+  // Garbage collections are reported a little later.
   await new Promise((resolve) => setTimeout(resolve, 100))
   const collected = (turn: Span): boolean => collections.some(({ from, to }) => from < turn.to && to > turn.from)
   const most = (turns: typeof slow): number => Math.max(SLOW_MS, ...turns.map(({ ms }) => ms))
   return { inAllMs: most(slow), ownMs: most(slow.filter((turn) => !collected(turn))) }
 }
 
-/** What is compiled once is not a key's, nor is the time that it takes: that is left to another of the kind. */
+/** Another instance warms up the compiler, so that compilation does not count as a cost of keys. */
 async function warm({ run }: Holder): Promise<void> {
   for (let turn = 0; turn < WARMING; turn++) await run(keysFrom(turn * CHUNK), 0, CHUNK)
 }

@@ -1,4 +1,4 @@
-// How much processor time a limiter adds to a request, in the process of the server.
+// The CPU time that a limiter adds to a request, in the server's process.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { apps } from './apps.ts'
@@ -10,21 +10,21 @@ const ADDED = 'µs of CPU added'
 const IN_ALL = 'µs in total'
 const SLICES = 60
 const SLICE = 512
-/** How many requests make a server warm. */
+/** The number of requests that warm up a server. */
 export const WARMING = 10_000
 
 /** A framework's name in titles. */
 export const titled = (framework: string): string => framework.replace(/^./, (first) => first.toUpperCase())
 
 interface Server {
-  /** Makes requests, and tells the processor time of the server that each took, in microseconds. */
+  /** Sends requests, and returns the server's CPU time per request, in microseconds. */
   cost(requests: number): Promise<number>
-  /** Makes requests, and tells the processor time of the server that all took, in microseconds, by whose code ran. */
+  /** Sends requests, and returns the server's total CPU time by owner of the code, in microseconds. */
   profile(requests: number): Promise<Readonly<Record<Owner, number>>>
   stop(): void
 }
 
-/** Starts an app in a process of its own. */
+/** Starts an app in its own process. */
 export async function serverOf(framework: string, name: string): Promise<Server> {
   const child = fork(new URL('server.ts', import.meta.url), [framework, name], {
     env: { ...process.env, NODE_ENV: 'production' },
@@ -99,15 +99,15 @@ async function measure(
   }
 }
 
-/** What a request costs without a limiter, and behind one. */
+/** The cost of a request without and with a limiter. */
 interface Pair {
   readonly without: number
   readonly behind: number
 }
 
 /**
- * Two servers in turn, and no others: one that has stood idle while many had theirs is slower than it would be in use.
- * Each turn is between two of the other, so that whatever slows the machine for a while slows both.
+ * Measures two servers alternately, and no others: a server that has been idle for long is slower. Each turn is between
+ * two turns of the other, so that a temporary slowdown of the machine affects both.
  */
 async function pairsOf(bare: Server, server: Server): Promise<readonly Pair[]> {
   await server.cost(WARMING)
@@ -138,7 +138,7 @@ const noDearer: Aim = {
   byHand: 'hand-written, denying',
 }
 
-/** Servers are processes of their own, so that one process that asks them is enough. */
+/** Servers have their own processes, so that one client process is enough. */
 export const processes = 1
 
 export const cases: Readonly<Record<string, Case>> = {

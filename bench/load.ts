@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 
-/** A client that makes requests on connections that stay open, one on each at a time. */
+/** A client with keep-alive connections and one request at a time on each. */
 export interface Load {
-  /** Makes so many requests, and resolves when the last is answered. */
+  /** Sends this number of requests, and resolves after the last response. */
   run(requests: number): Promise<void>
   stop(): void
 }
@@ -10,23 +10,22 @@ export interface Load {
 const CONNECTIONS = 16
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n'
 
-/** A connection, and what to do when its request is answered. */
+/** A connection, and the callback for its response. */
 interface Line {
   readonly socket: Socket
   answered: (error?: Error) => void
 }
 
 /**
- * Connects to a port of this machine, from an address each: sixteen clients, so far as the server can tell. All of them
- * ask, and when all are answered they ask again, so that a fast server and a slow one find as many requests waiting
- * whenever they look.
+ * Connects to a local port from sixteen addresses, which the server sees as sixteen clients. All of them send a request,
+ * and send the next one after all responses. A fast and a slow server thus have the same number of waiting requests.
  */
 export async function loadOn(port: number): Promise<Load> {
   const lines = await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => lineTo(port, `127.0.0.${i + 2}`)))
   return {
     async run(requests) {
       let busy = true
-      // Never asleep: to wake somebody is work that would be counted as the server's, and more where it is slower.
+      // Never sleeps: waking the client would count as CPU time of the server, more so for a slow server.
       const spin = (): unknown => busy && setImmediate(spin)
       spin()
       try {

@@ -1,4 +1,4 @@
-// How much a key costs that is too long to be kept, as a multiple of one SHA-256 of it in the same runtime.
+// The cost of a key that is too long to be stored, as a multiple of its SHA-256 in the same runtime.
 
 import { createHash } from 'node:crypto'
 import { rateLimiter, tokenBucket } from '@spillway/core'
@@ -49,7 +49,7 @@ export const longKeys: Case = async (progress) => {
   const rows: Row[] = []
   for (const [width, character] of Object.entries(WIDTHS)) {
     for (const length of LENGTHS) {
-      // As they come from a socket: flat, each in its own place.
+      // Flat strings, as from a socket.
       const encoding = character === 'a' ? 'latin1' : 'utf16le'
       const keys = Array.from({ length: KEYS }, (_, i) =>
         Buffer.from(`${i}`.padEnd(length, character), encoding).toString(encoding),

@@ -1,6 +1,6 @@
-// Measures Spillway beside its rivals, prints what came of it, and writes results.json and docs/performance.md.
+// Measures Spillway and its rivals, prints the results, and writes results.json and docs/performance.md.
 // `npm run bench` runs all parts, `npm run bench -- memory` one, `npm run bench -- memory/hot` one case of it,
-// and `npm run bench -- pages` none: it writes the pages anew.
+// and `npm run bench -- pages` none: it only writes the pages.
 
 import { fork } from 'node:child_process'
 import { arch, cpus, platform } from 'node:os'
@@ -27,15 +27,15 @@ for (const [name, load] of Object.entries(parts)) {
     if (!isWanted(name, each)) continue
     const table = await tableOf(name, each, part)
     console.log(asText(table))
-    // After each: the next may take long, or fail.
+    // Saved after each part: the next may take long, or fail.
     results = { ...results, [name]: outcomeWith(results[name]?.tables ?? [], table, Object.keys(part.cases)) }
     writeResults(results)
   }
 }
-// From what was written: it has fewer digits.
+// Read from the file, which has fewer digits.
 writePages(readResults())
 
-/** What a part comes to with a case measured anew, in the order in which the part has its cases. */
+/** The results of a part with one case replaced, in the order of its cases. */
 function outcomeWith(known: readonly CaseTable[], table: CaseTable, order: readonly string[]): Outcome {
   const tables = [...known.filter((each) => each.case !== table.case), table]
   tables.sort((a, b) => order.indexOf(a.case) - order.indexOf(b.case))
@@ -46,7 +46,7 @@ function isWanted(part: string, name: string): boolean {
   return wanted.length === 0 || wanted.includes(part) || wanted.includes(`${part}/${name}`)
 }
 
-/** Measures a case in several processes: in each, the compiler may come to other conclusions. */
+/** Measures a case in several processes, because the compiler may optimise differently in each. */
 async function tableOf(part: string, name: string, { processes = 3, execArgv = [] }: Part): Promise<CaseTable> {
   const tables: Table[] = []
   for (let i = 0; i < processes; i++) tables.push(await measured(part, name, execArgv))

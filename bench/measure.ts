@@ -1,16 +1,16 @@
 import { type Figure, figureOf } from './table.ts'
 
-/** Something to be measured: does its work once for each key from `from` to `to`, in a loop of its own. */
+/** A candidate: runs once for each key from `from` to `to`, in its own loop. */
 export interface Candidate {
   readonly name: string
-  // A loop that candidates shared would be compiled for all of them, and well for none.
+  // A shared loop would be compiled for all candidates, and would be slow for each.
   readonly run: (keys: readonly string[], from: number, to: number) => void | Promise<void>
 }
 
-/** However slow the machine: a median of fewer says nothing. */
+/** The minimum number of turns, even on a slow machine: a median of fewer is not meaningful. */
 const LEAST_ROUNDS = 6
 
-/** What came of a candidate: how many times as long as the reference it takes, and nanoseconds for orientation. */
+/** The result of a candidate: its time as a multiple of the reference, and in nanoseconds for orientation. */
 export interface Result {
   readonly name: string
   readonly ratio: Figure
@@ -20,11 +20,14 @@ export interface Result {
 export interface MeasureOptions {
   readonly seconds: number
   readonly progress: (share: number) => void
-  /** How many keys a turn takes; 10,000 unless given. */
+  /**
+   * The number of keys per turn.
+   * @default `10_000`
+   */
   readonly chunk?: number
 }
 
-/** Measures each candidate beside a reference of its own: the garbage of others would be collected at their cost. */
+/** Measures each candidate with its own reference: otherwise it would also pay for the garbage of others. */
 export async function measureInPairs(
   reference: () => Candidate,
   candidates: readonly (() => Candidate)[],
@@ -41,9 +44,9 @@ export async function measureInPairs(
 }
 
 /**
- * Measures candidates against a reference in the same process, in turns of a chunk each, and takes medians of the ratios
- * of neighbours: whatever slows the machine for a while slows both. Each runs through all keys once before that, so
- * that what fills is full, and for a fifth of the time more, so that the compiler is done.
+ * Measures candidates and a reference in one process, in alternating turns of one chunk, and returns medians of the ratios
+ * of adjacent turns: a temporary slowdown of the machine affects both. Before that, each runs through all keys once to
+ * fill its store, and for a fifth of the time more to finish compilation.
  */
 export async function measure(
   reference: Candidate,
@@ -62,7 +65,7 @@ export async function measure(
   const time = async (candidate: Candidate): Promise<number> => {
     const start = performance.now()
     const pending = candidate.run(keys, from, from + chunk)
-    // Not awaited where there is nothing to wait for: a microtask is a cost that only promises have.
+    // Awaits only promises: a microtask would add a cost to synchronous candidates.
     if (pending instanceof Promise) await pending
     const each = ((performance.now() - start) * 1e6) / chunk
     note(nanos, candidate, each)

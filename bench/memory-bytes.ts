@@ -1,4 +1,4 @@
-// What a million keys in memory take: bytes, timers, and how long anybody waits for them to go.
+// The cost of a million keys in memory: bytes, timers, and pauses while they expire.
 
 import { fork } from 'node:child_process'
 import { KEYS_ALONE } from './floors.ts'
@@ -58,7 +58,7 @@ async function million(progress: (share: number) => void): Promise<Table> {
   }
 }
 
-/** Each candidate has a process of its own as it is. */
+/** Each candidate already has its own process. */
 export const processes = 1
 
 export const cases: Readonly<Record<string, Case>> = { million }

@@ -1,4 +1,4 @@
-// How much a decision in memory costs, as a multiple of what it costs by hand.
+// The cost of a decision in memory, as a multiple of a hand-written baseline.
 
 import { longKeys } from './long-keys.ts'
 import { measureInPairs } from './measure.ts'
@@ -9,7 +9,7 @@ import { type Workload, workloads } from './workloads.ts'
 const BY_HAND: Rival = 'Map of buckets, hand-written'
 const RATIO = 'times hand-written'
 
-/** So little that all but the first request is refused. */
+/** A quota that denies all but the first request. */
 const SCANT = { limit: 1, burst: 1 }
 
 async function decisions(

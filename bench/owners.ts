@@ -1,10 +1,10 @@
 import type { Profiler } from 'node:inspector'
 
-/** Whose code a processor was busy with. */
+/** The owner of the code that used CPU time. */
 export const OWNERS = ['the limiter', 'the framework', 'Node', 'writing', 'the rest'] as const
 export type Owner = (typeof OWNERS)[number]
 
-/** Microseconds that a profile has found each busy. */
+/** The CPU time of each owner in a profile, in microseconds. */
 export function microsByOwner({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Record<Owner, number> {
   const owners = new Map(nodes.map(({ id, callFrame }) => [id, ownerOf(callFrame)]))
   const micros = Object.fromEntries(OWNERS.map((owner) => [owner, 0])) as Record<Owner, number>
@@ -17,7 +17,7 @@ export function microsByOwner({ nodes, samples = [], timeDeltas = [] }: Profiler
 
 const LIMITER = /\/packages\/|\/bench\/(apps|floors)\.ts|\/node_modules\/[\w@./+-]*(rate-?limit)/
 
-/** What is `the rest` is garbage being collected, and what the engine does by itself. Idling is nobody's. */
+/** `the rest` is garbage collection and other work of the engine. Idle time has no owner. */
 function ownerOf({ functionName, url }: { functionName: string; url: string }): Owner | undefined {
   if (functionName === '(idle)') return undefined
   if (LIMITER.test(url)) return 'the limiter'

@@ -1,4 +1,4 @@
-// What people read of the measurements: docs/performance.md, its charts, and the numbers in the README.
+// The published results: docs/performance.md, its charts, and the numbers in the README.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { lineChart } from './chart.ts'
@@ -20,7 +20,7 @@ const root = new URL('../', import.meta.url)
 interface Section {
   readonly part: string
   readonly heading: string
-  /** What is to be known of the numbers: true of any. */
+  /** Notes that apply to any results. */
   readonly text: string
 }
 
@@ -62,7 +62,7 @@ const SECTIONS: readonly Section[] = [
   },
 ]
 
-/** The rows that say why the memory store is no LRU map. */
+/** The rows that explain why the memory store is not an LRU map. */
 const CACHES: Readonly<Record<string, string>> = {
   'Map of buckets, hand-written': 'a Map, which evicts nothing',
   'lru-cache of buckets, hand-written': 'lru-cache of buckets',
@@ -78,7 +78,7 @@ const TELLING =
 const REFUSING =
   'A denial sends more than the route, which answers one word: four or five header fields and a problem document of about 300 bytes. The baseline sends a short text instead.'
 
-/** Why aims are missed: how the title begins, and our row. */
+/** The reasons for missed targets, by the start of the title and the row. */
 const REASONS: readonly (readonly [title: string, ours: string, why: string])[] = [
   [
     'A decision in memory: one hot key, denied',
@@ -119,7 +119,7 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
   ],
 ]
 
-/** Why an aim is missed, as far as it is known; undefined where nobody has found out. */
+/** The known reason for a missed target; undefined if it is unknown. */
 const reasonFor = ({ title }: Table, { ours }: Aim): string | undefined =>
   REASONS.find(([start, row]) => title.startsWith(start) && (ours === row || ours.startsWith(`${row},`)))?.[2]
 
@@ -141,7 +141,7 @@ function aimsOf(table: Table): string[] {
   return ['', ...lines]
 }
 
-/** Aims that are missed, and nobody has said why. */
+/** Missed targets without a reason. */
 export const unexplained = (results: Results): readonly string[] =>
   Object.values(results)
     .flatMap(({ tables }) => tables)
@@ -216,7 +216,7 @@ export function performancePage(results: Results): string {
   ].join('\n')
 }
 
-/** What the README quotes: a part, the start of a table's title, and whom the aim names. */
+/** The results that the README quotes: a part, the start of a table's title, and the row of the target. */
 const QUOTED: readonly (readonly [
   what: string,
   part: string,

@@ -1,15 +1,18 @@
 import type { Case } from './table.ts'
 
-/** A part of the bench: cases by name, each of which is measured in a process of its own. */
+/** A part of the bench: cases by name. Each case is measured in its own process. */
 export interface Part {
   /** Settings of Node that its processes need. */
   readonly execArgv?: readonly string[]
-  /** How many processes measure each case, one after the other; 3 unless given. */
+  /**
+   * How many processes measure each case, one after the other.
+   * @default `3`
+   */
   readonly processes?: number
   readonly cases: Readonly<Record<string, Case>>
 }
 
-/** The parts, in the order in which they are run. Loaded only when asked for, because rivals run code when loaded. */
+/** The parts, in order. Each is loaded on demand, because rivals run code when they are loaded. */
 export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   memory: () => import('./memory.ts'),
   'memory-bytes': () => import('./memory-bytes.ts'),

@@ -1,4 +1,4 @@
-// What becomes of a limiter whose pool of connections is the app's, too.
+// The effect on a limiter if it shares its connection pool with the app.
 
 import { perHour, rateLimiter } from '@spillway/core'
 import { postgresStore } from '@spillway/postgres'
@@ -26,7 +26,7 @@ function busy(pool: pg.Pool): () => Promise<unknown> {
   }
 }
 
-/** How many of the requests were decided without the store. One comes after the other, whatever becomes of them. */
+/** The number of requests that were decided without the store. Requests are sent one after the other. */
 async function undecided(pool: pg.Pool, name: string): Promise<number> {
   const options = { name, quota: perHour(1_000_000), store: postgresStore(pool), logger: { warn: () => {} } }
   await rateLimiter({ ...options, deadline: '20s' }).consume('a')

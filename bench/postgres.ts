@@ -1,4 +1,4 @@
-// What a decision in PostgreSQL costs, beside rate-limiter-flexible and the token buckets function that was published.
+// The cost of a decision in PostgreSQL, compared with rate-limiter-flexible and the published token buckets function.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,22 +24,22 @@ const RATIO = 'times rate-limiter-flexible'
 const ERRORS = 'errors in 1,000'
 
 const CONNECTIONS = 8
-/** So much that nothing is ever refused. */
+/** A quota that denies nothing. */
 const AMPLE = { limit: 1_000_000, burst: 1_000_000_000 }
-/** So little that all but the first request is refused. */
+/** A quota that denies all but the first request. */
 const SCANT = { limit: 1, burst: 1 }
 type Terms = typeof AMPLE
 
 type Ask = (key: string) => Promise<unknown>
 
-/** A server that writes to its disk, and pools that everybody shares. */
+/** A server that writes to disk, and pools that all candidates share. */
 interface Database {
   readonly pool: pg.Pool
-  /** Its transactions are serializable, as the text asks that the function was published in. */
+  /** Its transactions are serializable, as the published function requires. */
   readonly strict: pg.Pool
   /** Its transactions do not wait for the disk. */
   readonly hasty: pg.Pool
-  /** The first of the server's processes, which has started all others. */
+  /** The parent of all server processes. */
   readonly pid: number
   close(): Promise<void>
 }
@@ -70,7 +70,7 @@ async function flexible({ pool }: Database, { burst }: Terms, table: string, unl
     const made = new RateLimiterPostgres(terms, (error) => (error ? reject(error) : resolve(made)))
   })
   if (unlogged) await pool.query(`ALTER TABLE ${table} SET UNLOGGED`)
-  // It rejects for a refusal, too, with a value that is no error.
+  // It also rejects for a denial, with a value that is not an error.
   return (key) =>
     limiter.consume(key).catch((refusal: unknown) => {
       if (refusal instanceof Error) throw refusal
@@ -90,8 +90,8 @@ const published =
     pool.query('SELECT rate_limiting_token_bucket_request($1, $2, 2)', [key, limit])
 
 /**
- * A bucket as one statement: refused where it finds no room. One quota, nothing that expires, and a clock that is read
- * before the row is locked.
+ * A bucket as one statement, which denies if there is no room. It has one quota, no expiry, and reads the clock before it
+ * locks the row.
  */
 async function byHand(pool: pg.Pool, { limit, burst }: Terms, table: string, { prepare = false } = {}): Promise<Ask> {
   await pool.query(`CREATE TABLE ${table} (name text PRIMARY KEY, full_at int8 NOT NULL) WITH (fillfactor = 50)`)
@@ -124,7 +124,7 @@ async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<strin
   }
 }
 
-/** So many callers, each of whom asks again as soon as it is answered; and for the same key if that was an error. */
+/** Concurrent callers. Each sends its next call after a result, and repeats the key after an error. */
 function candidate(name: string, ask: Ask, callers: number): { readonly counted: Candidate; errors(): number } {
   let [decisions, errors] = [0, 0]
   const call = async (key: string): Promise<void> => {
@@ -159,11 +159,11 @@ interface Setting {
 }
 
 /**
- * How many decisions a turn takes: few, because who writes to a disk is slow, and of 8 or 64 callers as many each, so
- * that no turn ends with callers who go alone.
+ * The number of decisions per turn: few, because writes to disk are slow, and a multiple of the 8 or 64 callers, so that
+ * no turn ends with single callers.
  */
 const TURN = 640
-/** How many keys there are. */
+/** The number of keys. */
 const KEYS = { hot: TURN, many: 10_000 }
 
 async function decisions(

@@ -1,4 +1,4 @@
-// Where the time of decisions and requests goes: what a limiter can save, and what it cannot.
+// The CPU time of decisions and requests by owner of the code: a limiter can reduce only part of it.
 
 import { apps } from './apps.ts'
 import { decisions } from './decision.ts'
@@ -30,7 +30,7 @@ const cased =
     }
   }
 
-/** Servers are processes of their own, so that one process that asks them is enough. */
+/** Servers have their own processes, so that one client process is enough. */
 export const processes = 1
 
 export const cases: Readonly<Record<string, Case>> = {

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 
 /**
- * A bucket in a script as one writes it down in five minutes: one kind, one quota, no bounds on what is asked, and
- * nothing said of whose state it is. Keys that come twice are read and written twice.
+ * A minimal hand-written bucket script: one algorithm, one quota, no bounds, and no check of the state's format. Repeated
+ * keys are read and written repeatedly.
  */
 const BUCKETS = `
 local time = redis.call('TIME')
@@ -20,7 +20,7 @@ for i = 1, #KEYS do
 end
 return reply`
 
-/** The most decisions in one call, as ours. */
+/** The maximum number of decisions in one call, the same as in `redisStore`. */
 const MOST = 100
 
 interface Waiting {
@@ -29,7 +29,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Asks a server for the decisions of a turn of the event loop in one call, and does nothing else. */
+/** Coalesces the decisions of an event-loop tick into one call, without any other feature. */
 export async function askingByHand(client: Redis, unitMicros: number, burst: number) {
   const sha = (await client.script('LOAD', BUCKETS)) as string
   let waiting: Waiting[] = []

@@ -1,4 +1,4 @@
-// What a decision in Redis costs, beside those who also ask it, and how often it is asked at all.
+// The cost of a decision in Redis, compared with rivals, and the number of commands.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,12 +21,12 @@ const BY_HAND = 'batches of 100, hand-written, ioredis'
 const RATIO = 'times rate-limiter-flexible'
 const MICROS = 'µs each'
 
-/** So much that nothing is ever refused. */
+/** A quota that denies nothing. */
 const AMPLE = perSecond(1_000_000)
 
 type Ask = (key: string) => Promise<unknown>
 
-/** A server, and everybody who asks it. */
+/** A server and its clients. */
 interface Field {
   readonly server: Redis
   readonly admin: Ioredis
@@ -80,7 +80,7 @@ async function field(): Promise<Field> {
   }
 }
 
-/** So many callers, each of whom asks again as soon as it is answered. */
+/** Concurrent callers. Each sends its next call after a result. */
 const callers =
   (count: number, ask: Ask): Candidate['run'] =>
   async (keys, from, to) => {
@@ -91,7 +91,7 @@ const callers =
     await Promise.all(Array.from({ length: count }, call))
   }
 
-/** The script that decides, sent by the tool that Redis itself is measured with: what is left when the client costs little. */
+/** The script alone, sent by redis-benchmark: the cost with a client that costs little. */
 async function byBenchmark({ server, admin, limiter }: Field, count: number): Promise<Candidate> {
   let sha = ''
   let args: string[] = []
@@ -140,12 +140,12 @@ async function decisions(
 
 const aim = (atMost: number): Aim => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost, byHand: BY_HAND })
 
-/** The commands that the server has carried out since the last look, except those of looking. */
+/** The commands that the server has run since the last call, without those of this function. */
 async function commands(admin: Ioredis): Promise<number> {
   const stats = await admin.info('commandstats')
   await admin.config('RESETSTAT')
   const calls = [...stats.matchAll(/cmdstat_(\S+?):calls=(\d+)/g)]
-  // What a script calls is part of its one command.
+  // Commands inside a script are part of its one command.
   const counted = calls.filter(([, name]) => /^(eval|evalsha|multi|exec|incrby|pttl|set|script)/.test(name as string))
   const scripted = counted.some(([, name]) => name === 'evalsha')
   return counted

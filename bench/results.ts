@@ -8,14 +8,14 @@ export interface CaseTable extends Table {
   readonly case: string
 }
 
-/** What a part came to, and where and when. */
+/** The results of a part, with machine and date. */
 export interface Outcome {
   readonly day: string
   readonly machine: string
   readonly tables: readonly CaseTable[]
 }
 
-/** What all parts came to when they were last run. */
+/** The latest results of all parts. */
 export type Results = Readonly<Record<string, Outcome>>
 
 const file = new URL('results.json', import.meta.url)
@@ -25,7 +25,7 @@ export function readResults(): Results {
 }
 
 export function writeResults(results: Results): void {
-  // No more digits than mean something: what differs in the tenth is not worth a line in a diff.
+  // Only significant digits: smaller differences should not show in a diff.
   const short = (_: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(4)) : value
   writeFileSync(file, JSON.stringify(results, short))

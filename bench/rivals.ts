@@ -10,24 +10,24 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { bucketsOfTenFields, lruOfBuckets, lruOfNumbers, mapOfBuckets, type Rate } from './floors.ts'
 import type { Candidate } from './measure.ts'
 
-/** So much that nothing is ever refused, whatever the speed. */
+/** A quota that denies nothing at any speed. */
 export const AMPLE = { limit: 1_000_000, burst: 1_000_000_000 }
 
-/** What candidates are asked to limit. */
+/** The limits that candidates apply. */
 export interface Terms extends Rate {
-  /** How many keys there is room for, in those that are bounded. */
+  /** The capacity of bounded candidates, in keys. */
   readonly maxKeys: number
   /** How long windows are, in those that have them; an hour unless given. */
   readonly windowMs?: number
 }
 
-/** Kept so that no compiler finds out that nobody reads the answers. */
+/** Stores results, so that the compiler cannot remove unused code. */
 export const sink = { seen: 0 }
 
 const HOUR_MS = 3_600_000
 const quotaOf = ({ limit, burst }: Rate) => tokenBucket({ limit, per: '1s', burst })
 
-/** Each decides in memory whether a request is let through. */
+/** Limiters that decide in memory. */
 export const rivals = {
   'Map of buckets, hand-written': (terms) => {
     const decide = mapOfBuckets(terms)
@@ -181,5 +181,5 @@ export const rivals = {
 
 export type Rival = keyof typeof rivals
 
-/** A rival, or us, made ready under the terms. */
+/** A candidate, configured with the limits. */
 export const candidate = (name: Rival, terms: Terms): Candidate => ({ name, run: rivals[name](terms) })

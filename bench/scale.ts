@@ -1,4 +1,4 @@
-// What a decision costs as keys, policies and nodes become more.
+// The cost of a decision by number of keys, policies and nodes.
 
 import { perSecond, rateLimiter } from '@spillway/core'
 import { memoryStore } from '@spillway/memory'
@@ -17,7 +17,7 @@ const LENGTH = 200_000
 const address = (n: number): string =>
   Buffer.from(`${10 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`, 'latin1').toString('latin1')
 
-/** All keys, and far from their neighbours, so that no cache of the machine knows which is next. */
+/** All keys in an order that CPU caches cannot predict. */
 function keysOf(count: number): string[] {
   const all = Array.from({ length: count }, (_, i) => address(i))
   return Array.from({ length: Math.max(count, LENGTH) }, (_, i) => all[(i * 7_919) % count] as string)
@@ -89,7 +89,7 @@ async function policies(progress: (share: number) => void): Promise<Table> {
   }
 }
 
-/** Fifty callers, each of whom asks again as soon as it is answered. */
+/** Fifty concurrent callers. Each sends its next call after a result. */
 const CALLERS = 50
 
 async function microsWith(masters: number): Promise<Figure> {

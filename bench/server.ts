@@ -1,4 +1,4 @@
-// One app in a process of its own, that tells how much processor time it has used when asked, and for what.
+// One app in its own process, which reports its CPU time, and a profile of it, on request.
 
 import { Session } from 'node:inspector/promises'
 import { type App, apps } from './apps.ts'

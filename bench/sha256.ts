@@ -10,7 +10,7 @@ const H = Int32Array.from(primes.slice(0, 8), (prime) => fraction(Math.sqrt(prim
 const W = new Int32Array(64)
 const encoder = new TextEncoder()
 
-/** SHA-256 of a text in UTF-8 by JavaScript alone: what a runtime without node:crypto has that answers at once. */
+/** SHA-256 of a UTF-8 string in JavaScript: the only synchronous way in a runtime without node:crypto. */
 export function portableSha256(text: string): Int32Array {
   const bytes = encoder.encode(text)
   const padded = new Uint8Array(((bytes.length + 72) >> 6) << 6)

@@ -1,12 +1,12 @@
-// Whose processor time decisions take that a server elsewhere makes.
+// The CPU time of decisions in a remote store, by process.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { exactly, type Row, type Table } from './table.ts'
 
-/** Linux counts processor time in hundredths of a second. */
+/** Linux counts CPU time in hundredths of a second. */
 const TICK_MICROS = 10_000
 
-/** How much processor time a process has used, and those that it has started, in microseconds. */
+/** The CPU time of a process and its children, in microseconds. */
 function microsOf(root: number): number {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -15,7 +15,7 @@ function microsOf(root: number): number {
   return ours.reduce((sum, stat) => sum + (stat?.ticks ?? 0), 0) * TICK_MICROS
 }
 
-/** What Linux tells of a process; undefined if it has ended meanwhile. */
+/** The statistics of a process; undefined if it has ended. */
 function statOf(pid: string): { readonly pid: number; readonly parent: number; readonly ticks: number } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -30,10 +30,10 @@ function statOf(pid: string): { readonly pid: number; readonly parent: number; r
   }
 }
 
-/** Makes so many decisions. */
+/** Makes this number of decisions. */
 export type Run = (decisions: number) => Promise<void>
 
-/** A table of what each run takes of its server's time, and of this process's own. */
+/** A table of the CPU time of each run, of the server and of this process. */
 export async function spent(
   { title, how }: Pick<Table, 'title' | 'how'>,
   server: number,

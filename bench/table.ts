@@ -1,23 +1,23 @@
-/** A number that was measured again and again: its median, and what the middle half of the measurements spread over. */
+/** A repeated measurement: its median and interquartile range. */
 export interface Figure {
   readonly median: number
   readonly low: number
   readonly high: number
 }
 
-/** What was measured of one candidate, column by column; null where there is nothing to measure. */
+/** The measurements of one candidate, by column; null if there is none. */
 export interface Row {
   readonly name: string
   readonly figures: readonly (Figure | null)[]
 }
 
-/** What a row has to reach: so many times the other row, or so much where there is no other, in the column named. */
+/** The target of a row in one column: a multiple of another row, or an absolute value. */
 export interface Aim {
   readonly ours: string
   readonly theirs?: string
   readonly column: string
   readonly atMost: number
-  /** A row that does by hand what is asked, and no more: what it comes to tells how far off the aim is. */
+  /** The hand-written baseline: its result shows whether the target is reachable. */
   readonly byHand?: string
 }
 
@@ -31,7 +31,7 @@ export interface Table {
   readonly aims: readonly Aim[]
 }
 
-/** Measures something; `progress` is told how much of it is done, from 0 to 1. */
+/** Measures a case, and calls `progress` with the completed share, from 0 to 1. */
 export type Case = (progress: (share: number) => void) => Promise<Table>
 
 export function figureOf(samples: readonly number[]): Figure {
@@ -40,7 +40,7 @@ export function figureOf(samples: readonly number[]): Figure {
   return { median: at(0.5), low: at(0.25), high: at(0.75) }
 }
 
-/** A number that was counted, not measured. */
+/** A counted number, without spread. */
 export const exactly = (value: number): Figure => ({ median: value, low: value, high: value })
 
 /** The same in another unit. */
@@ -50,7 +50,7 @@ export const scaled = ({ median, low, high }: Figure, by: number): Figure => ({
   high: high * by,
 })
 
-/** One table of several processes' own: medians of medians, and the whole width of their spreads. */
+/** Merges the tables of several processes: medians of medians, and the union of their spreads. */
 export function mergeTables(tables: readonly Table[]): Table {
   const [first] = tables
   if (first === undefined) throw new RangeError('no tables to merge')
@@ -70,7 +70,7 @@ export function mergeTables(tables: readonly Table[]): Table {
   }
 }
 
-/** What an aim's row came to: a multiple of the other row's median, or the median itself. */
+/** The result of a target's row: a multiple of the other row's median, or the median itself. */
 export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): number {
   const at = columns.indexOf(column)
   const median = (wanted: string): number => {
@@ -81,17 +81,17 @@ export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): 
   return theirs === undefined ? median(ours) : median(ours) / median(theirs)
 }
 
-/** What the same comes to by hand; undefined where nobody has written it down. */
+/** The result of the hand-written baseline; undefined if there is none. */
 export const reachByHand = (table: Table, aim: Aim): number | undefined =>
   aim.byHand === undefined ? undefined : reach(table, { ...aim, ours: aim.byHand })
 
-/** A number as people read it: no more digits than mean something. */
+/** Formats a number with its significant digits. */
 export function told(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en')
   return Number.isInteger(value) ? String(value) : value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3)
 }
 
-/** An aim and what came of it, in words. */
+/** A target and its result, as text. */
 export function aimInWords(table: Table, aim: Aim): string {
   const { ours, theirs, column, atMost } = aim
   const value = reach(table, aim)
@@ -118,7 +118,7 @@ export function asText(table: Table): string {
 /** The same for a page. */
 export const asMarkdown = (table: Table): string => markdownTable(['', ...table.columns], table.rows.map(cellsOf))
 
-/** A table as the formatter lays it out: its first `texts` columns begin at their left, numbers end at their right. */
+/** Aligns a table like the formatter: the first `texts` columns to the left, numbers to the right. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[], texts = 1): string {
   const widths = head.map((_, i) => Math.max(3, ...[head, ...rows].map((cells) => (cells[i] as string).length)))
   const line = (cells: readonly string[]): string =>

@@ -1,4 +1,4 @@
-// What we call of rivals that come without types.
+// Types of rivals without their own.
 
 declare module 'koa-ratelimit/limiter/memory.js' {
   class Limiter {

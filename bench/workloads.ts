@@ -1,14 +1,14 @@
-/** How requests spread over clients: a sequence of keys long enough for a machine not to learn it. */
+/** A distribution of requests over clients: a sequence of keys that is too long for branch prediction to learn. */
 export interface Workload {
   readonly name: string
   readonly keys: readonly string[]
-  /** How many keys a store needs room for. */
+  /** The number of keys that a store must hold. */
   readonly distinct: number
 }
 
 const LENGTH = 200_000
 
-/** The same numbers each time, between 0 and 1 (mulberry32). */
+/** A seeded random number generator between 0 and 1 (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -33,7 +33,7 @@ function workload(name: string, distinct: number, length: number, pick: (random:
   return { name, keys, distinct }
 }
 
-/** One busy client; ten thousand alike; and a million, of whom the k-th comes about 1/k as often as the first. */
+/** One busy client; ten thousand equal clients; and a million, of whom the k-th sends about 1/k as often as the first. */
 export const workloads = {
   hot: () => workload('one hot key', 1, LENGTH, () => 0),
   many: () => workload('10,000 keys', 10_000, LENGTH, (random) => Math.floor(random * 10_000)),
