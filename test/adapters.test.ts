@@ -6,7 +6,7 @@ import { frameworks } from './adapters/apps.ts'
 import { optionsAt } from './adapters/options.ts'
 import { ask, POLICY, story } from './adapters/story.ts'
 
-// The story of all adapters, told by a real server of each framework.
+// Runs the common story of all adapters on a real server of each framework.
 
 let server: Server
 afterEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
   server.close()
 })
 
-/** A server of a framework with a clock of its own. */
+/** A server of a framework with its own clock. */
 async function serve(name: string) {
   const clock = fakeClock()
   server = createServer(frameworks[name]?.(optionsAt(clock)))
@@ -23,7 +23,7 @@ async function serve(name: string) {
 }
 
 describe.each(Object.keys(frameworks))('over a socket, %s', (name) => {
-  test('tells the story that all of them tell', async () => {
+  test('has the same responses as all adapters', async () => {
     const { clock, url } = await serve(name)
     for (const { afterMs, request, weight, told } of story) {
       clock.advance(afterMs)
@@ -33,11 +33,11 @@ describe.each(Object.keys(frameworks))('over a socket, %s', (name) => {
     }
   })
 
-  test('tells the quota also where the handler throws', async () => {
-    // Hono tells of errors on the console, and knows no way to have it silent.
+  test('sends the quota headers also if the handler throws', async () => {
+    // Hono logs errors to the console, and has no option to disable that.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { url } = await serve(name)
-    // How an error reads is the framework's own affair.
+    // Each framework formats errors differently.
     expect(await ask(url, 'GET /fails')).toMatchObject({
       status: 500,
       policy: POLICY,
@@ -45,7 +45,7 @@ describe.each(Object.keys(frameworks))('over a socket, %s', (name) => {
       retry: null,
     })
     expect(await ask(url, 'POST /fails')).toMatchObject({ status: 500, limit: '"app";r=4;t=10' })
-    // An error that is made once and thrown often says nothing of the request before.
+    // A shared error object has no headers of an earlier request.
     expect(await ask(url, 'GET /shared')).toMatchObject({ status: 500, limit: '"app";r=3;t=10' })
     expect(await ask(url, 'GET /shared')).toMatchObject({ status: 500, limit: '"app";r=2;t=10' })
   })

@@ -9,7 +9,7 @@ import Koa from 'koa'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 
-/** How an app is put together that has a limiter on everything, one below `/api`, and routes that fail and succeed. */
+/** Apps with a limiter for all routes, one below `/api`, and routes that fail and succeed. */
 interface App {
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; headers: Record<string, string> }>
 }
@@ -78,7 +78,7 @@ const apps: Record<string, () => App> = {
 }
 
 describe.each(Object.entries(apps))('in %s', (_, build) => {
-  test('two limiters on one request tell both of their policies', async () => {
+  test('two limiters on one request both send their policies', async () => {
     const { headers } = await build().get('/api/ok')
     expect([headers['ratelimit-policy'], headers['ratelimit']]).toEqual([
       '"all";q=10;w=60, "api";q=2;w=60',
@@ -86,7 +86,7 @@ describe.each(Object.entries(apps))('in %s', (_, build) => {
     ])
   })
 
-  test('a limiter below a mount counts what comes there, and refuses it', async () => {
+  test('a limiter below a mount counts and denies only requests to the mount', async () => {
     const app = build()
     const statuses: number[] = []
     for (let i = 0; i < 3; i++) statuses.push((await app.get('/api/ok')).status)
@@ -98,7 +98,7 @@ describe.each(Object.entries(apps))('in %s', (_, build) => {
     expect((await app.get('/nowhere')).status).toBe(404)
   })
 
-  test('a route that fails tells its quota all the same, and is given back where that is wanted', async () => {
+  test('a route that fails still sends quota headers, and is refunded with refundIf', async () => {
     const app = build()
     const failed = await app.get('/fails')
     expect([failed.status, failed.headers['ratelimit']]).toEqual([500, '"all";r=9;t=6'])

@@ -1,5 +1,5 @@
-// What a decision takes of the machine, counted: it says nothing of nanoseconds, but the same on every machine, and a
-// promise, a timer or a look at the clock that slips into the hot path is seen.
+// Counts the promises, timers and clock reads of a decision. The counts say nothing about nanoseconds, but are the same on
+// every machine, and show any promise, timer or clock read that is added to the hot path.
 
 import { createHook } from 'node:async_hooks'
 import { createServer, get, type RequestListener, type Server } from 'node:http'
@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close()
 })
 
-/** What a turn makes and reads: the median of some alike, because a test has a runner, which also works at times. */
+/** The counts of one run: the median of several, because the test runner also adds some. */
 async function countOf(turn: () => unknown): Promise<Count> {
   const made = { promises: 0, timers: 0 }
   const hook = createHook({
@@ -48,7 +48,7 @@ async function countOf(turn: () => unknown): Promise<Count> {
     const before = { ...made, clockReads: reads() }
     hook.enable()
     const answer = turn()
-    // A turn that is done at once is not waited for: that would be a promise of ours.
+    // A synchronous run is not awaited, which would add a promise.
     if (answer instanceof Promise) await answer
     hook.disable()
     counts.push({
@@ -73,21 +73,21 @@ const quotas = {
 describe.each(Object.entries(quotas))('%s', (_, quota) => {
   const limiter = rateLimiter({ quota, store: memoryStore() })
 
-  test('decides by one look at the clock', async () => {
+  test('decides with one clock read', async () => {
     expect(await countOf(() => void limiter.consumeSync('a'))).toEqual({ promises: 0, timers: 0, clockReads: 1 })
   })
 
-  test('makes one promise more where one is asked for', async () => {
+  test('creates one more promise for the asynchronous call', async () => {
     expect(await countOf(() => void limiter.consume('a'))).toEqual({ promises: 1, timers: 0, clockReads: 1 })
   })
 })
 
-test('several quotas are decided by one look at the clock', async () => {
+test('decides several quotas with one clock read', async () => {
   const limiter = rateLimiter({ quotas: { one: perMinute(100), two: perMinute(1_000) }, store: memoryStore() })
   expect(await countOf(() => void limiter.consumeSync('a'))).toEqual({ promises: 0, timers: 0, clockReads: 1 })
 })
 
-test('a store elsewhere costs three promises, its own, one to be waited for by, one timer and three looks at the clock', async () => {
+test('a remote store costs three promises, its own, one to await, one timer and three clock reads', async () => {
   const { takeSync, deleteSync } = memoryStore()
   const store = {
     take: async (ops: readonly Take[]) => takeSync(ops),
@@ -103,7 +103,7 @@ interface Options {
   readonly onDecision?: (event: AnyDecisionEvent) => void
 }
 
-/** Each framework with what stands before its route, and with something in the same place that only passes on. */
+/** Each framework with a limiter before its route, and with a middleware that does nothing. */
 const apps: Record<string, (options?: Options) => RequestListener | Promise<RequestListener>> = {
   Express: (options) => {
     const app = express()
@@ -141,7 +141,7 @@ const apps: Record<string, (options?: Options) => RequestListener | Promise<Requ
   },
 }
 
-/** A request to a server in this process, by a client that makes no promise but the one it answers with. */
+/** A request to a server in this process, by a client that creates only the promise that it returns. */
 async function asked(listener: RequestListener): Promise<() => Promise<void>> {
   const server: Server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -150,7 +150,7 @@ async function asked(listener: RequestListener): Promise<() => Promise<void>> {
   return () => new Promise((resolve) => get({ port, agent: false }, (res) => res.resume().on('close', resolve)))
 }
 
-/** What a limiter adds to what a request makes and reads anyway. */
+/** The counts that a limiter adds to a request. */
 async function addedBy(framework: string, options: Options): Promise<Count> {
   const app = apps[framework] as (typeof apps)[string]
   const [bare, limited] = [await countOf(await asked(await app())), await countOf(await asked(await app(options)))]
@@ -161,7 +161,7 @@ async function addedBy(framework: string, options: Options): Promise<Count> {
   }
 }
 
-/** The promises that a limiter adds: where handlers are promised, it has to wait for the next one's. */
+/** The promises that a limiter adds: if handlers return promises, it must await the next handler's. */
 const PROMISES: Record<string, number> = { Express: 0, Koa: 1, Fastify: 0, Hono: 2, fetch: 4 }
 
 describe.each(Object.keys(apps))('a request through %s', (framework) => {
@@ -169,7 +169,7 @@ describe.each(Object.keys(apps))('a request through %s', (framework) => {
 
   const policies = [{ name: 'minute', quota: perMinute(1_000) }]
 
-  test('costs one look at the clock, and no timer', async () => {
+  test('costs one clock read and no timer', async () => {
     expect(await addedBy(framework, { policies, store: memoryStore() })).toEqual(cost)
   })
 
@@ -178,7 +178,7 @@ describe.each(Object.keys(apps))('a request through %s', (framework) => {
     expect(await addedBy(framework, { policies: several, store: memoryStore() })).toEqual(cost)
   })
 
-  test('costs the same with every hook on, where nobody listens', async () => {
+  test('costs the same with every hook enabled and without listeners', async () => {
     const measure = telemetry()
     opened.push(measure.subscribe())
     const store = measure.store(memoryStore(), 'memory')

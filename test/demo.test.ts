@@ -6,12 +6,12 @@ import type { Answer } from '../demo/http.ts'
 import { BURST, RATE } from '../demo/servers.ts'
 import { judge } from '../demo/verdict.ts'
 
-// The demo judges what its servers answer: it has to know a right answer from a wrong one, and by what limiters say today.
+// The demo checks the responses of its servers. These tests check that its verdict matches the present responses.
 
 // It warns that a request of the demo's can cost more than there ever is, which is what the demo is about.
 beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
 
-/** What a limiter like the demo's answers to a request that asks for more than a full bucket. */
+/** The response of a limiter like the demo's to a cost above its capacity. */
 async function neverAnswered(): Promise<Answer> {
   const limit = rateLimit({
     name: 'demo',
@@ -40,8 +40,8 @@ function brokenBy(answer: Answer): readonly string[] {
   return checks.find(({ promise }) => promise.includes('never fit'))?.broken ?? ['it is not looked at']
 }
 
-describe('the verdict on what never fits', () => {
-  test('is content with what a limiter answers', async () => {
+describe('the verdict on a cost that never fits', () => {
+  test('accepts the response of a limiter', async () => {
     expect(brokenBy(await neverAnswered())).toEqual([])
   })
 

@@ -91,7 +91,7 @@ describe('the check', () => {
     expect(() => samplesOfMarkdown('a.md', text)).toThrow(message)
   })
 
-  test('refuses an unknown prelude', async () => {
+  test('rejects an unknown prelude', async () => {
     await expect(problemsOf(samplesOfMarkdown('a.md', '<!-- sample: nuxt -->\n```ts\n```'))).rejects.toThrow(
       'a.md:3 names an unknown prelude: nuxt',
     )

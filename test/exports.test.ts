@@ -5,7 +5,7 @@ import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { expect, test } from 'vitest'
 
-// What users of an adapter need is in the adapter: @spillway/core is no dependency of theirs, and pnpm hides it.
+// An adapter exports all that its users need: @spillway/core is not their dependency, and pnpm hides it.
 
 const VALUES = [
   'QuotaError',

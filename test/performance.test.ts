@@ -24,6 +24,6 @@ test('no measured part is left out of the page', () => {
   expect(titles.filter((title) => !page.includes(`### ${title}\n`))).toEqual([])
 })
 
-test('no aim is missed without a word about why', () => {
+test('every missed target has a reason', () => {
   expect(unexplained(results)).toEqual([])
 })

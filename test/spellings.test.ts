@@ -126,7 +126,7 @@ function raw(port: number, line: string): Promise<string> {
 }
 
 describe.each(Object.entries(frameworks))('in %s', (_, build) => {
-  test('whatever leads to the handler is counted', async () => {
+  test('counts every request that reaches the handler', async () => {
     server = createServer(await build())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo

@@ -16,7 +16,7 @@ import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 
-// A language model's answer: fifty units are put aside for it, and what it takes is known when its last word is out.
+// A language model's response: fifty units are reserved, and the actual cost is known after the last token.
 
 type Options = {
   name: string
@@ -70,7 +70,7 @@ afterEach(() => {
   server.close()
 })
 
-/** A server whose answers are words, each of which is let go by the test. */
+/** A server that streams words, each when the test allows it. */
 async function serve(name: string) {
   const store = memoryStore({ clock: fakeClock() })
   const policy = { name: 'tokens', quota: perMinute(100) }
@@ -96,7 +96,7 @@ async function serve(name: string) {
 }
 
 describe.each(Object.keys(frameworks))('a stream in %s', (name) => {
-  test('is corrected when its last word is out, no sooner', async () => {
+  test('is corrected after its last word, not earlier', async () => {
     const { url, speak, left } = await serve(name)
     const fetched = fetch(url)
     await speak()
@@ -112,7 +112,7 @@ describe.each(Object.keys(frameworks))('a stream in %s', (name) => {
     await vi.waitFor(async () => expect(await left()).toBe(97))
   })
 
-  test('is corrected to what has been said when its client hangs up', async () => {
+  test('is corrected to the words sent so far if its client disconnects', async () => {
     const { url, speak, left } = await serve(name)
     const client = new AbortController()
     const fetched = fetch(url, { signal: client.signal })
@@ -125,7 +125,7 @@ describe.each(Object.keys(frameworks))('a stream in %s', (name) => {
   })
 })
 
-/** A server whose store answers when it is let go, and a client that is gone by then. */
+/** A server whose store answers when the test allows it, after the client has disconnected. */
 async function hangUpEarly(name: string, { quota, cost }: Pick<Options, 'quota' | 'cost'>) {
   const inner = memoryStore({ clock: fakeClock() })
   const asked: (() => void)[] = []
@@ -152,9 +152,9 @@ async function hangUpEarly(name: string, { quota, cost }: Pick<Options, 'quota' 
   return { left: async () => (await limiter.peek('ann')).remaining, limiter }
 }
 
-// Nobody is told again that a client has gone.
+// The close event of a client is emitted only once.
 describe.each(Object.keys(frameworks))('a client of %s that hangs up before the store has answered', (name) => {
-  test('pays nothing, since its handler does not run', async () => {
+  test('is not charged, because its handler does not run', async () => {
     const { left, limiter } = await hangUpEarly(name, { quota: perMinute(100), cost: 50 })
     await vi.waitFor(async () => expect(await left()).toBe(100))
     // Nor is it settled as well: what others have taken meanwhile stays taken.

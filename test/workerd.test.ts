@@ -14,7 +14,7 @@ test.each(await testsAt(worker.url))('%s', async (name) => {
 })
 
 describe.each(['Hono', 'fetch'])('%s', (app) => {
-  test('tells the story that all of them tell, and counts clients apart by what Cloudflare says', async () => {
+  test('has the same responses as all adapters, and counts clients by the address from Cloudflare', async () => {
     const from = (address: string) => ({ 'x-app': app, 'cf-connecting-ip': address })
     for (const { afterMs, request, weight, told } of story) {
       const headers = { 'x-advance-ms': String(afterMs), ...(weight === undefined ? {} : { 'x-weight': weight }) }

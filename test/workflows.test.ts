@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-// What runs on other people's machines, with rights of ours.
+// Checks the workflows, which run with the repository's permissions.
 
 const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const { scripts } = JSON.parse(readFileSync(at('package.json'), 'utf8')) as { scripts: Record<string, string> }

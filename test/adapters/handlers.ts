@@ -3,10 +3,10 @@ import * as forHono from '@spillway/hono'
 import { Hono } from 'hono'
 import { ETAG, type Options, TEXT } from './options.ts'
 
-/** Answers a request; whatever else the runtime hands over comes after it. */
+/** A request handler. Further arguments of the runtime follow the request. */
 export type Handler = (request: Request, ...rest: unknown[]) => Response | Promise<Response>
 
-/** The app of the story, for whoever takes a Request and answers a Response. */
+/** The app of the story for frameworks with `Request` and `Response`. */
 export const handlers: Record<string, (options: Options) => Handler> = {
   Hono: (options) => {
     const shared = new Error('the same each time')

@@ -5,7 +5,7 @@ export const ETAG = '"v1"'
 
 export type Options = ReturnType<typeof optionsAt>
 
-/** Six units a minute, a request's weight in a header, on a clock of one's own. */
+/** Six units per minute, the cost in a header, and an injected clock. */
 export const optionsAt = (clock: () => number) => ({
   name: 'app',
   quota: perMinute(6),

@@ -1,10 +1,10 @@
 import { request } from 'node:http'
 import { ETAG, TEXT } from './options.ts'
 
-// One story, told by whoever has a server: whoever asks cannot tell which framework or runtime answers.
+// One sequence of requests for every server: the responses do not depend on the framework or runtime.
 
 const TOLD = ['ratelimit-policy', 'ratelimit', 'retry-after', 'content-type']
-// What frameworks, runtimes and connections say of themselves.
+// Headers of frameworks, runtimes and connections.
 const THEIRS = /^(connection|content-length|date|etag|keep-alive|transfer-encoding|vary|x-powered-by)$/
 export const POLICY = '"app";q=6;w=60'
 const PROBLEM = 'application/problem+json'
@@ -35,7 +35,7 @@ type Row = readonly [
 ]
 
 const rows: readonly Row[] = [
-  // A burst, down to nothing, by whatever method; a denied request costs nothing.
+  // A burst to zero by several methods. A denied request costs nothing.
   [0, 'GET /', undefined, 200, 'r=5;t=10', null, TEXT, 'ok'],
   [0, 'GET /', undefined, 200, 'r=4;t=10', null, TEXT, 'ok'],
   [0, 'POST /', '2', 200, 'r=2;t=10', null, TEXT, 'ok'],
@@ -45,7 +45,7 @@ const rows: readonly Row[] = [
   [0, 'GET /', undefined, 429, 'r=0;t=10', '10', PROBLEM, again(10)],
   [0, 'HEAD /', undefined, 429, 'r=0;t=10', '10', PROBLEM, ''],
   [0, 'POST /', '3', 429, 'r=0;t=30', '30', PROBLEM, again(30)],
-  // What can never fit is told so, and is told of no wait.
+  // A cost that never fits is reported without a wait.
   [
     0,
     'GET /',
@@ -56,15 +56,15 @@ const rows: readonly Row[] = [
     PROBLEM,
     problem('This request costs 7 units, more than policy "app" ever allows at once.', null),
   ],
-  // A millisecond early, and on time.
+  // One millisecond early, and on time.
   [9_999, 'GET /', undefined, 429, 'r=0;t=1', '1', PROBLEM, again(1, 1)],
   [1, 'GET /', undefined, 200, 'r=0;t=10', null, TEXT, 'ok'],
-  // A request that is refused never reaches what would have failed.
+  // A denied request does not reach the failing handler.
   [0, 'GET /fails', undefined, 429, 'r=0;t=10', '10', PROBLEM, again(10)],
   [60_000, 'GET /cached', undefined, 304, 'r=5;t=10', null, null, ''],
 ]
 
-/** What a client is told of its quota, and the body. */
+/** The quota headers and the body of a response. */
 export interface Told {
   readonly status: number
   readonly policy: string | null
@@ -72,11 +72,11 @@ export interface Told {
   readonly retry: string | null
   readonly type: string | null
   readonly body: string
-  /** The names of whatever else a limiter may have put among the headers. */
+  /** The names of other headers that a limiter may have added. */
   readonly besides: string
 }
 
-/** A request of the story: how long after the one before, and what is told. */
+/** A request of the story: the time since the previous one, and the expected response. */
 export interface Scene {
   readonly afterMs: number
   readonly request: string
@@ -94,11 +94,11 @@ export const story: readonly Scene[] = rows.map(([afterMs, request, weight, stat
 /** How a request is sent. */
 export interface Way {
   readonly headers?: Readonly<Record<string, string>>
-  /** Which address of ours it comes from. */
+  /** The local address that it comes from. */
   readonly localAddress?: string
 }
 
-/** Sends `GET /path`, or another method, and answers what is told. */
+/** Sends `GET /path`, or another method, and returns the response. */
 export function ask(url: string, line: string, { headers = {}, localAddress }: Way = {}): Promise<Told> {
   const [method = '', path = ''] = line.split(' ')
   return new Promise((resolve, reject) => {

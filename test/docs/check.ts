@@ -9,7 +9,7 @@ import type { Sample } from './samples.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const runner = fileURLToPath(new URL('runner.ts', import.meta.url))
 
-/** What is wrong with a sample: where the document shows it, and why. */
+/** An error of a sample: its place in the document, and the reason. */
 export interface Problem {
   readonly document: string
   readonly line: number
@@ -41,7 +41,7 @@ export async function problemsOf(
     const mistyped = compile(folder, files)
     const failed = new Map<string, string>()
     const sound = [...files.keys()].filter((file) => !mistyped.some(({ sample }) => sample === files.get(file)))
-    // What runs a suite of its own takes over the process that it runs in.
+    // A sample with its own test suite needs its own process.
     const suites = sound.filter((file) => moduleOf(files.get(file) as Sample).includes("'node:test'"))
     const others = sound.filter((file) => !suites.includes(file))
     await Promise.all(
@@ -98,7 +98,7 @@ function compile(folder: string, files: ReadonlyMap<string, Sample>): readonly M
   return mistyped
 }
 
-/** Runs files in a process of their own, and those after one that does not end in another. */
+/** Runs files in a separate process. If a file does not end, the files after it run in another process. */
 async function run(files: readonly string[], terms: Terms, failed: Map<string, string>): Promise<void> {
   const left = new Set(files)
   while (left.size > 0) await runSome([...left], terms, failed, (file) => left.delete(file))
@@ -138,7 +138,7 @@ function runSome(
     })
     child.on('close', () => {
       if (current !== undefined) give(current, `it ends the process: ${said.slice(-500)}`)
-      // A suite tells what failed in what it prints alone.
+      // A suite reports failures only in its output.
       const [suite = ''] = files.length === 1 ? files : []
       if (failed.has(suite)) failed.set(suite, `${failed.get(suite)} ${said.slice(-2000)}`.trim())
       resolve()

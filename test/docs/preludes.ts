@@ -10,8 +10,8 @@ const bindings =
   "declare global { namespace Cloudflare { interface Env { RATE_LIMITS: import('@spillway/cloudflare').RateLimitsNamespace } } }"
 
 /**
- * What a short sample takes for granted, by the name in `<!-- sample: NAME -->`: imports, and the app or limiter that it
- * is about. One line each, so that a sample's lines keep their distance.
+ * The preludes of short samples, by the name in `<!-- sample: NAME -->`: imports, and the app or limiter of the sample.
+ * Each is one line, so that line numbers have a constant offset.
  */
 export const preludes: Readonly<Record<string, string>> = {
   core: limiter,

@@ -1,10 +1,10 @@
-// Runs samples one after another, each until nothing is left to do, and tells the parent what came of each.
+// Runs samples one after another, each until its event loop is empty, and reports each result to the parent process.
 
 import { register } from 'node:module'
 import { Server, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 
-/** What the runner tells: a sample has begun, or it is over, and what went wrong if anything did. */
+/** A message of the runner: a sample has started, or has ended, with an error if there was one. */
 export interface Told {
   readonly file: string
   readonly over: boolean
@@ -25,7 +25,7 @@ function fail(error: unknown): void {
   problem ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
 
-// Samples for Workers import what only Workers have: here it is what they make of it, and nothing more.
+// Samples for Workers import modules that exist only there. These are minimal replacements.
 const moduleOf = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`
 const workers = moduleOf(`
   export class DurableObject {}
@@ -43,7 +43,7 @@ Server.prototype.listen = function (this: Server, ...args: unknown[]): Server {
   return listen.call(this, { port: 0, host: '127.0.0.1' }, then).unref()
 } as typeof listen
 
-// Samples talk to the usual ports of databases. Those that the tests have started listen elsewhere, told in `PORTS`.
+// Samples connect to the default ports of databases. `PORTS` maps these to the ports of the test servers.
 const ports = JSON.parse(process.env['PORTS'] ?? '{}') as Record<string, number>
 const { connect } = Socket.prototype
 Socket.prototype.connect = function (this: Socket, ...args: unknown[]): Socket {
@@ -54,7 +54,7 @@ Socket.prototype.connect = function (this: Socket, ...args: unknown[]): Socket {
   return connect.apply(this, args as Parameters<typeof connect>)
 } as typeof connect
 
-// Deadlines of a store are for servers and processes that are warm: here all are cold, and share a busy machine.
+// The default deadlines of stores assume warm servers and processes. Here all are cold, on a busy machine.
 const DEADLINE_MS = 250
 const patient = ([run, ms, ...args]: unknown[]): unknown[] =>
   typeof ms === 'number' && ms <= DEADLINE_MS ? [run, ms * 20, ...args] : [run, ms, ...args]

@@ -12,21 +12,21 @@ import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 
-/** What to do without the store, and what a client may then be answered; `'none'` is an app that has no limiter. */
+/** The failure modes, and the statuses that each may return; `'none'` is an app without a limiter. */
 export const actions = { allow: [200], deny: [503], fallback: [200, 429], local: [200, 429], none: [200] } as const
 export type Action = keyof typeof actions
 
-/** What a client may have in an hour: so slow that next to nothing comes back during a test. */
+/** The quota of a client per hour: so slow that almost nothing refills during a test. */
 export const LIMIT = 200
-/** The quota of the apps that count locally without the store: so small that a client can use all of it. */
+/** The quota of the apps that fall back to local counts: so small that a client can use all of it. */
 export const LOCAL_LIMIT = 10
-/** What the limiter in memory lets through instead. */
+/** The limit of the in-memory fallback. */
 const SHARE = 5
 
 /** Statuses of requests that were not answered. */
 export const HUNG = 0
 export const CRASHED = -1
-/** Far longer than a busy machine takes for an answer. */
+/** Far longer than a busy machine needs for a response. */
 const HUNG_AFTER_MS = 20_000
 
 /** The decisions of an app: those that are allowed by its store, and those without it. */
@@ -85,12 +85,12 @@ const frameworks: Readonly<Record<string, (options?: Options) => RequestListener
   },
 }
 
-/** An app that is served, and what it does without its store. */
+/** A running app, and its failure mode. */
 export interface Served {
   readonly name: string
   readonly action: Action
   readonly tally: Readonly<Tally>
-  /** Asks as a client; returns the status, and how many requests remain in the store where it reports that. */
+  /** Sends a request as a client; returns the status, and the remaining units if the store reported them. */
   ask(client: string): Promise<{ readonly status: number; readonly remaining: number | undefined }>
   stop(): void
 }

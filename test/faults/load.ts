@@ -3,17 +3,17 @@ import { expect } from 'vitest'
 import { until } from '../services/redis-cluster.ts'
 import { boundOf } from './local.ts'
 
-/** What a client may take in an hour, and more calls than that. */
+/** The quota of a client per hour, and a larger number of calls. */
 export const LIMIT = 20
 export const CALLS = 3 * LIMIT
 
 export const quota = perHour(LIMIT)
 
-/** A limiter that waits for its store, however slow the machine is. */
+/** A limiter with a long deadline for slow machines. */
 export const patientOf = (store: Store): RateLimiter =>
   rateLimiter({ quota, store, deadline: '10s', onStoreError: 'throw', name: 'row' })
 
-/** Calls a limiter, all at once: the answers, and the p99 of what the calls take, all of which a limiter adds. */
+/** Calls a limiter concurrently: the decisions, and the p99 latency of the calls. */
 export async function load(limiter: RateLimiter, keys: readonly string[], meanwhile: () => unknown = () => {}) {
   const startMs = performance.now()
   const calls = keys.map(async (key) => {
@@ -41,7 +41,7 @@ export const remains = (limiter: RateLimiter, units: number): Promise<void> =>
     ),
   )
 
-/** What `load` has seen to: it waits for every call, and fails for one that throws. */
+/** `load` ensures this: it awaits every call, and fails if one throws. */
 export const unharmed = { hung: 0, crashed: 0 }
 
 /** Checks what was admitted of one key against its quota and the bound, for a row. */

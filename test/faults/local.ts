@@ -2,7 +2,7 @@ import { perHour, rateLimiter, type Store } from '@spillway/core'
 import { until } from '../services/redis-cluster.ts'
 import { LOCAL_LIMIT, type Served } from './apps.ts'
 
-/** Asks so many times, all at once: how many requests each app allowed. */
+/** Sends this number of concurrent requests, and returns how many each app allowed. */
 export const exhaust = (apps: readonly Served[], client: string, times: number): Promise<readonly number[]> =>
   Promise.all(
     apps.map(async ({ ask }) => {
@@ -11,13 +11,13 @@ export const exhaust = (apps: readonly Served[], client: string, times: number):
     }),
   )
 
-/** What one process allows at most while its store fails: quota + quota × processes, and what refills meanwhile. */
+/** The maximum that one process allows while its store fails: quota + quota × processes, and refills meanwhile. */
 export function boundOf(elapsedMs: number, limit = LOCAL_LIMIT): number {
   const refilled = Math.floor((elapsedMs * limit) / 3_600_000)
   return 2 * (limit + refilled)
 }
 
-/** How many units each app's policy has taken of its clients in the store, which may have open circuits. */
+/** How many units each app's policy has consumed in the store, even if its circuit is open. */
 export const takenBy = (
   store: Store,
   apps: readonly Served[],

@@ -7,19 +7,19 @@ import { boundOf, exhaust, takenBy } from './local.ts'
 import { type Fault, faults, type Subject, subjects, type Trouble } from './servers.ts'
 import { addRow, printTable } from './table.ts'
 
-// Servers that really fail, under load through every adapter, with each of the things an app may want done then. It takes
-// real time, as servers do. `FAULT_SECONDS=30` makes each fault last as long, and asks for what a machine can only hold
-// that has nothing else to do: that hardly a request waits for longer than the deadline.
+// Real servers fail under load through every adapter, with every failure mode. The tests need real time, as servers do.
+// `FAULT_SECONDS=30` makes each fault last 30 s, and requires that hardly any request waits for longer than the deadline,
+// which only an idle machine can meet.
 
 const seconds = process.env['FAULT_SECONDS']
 const lastsMs = Number(seconds ?? 0.5) * 1_000
-/** How often a client asks. */
+/** How often a client sends requests. */
 const EVERY_MS = 25
 const DEADLINE_MS = 50
 const SLACK_MS = 10
 afterAll(printTable)
 
-/** One request: what it was answered, and how long that took. */
+/** One request: its status and latency. */
 interface Sample {
   readonly action: Served['action']
   readonly status: number
@@ -28,8 +28,8 @@ interface Sample {
 }
 
 /**
- * Two callers knock at each app, again and again, for as long as the fault lasts: as another client each second, so that
- * none of them has asked too much when a server is back that has forgotten, or another in its place.
+ * Two callers send requests to each app for as long as the fault lasts. They use another client key each second, so that
+ * no client exceeds its quota when a server returns without its states, or is replaced.
  */
 async function knock(apps: readonly Served[], client: string): Promise<readonly Sample[]> {
   const start = performance.now()
@@ -46,11 +46,11 @@ async function knock(apps: readonly Served[], client: string): Promise<readonly 
   return samples
 }
 
-/** The clients as which `knock` asks during a fault. */
+/** The client keys that `knock` uses during a fault. */
 const loadClients = (fault: Fault): readonly string[] =>
   Array.from({ length: Math.ceil(lastsMs / 1_000) }, (_, i) => `load ${fault} ${i}`)
 
-/** Asks each app until it is told what is left: a busy machine may be late for a deadline, which is no fault. */
+/** Sends requests to each app until the store answers: a busy machine may miss a deadline, which is not a fault. */
 async function asked(
   apps: readonly Served[],
   client: string,
@@ -68,13 +68,13 @@ async function asked(
   return told
 }
 
-/** What was asked before the fault was felt, or after it had passed, may have been decided as ever. */
+/** Requests before the fault was detected, or after it has ended, may be decided as usual. */
 function isPromised({ action, status, atMs }: Sample, passes: boolean): boolean {
   const asEver = passes || atMs < lastsMs / 2 ? [200] : []
   return [...actions[action], ...asEver].includes(status)
 }
 
-/** By how many milliseconds a limiter makes a share of requests later than an app without one answers the same share. */
+/** The latency in milliseconds that a limiter adds at a percentile, compared with an app without a limiter. */
 function added(samples: readonly Sample[], share: number): number {
   const quantile = (some: readonly Sample[]): number =>
     some.map(({ ms }) => ms).sort((a, b) => a - b)[Math.floor((some.length - 1) * share)] ?? Number.NaN

@@ -6,7 +6,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { installed } from './app.ts'
 import { names } from './pack.ts'
 
-// What the tools say that others look at packages with.
+// Runs publint and attw, which users check packages with.
 
 const app = inject('app')
 const tarballs = inject('tarballs')

@@ -6,14 +6,14 @@ import { expect, inject, test } from 'vitest'
 import { entriesOf } from './app.ts'
 import { root } from './pack.ts'
 
-// What a user's bundle grows by: minified, with all that is imported along, and gzipped.
+// The size that a user's bundle grows by: minified with all imports, and gzipped.
 
 const app = inject('app')
 
 const adapter = (name: string): string =>
   `import { perMinute, rateLimit } from '@spillway/${name}'; export const limit = rateLimit({ quota: perMinute(100) })`
 
-/** The most bytes that each use may take. Raise one knowingly, where what it buys is worth that to everybody. */
+/** The size budget of each use, in bytes. Raise one only if the feature is worth that for every user. */
 const uses: readonly [use: string, most: number, code: string][] = [
   ['a quota', 2_500, "export { perMinute } from '@spillway/core'"],
   ['a limiter', 18_200, "export { rateLimiter } from '@spillway/core'"],
@@ -25,7 +25,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
   ['rateLimit for Fastify', 34_000, adapter('fastify')],
 ]
 
-/** The most bytes that each entry may take with everything in it, and in the packages of ours that it needs. */
+/** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
   '@spillway/cli': 85_200,
   '@spillway/cloudflare': 1_700,
@@ -79,7 +79,7 @@ test.each(entriesOf(app))('nothing is left of $specifier where nothing of it is 
   expect((await bundle(`import '${specifier}'`)).length).toBe(0)
 })
 
-test('the README tells the most that an adapter takes', () => {
+test('the README states the size of the largest adapter', () => {
   const most = Math.max(...uses.map(([, bytes]) => bytes))
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(
     `takes at most ${most / 1000} kB of a bundle, gzipped`,

@@ -32,7 +32,7 @@ function start(file: string, code: string) {
   return child
 }
 
-/** Asks until somebody listens. */
+/** Sends requests until the server listens. */
 async function asked(url: string): Promise<Response> {
   for (;;) {
     const answer = await fetch(url).catch(() => undefined)
@@ -45,7 +45,7 @@ test('the page has a program for every framework', () => {
   expect(programs.map(({ name }) => name)).toEqual(['Express', 'Koa', 'Hono', 'Fastify', 'fetch', 'No HTTP'])
 })
 
-test.each(servers)('$name: three requests pass, the fourth is told when to come back', async ({ name, code }) => {
+test.each(servers)('$name: allows three requests, and denies the fourth with Retry-After', async ({ name, code }) => {
   const port = await freePort()
   start(`start-${name}.mjs`, onNode(code).replace('3000', String(port)))
   const url = `http://127.0.0.1:${port}/`

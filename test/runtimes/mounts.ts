@@ -4,7 +4,7 @@ import * as forHono from '@spillway/hono'
 import { Hono } from 'hono'
 import type { Handler } from '../adapters/handlers.ts'
 
-// The apps of the adapter suite, for whoever takes a Request and answers a Response.
+// The apps of the adapter suite for frameworks with `Request` and `Response`.
 
 /** What Cloudflare writes into each request, over whatever the client has written there. */
 const EDGE = { 'cf-connecting-ip': '203.0.113.7' }
@@ -20,7 +20,7 @@ const send = (handle: Handler): Send =>
     return handle(request, {})
   })
 
-/** A timeout before a handler; the signal of the request tells it to the limiter. */
+/** A timeout before a handler, which the limiter detects by the request's signal. */
 export const timedOut =
   (handle: Handler, timeout: Promise<void>): Handler =>
   (request, ...rest) => {

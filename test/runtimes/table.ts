@@ -6,7 +6,7 @@ export interface Row {
   /** How many tests of the suites passed with the packages imported, and required; undefined where there is no require. */
   readonly imported: number
   readonly required: number | undefined
-  /** The apps that told the story. */
+  /** The apps that passed the story. */
   readonly told: readonly string[]
   readonly failures: readonly string[]
 }

@@ -19,7 +19,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { createClient } from 'redis'
 
-// What somebody writes who uses the packages: compiled by several compilers, each looking for modules in its own way.
+// Code of a user, compiled by several compilers with different module resolutions.
 
 export const quota: Quota = tokenBucket({ limit: 100, per: '1m', burst: 20 })
 export const store: Store = memoryStore({ maxKeys: 1_000 })
@@ -48,7 +48,7 @@ const app = new Hono()
 app.use(hono.rateLimit({ quota, headers: 'draft-11' }))
 app.get('/', (c) => c.text(`${c.get('rateLimit')?.remaining}`))
 
-// @ts-expect-error: a wrong type is refused
+// @ts-expect-error: a wrong type is rejected
 perDay('many')
 // @ts-expect-error: and so is an option that there is not
 hono.rateLimit({ quota, limit: 5 })

@@ -1,6 +1,6 @@
 import type { TestFunction } from '@spillway/conformance'
 
-// Suites that run in another runtime: a server there tells the names of its tests, and runs one for each request.
+// Suites that run in another runtime: a server there lists its tests, and runs one per request.
 
 /** There: answers `/` with the names of the tests, and `/?test=NAME` by running that one. */
 export function suiteServer(register: (test: TestFunction) => void): (request: Request) => Promise<Response> {
@@ -24,7 +24,7 @@ export async function testsAt(url: string): Promise<readonly string[]> {
   return (await response.json()) as string[]
 }
 
-/** Here: has the server run a test, and tells what came of it: 'passed', or what went wrong. */
+/** Here: runs a test on the server, and returns 'passed' or the error. */
 export async function outcomeAt(url: string, name: string): Promise<string> {
   const response = await fetch(`${url}/?test=${encodeURIComponent(name)}`)
   return response.text()

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ensurePostgres } from '../../scripts/ensure.mjs'
 
-/** A PostgreSQL server of our own: its data in a temporary folder, reached through a socket there, and by nobody else. */
+/** A PostgreSQL server for tests. Its data and its socket are in a temporary folder. */
 export interface Postgres {
-  /** What `pg` needs to connect: `new Pool(server.config)`. */
+  /** Options of `pg`: `new Pool(server.config)`. */
   readonly config: { readonly host: string; readonly user: string; readonly database: string }
   /** The folder of data and socket. */
   readonly folder: string
@@ -81,7 +81,7 @@ function ready(server: ChildProcess): Promise<void> {
   })
 }
 
-/** PostgreSQL refuses to run as root; it does not mind as whom else. */
+/** PostgreSQL does not run as root. Any other user is possible. */
 export function unprivileged(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const user of ['postgres', 'nobody']) {

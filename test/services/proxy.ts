@@ -6,14 +6,14 @@ import { connect, createServer, type Socket } from 'node:net'
  */
 export type Weather = 'fair' | 'slow' | 'held' | 'reset'
 
-/** Stands between a client and a server, and makes trouble when told to. */
+/** A proxy between a client and a server, with injected faults. */
 export interface TcpProxy {
   readonly port: number
   set(weather: Weather): void
   stop(): Promise<void>
 }
 
-/** How late answers come in slow weather. */
+/** The delay of slow replies. */
 const LATE_MS = 1_000
 
 /** Starts a proxy before a server at a port of the loopback, or at a path. */

@@ -14,13 +14,13 @@ export interface RedisCluster {
   move(key: string, half?: () => Promise<unknown>): Promise<void>
   /** Empties every master. */
   flush(): Promise<void>
-  /** Answers once every slot is served, and everybody knows by whom. */
+  /** Resolves when every hash slot is served, and all nodes agree on its master. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
 
 const SLOTS = 16_384
-// A node that is silent for so long has failed.
+// A node without a reply for this long has failed.
 const NODE_TIMEOUT_MS = 1_000
 
 export async function startRedisCluster({ masters: count = 3, replicated = true } = {}): Promise<RedisCluster> {

@@ -5,7 +5,7 @@ import { Redis as Client } from 'ioredis'
 import { type Redis, startRedis } from './redis.ts'
 import { until } from './redis-cluster.ts'
 
-/** A master and its replica, watched by a Sentinel, which alone is enough to agree that the master is gone. */
+/** A master and its replica with one Sentinel, which alone is the quorum for a failover. */
 export interface RedisSentinel {
   readonly name: string
   readonly sentinel: Redis

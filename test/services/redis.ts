@@ -16,14 +16,14 @@ export interface Redis {
   signal(signal: NodeJS.Signals): void
   /** Ends it at once, as a crash does. */
   kill(): Promise<void>
-  /** Starts it again on the same port, with what it has saved: nothing, unless told otherwise. */
+  /** Restarts it on the same port with its saved data. Default: nothing is saved. */
   start(): Promise<void>
   /** Ends it, and removes its files. */
   stop(): Promise<void>
 }
 
 export interface RedisOptions {
-  /** The server program; the machine's own Redis or Valkey unless given. */
+  /** The server program. Default: the installed Redis or Valkey. */
   readonly program?: string
   /** Settings as on the command line: `{ 'cluster-enabled': 'yes' }`. */
   readonly settings?: Readonly<Record<string, string | number>>
@@ -95,7 +95,7 @@ function ready(server: ChildProcess): Promise<void> {
   })
 }
 
-/** A port that nobody listens on now. */
+/** A free port. */
 export async function freePort(highest = 65_535): Promise<number> {
   for (;;) {
     const port = await anyPort()

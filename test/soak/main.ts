@@ -1,5 +1,5 @@
-// A million clients and ten million decisions in one process: `npm run soak`. Tells whether memory stays where it is, and
-// whether anything is left behind. Ends with 1 if not.
+// A million clients and ten million decisions in one process: `npm run soak`. Checks that memory is constant, and that no
+// handles are left. Exits with 1 if not.
 
 import { perMinute } from '@spillway/core'
 import { memoryStore, rateLimiter } from '@spillway/memory'
