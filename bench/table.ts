@@ -5,7 +5,7 @@ export interface Figure {
   readonly high: number
 }
 
-/** The measurements of one candidate, by column; null if there is none. */
+/** The measurements of one candidate, by column; null if a column has no value. */
 export interface Row {
   readonly name: string
   readonly figures: readonly (Figure | null)[]
@@ -81,7 +81,7 @@ export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): 
   return theirs === undefined ? median(ours) : median(ours) / median(theirs)
 }
 
-/** The result of the hand-written baseline; undefined if there is none. */
+/** The result of the hand-written baseline; undefined without a baseline. */
 export const reachByHand = (table: Table, aim: Aim): number | undefined =>
   aim.byHand === undefined ? undefined : reach(table, { ...aim, ours: aim.byHand })
 

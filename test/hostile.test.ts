@@ -88,7 +88,7 @@ interface Scenario {
   readonly policies: readonly { readonly name: string; readonly quota: Quota; readonly parts: boolean }[]
   readonly headers: readonly HeaderForm[]
   readonly jitter: number
-  /** Requests come through a proxy of ours, which tells the client at the end of X-Forwarded-For. */
+  /** Requests come through a trusted proxy, which appends the client to X-Forwarded-For. */
   readonly trusted: boolean
   readonly requests: readonly HostileRequest[]
 }
@@ -140,7 +140,7 @@ function costOf(request: HostileRequest): number {
   return /^[0-9]+$/.test(said) && Number(said) > 0 ? Math.min(Number(said), 9) : 2
 }
 
-/** The parts of a key that was made of several, each told by its length. */
+/** The parts of a composite key, each with its length as prefix. */
 function partsOf(key: string): string[] {
   const parts: string[] = []
   for (let rest = key; rest !== ''; ) {

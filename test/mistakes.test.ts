@@ -9,7 +9,7 @@ import Koa from 'koa'
 import supertest from 'supertest'
 import { describe, expect, test } from 'vitest'
 
-// What somebody writes who sees all of this for the first time. Where no types hold them back, a message does.
+// Mistakes of first-time users. If types do not catch one, an error message does.
 
 /** What an app says of the first request that it gets, whose middleware is `rateLimit` itself. */
 const uncalled: Readonly<Record<string, () => Promise<string>>> = {

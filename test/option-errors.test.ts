@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 type Options = forExpress.RateLimitOptions
 type Seen = (error: unknown) => void
 
-/** An app of each framework, which tells of each error that it handles, and of each call of its route. */
+/** An app of each framework, which records each handled error and each call of its route. */
 const apps: Record<string, (options: Options, onError: Seen, onRoute: () => void) => RequestListener> = {
   Express: (options, onError, onRoute) => {
     const handle: ErrorRequestHandler = (error, _req, res, _next) => {

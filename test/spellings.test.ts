@@ -110,7 +110,7 @@ const spellings = ['', 'http://host', 'HTTP://host:80', 'ftp://a;b', 'http://use
 let server: Server
 afterEach(() => void server.close())
 
-/** What comes back for a request line as it is, which no client of higher rank would send. */
+/** The response to a raw request line, which HTTP clients would normalise. */
 function raw(port: number, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''

@@ -157,7 +157,7 @@ describe.each(Object.keys(frameworks))('a client of %s that hangs up before the 
   test('is not charged, because its handler does not run', async () => {
     const { left, limiter } = await hangUpEarly(name, { quota: perMinute(100), cost: 50 })
     await vi.waitFor(async () => expect(await left()).toBe(100))
-    // Nor is it settled as well: what others have taken meanwhile stays taken.
+    // It is not settled a second time: units that others have consumed meanwhile remain consumed.
     await limiter.consume('ann', 20)
     expect(await left()).toBe(80)
   })

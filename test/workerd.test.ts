@@ -4,7 +4,7 @@ import { ask, story } from './adapters/story.ts'
 import { outcomeAt, testsAt } from './services/elsewhere.ts'
 import { startWorker } from './services/workerd.ts'
 
-// The runtime of Cloudflare Workers: the suites in it, and the story told by it.
+// Runs the suites and the story in the runtime of Cloudflare Workers.
 
 const worker = await startWorker(fileURLToPath(new URL('runtimes/worker.ts', import.meta.url)))
 afterAll(() => worker.stop())

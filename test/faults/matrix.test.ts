@@ -88,7 +88,7 @@ const share = (samples: readonly Sample[], action: Served['action']): string => 
   return `${kept.length}/${own.length}`
 }
 
-/** What each server is made to suffer. Not here: a cluster all of whose nodes are gone at once, a full disk of PostgreSQL. */
+/** The faults of each server. Not tested: a cluster without any node, and a full disk of PostgreSQL. */
 const possible: Readonly<Record<string, readonly Fault[]>> = {
   Redis: faults.filter((fault) => fault !== 'failover'),
   'Redis Cluster': faults.filter((fault) => fault !== 'killed' && fault !== 'restarted empty'),
@@ -135,7 +135,7 @@ describe.each(Object.keys(subjects))('%s', (name) => {
       const steady = `steady ${fault}`
       const promotions = await subject.promotions?.()
       const locals = apps.filter(({ action }) => action === 'local')
-      // Three times, so that a server that forgets is seen to.
+      // Three times, to detect a server that loses its states.
       for (let i = 0; i < 2; i++) await asked(limited, steady)
       const before = await asked(limited, steady)
 

@@ -45,7 +45,7 @@ test('event-loop stall: calls in flight are counted by the store or locally, wit
   })
   const byStore = countOf(answers.filter((answer) => answer.byStore))
   const within = keepsBound(countOf(answers), startMs)
-  // What is late on a busy machine is given back.
+  // Timeouts on a busy machine are refunded.
   await remains(patient, LIMIT - byStore)
   addRow({
     server: 'Redis',

@@ -29,7 +29,7 @@ export interface Delivery {
   readonly from: string
 }
 
-/** What came back; names of headers in lower case. */
+/** The response, with header names in lower case. */
 export interface Outcome {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -41,7 +41,7 @@ export function deliver(app: RequestListener, { method, target, lines, from }: D
     const socket = new Line(from) as unknown as Socket
     const request = new IncomingMessage(socket)
     Object.assign(request, { method, url: target, httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1 })
-    // As Node's own parser does it: whoever asks for headers gets them joined by Node's rules.
+    // Joins headers by the rules of Node's parser.
     const raw = ['Host', 'localhost', ...lines.flat()]
     ;(request as unknown as Parsed)._addHeaderLines(raw, raw.length)
     request.push(null)

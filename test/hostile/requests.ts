@@ -12,7 +12,7 @@ export interface HostileRequest {
   readonly afterMs: number
 }
 
-/** Addresses of clients, as a connection or a proxy tells them, and the keys that they are to be counted by. */
+/** Client addresses from a connection or a proxy, and the expected keys. */
 export const CLIENTS: readonly (readonly [address: string, key: string])[] = [
   ['203.0.113.7', '203.0.113.7'],
   ['::ffff:203.0.113.8', '203.0.113.8'],

@@ -79,7 +79,7 @@ export function setup(project: TestProject): () => void {
   install(app, tarballs)
   linkAll(app, 'peerDependencies')
   link(app, '@types/node', join(root, 'node_modules/@types/node'))
-  // The server of Hono and fetch in what beginners are told to write.
+  // The server of Hono and fetch in the guide for beginners.
   link(app, '@hono/node-server', join(root, 'test/node_modules/@hono/node-server'))
   project.provide('bare', bare)
   project.provide('app', app)

@@ -22,7 +22,7 @@ export const names: readonly string[] = readdirSync(join(root, 'packages')).filt
   existsSync(join(root, 'packages', name, 'src')),
 )
 
-/** Packs every package as it would be published, and tells where each one's tarball lies. */
+/** Packs every package as for publishing, and returns the path of each tarball. */
 export function packAll(folder: string): ReadonlyMap<string, string> {
   const unbuilt = names.filter((name) => !existsSync(join(root, 'packages', name, 'dist')))
   if (unbuilt.length > 0) throw new Error(`no dist in ${unbuilt.join(', ')}: run \`npm run build\` first`)

@@ -20,7 +20,7 @@ function patternsIn(code: string): readonly RegExp[] {
   return patterns
 }
 
-// By its automaton: what it finds by trial depends on how fast the machine is. What no automaton can tell counts as slow.
+// Uses the automaton checker: fuzzing depends on the speed of the machine. A pattern without an automaton counts as slow.
 function slow(pattern: RegExp): boolean {
   return checkSync(pattern.source, pattern.flags, { checker: 'automaton', timeout: 60_000 }).status !== 'safe'
 }

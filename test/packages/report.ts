@@ -35,7 +35,7 @@ const UNIMPORTANT = {
   'ae-unresolved-link': NONE,
   // Everything that is exported is public: nothing is tagged.
   'ae-missing-release-tag': NONE,
-  // Told in the report itself.
+  // Shown in the report itself.
   'ae-undocumented': NONE,
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { packAll, root } from '../packages/pack.ts'
 
-// A project of somebody who uses the packages: installed from their tarballs by npm, with frameworks beside them.
+// A user's project: the packages are installed from their tarballs by npm, with frameworks.
 
 /** The compilers that the declarations are held against, by the names that npm installs them under. */
 export const COMPILERS: Readonly<Record<string, string>> = {

@@ -80,7 +80,7 @@ export async function inWorkerd(folder: string): Promise<Row> {
 const otherAddress = { localAddress: '127.0.0.2' }
 const SPOOFED = { 'cf-connecting-ip': '192.0.2.9', 'x-forwarded-for': '192.0.2.9' }
 
-/** Tells the story, and sees that another client has a quota of its own; what is wrong, if anything. */
+/** Runs the story, and checks that another client has its own quota. Returns the error, if any. */
 async function tellStory(
   url: string,
   client: Readonly<Record<string, string>>,

@@ -36,7 +36,7 @@ export function tableOf(rows: readonly Row[], { compilers, resolutions }: Compil
 
 const listed = (items: readonly string[]): string => `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
 
-/** Whether two tables tell the same of the same runtimes, however new those are: npm brings a newer one any day. */
+/** Reports whether two tables have the same results for the same runtimes, regardless of their versions. */
 export function tellsTheSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map((table) =>
     table

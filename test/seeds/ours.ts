@@ -14,7 +14,7 @@ export function ours(quota: Quota) {
   return { clock, limiter, at, passes }
 }
 
-/** A limiter on a machine whose clock somebody sets: `at` lets time pass, `set` moves the hands only. */
+/** A limiter on a machine with clock steps: `at` lets time pass, `set` only steps the clock. */
 export function onAMachine(quota: Quota) {
   const startMs = START / 1000
   const machine = { wall: startMs, stopwatch: 0 }

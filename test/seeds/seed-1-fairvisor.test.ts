@@ -12,7 +12,7 @@ describe('F1: tokens as text of six decimals', () => {
   test('one an hour, polled every millisecond of two hours: theirs starves, ours admits two', () => {
     const theirs = new FairvisorBucket(1 / 3600, 1)
     theirs.check('alice', 1, 0)
-    // The refill of a millisecond rounds to nothing, and every refusal writes that down: a minute shows all of it.
+    // The refill of a millisecond rounds to nothing, and every denial writes that. One minute is enough to show it.
     expect(polled(0.001, 60, (s) => theirs.check('alice', 1, s).allowed, 0.001)).toBe(0)
     expect(theirs.dict.get('tb:alice')?.split(':')[0]).toBe('0.000000')
     const { passes } = ours(perHour(1))
@@ -37,7 +37,7 @@ describe('F1: tokens as text of six decimals', () => {
     expect(theirs.dict.get('tb:alice')?.split(':')[0]).toBe('0.000000')
     const { passes } = ours(perDay(1))
     passes(0)
-    // The last minute before each of the two stands for its day: a refusal leaves nothing behind.
+    // The last minute before each of the two represents its day: a denial changes no state.
     const lastMinute = (day: number): number => polled(10, 24 * day * hour, passes, 24 * day * hour - 60_000)
     expect([lastMinute(1), lastMinute(2)]).toEqual([1, 1])
   })

@@ -37,7 +37,7 @@ describe('counting in fixed windows, the first listing', () => {
     const theirs = new CounterAtom(10)
     const hits = (at: number, calls: number): number => crowd(calls, () => !theirs.throttle(at * minute))
     expect([hits(5, 10), hits(4, 1), hits(5, 10)]).toEqual([10, 1, 10])
-    // Here no request brings a time of its own: the store tells it, and it never goes back.
+    // Here requests have no time of their own: the store's clock is used, and is monotonic.
     const { limiter, pass, set } = onAMachine(fixedWindow({ limit: 10, window: '1m' }))
     const passed = (calls: number): number => crowd(calls, () => limiter.consumeSync('alice').allowed)
     pass(5 * minute)

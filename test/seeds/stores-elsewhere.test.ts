@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 // The faults of seeds 2, 3 and 4 that lie between a program and its server. What was published needs that server to be
 // shown, and is told here with the numbers that were measured; what is ours is what every store is asked to do.
 
-/** A store that answers like one elsewhere, and remembers what it was asked. */
+/** A store that answers like a remote one, and records its calls. */
 function elsewhere() {
   const inner = modelStore(fakeClock())
   const asked: string[][] = []
@@ -30,7 +30,7 @@ test('C4, G2: a decision names one state a policy, and nothing but that', async 
   expect(asked).toEqual([['default alice']])
 })
 
-// C7: the whole script travels with each request, which also writes a warning to the log. G6: six commands a call.
+// C7: the whole script is sent with each request, which also logs a warning. G6: six commands per call.
 test('C7, G6: a decision is one call, however many quotas it asks', async () => {
   const { asked, store } = elsewhere()
   const limiter = rateLimiter({ quotas: { burst: quota, daily: tokenBucket({ limit: 9, per: '1d' }) }, store })

@@ -76,7 +76,7 @@ async function serve(folder: string): Promise<{ port: number; kill: () => Promis
   return { port, kill }
 }
 
-/** The port that workerd tells, in a line of JSON, once it listens. */
+/** The port from workerd's line of JSON, which it prints when it listens. */
 function portOf(control: Readable): Promise<number> {
   return new Promise((resolve) => {
     let told = ''

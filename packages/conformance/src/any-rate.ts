@@ -17,14 +17,14 @@ import type { TestFunction } from './runner.ts'
 
 const YEAR_MS = 365 * 86_400_000
 
-/** Whole limits from 1 on, most of which do not divide the microseconds of a second, a minute or a day. */
+/** Whole limits from 1 on. Most do not divide the microseconds of a second, a minute or a day. */
 const limits = fc.oneof(
   fc.constantFrom(1, 3, 7, 9_999, 29_411, 30_000, 60_000, 1e6, 999_999_999, 1e9, 1e11, 2 ** 52 - 1, 2 ** 52),
   fc.integer({ min: 1, max: 1_000_000 }),
   fc.integer({ min: 1, max: 1_000_000_000 }),
 )
 
-/** Rates from one unit a year to 2^52 a microsecond. */
+/** Rates from one unit per year to 2^52 units per microsecond. */
 export const anyRate: fc.Arbitrary<TokenBucketOptions> = fc
   .record({
     limit: limits,
@@ -42,13 +42,13 @@ export const anyRate: fc.Arbitrary<TokenBucketOptions> = fc
     overdraft,
   }))
 
-/** Something done with a key. Fractions are shares of what the bucket has: of its window, or of its units. */
+/** An action on a key. Fractions are shares of the bucket's window, or of its units. */
 export interface Act {
   readonly after: number
   readonly verb: Verb
   readonly cost: number
   readonly maxWait: number
-  /** Which of the takes a refund is of, counted from the last; none where there are not so many. */
+  /** The index of the refunded take, counted from the last; without a handle if there are fewer takes. */
   readonly which: number
 }
 
@@ -68,10 +68,10 @@ export const actsAtAnyRate: fc.Arbitrary<readonly Act[]> = fc.array(
 const micros = (ms: number): Micros => Math.round(ms * 1000)
 const share = (part: number, of: number): number => (Number.isInteger(part) ? part : Math.floor(part * of))
 
-// A store may forget a state a minute after it has become the same as none: what is known of it then differs.
+// A store may sweep a state one minute after it has expired, and its results then differ.
 const LONGEST_SPAN: Micros = 1e13
 
-/** Plays a history of one key on a store and by brute force: they answer the same. */
+/** Runs a history of one key on a store and by brute force, and compares the results. */
 export async function playExactly(store: Store, options: TokenBucketOptions, acts: readonly Act[]): Promise<void> {
   const quota = tokenBucket(options)
   const exact = exactBucket(options)
@@ -101,7 +101,7 @@ const inMicros = (decision: Decision) => ({
   delay: micros(decision.delayMs),
 })
 
-/** Holds a store's buckets of any rate against a count in whole numbers of any size. */
+/** Compares a store's buckets of any rate with a count in big integers. */
 export function testAnyRate(test: TestFunction, makeStore: () => Store | Promise<Store>, numRuns: number): void {
   test('counts any rate exactly, to the microsecond', () =>
     fc.assert(
@@ -109,7 +109,7 @@ export function testAnyRate(test: TestFunction, makeStore: () => Store | Promise
       { numRuns },
     ))
 
-  // 30,000 a second was refused before, and 9,999 were 9,900: whole microseconds missed them.
+  // Reproduces a bug: 30,000 per second was rejected, and 9,999 was 9,900, because both need parts of a microsecond.
   test('refills a million units in exactly their time', async () => {
     const store = await makeStore()
     for (const limit of [7, 9_999, 29_411, 30_000, 999_983, 999_999_937]) {

@@ -141,7 +141,7 @@ function ticksOf(quota: Quota, at: Micros): number {
   return grain === null ? at : Math.floor((at + grain.shift) / grain.every) * grain.amount
 }
 
-/** The most units of a span. A turn between two whole microseconds is told as the later one. */
+/** The maximum units of a span. A turn between two whole microseconds is reported as the later one. */
 function mostWithin(quota: Quota, ticks: number, largest: number): number {
   const windows = Math.floor(ticks / quota.window) + 1
   switch (quota.kernel) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { tokenBucket } from '@spillway/core'
 import { expect, test } from 'vitest'
 
-// The table in docs/algorithms.md: how much too early the last of 10^9 units is there, and how many units that makes.
+// Checks the table in docs/algorithms.md: how much too early the last of 10^9 units refills, in time and in units.
 
 const UNITS = 1_000_000_000n
 const NANOS = 1_000_000_000n
@@ -19,7 +19,7 @@ const rowOf = (name: string): readonly string[] =>
     .slice(3, 6)
     .map((cell) => cell.trim())
 
-test('an interval in whole nanoseconds, cut off, is as far off as the table says', () => {
+test('an interval truncated to whole nanoseconds has the error that the table states', () => {
   const cells = rates.map(([limit, seconds]) => {
     const exact = UNITS * BigInt(seconds) * NANOS
     const interval = (BigInt(seconds) * NANOS) / BigInt(limit)
@@ -29,7 +29,7 @@ test('an interval in whole nanoseconds, cut off, is as far off as the table says
   expect([rowOf('governor'), rowOf('redis-cell')]).toEqual([cells, cells])
 })
 
-test('a bucket here is not off', () => {
+test('a bucket of this library has no error', () => {
   const cells = rates.map(([limit, seconds]) => {
     const { unit, scale } = tokenBucket({ limit, per: `${seconds}s` })
     return `${UNITS * (BigInt(unit) * BigInt(limit) - BigInt(scale) * BigInt(seconds) * 1_000_000n)}`

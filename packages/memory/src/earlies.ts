@@ -12,7 +12,7 @@ export class Earlies {
   scale = 1
   #parts = new Float64Array(0)
 
-  /** Sets the scale if there is none yet, and reports whether the scale is this one. */
+  /** Sets the scale if it is not set yet, and reports whether the scale is this one. */
   adopt(scale: number): boolean {
     if (this.scale === 1) this.scale = scale
     return this.scale === scale

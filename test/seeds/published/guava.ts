@@ -8,7 +8,7 @@ interface Fields {
 export class GuavaScript {
   readonly hashes = new Map<string, Fields>()
 
-  /** Answers as Redis does: in whole numbers, and a number that is none as the least of 64 bits. */
+  /** Converts like Redis: to whole numbers, and NaN to the smallest 64-bit number. */
   acquire(
     key: string,
     maxPermits: number,

@@ -35,7 +35,7 @@ export class WeightedWindows {
   readonly counts = new Map<number, number>()
   readonly limit: number
   readonly window: number
-  /** Increments first and compares then, as "set-then-get" is commonly read: refused requests count too. */
+  /** Increments first and compares then, as "set-then-get" is commonly read: denied requests count, too. */
   readonly setThenGet: boolean
 
   constructor(limit: number, window: number, { setThenGet = false } = {}) {
