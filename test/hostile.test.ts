@@ -21,8 +21,8 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { type Delivery, deliver, type Outcome } from './hostile/deliver.ts'
 import { CLIENTS, type HostileRequest, hostileRequest } from './hostile/requests.ts'
 
-// Whatever is thrown at it, an app with a limit answers as it would without one, or 429; counts whom it should count;
-// and says so in headers that others can read. So many requests to each framework; `HOSTILE_REQUESTS=100000` for more.
+// For any request, an app with a limit responds as without one, or with 429. It counts the right client, and sends headers
+// that other parsers can read. `HOSTILE_REQUESTS=100000` sends more requests to each framework.
 const REQUESTS = Number(process.env.HOSTILE_REQUESTS ?? 3_000)
 const AT_ONCE = 25
 
@@ -65,7 +65,7 @@ const frameworks: Record<string, (options: Options | undefined) => RequestListen
   Fastify: (options) => {
     const app = fastify()
     if (options) app.addHook('onRequest', forFastify.rateLimit(options))
-    // It has routes for some methods only.
+    // The framework has routes for some methods only.
     app.setNotFoundHandler(async (_, reply) => reply.code(200).send('ok'))
     return async (request, response) => {
       await app.ready()
@@ -93,7 +93,7 @@ interface Scenario {
   readonly requests: readonly HostileRequest[]
 }
 
-// Not the leaky bucket, which holds requests back: that would take the time that it takes.
+// Without the leaky bucket, which would delay requests in real time.
 const { 'leaky bucket': _, ...atOnce } = quotasOf
 
 const scenario: fc.Arbitrary<Scenario> = fc.record({
@@ -115,7 +115,7 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
   requests: fc.array(hostileRequest, { minLength: AT_ONCE, maxLength: AT_ONCE }),
 })
 
-/** A store that remembers what it was asked last. */
+/** A store that records its last call. */
 function watched(store: SyncStore) {
   const asked: Take[] = []
   const takeSync: SyncStore['takeSync'] = (ops, at) => {
@@ -164,7 +164,7 @@ function checkAsked(asked: readonly Take[], { policies }: Scenario, request: Hos
     assert.ok(Math.abs(step.increment - costOf(request) * unit) < 1)
     if (parts) {
       const [apiKey, method, ...others] = partsOf(key)
-      // Some frameworks trim what several lines come to.
+      // Some frameworks trim the joined value of several header lines.
       assert.deepEqual(
         [apiKey?.trim(), method, others.length],
         [headerOf(request, 'x-api-key').trim(), request.method, 3],
@@ -175,14 +175,14 @@ function checkAsked(asked: readonly Take[], { policies }: Scenario, request: Hos
   }
 }
 
-/** A request as it comes from its client, or from our proxy, which adds who that is. */
+/** A request directly from its client, or through the proxy, which appends the client's address. */
 function deliveryOf(request: HostileRequest, { trusted }: Scenario): Delivery {
   const client = CLIENTS[request.client]?.[0] as string
   const told: HostileRequest['lines'] = trusted ? [['X-Forwarded-For', client]] : []
   return { ...request, lines: [...request.lines, ...told], from: trusted ? '10.0.0.1' : client }
 }
 
-/** Refused is refused; all else is answered as it would be without a limit, before it has counted or after. */
+/** Checks that a denied request gets 429, and that any other status is 200 or the same as without a limit. */
 async function checkStatus(status: number, decision: Decision | undefined, without: () => Promise<Outcome>) {
   if (decision?.violated.length) assert.equal(status, 429)
   else if (status !== 200) assert.equal(status, (await without()).status)
@@ -190,7 +190,7 @@ async function checkStatus(status: number, decision: Decision | undefined, witho
 
 type Item = { readonly item: string } & Readonly<Record<string, unknown>>
 
-/** Reads the headers as two others do, neither of which is ours. */
+/** Parses the headers with two independent parsers. */
 function checkTold({ status, headers }: Outcome, { policies, headers: forms }: Scenario, { violated }: Decision): void {
   const items = (name: string): readonly Item[] => {
     const list = parseList(headers.get(name) ?? '')

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 
 // Mistakes of first-time users. If types do not catch one, an error message does.
 
-/** What an app says of the first request that it gets, whose middleware is `rateLimit` itself. */
+/** The first response of an app whose middleware is `rateLimit` itself. */
 const uncalled: Readonly<Record<string, () => Promise<string>>> = {
   Express: async () => {
     const tell: ErrorRequestHandler = (error, _req, res, _next) => void res.status(500).send(error.message)
@@ -41,7 +41,7 @@ const uncalled: Readonly<Record<string, () => Promise<string>>> = {
 }
 
 describe('a limiter that is never called', () => {
-  test.each(Object.entries(uncalled))('is told how to be, by the first request, in %s', async (_, firstAnswer) => {
+  test.each(Object.entries(uncalled))('is an error with advice at the first request, in %s', async (_, firstAnswer) => {
     expect(await firstAnswer()).toMatch(
       /^rateLimit has no option "\w+"\. It is called once, when the app is built, with options: app\.use\(rateLimit\(\{ quota: perMinute\(100\) \}\)\)\./,
     )
@@ -66,11 +66,11 @@ test.each([
   expect(() => rateLimit(options as never)).toThrow(message)
 })
 
-test('a number in quotes is no number', () => {
+test('a number in quotes is invalid', () => {
   expect(() => perMinute('100' as never)).toThrow('perMinute limit must be a whole number, 1 or more; got "100".')
 })
 
-test('a decision that is not awaited lets nobody through, and does not compile', () => {
+test('a decision that is not awaited allows no request, and does not compile', () => {
   // @ts-expect-error: a promise has no `allowed`
   const { allowed } = rateLimiter({ quota: perMinute(1) }).consume('alice')
   expect(allowed).toBeUndefined()

@@ -126,7 +126,7 @@ describe.each(Object.keys(subjects))('%s', (name) => {
     await subject.stop()
   })
 
-  // What a server cannot suffer is not in its list.
+  // A server's list has only its possible faults.
   const suffers = (fault: Fault): boolean => possible[name]?.includes(fault) ?? false
   test.each(faults.filter(suffers))(
     '%s: nobody hangs, each policy does what it says, and the count goes on',
@@ -168,7 +168,7 @@ describe.each(Object.keys(subjects))('%s', (name) => {
       expect(samples.filter((sample) => !isPromised(sample, passes === true))).toEqual([])
       if (seconds !== undefined) expect(added(samples, 0.99)).toBeLessThanOrEqual(DEADLINE_MS + SLACK_MS)
       const after = await asked(limited, steady)
-      // One less for each time it was asked, but for what comes back every 18 seconds; or as new, where it was forgotten.
+      // One unit less per request, plus a refill every 18 seconds; or a full quota if the server lost its states.
       const differences = after.map(({ remaining, times }, i) => ({
         times,
         by: remaining - (before[i]?.remaining ?? 0),
@@ -195,7 +195,7 @@ describe.each(Object.keys(subjects))('%s', (name) => {
     },
   )
 
-  test('the list of what it can suffer is whole', () => {
+  test('the list of its possible faults is complete', () => {
     expect(Object.keys(subject.troubles).sort()).toEqual([...(possible[name] ?? [])].sort())
   })
 })

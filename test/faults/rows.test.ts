@@ -58,7 +58,7 @@ test('event-loop stall: calls in flight are counted by the store or locally, wit
   })
 })
 
-test('late answers beyond the threshold of the breaker: nothing stays of what was reported as failed', async () => {
+test('timeouts beyond the threshold of the circuit: units of failed calls are refunded', async () => {
   const { proxy, store } = await standaloneRedis()
   const [limiter, patient] = [rateLimiter({ quota, store, name: 'row' }), patientOf(store)]
   await patient.peek('a')

@@ -9,7 +9,7 @@ import { startProxy, type TcpProxy } from '../services/proxy.ts'
 import { startRedis } from '../services/redis.ts'
 import { startRedisCluster } from '../services/redis-cluster.ts'
 
-/** The ways in which a server can fail its clients. */
+/** The faults of a server. */
 export const faults = [
   'killed',
   'frozen',
@@ -23,16 +23,16 @@ export const faults = [
 ] as const
 export type Fault = (typeof faults)[number]
 
-/** How a fault begins and ends, and whether it takes what had been counted. */
+/** The start and end of a fault, and whether the server loses its states. */
 export interface Trouble {
   readonly begin: () => unknown
   readonly end: () => unknown
   readonly forgets?: true
-  /** Is over by itself, sooner or later. */
+  /** Whether the fault ends on its own. */
   readonly passes?: true
 }
 
-/** A server, a store on it, and what can happen to it; what cannot is left out. */
+/** A server, its store, and its possible faults. */
 export interface Subject {
   readonly store: Store
   readonly troubles: Readonly<Partial<Record<Fault, Trouble>>>
@@ -53,7 +53,7 @@ const weather = (
   }
 }
 
-/** What an administrator can do to Redis servers. */
+/** Faults that an administrator of Redis servers can cause. */
 function administered(
   admins: readonly Client[],
 ): Pick<Record<Fault, Trouble>, 'read-only' | 'out of memory' | 'out of connections'> {
@@ -191,7 +191,7 @@ async function postgres(): Promise<Subject> {
   }
 }
 
-/** The server whose files are in a folder, and the processes that it has started. */
+/** The processes of the server whose files are in a folder. */
 function processesOf(folder: string): readonly number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')
   const all = lines.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [])

@@ -2,7 +2,7 @@ import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
-/** A connection to nowhere. */
+/** A connection without a peer. */
 class Line extends Duplex {
   readonly remoteAddress: string
 
@@ -35,7 +35,7 @@ export interface Outcome {
   readonly headers: ReadonlyMap<string, string>
 }
 
-/** Hands a request to an app, in Node's own messages but without a network, and waits for the whole answer. */
+/** Passes a request to an app as Node messages without a network, and waits for the whole response. */
 export function deliver(app: RequestListener, { method, target, lines, from }: Delivery): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const socket = new Line(from) as unknown as Socket
@@ -49,7 +49,7 @@ export function deliver(app: RequestListener, { method, target, lines, from }: D
     const response = new ServerResponse(request)
     const told = new Map<string, string>()
     const { writeHead } = response
-    // What is given to this alone is not among the headers afterwards.
+    // `writeHead` does not add its headers to `getHeaders`.
     response.writeHead = (status: number, ...rest: unknown[]) => {
       for (const [name, value] of Object.entries((rest.at(-1) ?? {}) as object))
         told.set(name.toLowerCase(), `${value}`)

@@ -1,14 +1,14 @@
 import { METHODS } from 'node:http'
 import fc from 'fast-check'
 
-/** A request as it arrives: header lines as they were sent, in order, several of one name too. */
+/** A request with its raw header lines, in order, with repeated names. */
 export interface HostileRequest {
   readonly method: string
   readonly target: string
   readonly lines: readonly (readonly [name: string, value: string])[]
-  /** Who asks: a client of {@link CLIENTS}. */
+  /** The client, of {@link CLIENTS}. */
   readonly client: number
-  /** How long after the request before. */
+  /** The time since the previous request. */
   readonly afterMs: number
 }
 
@@ -22,7 +22,7 @@ export const CLIENTS: readonly (readonly [address: string, key: string])[] = [
   ['::1', '0:0:0:0:0:0:0:0/56'],
 ]
 
-/** What a header may hold by the time that Node hands it over: bytes above space, and spaces within. */
+/** Header values that Node accepts: bytes above space, with inner spaces. */
 const byte = fc.integer({ min: 0x21, max: 0xff }).filter((code) => code !== 0x7f)
 const anyBytes = fc
   .array(fc.oneof({ weight: 9, arbitrary: byte }, { weight: 1, arbitrary: fc.constantFrom(0x20, 0x09) }), {
