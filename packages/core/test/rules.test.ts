@@ -113,8 +113,10 @@ test('keys and matches come out as policies spell them', () => {
   expect(only({ match: {} })?.match).toEqual({})
 })
 
-test('burst is optional, as in JavaScript: the limit', () => {
+test('burst is optional: by default the limit, or the units of one second rounded up', () => {
   expect(config({ rps: 5 })?.quota).toEqual(perSecond(5))
-  expect(config({ rps: 1.5 })?.quota).toEqual(tokenBucket({ limit: 3, per: '2s' }))
+  // 1.001 a second had a burst of 1,001: as many units as come in 1,000 seconds.
+  expect(config({ rps: 1.001 })?.quota).toEqual(tokenBucket({ limit: 1001, per: '1000s', burst: 2 }))
+  expect(config({ rps: 0.5 })?.quota).toEqual(tokenBucket({ limit: 1, per: '2s', burst: 1 }))
   expect(config({ limit: 7, per: '1m' })?.quota).toEqual(tokenBucket({ limit: 7, per: '1m' }))
 })

@@ -1,6 +1,7 @@
 import { QuotaError, shown } from '../errors.ts'
 import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket } from '../quota.ts'
 import { type Duration, LONGEST } from '../time.ts'
+import { fraction } from './decimal.ts'
 
 /** The numbers of a rule's algorithm. Its schema has checked them, so it has no unknown names. */
 export interface RateConfig {
@@ -35,27 +36,17 @@ export function quotaFrom(algorithm: string, config: RateConfig): Quota {
 const pick = (config: RateConfig, ...names: readonly string[]): any =>
   Object.fromEntries(names.filter((name) => Object.hasOwn(config, name)).map((name) => [name, config[name]]))
 
-/** Units per period, in whole numbers: 0.5 a second is 1 per 2 seconds, exactly. */
-function rateOf({ tokens_per_second, rps, limit, per }: RateConfig): { limit: number; per: Duration } {
+/**
+ * Units per period, in whole numbers: 0.5 a second is 1 per 2 seconds, exactly. The default burst is the units of a
+ * second, rounded up, because 1.001 a second is 1,001 per 1,000 seconds.
+ */
+function rateOf({ tokens_per_second, rps, limit, per }: RateConfig): { limit: number; per: Duration; burst?: number } {
   const rate = tokens_per_second ?? rps
   if (rate === undefined) return { limit: limit as number, per: per as Duration }
   const [units, seconds] = fraction(rate)
-  if (seconds * 1e6 <= LONGEST) return { limit: units, per: seconds * 1e3 }
+  if (seconds * 1e6 <= LONGEST) return { limit: units, per: seconds * 1e3, burst: Math.ceil(rate) }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `${shown(rate)} units per second are not a whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.`,
   )
 }
-
-/** The smallest whole numbers whose quotient is exactly a decimal number. */
-function fraction(decimal: number): readonly [numerator: number, denominator: number] {
-  const [digits = '', exponent = '0'] = String(decimal).split('e')
-  const [whole = '', decimals = ''] = digits.split('.')
-  const shift = Number(exponent) - decimals.length
-  const numerator = BigInt(whole + decimals) * 10n ** BigInt(Math.max(shift, 0))
-  const denominator = 10n ** BigInt(Math.max(-shift, 0))
-  const divisor = greatestCommonDivisor(numerator, denominator)
-  return [Number(numerator / divisor), Number(denominator / divisor)]
-}
-
-const greatestCommonDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestCommonDivisor(b, a % b))

@@ -4,6 +4,7 @@ import { checkSpills } from '../spill.ts'
 import { quotaFrom, type RateConfig } from './rate.ts'
 import { ruleSchema, rulesSchema } from './schema.ts'
 import { at, check, problemOf, ROOT } from './validate.ts'
+import { wholeUnits } from './whole-units.ts'
 
 /** Names a part of the request that a rule counts by. */
 export type RuleKey =
@@ -90,7 +91,7 @@ const MOST_PROBLEMS = 20
  * format. Throws one QuotaError that lists all problems, each with its path and its fix.
  *
  * The format is an existing one with two differences. `burst` may be less than `tokens_per_second`, because a burst of
- * 1 spaces requests evenly. Units are whole numbers, because a client could otherwise ask for costs close to 0.
+ * 1 spaces requests evenly. Units are whole numbers: a rate may be a fraction of them, a burst or a cost may not.
  */
 export function policiesFrom(json: unknown): readonly RulePolicy[] {
   const listed = Array.isArray(json)
@@ -99,7 +100,10 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
   const policies: RulePolicy[] = []
   const names = new Set<string>()
   for (const [i, rule] of (Array.isArray(rules) ? rules : []).entries()) {
-    if (check(rule, ruleSchema, '').length > 0) continue
+    if (check(rule, ruleSchema, '').length > 0) {
+      problems.push(...wholeUnits(rule?.algorithm_config, `rules[${i}].algorithm_config`))
+      continue
+    }
     problems.push(...problemOf(() => policies.push(policyFrom(rule, `rules[${i}]`))))
     if (names.has(rule.name)) problems.push(`rules[${i}].name must be its own; ${shown(rule.name)} is taken.`)
     names.add(rule.name)
