@@ -31,6 +31,7 @@ const NAMES = [
   'windowMs',
 ] as const
 
+/** The name of a check. */
 type Name = (typeof NAMES)[number]
 
 /** All checks, none, or some by name, with `default` for the others. */
