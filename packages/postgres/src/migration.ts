@@ -7,11 +7,12 @@ import type { Names } from './sql/names.ts'
 import { slidingLogSql } from './sql/sliding-log.ts'
 import { slidingWindowSql } from './sql/sliding-window.ts'
 import { takeSql } from './sql/take.ts'
+import { takeFractionSql } from './sql/take-fraction.ts'
 import { takeSameSql } from './sql/take-same.ts'
 import { type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 7
+export const VERSION = 8
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -33,7 +34,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
-${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}${consumeSql(names)}
+${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}${takeFractionSql(names)}${consumeSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE swept int;

@@ -95,19 +95,21 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const text = `SELECT ${names.fn(name)}(${places}) AS taken`
     return prepare ? { name: `spillway ${names.bare.join('.')} ${name}`, text } : { text }
   }
-  const many = queryOf('take_all', 6)
-  const same = queryOf('take_same', 10)
+  const queries = {
+    take_all: queryOf('take_all', 6),
+    take_same: queryOf('take_same', 10),
+    take_fraction: queryOf('take_fraction', 15),
+  }
   const answers = async (calls: readonly Call[], until: Until): Promise<readonly (readonly Taken[])[]> => {
     const alike = encodeSame(calls)
     const at = calls[0]?.at ?? null
     // The server's lock timeout is shorter than this call's timeout, so that a timed-out call takes no units later.
     const left = until.sendByMs - performance.now()
     const lock = `${Math.max(Math.floor(left * 0.9), 1)}`
-    const values: unknown[] = alike ?? encode(calls)
-    values.push(at, lock, durability === 'async')
+    const values = [...(alike?.values ?? encode(calls)), at, lock, durability === 'async']
     const read = ([row]: readonly unknown[]) => (alike ? decodeSame : decode)(calls, (row as { taken: string }).taken)
     try {
-      return read(await run({ ...(alike ? same : many), values }, until))
+      return read(await run({ ...queries[alike?.name ?? 'take_all'], values }, until))
     } catch (error) {
       if (!(error instanceof Late) || error.late === undefined) throw error
       const late = error.late.then((rows) => (rows === undefined ? undefined : read(rows as readonly unknown[])))

@@ -1,4 +1,5 @@
 import type { BucketStep, Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
+import { type Exact, exactly, minus, multiple } from './fraction.ts'
 import { nameOf } from './key.ts'
 
 /** One call of `take`: its ops, and the names of their rows. */
@@ -16,23 +17,53 @@ export const callOf = (ops: readonly Take[], at: Micros | undefined, deadline?: 
   deadline,
 })
 
-/** The first seven arguments of the SQL function `take_same`; undefined if it cannot run these calls. */
-export function encodeSame(calls: readonly Call[]): unknown[] | undefined {
+/** A fast path: a SQL function for calls of one step on one key, and its arguments but the last three. */
+export interface FastPath {
+  readonly name: 'take_same' | 'take_fraction'
+  readonly values: readonly unknown[]
+}
+
+/** The fast path of these calls; undefined if they need `take_all`. */
+export function encodeSame(calls: readonly Call[]): FastPath | undefined {
   const [first] = calls as [Call]
   const { step } = first.ops[0] as Take
-  if (step.kernel !== 'bucket' || step.grain !== null || step.start !== null || step.fraction !== null || step.peek)
-    return undefined
-  const { increment, check, tolerance, ceiling, patience } = step
+  if (step.kernel !== 'bucket' || step.grain !== null || step.start !== null || step.peek) return undefined
+  const { increment, check, tolerance, ceiling, patience, fraction } = step
   if (increment <= 0 || calls.length * increment > FAR || check > FAR) return undefined
   if (!calls.every(({ ops, names }) => ops.length === 1 && names[0] === first.names[0] && isSame(ops[0]?.step, step))) {
     return undefined
   }
-  return [first.names[0], calls.length, increment, check, tolerance, ceiling, patience]
+  const head = [first.names[0], calls.length]
+  if (fraction === null) {
+    return { name: 'take_same', values: [...head, increment, check, tolerance, ceiling, patience] }
+  }
+  return fractionalPath(head, calls.length, step, fraction)
+}
+
+function fractionalPath(
+  head: readonly unknown[],
+  times: number,
+  step: BucketStep,
+  { scale, ...parts }: Fraction,
+): FastPath | undefined {
+  const { tolerance, ceiling, patience } = step
+  const each = { tick: step.increment, early: parts.increment }
+  const others = multiple(times - 1, each, scale)
+  const total = multiple(times, each, scale)
+  const first = exactly(step.check - tolerance, parts.check - parts.tolerance, scale)
+  const last = exactly(first.tick + others.tick, first.early + others.early, scale)
+  const sums = [total, first, last].flatMap(({ tick, early }) => [tick, early])
+  // Beyond 2^53 the sums are not exact.
+  if (![times * each.early, tolerance, ...sums].every(Number.isSafeInteger)) return undefined
+  return { name: 'take_fraction', values: [...head, scale, ...sums, ceiling, patience, stepsOf([step])] }
 }
 
 // A policy has one object for its usual step, so that the first comparison usually suffices.
-const isSame = (step: Step | undefined, other: BucketStep): boolean =>
-  step === other || (Object.keys(other) as (keyof Step)[]).every((name) => step?.[name] === other[name])
+const isSame = (step: unknown, other: unknown): boolean =>
+  step === other ||
+  (isObject(step) && isObject(other) && Object.keys(other).every((name) => isSame(step[name], other[name])))
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** The first three arguments of the SQL function `take_all`: names, steps and calls. */
 export function encode(calls: readonly Call[]): [names: string, steps: string, calls: string] {
@@ -48,11 +79,13 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
       numbers.push(places.get(names[i] as string) as number, steps.get(step) as number)
     }
   }
-  return [names.join('\n'), [WIDTH, ...[...steps.keys()].map(numbersOf)].join(' '), numbers.join(' ')]
+  return [names.join('\n'), stepsOf([...steps.keys()]), numbers.join(' ')]
 }
 
 /** How many numbers a step has. The text of the steps starts with it. */
 const WIDTH = 24
+
+const stepsOf = (steps: readonly Step[]): string => [WIDTH, ...steps.map(numbersOf)].join(' ')
 
 /** A step as the numbers that the SQL kernels read. */
 function numbersOf(step: Step): string {
@@ -125,15 +158,30 @@ export function decode(calls: readonly Call[], answer: string): readonly (readon
   return calls.map(({ ops }) => ops.map(({ step }) => takenOf(step, now, next)))
 }
 
-/** Decodes the result of the SQL function `take_same`. */
+/** Decodes the result of a fast path. */
 export function decodeSame(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
-  const numbers = answer.split(' ')
-  if (numbers.length > 3) return decode(calls, answer)
-  const [now, all, first] = numbers.map(Number) as [number, number, number]
-  return calls.map(({ ops }, i) => {
-    const increment = all * (ops[0]?.step.increment as number)
-    const base = first + i * increment
-    return [{ allowed: all === 1, now, base, tat: base + increment, gross: base + increment }]
+  const [{ ops }] = calls as [Call]
+  const { increment, fraction } = (ops[0] as Take).step as BucketStep
+  const numbers = answer.split(' ').map(Number)
+  if (numbers.length > (fraction === null ? 3 : 4)) return decode(calls, answer)
+  const [now, all, tick, early = 0] = numbers as [number, number, number, number?]
+  const allowed = all === 1
+  if (fraction === null) {
+    return calls.map((_, i) => {
+      const base = tick + i * all * increment
+      const tat = base + all * increment
+      return [{ allowed, now, base, tat, gross: tat }]
+    })
+  }
+  const { scale } = fraction
+  const each = { tick: increment, early: fraction.increment }
+  // The state before the last `count` calls.
+  const before = (count: number): Exact => minus({ tick, early }, multiple(allowed ? count : 0, each, scale), scale)
+  return calls.map((_, i) => {
+    const base = before(calls.length - i)
+    const tat = before(calls.length - i - 1)
+    const early = { scale, base: base.early, tat: tat.early, gross: tat.early }
+    return [{ allowed, now, base: base.tick, tat: tat.tick, gross: tat.tick, early }]
   })
 }
 

@@ -1,5 +1,5 @@
 import { modelStore, quotas, START } from '@spillway/conformance'
-import { stepFor, type Take } from '@spillway/core'
+import { perMinute, stepFor, type Take, tokenBucket } from '@spillway/core'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -50,4 +50,33 @@ test('many calls in one tick have the same results as one after the other', asyn
     }),
     { numRuns: 150 },
   )
+})
+
+// Reproduces a bug: buckets with a remainder had no fast path, and took half as long again.
+test.each([
+  ['whole microseconds', perMinute(10)],
+  ['a remainder', tokenBucket({ limit: 7, per: '1s', burst: 10 })],
+])('calls for one key of a bucket with %s do not need the general function', async (kind, quota) => {
+  const table = `fast_${kind.length}`
+  await migrate(pool, { table })
+  await pool.query(`DROP FUNCTION ${table}_take_all`)
+  const store = unhurried(pool, { table })
+  const model = modelStore(() => START)
+  const ask = (cost: number): Take[] => [{ policy: 'p', key: 'a', step: stepFor(quota, 'consume', cost) }]
+  for (const [after, cost, times] of [
+    [0, 3, 1],
+    [0, 1, 3],
+    [0, 5, 1],
+    [0, 4, 1],
+    // A unit is there after 142,857 1/7 µs, two after 285,714 2/7.
+    [142_857, 1, 1],
+    [142_858, 1, 1],
+    [285_715, 1, 1],
+    [60_000_000, 10, 1],
+    [60_285_715, 1, 2],
+  ] as const) {
+    const calls = Array.from({ length: times }, () => ask(cost))
+    const answers = await Promise.all(calls.map((ops) => store.take(ops, START + after)))
+    expect(answers).toEqual(calls.map((ops) => model.takeSync(ops, START + after)))
+  }
 })
