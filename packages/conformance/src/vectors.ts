@@ -166,6 +166,44 @@ export const vectors: readonly Vector[] = [
     ],
   },
   {
+    // A unit takes 142,857 1/7 µs. Rounded up each time, seven units would take 6 µs more than a second.
+    name: 'parts of a microsecond add up: seven a second',
+    quota: perSecond(7),
+    rows: [
+      [0, 'consume', 1, true, 6, 0, 142.858],
+      [0, 'consume', 2, true, 4, 0, 428.572],
+      [0, 'consume', 4, true, 0, 0, 1_000],
+      [142.857, 'consume', 1, false, 0, 0.001, 857.143],
+      // Full again at 1,142,857 1/7 µs.
+      [142.858, 'consume', 1, true, 0, 0, 1_000],
+      // The third take ends at 1,000,000 µs: half a second is returned, and the bucket is full at 642,857 1/7, in one unit.
+      [500, 'refund', 4, true, 6, 0, 142.858, 2],
+      [500, 'consume', 6, true, 0, 0, 1_000],
+      [500, 'consume', 1, false, 0, 142.858, 1_000],
+      // Full at 1,071,428 4/7 µs: three units and a part are missing.
+      [600, 'refund', 3, true, 3, 0, 471.429, 6],
+      // Full at 2,214,285 5/7 µs: the next unit is there at 1,357,142 6/7.
+      [600, 'charge', 8, true, 0, 0, 1_614.286],
+      [600, 'consume', 1, false, 0, 757.143, 1_614.286],
+      [1_357.142, 'consume', 1, false, 0, 0.001, 857.144],
+      [1_357.143, 'consume', 1, true, 0, 0, 1_000],
+    ],
+  },
+  {
+    // A unit takes a third of a microsecond.
+    name: 'three units a microsecond',
+    quota: perSecond(3_000_000, { burst: 5 }),
+    rows: [
+      [0, 'consume', 5, true, 0, 0, 0.002],
+      [0, 'consume', 1, false, 0, 0.001, 0.002],
+      [0.001, 'consume', 3, true, 0, 0, 0.002],
+      [0.001, 'consume', 1, false, 0, 0.001, 0.002],
+      [0.002, 'peek', 1, true, 3, 0, 0.001],
+      [0.002, 'consume', 4, false, 3, 0.001, 0.001],
+      [0.003, 'consume', 5, true, 0, 0, 0.002],
+    ],
+  },
+  {
     name: 'a charge goes into debt, and later requests wait until it is paid',
     quota: perMinute(10),
     rows: [

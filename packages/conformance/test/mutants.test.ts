@@ -1,6 +1,7 @@
 import {
   type BucketOutcome,
   type BucketTaken,
+  type FractionalBucket,
   type Micros,
   type Outcome,
   runKernel,
@@ -102,6 +103,10 @@ const numbers = (change: (state: number) => number): Partial<Seams> => ({
   keep: (state) => (typeof state === 'number' ? change(state) : state),
 })
 
+const parts = (change: (state: FractionalBucket) => Partial<FractionalBucket>): Partial<Seams> => ({
+  keep: (state) => (typeof state === 'object' && 'scale' in state ? { ...state, ...change(state) } : state),
+})
+
 const mutants: Record<string, Partial<Seams>> = {
   'denies what just fits': withStep((step) => ({ check: step.check + 1 })),
   'admits what just does not fit': withStep((step) => ({ check: step.check - 1 })),
@@ -111,6 +116,23 @@ const mutants: Record<string, Partial<Seams>> = {
   'refunds units that have already refilled': withStep((step) =>
     step.kernel === 'bucket' ? { until: Number.MAX_SAFE_INTEGER } : { since: 0 },
   ),
+  'counts a unit in whole microseconds': withStep((step) => (step.kernel === 'bucket' ? { fraction: null } : {})),
+  'forgets parts of a microsecond': parts(() => ({ early: 0, grossEarly: 0 })),
+  'refills a part of a microsecond too early': parts(({ tat, early }) => ({
+    tat: early > 0 ? tat - 1 : tat,
+    early: 0,
+  })),
+  'forgets which part of a microsecond a take ends at': parts(() => ({ grossEarly: 0 })),
+  'reads parts of a microsecond in any scale': {
+    step: (state, now, step) =>
+      runKernel(
+        typeof state === 'object' && 'scale' in state && step.kernel === 'bucket' && step.fraction !== null
+          ? { ...state, scale: step.fraction.scale }
+          : state,
+        now,
+        step,
+      ),
+  },
   'takes half a batch': { takes: (outcomes) => outcomes.some(({ allowed }) => allowed) },
   'charges for denials': withOutcome((outcome) => ({ kept: outcome.taken }) as Partial<Outcome>),
   'writes for peeks': { writes: () => true },
