@@ -18,7 +18,7 @@ export const TABLES: readonly Table[] = [
     text: 'The middleware of every framework takes these options, and either the options of one policy beside them or a list of `policies`.',
     file: 'core/src/http/options.ts',
     type: 'RateLimitOptions',
-    besides: 'core/src/http/rule.ts PolicyOptions',
+    besides: 'core/src/http/compile-policy.ts PolicyOptions',
     guides: {
       store: 'guides/stores.md',
       deadline: 'guides/failure.md',
@@ -41,7 +41,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: 'A policy',
     text: 'One quota, whom it counts and what a request costs.',
-    file: 'core/src/http/rule.ts',
+    file: 'core/src/http/compile-policy.ts',
     type: 'PolicyOptions',
     guides: {
       quota: 'guides/tiers.md',
@@ -117,7 +117,12 @@ export const TABLES: readonly Table[] = [
     type: 'LeakyBucketOptions',
     guides: { '*': 'algorithms.md#leaky-bucket' },
   },
-  { heading: '`shareOf`', text: 'Besides the quota.', file: 'core/src/share.ts', type: 'ShareOptions' },
+  {
+    heading: '`divideQuota`',
+    text: 'Besides the quota.',
+    file: 'core/src/divide-quota.ts',
+    type: 'DivideQuotaOptions',
+  },
   {
     heading: '`memoryStore`',
     text: 'In this process.',

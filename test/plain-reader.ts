@@ -9,5 +9,5 @@ export const plainReader: RequestReader<object> = {
   header: () => undefined,
   query: () => undefined,
   identity: (request) => request,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }

@@ -20,7 +20,7 @@ export const Hero = defineComponent(() => {
     const step = stepFor(quota, 'peek', 1)
     const [taken] = store.takeSync([{ policy: 'default', key: 'visitor', step }]) as [Taken]
     const { resetAfterMs } = decide('default', quota, 1, step, taken)
-    level.value = quota.limit - (resetAfterMs * 1000 * quota.scale) / quota.unit
+    level.value = quota.limit - (resetAfterMs * 1000 * quota.scale) / quota.ticksPerUnit
     if (resetAfterMs > 0) frame = requestAnimationFrame(follow)
   }
   const send = (): void => {

@@ -73,7 +73,7 @@ const round = (value: number): number => Math.round(value * 10) / 10
 
 /** The level over time: sloped if units refill continuously, otherwise in steps. */
 function levelPath({ quota, levels }: Run, client: Client, x: (at: Micros) => number): string {
-  const sloped = quota.kernel === 'bucket' && quota.grain === null
+  const sloped = quota.kernel === 'bucket' && quota.schedule === null
   const points = (levels.get(client) ?? []).map(({ at, units }) => ({
     x: x(at),
     y: round((1 - Math.max(Math.min(units / quota.limit, 1), 0)) * (LEVEL_HEIGHT - 4) + 2),

@@ -51,7 +51,7 @@ const reader: RequestReader<Arrival> = {
   header: nothing,
   query: nothing,
   identity: (arrival) => arrival,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }
 
 /** Sends traffic through core's guard, with an in-memory store that uses the traffic's clock. */
@@ -100,7 +100,7 @@ export function run(quota: Quota, { arrivals, span }: Traffic, { apart, headers 
     readUntil(arrival.at)
     now = start + arrival.at
     read()
-    const { headers, refusal } = guard(arrival) as Verdict
+    const { headers, denial: refusal } = guard(arrival) as Verdict
     const step = stepFor(quota, 'consume', arrival.cost)
     const decision = decide('default', quota, arrival.cost, step, seen[0] as Taken)
     read()
@@ -111,10 +111,10 @@ export function run(quota: Quota, { arrivals, span }: Traffic, { apart, headers 
 }
 
 /** A quota whose requests the guard does not delay: the run has its own clock. */
-const atOnce = (quota: Quota): Quota => (quota.kernel === 'bucket' ? { ...quota, prompt: quota.limit } : quota)
+const atOnce = (quota: Quota): Quota => (quota.kernel === 'bucket' ? { ...quota, immediateUnits: quota.limit } : quota)
 
 /** The remaining units, with fractions if they refill continuously. */
 function unitsLeft(quota: Quota, { remaining, resetAfterMs }: Decision): number {
-  if (quota.kernel !== 'bucket' || quota.grain !== null) return remaining
-  return quota.limit - (resetAfterMs * 1000 * quota.scale) / quota.unit
+  if (quota.kernel !== 'bucket' || quota.schedule !== null) return remaining
+  return quota.limit - (resetAfterMs * 1000 * quota.scale) / quota.ticksPerUnit
 }

@@ -26,7 +26,7 @@ function unexplained(report: string): readonly string[] {
 
 /** What users write or read, and authors of adapters; the rest is for authors of stores, who read the sources. */
 const EVERYDAY =
-  /(Options|Decision|Error|Event|Info|RateLimit|RateLimiter|RequestReader|Refusal|Reservation|RulePolicy|RuleMatch|Take|Verdict|Store)$/
+  /(Options|Decision|Error|Event|Info|RateLimit|RateLimiter|RequestReader|Denial|Reservation|RulePolicy|RuleMatch|Take|Verdict|Store)$/
 /** Structural types of clients and stores that others make: their own documents explain them. */
 const OTHERS = /^(Legacy)?ExpressRateLimitStore$/
 

@@ -119,7 +119,7 @@ describe('F7: more keys than there is room for', () => {
     for (let i = 0; i < 1_000; i++) await limiter.consume(`stranger ${i}`)
     expect(await limiter.peek('alice')).toMatchObject({ allowed: false, remaining: 0 })
     expect(store.size).toBe(100)
-    expect(store.forgotten).toBeGreaterThan(0)
+    expect(store.evictions).toBeGreaterThan(0)
   })
 })
 

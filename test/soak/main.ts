@@ -30,7 +30,7 @@ for (let round = 0; round < ROUNDS; round++) {
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   const bytes = Math.round((heapUsed + arrayBuffers) / CLIENTS)
   most = Math.max(most, bytes)
-  console.log(`round ${round + 1}: ${bytes} bytes a key, ${store.size} keys, ${store.forgotten} forgotten so far`)
+  console.log(`round ${round + 1}: ${bytes} bytes a key, ${store.size} keys, ${store.evictions} forgotten so far`)
 }
 
 const left = leftBehind() - before

@@ -65,7 +65,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
     scope: { owner: namespace, name: shards === undefined ? '' : `${shards}` },
-    partOf,
+    slotOf: partOf,
     take: async (ops, at) => (ops.length === 0 ? [] : stub(onlyPart(ops, partOf)).take(ops, at)),
     takeEach: async (batches, at) => stub(onlyPart(batches.flat(), partOf)).takeEach(batches, at),
     delete: async (keys) => {

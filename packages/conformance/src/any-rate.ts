@@ -81,12 +81,15 @@ export async function playExactly(store: Store, options: TokenBucketOptions, act
   for (const { after, verb, which, ...act } of acts) {
     now += share(after, span)
     const cost = Math.max(Math.abs(share(act.cost, Math.min(quota.limit, 2 ** 50))), 1)
-    const patience = verb === 'consume' ? share(act.maxWait, span) : 0
+    const maxWaitMicros = verb === 'consume' ? share(act.maxWait, span) : 0
     const of = verb === 'refund' ? takes.at(which) : undefined
-    const step = stepFor(quota, verb, cost, { ...(verb === 'consume' && { patience }), ...(of && { of: of.taken }) })
+    const step = stepFor(quota, verb, cost, {
+      ...(verb === 'consume' && { maxWaitMicros }),
+      ...(of && { original: of.taken }),
+    })
     const [taken] = (await store.take([{ policy: 'p', key: 'a', step }], now)) as [Taken]
     const decision = decide('p', quota, cost, step, taken)
-    const { take, ...answer } = exact({ verb, cost, now, patience, of: of?.take })
+    const { take, ...answer } = exact({ verb, cost, now, maxWaitMicros, of: of?.take })
     assert.deepEqual(inMicros(decision), answer)
     if (verb === 'consume' && decision.allowed) takes.push({ taken, take })
   }

@@ -106,7 +106,7 @@ const LONGEST_SPAN = 2_300_000
 function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
   const turns = quotas.flatMap((quota) => {
     if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
-    return [Math.ceil(quota.unit / quota.scale), quota.window, quota.limit, quota.grain?.every ?? 0]
+    return [Math.ceil(quota.ticksPerUnit / quota.scale), quota.window, quota.limit, quota.schedule?.interval ?? 0]
   })
   return fc.constantFrom(...turns.filter((span) => span <= LONGEST_SPAN).flatMap((span) => [span, span - 1]), 1)
 }
@@ -138,14 +138,14 @@ interface Op {
   readonly quota: Quota
   readonly verb: Verb
   readonly cost: number
-  readonly patience: Micros
+  readonly maxWaitMicros: Micros
   readonly of: (takes: readonly Taken[]) => Taken | undefined
 }
 
-function stepOf({ quota, verb, cost, patience, of }: Op, takes: readonly Taken[]): Step {
-  if (verb === 'consume') return stepFor(quota, verb, cost, { patience })
+function stepOf({ quota, verb, cost, maxWaitMicros, of }: Op, takes: readonly Taken[]): Step {
+  if (verb === 'consume') return stepFor(quota, verb, cost, { maxWaitMicros })
   const taken = verb === 'refund' ? of(takes) : undefined
-  return stepFor(quota, verb, cost, taken === undefined ? {} : { of: taken })
+  return stepFor(quota, verb, cost, taken === undefined ? {} : { original: taken })
 }
 
 /** Random histories of a few states. Each call uses any of these quotas. */
@@ -159,7 +159,7 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
       { weight: 3, arbitrary: fc.integer({ min: 1, max: 14 }) },
       fc.constantFrom(...quotas.map(({ limit }) => limit)),
     ),
-    patience: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
+    maxWaitMicros: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
     of: refunded,
   })
   const ops = fc.uniqueArray(op, {

@@ -22,7 +22,7 @@ export interface ExactCall {
   readonly verb: Verb
   readonly cost: number
   readonly now: Micros
-  readonly patience: Micros
+  readonly maxWaitMicros: Micros
   readonly of?: ExactTake | undefined
 }
 
@@ -98,13 +98,13 @@ export function exactBucket(options: TokenBucketOptions): (call: ExactCall) => E
     }
   }
 
-  return ({ verb, cost, now, patience, of }) => {
+  return ({ verb, cost, now, maxWaitMicros, of }) => {
     const at = BigInt(now) * scale
     const before = found(at)
     const { base } = before
     const never = BigInt(cost) > burst + overdraft
     const fits = fitsAt(verb, cost, base, at)
-    const allowed = fits <= at + (never ? 0n : BigInt(patience) * scale)
+    const allowed = fits <= at + (never ? 0n : BigInt(maxWaitMicros) * scale)
     const next = nextOf(verb, before, at, BigInt(cost) * unit, of)
     const written = allowed && verb !== 'peek'
     if (written && (state !== undefined || next.base > at)) keep(at, next)

@@ -40,8 +40,8 @@ function mostWithin(quota: Quota, span: Micros): number {
   const windows = Math.floor(span / quota.window) + 1
   switch (quota.kernel) {
     case 'bucket': {
-      const { limit, overdraft, unit, scale, grain } = quota
-      const refilled = grain ? (Math.floor(span / grain.every) + 1) * grain.amount : (span * scale) / unit
+      const { limit, overdraft, ticksPerUnit: unit, scale, schedule: grain } = quota
+      const refilled = grain ? (Math.floor(span / grain.interval) + 1) * grain.amount : (span * scale) / unit
       return limit + Math.max(overdraft, 0) + refilled
     }
     case 'sliding-window':
@@ -97,7 +97,7 @@ export function testInvariants(test: TestFunction, makeStore: () => Store | Prom
         const { retryAfterMs, resetAfterMs } = await subject.ask('consume', 1, at)
         assert.deepEqual(
           [retryAfterMs, resetAfterMs].map((ms) => Math.round(ms * 1000)),
-          [quota.unit / quota.scale, quota.window],
+          [quota.ticksPerUnit / quota.scale, quota.window],
         )
       }
     }
@@ -154,8 +154,8 @@ async function steadyBack(subject: Subject, history: readonly Call[]): Promise<v
   const stepped = await subject.ask('consume', 1_000_000_000, back)
   assert.ok(stepped.remaining <= remaining, 'a clock step adds no units')
   const { quota } = subject
-  const grain = quota.kernel === 'bucket' ? (quota.grain?.every ?? 0) : 0
-  const debt = quota.kernel === 'bucket' ? Math.ceil((quota.overdraft * quota.unit) / quota.scale) : 0
+  const grain = quota.kernel === 'bucket' ? (quota.schedule?.interval ?? 0) : 0
+  const debt = quota.kernel === 'bucket' ? Math.ceil((quota.overdraft * quota.ticksPerUnit) / quota.scale) : 0
   const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + grain + debt)
   assert.equal(whole.remaining, quota.limit, 'nobody is locked out')
 }
@@ -194,7 +194,7 @@ async function crowd(subject: Subject, history: readonly Call[]): Promise<void> 
 async function polled(subject: Subject): Promise<void> {
   const { limit, window } = subject.quota
   const { quota } = subject
-  const lacking = quota.kernel === 'bucket' ? ((quota.start?.lacking ?? 0) * quota.scale) / quota.unit : 0
+  const lacking = quota.kernel === 'bucket' ? ((quota.start?.lacking ?? 0) * quota.scale) / quota.ticksPerUnit : 0
   const pause = Math.max(Math.floor(window / limit / 4), 1)
   let [admitted, asked] = [0, 0]
   for (let at = START; at <= START + 3 * window; at += pause, asked++)

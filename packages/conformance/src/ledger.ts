@@ -84,7 +84,7 @@ export async function balance(store: Store, quota: Quota, acts: readonly Act[]):
     return unitsOf(quota, before) - unitsOf(quota, (await ask('refund', cost, terms)).taken)
   }
   const take = async (cost: number, maxWait: Micros): Promise<void> => {
-    const { taken, decision } = await ask('consume', cost, maxWait === 0 ? {} : { patience: maxWait })
+    const { taken, decision } = await ask('consume', cost, maxWait === 0 ? {} : { maxWaitMicros: maxWait })
     const turn = elapsed + ticksOf(quota, at + Math.round(decision.delayMs * 1000)) - ticksOf(quota, at)
     if (decision.allowed) entries.push({ turn, taken, cost, units: cost, settled: false })
   }
@@ -93,7 +93,7 @@ export async function balance(store: Store, quota: Quota, acts: readonly Act[]):
     const entry = open[which % open.length]
     if (entry === undefined) return
     entry.settled = true
-    entry.units -= await refund(Math.min(cost, entry.cost), { of: entry.taken })
+    entry.units -= await refund(Math.min(cost, entry.cost), { original: entry.taken })
   }
   for (const { after, does, cost, maxWait, which } of acts) {
     const before = ticksOf(quota, at)
@@ -126,7 +126,7 @@ function unitsOf(quota: Quota, taken: Taken): number {
   switch (quota.kernel) {
     case 'bucket': {
       const { tat, early } = taken as BucketTaken
-      return ((tat - ticksOf(quota, START)) * quota.scale - (early?.tat ?? 0)) / quota.unit
+      return ((tat - ticksOf(quota, START)) * quota.scale - (early?.tat ?? 0)) / quota.ticksPerUnit
     }
     case 'sliding-window':
       return (taken as SlidingWindowTaken).current + (taken as SlidingWindowTaken).previous
@@ -137,8 +137,8 @@ function unitsOf(quota: Quota, taken: Taken): number {
 
 /** The quota's measure of time: refilled units if it refills at intervals, else microseconds. */
 function ticksOf(quota: Quota, at: Micros): number {
-  const grain = quota.kernel === 'bucket' ? quota.grain : null
-  return grain === null ? at : Math.floor((at + grain.shift) / grain.every) * grain.amount
+  const grain = quota.kernel === 'bucket' ? quota.schedule : null
+  return grain === null ? at : Math.floor((at + grain.offset) / grain.interval) * grain.amount
 }
 
 /** The maximum units of a span. A turn between two whole microseconds is reported as the later one. */
@@ -146,7 +146,7 @@ function mostWithin(quota: Quota, ticks: number, largest: number): number {
   const windows = Math.floor(ticks / quota.window) + 1
   switch (quota.kernel) {
     case 'bucket':
-      return mostOf(quota, largest) + ((ticks + (quota.scale > 1 ? 1 : 0)) * quota.scale) / quota.unit
+      return mostOf(quota, largest) + ((ticks + (quota.scale > 1 ? 1 : 0)) * quota.scale) / quota.ticksPerUnit
     case 'sliding-window':
       return quota.limit * (windows + 1)
     case 'sliding-log':
@@ -158,7 +158,7 @@ function mostWithin(quota: Quota, ticks: number, largest: number): number {
  * The maximum at one point in time: the burst and the overdraft, or one larger request that has waited for all its units.
  * If units refill at intervals, turns are delayed to the next interval.
  */
-const mostOf = ({ prompt, overdraft, grain }: BucketQuota, largest: number): number =>
+const mostOf = ({ immediateUnits: prompt, overdraft, schedule: grain }: BucketQuota, largest: number): number =>
   Math.max(prompt, largest) + overdraft + (grain?.amount ?? 1) - 1
 
 /** Tests the bound for any takes, reservations, refunds, corrections and clock steps, for every algorithm. */

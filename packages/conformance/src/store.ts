@@ -5,11 +5,11 @@ import { testAnyRate } from './any-rate.ts'
 import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import { testDeletion } from './deletion.ts'
+import { testStraightWays } from './fast-path.ts'
 import { testInvariants } from './invariants.ts'
 import { testLedger } from './ledger.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
-import { testStraightWays } from './straight.ts'
 import { awkwardKeys, consume, peek } from './takes.ts'
 import { testUpTo } from './up-to.ts'
 import { vectors } from './vectors.ts'
@@ -47,7 +47,7 @@ export function testStore(
       const answers: Taken[] = []
       for (const row of rows) {
         const [atMs, verb, cost, , , , , of] = row
-        const step = stepFor(quota, verb, cost, of === undefined ? {} : { of: answers[of] as Taken })
+        const step = stepFor(quota, verb, cost, of === undefined ? {} : { original: answers[of] as Taken })
         const [taken] = await store.take([{ policy: 'p', key: 'a', step }], momentOf(atMs))
         answers.push(taken as Taken)
         const { allowed, remaining, retryAfterMs, resetAfterMs } = decide('p', quota, cost, step, taken as Taken)
@@ -140,7 +140,7 @@ export function testStore(
     const store = await makeStore()
     const quota = perSecond(3, { burst: 7 })
     await store.take([consume('a', 7, quota)], START)
-    const wait = Math.ceil((5 * quota.unit) / quota.scale)
+    const wait = Math.ceil((5 * quota.ticksPerUnit) / quota.scale)
     const [early] = await store.take([consume('a', 5, quota)], START + wait - 1)
     const [due] = await store.take([consume('a', 5, quota)], START + wait)
     assert.deepEqual([early?.allowed, due?.allowed], [false, true])

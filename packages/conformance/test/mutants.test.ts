@@ -112,7 +112,7 @@ const mutants: Record<string, Partial<Seams>> = {
   'admits what just does not fit': withStep((step) => ({ check: step.check - 1 })),
   'ignores the cost': withStep((step) => ({ increment: Math.sign(step.increment) })),
   'ignores the cost of refunds': withStep((step) => ({ increment: Math.max(step.increment, -1) })),
-  'does not wait': withStep((step) => (step.kernel === 'bucket' ? { patience: 0 } : {})),
+  'does not wait': withStep((step) => (step.kernel === 'bucket' ? { maxWaitMicros: 0 } : {})),
   'refunds units that have already refilled': withStep((step) =>
     step.kernel === 'bucket' ? { until: Number.MAX_SAFE_INTEGER } : { since: 0 },
   ),
@@ -268,7 +268,7 @@ describe('the store suite fails a store that', () => {
   test('runs the last call of a tick first', () => expectFailure(() => lastFirst(storeWith({}))))
 })
 
-type Straight = Required<Omit<SyncStore, 'takeEach' | 'deleteAll' | 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
+type Straight = Required<Omit<SyncStore, 'takeEach' | 'deleteAll' | 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'>>
 
 const ticksAhead = ({ now, base, early }: BucketTaken): number =>
   (base - now) * (early?.scale ?? 1) - (early?.base ?? 0)

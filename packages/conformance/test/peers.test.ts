@@ -31,7 +31,7 @@ test('an interval truncated to whole nanoseconds has the error that the table st
 
 test('a bucket of this library has no error', () => {
   const cells = rates.map(([limit, seconds]) => {
-    const { unit, scale } = tokenBucket({ limit, per: `${seconds}s` })
+    const { ticksPerUnit: unit, scale } = tokenBucket({ limit, per: `${seconds}s` })
     return `${UNITS * (BigInt(unit) * BigInt(limit) - BigInt(scale) * BigInt(seconds) * 1_000_000n)}`
   })
   expect(rowOf('Spillway')).toEqual(cells)

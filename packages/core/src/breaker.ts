@@ -1,5 +1,5 @@
 import { type CallDeadline, whenExpired } from './deadline.ts'
-import { QuotaError, StoreError, shown } from './errors.ts'
+import { formatValue, QuotaError, StoreError } from './errors.ts'
 import { failureLog } from './failure-log.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
@@ -36,7 +36,7 @@ export interface Breaker {
    * Refunds what no caller waits for: at once if the shard's last call succeeded or the shard is known to answer, else as
    * soon as it answers again. A refund is sent once only: one that failed may have been made.
    */
-  owe(refunds: readonly Take[], answers?: boolean): void
+  queueRefund(refunds: readonly Take[], answers?: boolean): void
   /** Counts a refund that was sent and failed. */
   dropped(): void
   readonly health: StoreHealth
@@ -70,7 +70,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
   let refundsQueued = 0
   let refundsDropped = 0
 
-  const shardOf = (key: StateKey): Shard => store.shardOf?.(key) ?? store.partOf?.(key)
+  const shardOf = (key: StateKey): Shard => store.shardOf?.(key) ?? store.slotOf?.(key)
   // While no shard fails, none has to be told from another.
   const circuitOf = (key: StateKey): Circuit | undefined =>
     circuits.size === 0 ? undefined : circuits.get(shardOf(key))
@@ -129,7 +129,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
         else failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
       })
     },
-    owe(refunds, answers = false) {
+    queueRefund(refunds, answers = false) {
       const [first] = refunds
       const circuit = first && circuitOf(first)
       if (answers || circuit === undefined) return send(refunds)
@@ -196,5 +196,5 @@ const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error
 /** Gives whatever a store throws the one name that callers look for; a mistake of the program's stays one. */
 export function asStoreError(cause: unknown): StoreError | QuotaError {
   if (cause instanceof StoreError || cause instanceof QuotaError) return cause
-  return new StoreError(`The store failed: ${cause instanceof Error ? cause.message : shown(cause)}.`, cause)
+  return new StoreError(`The store failed: ${cause instanceof Error ? cause.message : formatValue(cause)}.`, cause)
 }

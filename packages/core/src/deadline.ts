@@ -1,5 +1,5 @@
 import { StoreError } from './errors.ts'
-import { later } from './sleep.ts'
+import { setLongTimeout } from './long-timeout.ts'
 import type { Deadline } from './store.ts'
 import type { Micros } from './time.ts'
 
@@ -51,12 +51,12 @@ export function whenExpired(deadline: CallDeadline, callback: () => void): () =>
   }
   // To the microsecond: what floating point adds would cost a millisecond.
   const leftMs = (): number => Math.round((deadline.atMs - performance.now()) * 1000) / 1000
-  let stop = later(Math.max(leftMs(), 0), () => {
+  let stop = setLongTimeout(Math.max(leftMs(), 0), () => {
     const overrunMs = -leftMs()
     if (overrunMs <= 0) return expired()
     const extraMs = Math.max(overrunMs, 1)
     deadline.atMs += overrunMs + extraMs
-    stop = later(extraMs, expired)
+    stop = setLongTimeout(extraMs, expired)
   })
   return () => stop()
 }
@@ -66,7 +66,7 @@ const immediate = typeof setImmediate === 'function' ? setImmediate : undefined
 
 /** Calls back when the event loop has read from its sockets. */
 function afterIo(callback: () => void): () => void {
-  if (immediate === undefined) return later(0, callback)
+  if (immediate === undefined) return setLongTimeout(0, callback)
   const handle = immediate(callback)
   return () => clearImmediate(handle)
 }

@@ -1,16 +1,16 @@
 import type { Decision } from './decision.ts'
 import { type BucketStep, type BucketTaken, fitsAt } from './kernels/bucket.ts'
 import { exactIn, exactly, spanOf, unitsIn, WHOLE } from './kernels/fraction.ts'
-import { type Grain, momentOf, tickOf } from './kernels/grain.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
+import { momentOf, type RefillSchedule, tickOf } from './kernels/refill-schedule.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota } from './quota.ts'
 import { LONGEST, type Micros } from './time.ts'
-import { mostOf } from './verbs.ts'
+import { maxUnits } from './verbs.ts'
 
 /** What a state comes to under a quota: whole units, and moments no earlier than now. */
-interface Reading {
+interface QuotaStatus {
   readonly remaining: number
   /** When the units asked for fit. */
   readonly fitsAt: Micros
@@ -26,8 +26,8 @@ const NONE: readonly string[] = Object.freeze([])
 /** Turns what a store saw into what a caller wants to know: the one place where state becomes remaining and waits. */
 export function decide(policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision {
   const { allowed, now } = taken
-  const reading = read(quota, cost, step, taken)
-  const retryAt = allowed ? now : cost > mostOf(quota) ? Infinity : reading.fitsAt
+  const reading = statusOf(quota, cost, step, taken)
+  const retryAt = allowed ? now : cost > maxUnits(quota) ? Infinity : reading.fitsAt
   return {
     allowed,
     policy,
@@ -46,13 +46,13 @@ export function decide(policy: string, quota: Quota, cost: number, step: Step, t
  * What `decide` says of one unit of a bucket that refills continuously, from the one number that tells it all: how many
  * ticks ahead of now the bucket was full before the take.
  */
-export function decideOne(policy: string, quota: BucketQuota, step: BucketStep, before: number): Decision {
-  const { limit, unit, scale } = quota
+export function decideSingleUnit(policy: string, quota: BucketQuota, step: BucketStep, before: number): Decision {
+  const { limit, ticksPerUnit, scale } = quota
   const over = before + ticksIn(step.check, 'check', step) - ticksIn(step.tolerance, 'tolerance', step)
   const allowed = over <= 0
-  const ahead = allowed ? before + unit : before
-  const room = limit * unit - ahead
-  const remaining = room < 0 ? 0 : Math.floor(room / unit)
+  const ahead = allowed ? before + ticksPerUnit : before
+  const room = limit * ticksPerUnit - ahead
+  const remaining = room < 0 ? 0 : Math.floor(room / ticksPerUnit)
   return {
     allowed,
     policy,
@@ -61,7 +61,7 @@ export function decideOne(policy: string, quota: BucketQuota, step: BucketStep, 
     cost: 1,
     retryAfterMs: allowed ? 0 : Math.ceil(over / scale) / 1000,
     resetAfterMs: Math.ceil(ahead / scale) / 1000,
-    replenishAfterMs: ahead === 0 ? 0 : Math.ceil(((remaining + 1) * unit - room) / scale) / 1000,
+    replenishAfterMs: ahead === 0 ? 0 : Math.ceil(((remaining + 1) * ticksPerUnit - room) / scale) / 1000,
     delayMs: 0,
     violated: allowed ? NONE : [policy],
   }
@@ -71,52 +71,57 @@ export function decideOne(policy: string, quota: BucketQuota, step: BucketStep, 
 const ticksIn = (micros: Micros, name: 'check' | 'tolerance', { fraction }: BucketStep): number =>
   fraction === null ? micros : micros * fraction.scale - fraction[name]
 
-/** What the store saw when it took a unit of which `decideOne` told, at `now`. */
-export function takenOne(allowed: boolean, { unit, scale }: BucketQuota, now: Micros, before: number): BucketTaken {
+/** What the store saw when it took a unit of which `decideSingleUnit` told, at `now`. */
+export function takenSingleUnit(
+  allowed: boolean,
+  { ticksPerUnit, scale }: BucketQuota,
+  now: Micros,
+  before: number,
+): BucketTaken {
   const base = spanOf(before, 1, scale)
-  const next = allowed ? spanOf(before + unit, 1, scale) : base
+  const next = allowed ? spanOf(before + ticksPerUnit, 1, scale) : base
   const taken = { allowed, now, base: now + base.tick, tat: now + next.tick, gross: now + next.tick }
   if (scale === 1) return taken
   return { ...taken, early: { scale, base: base.early, tat: next.early, gross: next.early } }
 }
 
-function read(quota: Quota, cost: number, step: Step, taken: Taken): Reading {
+function statusOf(quota: Quota, cost: number, step: Step, taken: Taken): QuotaStatus {
   switch (quota.kernel) {
     case 'bucket':
-      return readBucket(quota, step as BucketStep, taken as BucketTaken)
+      return bucketStatus(quota, step as BucketStep, taken as BucketTaken)
     case 'sliding-window':
-      return readWindow(quota, cost, taken as SlidingWindowTaken)
+      return windowStatus(quota, cost, taken as SlidingWindowTaken)
     case 'sliding-log':
-      return readLog(quota, taken as SlidingLogTaken)
+      return logStatus(quota, taken as SlidingLogTaken)
   }
 }
 
-function readBucket(quota: BucketQuota, step: BucketStep, taken: BucketTaken): Reading {
-  const { limit, unit, scale, grain } = quota
+function bucketStatus(quota: BucketQuota, step: BucketStep, taken: BucketTaken): QuotaStatus {
+  const { limit, ticksPerUnit, scale, schedule } = quota
   const { now, tat } = taken
   const { check, burst } = step.fraction ?? WHOLE
   const base = exactIn(taken, 'base')
   const { early } = exactIn(taken, 'tat')
-  const ahead = tat - tickOf(now, grain)
-  const remaining = Math.max(limit - unitsIn({ tick: ahead, early }, unit, scale), 0)
-  const used = spanOf(limit - remaining - 1, unit, scale)
+  const ahead = tat - tickOf(now, schedule)
+  const remaining = Math.max(limit - unitsIn({ tick: ahead, early }, ticksPerUnit, scale), 0)
+  const used = spanOf(limit - remaining - 1, ticksPerUnit, scale)
   const turn = exactly(base.tick + step.check - step.burst, base.early + check - burst, scale).tick
   return {
     remaining,
-    fitsAt: momentAfter(now, fitsAt(base, step), grain),
-    fullAt: ahead === 0 ? now : momentAfter(now, tat, grain),
-    moreAt: ahead === 0 ? now : momentAfter(now, exactly(tat - used.tick, early - used.early, scale).tick, grain),
+    fitsAt: momentAfter(now, fitsAt(base, step), schedule),
+    fullAt: ahead === 0 ? now : momentAfter(now, tat, schedule),
+    moreAt: ahead === 0 ? now : momentAfter(now, exactly(tat - used.tick, early - used.early, scale).tick, schedule),
     // A charge has no turn. A request that may be paid for later has one: it waits until the last one is paid.
-    turnAt: step.tolerance === LONGEST ? now : momentAfter(now, turn, grain),
+    turnAt: step.tolerance === LONGEST ? now : momentAfter(now, turn, schedule),
   }
 }
 
-function momentAfter(now: Micros, tick: number, grain: Grain | null): Micros {
-  const moment = momentOf(tick, grain)
+function momentAfter(now: Micros, tick: number, schedule: RefillSchedule | null): Micros {
+  const moment = momentOf(tick, schedule)
   return moment > now ? moment : now
 }
 
-function readWindow(quota: SlidingWindowQuota, cost: number, taken: SlidingWindowTaken): Reading {
+function windowStatus(quota: SlidingWindowQuota, cost: number, taken: SlidingWindowTaken): QuotaStatus {
   const { now, start, current, previous } = taken
   const ticks = quota.window / quota.tick
   const rest = ticks - Math.floor((now - start) / quota.tick)
@@ -143,7 +148,7 @@ function windowFitsAt(quota: SlidingWindowQuota, state: SlidingWindowTaken, unit
   return state.start + window + (fixed ? 0 : faded(state.current, limit - units))
 }
 
-function readLog({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, emptyAt }: SlidingLogTaken): Reading {
+function logStatus({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, emptyAt }: SlidingLogTaken): QuotaStatus {
   return {
     remaining: Math.max(limit - used, 0),
     fitsAt,
@@ -156,10 +161,10 @@ function readLog({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, empty
 /** One answer out of several policies': allowed when all allow, and otherwise the longest wait. */
 export function merge(decisions: readonly Decision[]): Decision {
   const refusals = decisions.filter((decision) => !decision.allowed)
-  const degraded = gravest(decisions)
+  const degraded = mostSevere(decisions)
   const sure = degraded ? decisions.filter(isCounted) : decisions
   const speaking =
-    refusals.length > 0 ? refusals.reduce(longerWait) : (sure.length > 0 ? sure : decisions).reduce(scarcer)
+    refusals.length > 0 ? refusals.reduce(longerWait) : (sure.length > 0 ? sure : decisions).reduce(moreRestrictive)
   // Written out: to spread a decision costs more than to make several.
   const { allowed, policy, limit, remaining, cost, retryAfterMs, resetAfterMs, replenishAfterMs } = speaking
   const merged = {
@@ -181,15 +186,15 @@ export function merge(decisions: readonly Decision[]): Decision {
 /** Whether a decision has numbers of its policy's own quota: the store's, or this process's. */
 export const isCounted = ({ degraded }: Decision): boolean => degraded === undefined || degraded.action === 'local'
 
-function gravest(decisions: readonly Decision[]): Decision['degraded'] {
+function mostSevere(decisions: readonly Decision[]): Decision['degraded'] {
   let found: Decision['degraded']
-  for (const { degraded } of decisions) if (degraded) found = graver(found, degraded)
+  for (const { degraded } of decisions) if (degraded) found = moreSevere(found, degraded)
   return found
 }
 
 const longerWait = (a: Decision, b: Decision): Decision => (b.retryAfterMs > a.retryAfterMs ? b : a)
-const scarcer = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)
+const moreRestrictive = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)
 
-const GRAVITY = ['local', 'allow', 'fallback', 'deny'] as const
-const graver = (a: Decision['degraded'], b: NonNullable<Decision['degraded']>): Decision['degraded'] =>
-  a === undefined || GRAVITY.indexOf(b.action) > GRAVITY.indexOf(a.action) ? b : a
+const SEVERITY = ['local', 'allow', 'fallback', 'deny'] as const
+const moreSevere = (a: Decision['degraded'], b: NonNullable<Decision['degraded']>): Decision['degraded'] =>
+  a === undefined || SEVERITY.indexOf(b.action) > SEVERITY.indexOf(a.action) ? b : a

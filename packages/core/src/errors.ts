@@ -87,7 +87,7 @@ export class StoreError extends Error {
 }
 
 /** Renders any value for an error message: short, on one line, and never throwing. */
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'

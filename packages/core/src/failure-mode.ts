@@ -1,5 +1,5 @@
 import type { Decision } from './decision.ts'
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 
 /** A limiter that decides while a store does not answer; any `RateLimiter` is one. */
 export interface FallbackLimiter {
@@ -23,6 +23,6 @@ export function checkStoreError(option: unknown): StoreErrorOption {
   if (typeof option === 'object' && option !== null && 'consume' in option) return option as FallbackLimiter
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `onStoreError must be 'local', 'allow', 'deny', 'throw' or a limiter to ask instead; got ${shown(option)}.`,
+    `onStoreError must be 'local', 'allow', 'deny', 'throw' or a limiter to ask instead; got ${formatValue(option)}.`,
   )
 }

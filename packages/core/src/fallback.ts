@@ -5,129 +5,150 @@ import type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 import { localStoreOf } from './local-store.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
-import { type Answered, answerTo, giveBackLate, giveBackPart, type Part, settlePart, takesFor } from './part.ts'
-import type { Ask, Policy } from './policy.ts'
-import { stepFor, type Terms, type Verb } from './verbs.ts'
+import type { Policy, PolicyCheck } from './policy.ts'
+import {
+  answerTo,
+  rollbackLate,
+  rollbackResult,
+  type StoreAnswer,
+  type StoreResult,
+  settleResult,
+  takesFor,
+} from './store-result.ts'
+import { type StepOptions, stepFor, type Verb } from './verbs.ts'
 
 /** What the store of a part answers; without its answer, what its policies' `onStoreError` says. */
 export function answerOrFallBack(
-  asks: readonly Ask[],
+  checks: readonly PolicyCheck[],
   verb: Verb,
-  terms?: Terms,
+  stepOptions?: StepOptions,
   deadline?: CallDeadline,
-): MaybePromise<Part> {
-  const part = answerTo(asks, takesFor(asks, verb, terms), deadline)
+): MaybePromise<StoreResult> {
+  const part = answerTo(checks, takesFor(checks, verb, stepOptions), deadline)
   if (!(part instanceof Promise)) return part
   return part.catch((error: unknown) => {
-    if (error instanceof StoreError) return fallBack(error, asks, verb, terms)
+    if (error instanceof StoreError) return fallBack(error, checks, verb, stepOptions)
     throw error
   })
 }
 
 /** Decides without the store, by the strictest of what the policies say. */
-export async function fallBack(error: StoreError, asks: readonly Ask[], verb: Verb, terms?: Terms): Promise<Part> {
-  const modes = asks.map(({ policy }) => policy.source.onStoreError)
+export async function fallBack(
+  error: StoreError,
+  checks: readonly PolicyCheck[],
+  verb: Verb,
+  stepOptions?: StepOptions,
+): Promise<StoreResult> {
+  const modes = checks.map(({ policy }) => policy.storeConfig.onStoreError)
   const takes = verb === 'consume' || verb === 'charge'
   const undoLate = (): void => {
-    if (takes) giveBackLate(error, asks)
+    if (takes) rollbackLate(error, checks)
   }
   if (modes.includes('throw')) {
     undoLate()
     throw error
   }
   const isDenied = modes.includes('deny')
-  const local = isDenied ? undefined : countLocally(asks, modes, verb, terms)
-  const asked = isDenied ? [] : await askLimiters(asks, modes, verb)
+  const local = isDenied ? undefined : countLocally(checks, modes, verb, stepOptions)
+  const asked = isDenied ? [] : await askLimiters(checks, modes, verb)
   const decisionsBy = (counted: readonly Decision[]): readonly Decision[] =>
-    asks.map((ask, i) => {
-      const place = local?.asks.indexOf(ask) ?? -1
-      const answer = place < 0 ? asked.find((each) => each.ask === ask)?.answer : counted[place]
-      return decisionFor(ask, error, modes[i] as StoreErrorOption, answer, isDenied)
+    checks.map((check, i) => {
+      const place = local?.checks.indexOf(check) ?? -1
+      const answer = place < 0 ? asked.find((each) => each.check === check)?.answer : counted[place]
+      return decisionFor(check, error, modes[i] as StoreErrorOption, answer, isDenied)
     })
-  const part = { asks, decisions: decisionsBy(local?.answered.decisions ?? []) }
+  const part = { checks, decisions: decisionsBy(local?.answered.decisions ?? []) }
   const refundLimiters = async (): Promise<void> => {
     const paid = takes ? asked.filter(({ answer }) => answer.allowed) : []
-    await Promise.allSettled(paid.map(({ ask, limiter }) => limiter.refund(keyOf(ask), ask.cost)))
+    await Promise.allSettled(paid.map(({ check, limiter }) => limiter.refund(keyOf(check), check.cost)))
   }
-  const giveBack = async (): Promise<readonly Decision[]> => {
+  const rollback = async (): Promise<readonly Decision[]> => {
     await refundLimiters()
     if (!local?.answered.decisions.every(({ allowed }) => allowed)) return part.decisions
-    const undone = await giveBackPart(local.answered)
+    const undone = await rollbackResult(local.answered)
     return decisionsBy(undone?.decisions ?? [])
   }
   // What the store takes after all stays only for a request that is allowed and that nothing else has counted.
   const isDeniedAtLast = part.decisions.some(({ allowed }) => !allowed)
   const stays = !isDeniedAtLast && local === undefined && asked.length === 0
   if (!stays) undoLate()
-  if (isDeniedAtLast) await giveBack()
+  if (isDeniedAtLast) await rollback()
   return {
     ...part,
-    giveBack: async () => {
+    rollback: async () => {
       if (stays) undoLate()
-      return { ...part, decisions: await giveBack() }
+      return { ...part, decisions: await rollback() }
     },
     settle: async (actualOf) => {
       if (!local) return
-      const askOf = new Map(local.answered.asks.map((put, i) => [put, local.asks[i] as Ask]))
-      await settlePart(local.answered, (put) => actualOf(askOf.get(put) as Ask))
+      const askOf = new Map(local.answered.checks.map((put, i) => [put, local.checks[i] as PolicyCheck]))
+      await settleResult(local.answered, (put) => actualOf(askOf.get(put) as PolicyCheck))
     },
   }
 }
 
 interface CountedLocally {
-  readonly asks: readonly Ask[]
+  readonly checks: readonly PolicyCheck[]
   /** The same, put to the local store. */
-  readonly answered: Answered
+  readonly answered: StoreAnswer
 }
 
 /** Counts in this process what its policies want counted there: all or nothing of it. */
 function countLocally(
-  all: readonly Ask[],
+  all: readonly PolicyCheck[],
   modes: readonly StoreErrorOption[],
   verb: Verb,
-  terms: Terms | undefined,
+  stepOptions: StepOptions | undefined,
 ): CountedLocally | undefined {
-  const asks = all.filter((_, i) => modes[i] === 'local')
-  if (asks.length === 0) return undefined
-  const puts = asks.map((ask) => ({ ...ask, policy: localOf(ask.policy) }))
+  const checks = all.filter((_, i) => modes[i] === 'local')
+  if (checks.length === 0) return undefined
+  const puts = checks.map((check) => ({ ...check, policy: localOf(check.policy) }))
   // The local store answers at once.
-  return { asks, answered: answerTo(puts, takesFor(puts, verb, terms)) as Answered }
+  return { checks, answered: answerTo(puts, takesFor(puts, verb, stepOptions)) as StoreAnswer }
 }
 
 /** A policy as this process enforces it by itself. */
 export const localOf: (policy: Policy) => Policy = oncePer((policy: Policy): Policy => {
-  const { share, source } = policy
-  const store = localStoreOf(source.store)
+  const { localQuota: share, storeConfig } = policy
+  const store = localStoreOf(storeConfig.store)
   return {
     ...policy,
     quota: share,
-    source: { ...source, store },
-    one: stepFor(share, 'consume', 1),
-    straight: undefined,
+    storeConfig: { ...storeConfig, store },
+    singleUnit: stepFor(share, 'consume', 1),
+    fastPath: undefined,
   }
 })
 
-interface Asked {
-  readonly ask: Ask
+interface LimiterAnswer {
+  readonly check: PolicyCheck
   readonly limiter: FallbackLimiter
   readonly answer: Decision
 }
 
-function askLimiters(asks: readonly Ask[], modes: readonly StoreErrorOption[], verb: Verb): Promise<readonly Asked[]> {
-  const limiters = asks.flatMap((ask, i) => {
+function askLimiters(
+  checks: readonly PolicyCheck[],
+  modes: readonly StoreErrorOption[],
+  verb: Verb,
+): Promise<readonly LimiterAnswer[]> {
+  const limiters = checks.flatMap((check, i) => {
     const limiter = modes[i]
-    return typeof limiter === 'object' ? [{ ask, limiter }] : []
+    return typeof limiter === 'object' ? [{ check, limiter }] : []
   })
   return Promise.all(
-    limiters.map(async ({ ask, limiter }) => ({ ask, limiter, answer: await limiter[verb](keyOf(ask), ask.cost) })),
+    limiters.map(async ({ check, limiter }) => ({
+      check,
+      limiter,
+      answer: await limiter[verb](keyOf(check), check.cost),
+    })),
   )
 }
 
 // An empty key, which is that of all requests that lack it, is none for a limiter.
-const keyOf = ({ key }: Ask): string => key || 'none'
+const keyOf = ({ key }: PolicyCheck): string => key || 'none'
 
 function decisionFor(
-  { policy: { name, quota }, cost }: Ask,
+  { policy: { name, quota }, cost }: PolicyCheck,
   { reason }: StoreError,
   mode: StoreErrorOption,
   answer: Decision | undefined,

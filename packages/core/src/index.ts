@@ -3,12 +3,13 @@ export { latestDeadline } from './deadline.ts'
 export { decide } from './decide.ts'
 export type { Decision } from './decision.ts'
 export { digester, hasKnownHashes } from './digest.ts'
+export { type DivideQuotaOptions as ShareOptions, divideQuota } from './divide-quota.ts'
 export {
   type ErrorCode,
+  formatValue as shown,
   QuotaError,
   StoreError,
   type StoreFailure,
-  shown,
   type WarningCode,
   withoutLink,
 } from './errors.ts'
@@ -23,9 +24,9 @@ export {
 } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export { type Earlies, type Fraction, MOST_SCALE } from './kernels/fraction.ts'
-export type { Grain } from './kernels/grain.ts'
 export { emptyAt, type Outcome, runKernel, type State, type Step, type Taken, takenOf } from './kernels/kernel.ts'
 export { leastUsed, refillTime, unitTime } from './kernels/refill.ts'
+export type { RefillSchedule as Grain } from './kernels/refill-schedule.ts'
 export type {
   SlidingLogOutcome,
   SlidingLogState,
@@ -46,6 +47,7 @@ export {
   rateLimiter,
   type SyncRateLimiter,
 } from './limiter.ts'
+export type { Signal } from './long-timeout.ts'
 export { checkOptions } from './options.ts'
 export {
   type BucketQuota,
@@ -69,9 +71,6 @@ export {
 } from './quota.ts'
 export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
-export { type ShareOptions, shareOf } from './share.ts'
-export type { Signal } from './sleep.ts'
-export type { StoreOptions } from './source.ts'
 export {
   type Deadline,
   isSync,
@@ -83,9 +82,10 @@ export {
   type SyncStore,
   type Take,
 } from './store.ts'
+export type { StoreOptions } from './store-config.ts'
 export { type Duration, LONGEST, type Micros, micros } from './time.ts'
 export { sizesUpTo, type UpToDecision } from './up-to.ts'
-export { stepFor, type Terms, type Verb } from './verbs.ts'
+export { type StepOptions as Terms, stepFor, type Verb } from './verbs.ts'
 export type { WaitOptions } from './wait.ts'
 export { type Logger, loggerOf, warnOnce } from './warn.ts'
 export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'

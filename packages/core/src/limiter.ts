@@ -1,19 +1,19 @@
-import { ask } from './booking.ts'
+import { decideNow } from './acquisition.ts'
 import { asStoreError, breakerOf } from './breaker.ts'
 import { deadlineIn } from './deadline.ts'
 import type { Decision } from './decision.ts'
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
+import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'
 import { localStoreOf } from './local-store.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { checkOptions } from './options.ts'
-import { type Ask, type Policy, policyOf } from './policy.ts'
+import { type Policy, type PolicyCheck, policyOf } from './policy.ts'
 import type { Quota } from './quota.ts'
 import { register } from './registry.ts'
-import { patienceOf, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
-import { type Source, STORE_OPTIONS, type StoreOptions, sourceOf } from './source.ts'
+import { maxWaitMicros, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { checkSpill, spilling, type Targets } from './spill.ts'
 import { isSync, type StateKey, type Store, type SyncStore } from './store.ts'
-import { type Straight, straight, straightElsewhere } from './straight.ts'
+import { STORE_OPTIONS, type StoreConfig, type StoreOptions, storeConfigOf } from './store-config.ts'
 import { consumeUpTo, type UpToDecision } from './up-to.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
@@ -101,21 +101,22 @@ export function rateLimiter(options: RateLimiterOptions & { readonly store: Sync
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
   checkOptions('rateLimiter', options, ['quota', 'quotas', 'spill', 'name', ...STORE_OPTIONS])
-  const source = sourceOf(options)
-  const { store } = source
+  const storeConfig = storeConfigOf(options)
+  const { store } = storeConfig
   const { spill } = options
-  const policies = policiesOf(options, source)
+  const policies = policiesOf(options, storeConfig)
   const targets = targetsOf(options)
   register(policies.map(({ name, quota }) => ({ store, name, quota })))
-  const asksOf = (verb: Verb, key: string, cost: number): readonly Ask[] => {
+  const asksOf = (verb: Verb, key: string, cost: number): readonly PolicyCheck[] => {
     checkKey(key)
-    const asks = policies.map((policy): Ask => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
-    return spill === undefined ? asks : spilling(asks, targets)
+    const checks = policies.map((policy): PolicyCheck => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
+    return spill === undefined ? checks : spilling(checks, targets)
   }
-  const run = (verb: Verb, key: string, cost: number): MaybePromise<Decision> => ask(verb, asksOf(verb, key, cost))
+  const run = (verb: Verb, key: string, cost: number): MaybePromise<Decision> =>
+    decideNow(verb, asksOf(verb, key, cost))
 
   const general = (key: string, cost = 1): MaybePromise<Decision> => run('consume', key, cost)
-  const consume = (isSync(store) ? undefined : straightElsewhere(policies)) ?? general
+  const consume = (isSync(store) ? undefined : remoteFastPath(policies)) ?? general
 
   const limiter: RateLimiter = {
     consume: (key, cost) => promised(consume, key, cost),
@@ -125,11 +126,11 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     charge: (key, cost = 1) => promised(run, 'charge', key, cost),
     reserve: async (key, options = {}) => {
       checkOptions('reserve', options, ['cost', 'maxWait'])
-      return reserve(asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait))
+      return reserve(asksOf('consume', key, options.cost ?? 1), maxWaitMicros(options.maxWait))
     },
     wait: async (key, options = {}) => {
       checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
-      return wait(asksOf('consume', key, options.cost ?? 1), patienceOf(options.maxWait), options.signal)
+      return wait(asksOf('consume', key, options.cost ?? 1), maxWaitMicros(options.maxWait), options.signal)
     },
     reset: async (key) => {
       checkKey(key)
@@ -137,14 +138,19 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
       if (isSync(store)) return store.deleteSync(names) > 0
       const local = localStoreOf(store).deleteSync(names)
       const [first] = names as [StateKey]
-      const deadline = deadlineIn(source.deadline)
-      const stored = await breakerOf(store).call(first, () => store.delete(names, deadline), deadline, source.logger)
+      const deadline = deadlineIn(storeConfig.deadline)
+      const stored = await breakerOf(store).call(
+        first,
+        () => store.delete(names, deadline),
+        deadline,
+        storeConfig.logger,
+      )
       return local + stored > 0
     },
     resetAll: async (policy) => resetAll(policies, store, policy),
   }
   const built = isSync(store)
-    ? { ...limiter, ...syncVerbs(straight(store, policies) ?? (general as Straight)) }
+    ? { ...limiter, ...syncVerbs(syncFastPath(store, policies) ?? (general as ConsumeSync)) }
     : limiter
   internals.set(built, asksOf)
   return built
@@ -156,7 +162,7 @@ async function resetAll(policies: readonly Policy[], store: Store, named: string
   if (named !== undefined && !names.includes(named)) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `resetAll: this limiter has no policy ${shown(named)}; it has ${names.map(shown).join(', ')}.`,
+      `resetAll: this limiter has no policy ${formatValue(named)}; it has ${names.map(formatValue).join(', ')}.`,
     )
   }
   if (!store.deleteAll) {
@@ -175,13 +181,13 @@ async function resetAll(policies: readonly Policy[], store: Store, named: string
 }
 
 /** The verbs of a store in this process, where `consume` is `consumeSync` with a promise around its answer. */
-function syncVerbs(consumeSync: Straight): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
+function syncVerbs(consumeSync: ConsumeSync): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
   // An async function, which engines inline: by `promised` it takes a third longer.
   return { consumeSync, consume: async (key, cost) => consumeSync(key, cost) }
 }
 
 /** What `consumeAll` needs to know of a limiter. */
-const internals = new WeakMap<RateLimiter, (verb: Verb, key: string, cost: number) => readonly Ask[]>()
+const internals = new WeakMap<RateLimiter, (verb: Verb, key: string, cost: number) => readonly PolicyCheck[]>()
 
 /**
  * Takes from several limiters, or several keys, at once: all or none. That is one call to a store that they share.
@@ -190,27 +196,27 @@ const internals = new WeakMap<RateLimiter, (verb: Verb, key: string, cost: numbe
 export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number])[],
 ): Promise<Decision> {
-  const asks = takes.flatMap(([limiter, key, cost = 1]) => {
+  const checks = takes.flatMap(([limiter, key, cost = 1]) => {
     const asksOf = internals.get(limiter)
     if (asksOf) return asksOf('consume', key, cost)
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `consumeAll takes [limiter, key, cost] triples; got ${shown(limiter)} for a limiter.`,
+      `consumeAll takes [limiter, key, cost] triples; got ${formatValue(limiter)} for a limiter.`,
     )
   })
-  if (asks.length > 0) return ask('consume', checkApart(asks))
+  if (checks.length > 0) return decideNow('consume', checkApart(checks))
   throw new QuotaError('ERR_SPILLWAY_OPTION', 'consumeAll takes one limiter or more: consumeAll([[limiter, key]]).')
 }
 
-function checkApart(asks: readonly Ask[]): readonly Ask[] {
-  const same = (a: Ask, b: Ask): boolean =>
-    a.key === b.key && a.policy.name === b.policy.name && a.policy.source.store === b.policy.source.store
-  const twice = asks.find((each, i) => asks.slice(0, i).some((other) => same(each, other)))
-  if (twice === undefined) return asks
+function checkApart(checks: readonly PolicyCheck[]): readonly PolicyCheck[] {
+  const same = (a: PolicyCheck, b: PolicyCheck): boolean =>
+    a.key === b.key && a.policy.name === b.policy.name && a.policy.storeConfig.store === b.policy.storeConfig.store
+  const twice = checks.find((each, i) => checks.slice(0, i).some((other) => same(each, other)))
+  if (twice === undefined) return checks
   const { policy, key } = twice
   throw new QuotaError(
     'ERR_SPILLWAY_KEY',
-    `consumeAll names key ${shown(key)} of ${shown(policy.name)} twice. Add up the costs.`,
+    `consumeAll names key ${formatValue(key)} of ${formatValue(policy.name)} twice. Add up the costs.`,
   )
 }
 
@@ -222,14 +228,14 @@ function targetsOf({ quotas = {}, spill = {} }: RateLimiterOptions): Targets {
   return names.map((name) => (Object.hasOwn(spill, name) ? names.indexOf(spill[name] as string) : -1))
 }
 
-function policiesOf({ quota, quotas, name }: RateLimiterOptions, source: Source): readonly Policy[] {
+function policiesOf({ quota, quotas, name }: RateLimiterOptions, storeConfig: StoreConfig): readonly Policy[] {
   if (quota && quotas) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'rateLimiter takes quota or quotas, not both.')
   }
-  if (!quotas) return [policyOf(name ?? 'default', quota as Quota, source)]
+  if (!quotas) return [policyOf(name ?? 'default', quota as Quota, storeConfig)]
   const named = Object.entries(quotas)
   if (named.length === 0) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
   }
-  return named.map(([each, quota]) => policyOf(name === undefined ? each : `${name}.${each}`, quota, source))
+  return named.map(([each, quota]) => policyOf(name === undefined ? each : `${name}.${each}`, quota, storeConfig))
 }

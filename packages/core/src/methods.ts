@@ -1,4 +1,4 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import { guess } from './options.ts'
 
 /** The methods that Node.js knows: it answers requests by others with 400. */
@@ -13,6 +13,6 @@ export function checkMethod(what: string, method: string): string {
   if (METHODS.includes(name)) return name
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `${what} knows no ${shown(method)}. ${guess(name, METHODS) ?? ''} Write a method of HTTP such as "GET"; for one of your own, match by a function: (request) => request.method === 'MINE'.`,
+    `${what} knows no ${formatValue(method)}. ${guess(name, METHODS) ?? ''} Write a method of HTTP such as "GET"; for one of your own, match by a function: (request) => request.method === 'MINE'.`,
   )
 }

@@ -1,4 +1,4 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 
 /**
  * Refuses an options object that is none, or that has a name nobody reads, and says what to write instead: what
@@ -11,20 +11,20 @@ export function checkOptions(
   hintFor?: (name: string, given: readonly string[]) => string | undefined,
 ): void {
   if (options === null || typeof options !== 'object' || Array.isArray(options)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} takes an object of options; got ${shown(options)}.`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} takes an object of options; got ${formatValue(options)}.`)
   }
   const given = Object.keys(options)
   for (const name of given) {
     if (known.includes(name)) continue
     const hint = hintFor?.(name, given) ?? guess(name, known) ?? `It knows ${known.join(', ')}.`
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} has no option ${shown(name)}. ${hint}`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} has no option ${formatValue(name)}. ${hint}`)
   }
 }
 
 /** The question whether the nearest of the known names was meant; undefined where none is near. */
 export function guess(name: string, known: readonly string[]): string | undefined {
   const meant = nearest(name, known)
-  return meant && `Did you mean ${shown(meant)}?`
+  return meant && `Did you mean ${formatValue(meant)}?`
 }
 
 /** Refuses what is to be called and cannot be. */
@@ -32,7 +32,7 @@ export function checkFunctions<T extends object>(options: T, names: readonly str
   for (const name of names) {
     const value: unknown = options[name as keyof T]
     if (value === undefined || typeof value === 'function') continue
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be a function; got ${shown(value)}.`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be a function; got ${formatValue(value)}.`)
   }
 }
 
@@ -62,5 +62,5 @@ function editDistance(a: string, b: string): number {
 /** Checks a switch; `name` is the option's name in the error. False if it is not given. */
 export function checkBoolean(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? false
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be true or false; got ${shown(value)}.`)
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be true or false; got ${formatValue(value)}.`)
 }

@@ -1,4 +1,4 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 
 /** Characters as they are in a path, or percent-encoded. An encoded slash is a slash to some servers, and none to others. */
 const LITERAL = '(?:[^/?#*:(){}\\[\\]+|\\\\<>^"%\\s\\u0000-\\u001f\\u007f]|%(?!2[Ff]|5[Cc])[0-9A-Fa-f]{2})+'
@@ -24,7 +24,7 @@ export interface PathPattern {
  */
 export function parsePattern(what: string, pattern: string, literal: (segment: string) => string): PathPattern {
   if (!VALID.test(pattern)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} cannot be ${shown(pattern)}. ${hintFor(pattern)}`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} cannot be ${formatValue(pattern)}. ${hintFor(pattern)}`)
   }
   const segments = pattern.split('/').filter((segment) => segment !== '')
   const prefix = /^\*\*?$/.test(segments.at(-1) ?? '')
@@ -44,15 +44,15 @@ const GRAMMAR =
 function hintFor(pattern: string): string {
   const [, parent] = /^(\/.*[^/])\/$/.exec(pattern) ?? []
   if (parent !== undefined && VALID.test(parent)) {
-    return `Write ${shown(parent)} for that path alone, or ${shown(`${parent}/*`)} for all below it as well.`
+    return `Write ${formatValue(parent)} for that path alone, or ${formatValue(`${parent}/*`)} for all below it as well.`
   }
-  const meant = pattern === '' ? [] : meantBy(pattern)
+  const meant = pattern === '' ? [] : suggestionFor(pattern)
   if (meant.length === 0 || !meant.every((each) => VALID.test(each))) return GRAMMAR
-  return `Write ${meant.length === 1 ? shown(meant[0]) : `[${meant.map(shown).join(', ')}]`}.`
+  return `Write ${meant.length === 1 ? formatValue(meant[0]) : `[${meant.map(formatValue).join(', ')}]`}.`
 }
 
 /** The patterns that others write otherwise: optional and repeated parameters, whole URLs, queries, named wildcards. */
-function meantBy(pattern: string): readonly string[] {
+function suggestionFor(pattern: string): readonly string[] {
   const [, parent = '', parameter, repeat] = /^(\/.*|)\/(:\w+)([?+*])$/.exec(pattern) ?? []
   if (parameter !== undefined) {
     const one = `${parent}/${parameter}`
@@ -66,10 +66,10 @@ function meantBy(pattern: string): readonly string[] {
     .replace(/[?#].*$/s, '')
     .split(/\/|\\|%2f|%5c/i)
     .filter((segment) => segment !== '')
-  return [`/${segments.map((each, i) => segmentMeantBy(each, i === segments.length - 1)).join('/')}`]
+  return [`/${segments.map((each, i) => segmentSuggestionFor(each, i === segments.length - 1)).join('/')}`]
 }
 
-function segmentMeantBy(segment: string, last: boolean): string {
+function segmentSuggestionFor(segment: string, last: boolean): string {
   if (last && /^(\{?\*\w*\}?|\(\.[*+]\)|\.\*)$/.test(segment)) return segment === '**' ? segment : '*'
   const [, name] = /^(?:\{(\w+)\}|\[(\w+)\]|<(?:\w+:)?(\w+)>)$/.exec(segment)?.filter(Boolean) ?? []
   if (name !== undefined) return `:${name}`

@@ -1,6 +1,6 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import { commonDivisor, MOST_SCALE, spanOf } from './kernels/fraction.ts'
-import type { Grain } from './kernels/grain.ts'
+import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
@@ -14,16 +14,16 @@ export interface BucketQuota {
   /** The most units that can be taken at once. */
   readonly limit: number
   /** How many of them go ahead at once; the others are taken too, but wait their turn. */
-  readonly prompt: number
+  readonly immediateUnits: number
   /** How long the bucket takes to fill when empty. */
   readonly window: Micros
   /** Ticks in which one unit refills, or 1 where there is a grain. */
-  readonly unit: number
+  readonly ticksPerUnit: number
   /** Ticks in a microsecond: 1 where a unit takes whole microseconds, or where there is a grain. */
   readonly scale: number
   /** How many units a request may take beyond what is there, for the requests after it to wait for. */
   readonly overdraft: number
-  readonly grain: Grain | null
+  readonly schedule: RefillSchedule | null
   /** How a new key starts; `null` starts full. */
   readonly start: Start | null
 }
@@ -170,22 +170,25 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
   const offset = options.offset === undefined ? 0 : micros(options.offset, 'fixedWindow offset') % window
   return bucketQuota('fixedWindow', {
     limit,
-    prompt: limit,
+    immediateUnits: limit,
     overdraft: 0,
     start: null,
-    ...grained('fixedWindow', { every: window, amount: limit, shift: (window - offset) % window }, window),
+    ...scheduled('fixedWindow', { interval: window, amount: limit, offset: (window - offset) % window }, window),
     window,
   })
 }
 
 function isAlignedToFirst({ align = 'clock', offset }: FixedWindowOptions): boolean {
   if (align !== 'clock' && align !== 'first') {
-    throw new QuotaError('ERR_SPILLWAY_QUOTA', `fixedWindow align must be 'clock' or 'first'; got ${shown(align)}.`)
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `fixedWindow align must be 'clock' or 'first'; got ${formatValue(align)}.`,
+    )
   }
   if (align === 'clock' || offset === undefined) return align === 'first'
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `fixedWindow offset moves windows of the clock, and with align 'first' a key's window starts at its first request; got offset ${shown(offset)}. Leave out one of them.`,
+    `fixedWindow offset moves windows of the clock, and with align 'first' a key's window starts at its first request; got offset ${formatValue(offset)}. Leave out one of them.`,
   )
 }
 
@@ -209,7 +212,7 @@ function tickFor(what: string, options: WindowOptions, ticks: readonly Micros[])
   if (tick !== undefined) return tick
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what}: shares of ${limit} units over ${shown(options.window)} are not exact in whole numbers. Use a window of whole seconds, or a smaller limit.`,
+    `${what}: shares of ${limit} units over ${formatValue(options.window)} are not exact in whole numbers. Use a window of whole seconds, or a smaller limit.`,
   )
 }
 
@@ -240,7 +243,7 @@ export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   const rate = checkWhole('leakyBucket limit', options.limit, 1)
   const queue = checkWhole('leakyBucket queue', options.queue, 0)
   const ticks = ticksOf('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
-  return continuous('leakyBucket', { limit: queue + 1, prompt: 1, overdraft: 0, start: null, ...ticks })
+  return continuous('leakyBucket', { limit: queue + 1, immediateUnits: 1, overdraft: 0, start: null, ...ticks })
 }
 
 function build(what: string, options: TokenBucketOptions): BucketQuota {
@@ -251,24 +254,24 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
   if (options.refill === undefined || options.refill === 'continuous') {
     const ticks = ticksOf(what, limit, per)
     const start = startOf(what, options, burst, ticks)
-    return continuous(what, { limit: burst, prompt: burst, overdraft, start, ...ticks })
+    return continuous(what, { limit: burst, immediateUnits: burst, overdraft, start, ...ticks })
   }
-  const every = micros(options.refill, `${what} refill`)
-  const amount = Number((BigInt(limit) * BigInt(every)) / BigInt(per))
-  if (BigInt(amount) * BigInt(per) !== BigInt(limit) * BigInt(every)) {
+  const interval = micros(options.refill, `${what} refill`)
+  const amount = Number((BigInt(limit) * BigInt(interval)) / BigInt(per))
+  if (BigInt(amount) * BigInt(per) !== BigInt(limit) * BigInt(interval)) {
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',
-      `${what} refill must divide the rate into whole units: ${limit} per ${shown(options.per)} is no whole number every ${shown(options.refill)}. Use a limit of ${wholeLimit(limit, per, every)}, change refill, or leave refill out to refill continuously.`,
+      `${what} refill must divide the rate into whole units: ${limit} per ${formatValue(options.per)} is no whole number every ${formatValue(options.refill)}. Use a limit of ${wholeLimit(limit, per, interval)}, change refill, or leave refill out to refill continuously.`,
     )
   }
-  const window = Math.ceil(burst / amount) * every
+  const window = Math.ceil(burst / amount) * interval
   return bucketQuota(what, {
     limit: burst,
-    prompt: burst,
+    immediateUnits: burst,
     window,
     overdraft,
-    start: startOf(what, options, burst, { unit: 1, scale: 1 }),
-    ...grained(what, { every, amount, shift: 0 }, per),
+    start: startOf(what, options, burst, { ticksPerUnit: 1, scale: 1 }),
+    ...scheduled(what, { interval, amount, offset: 0 }, per),
   })
 }
 
@@ -277,7 +280,7 @@ function startOf(
   what: string,
   options: TokenBucketOptions,
   burst: number,
-  { unit, scale }: Pick<BucketQuota, 'unit' | 'scale'>,
+  { ticksPerUnit: unit, scale }: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>,
 ): Start | null {
   const { initial, keepFull } = options
   if (initial === undefined && keepFull === undefined) return null
@@ -294,9 +297,9 @@ function startOf(
 }
 
 /** How a unit is counted that takes `per / limit`: so many ticks, of so many to a microsecond, both as small as can be. */
-function ticksOf(what: string, limit: number, per: Micros): Pick<BucketQuota, 'unit' | 'scale'> {
+function ticksOf(what: string, limit: number, per: Micros): Pick<BucketQuota, 'ticksPerUnit' | 'scale'> {
   const divisor = commonDivisor(per, limit)
-  if (limit <= MOST_SCALE) return { unit: per / divisor, scale: limit / divisor }
+  if (limit <= MOST_SCALE) return { ticksPerUnit: per / divisor, scale: limit / divisor }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `${what} limit must be at most ${MOST_SCALE}, so that it is counted exactly; got ${limit}. Use a limit of ${MOST_SCALE}.`,
@@ -304,39 +307,39 @@ function ticksOf(what: string, limit: number, per: Micros): Pick<BucketQuota, 'u
 }
 
 /** A bucket that refills unit by unit. */
-export function continuous(what: string, quota: Omit<BucketQuota, 'kernel' | 'window' | 'grain'>): BucketQuota {
-  const { limit, unit, scale } = quota
-  return bucketQuota(what, { ...quota, window: spanOf(limit, unit, scale).tick, grain: null })
+export function continuous(what: string, quota: Omit<BucketQuota, 'kernel' | 'window' | 'schedule'>): BucketQuota {
+  const { limit, ticksPerUnit: unit, scale } = quota
+  return bucketQuota(what, { ...quota, window: spanOf(limit, unit, scale).tick, schedule: null })
 }
 
 /** The limit nearest to one of which each interval refills whole units. */
-function wholeLimit(limit: number, per: Micros, every: Micros): number {
-  const step = per / commonDivisor(per, every)
+function wholeLimit(limit: number, per: Micros, interval: Micros): number {
+  const step = per / commonDivisor(per, interval)
   return Math.min(Math.max(Math.round(limit / step), 1) * step, per)
 }
 
 /** How a bucket is kept that gets whole amounts back at intervals. */
-export function grained(
+export function scheduled(
   what: string,
-  { every, amount, shift }: Omit<Grain, 'unit'>,
+  { interval, amount, offset }: Omit<RefillSchedule, 'tick'>,
   most: number,
-): Pick<BucketQuota, 'unit' | 'scale' | 'grain'> {
-  const unit = Math.floor(every / amount)
-  if (unit >= 1) return { unit: 1, scale: 1, grain: Object.freeze({ every, amount, unit, shift }) }
+): Pick<BucketQuota, 'ticksPerUnit' | 'scale' | 'schedule'> {
+  const tick = Math.floor(interval / amount)
+  if (tick >= 1) return { ticksPerUnit: 1, scale: 1, schedule: Object.freeze({ interval, amount, tick, offset }) }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what}: ${amount} units every ${every} µs is more than one a microsecond. Use a limit of ${most}, or a tokenBucket without refill.`,
+    `${what}: ${amount} units every ${interval} µs is more than one a microsecond. Use a limit of ${most}, or a tokenBucket without refill.`,
   )
 }
 
 /** A bucket's numbers, if it fills in a time that can be counted. */
 export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
-  const unitMicros = quota.grain?.unit ?? quota.unit / quota.scale
-  const { limit, prompt, overdraft, grain } = quota
+  const unitMicros = quota.schedule?.tick ?? quota.ticksPerUnit / quota.scale
+  const { limit, immediateUnits, overdraft, schedule } = quota
   if ((limit + overdraft) * unitMicros > LONGEST || quota.window > LONGEST) {
-    const refilled = grain === null ? Infinity : Math.floor(LONGEST / grain.every) * grain.amount
+    const refilled = schedule === null ? Infinity : Math.floor(LONGEST / schedule.interval) * schedule.amount
     const most = Math.min(Math.floor(LONGEST / unitMicros), refilled)
-    const burst = prompt < limit ? `a queue of ${most - 1}` : `a burst of ${most - overdraft}`
+    const burst = immediateUnits < limit ? `a queue of ${most - 1}` : `a burst of ${most - overdraft}`
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',
       `${what}: the bucket would take over 95 years to fill. Use ${most > overdraft ? burst : `an overdraft of ${most - limit}`} or less.`,
@@ -355,6 +358,6 @@ export function checkWhole(what: string, value: unknown, least: number): number 
     typeof value === 'number' && value > 0 && value < 1 ? " For less than one a second, write 1 per '2s'." : ''
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what} must be a whole number, ${least} or more; got ${shown(value)}.${nearest}${fix}`,
+    `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${nearest}${fix}`,
   )
 }

@@ -1,4 +1,4 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import { oncePer } from './once-per.ts'
 import { type Store, scopeOf } from './store.ts'
 
@@ -78,6 +78,6 @@ function checkSame(name: string, texts: Texts, others: Texts): void {
   if (part === undefined) return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `two limiters on one database are named ${shown(name)} and would count as one, but differ in ${part}: ${shown(others[part])} and ${shown(texts[part])}. Give each a name of its own, such as name: 'login'.`,
+    `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${part}: ${formatValue(others[part])} and ${formatValue(texts[part])}. Give each a name of its own, such as name: 'login'.`,
   )
 }

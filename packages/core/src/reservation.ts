@@ -1,7 +1,7 @@
-import { put, settleAt } from './booking.ts'
+import { acquire, settleAcquisition } from './acquisition.ts'
 import type { Decision } from './decision.ts'
-import { QuotaError, shown } from './errors.ts'
-import type { Ask } from './policy.ts'
+import { formatValue, QuotaError } from './errors.ts'
+import type { PolicyCheck } from './policy.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
 /**
@@ -31,22 +31,22 @@ export interface ReserveOptions {
 }
 
 /** Takes units now, to go ahead with in `delayMs`. */
-export async function reserve(asks: readonly Ask[], patience: Micros): Promise<Reservation> {
-  const booking = await put('consume', asks, { patience })
+export async function reserve(checks: readonly PolicyCheck[], maxWaitMicros: Micros): Promise<Reservation> {
+  const acquisition = await acquire('consume', checks, { maxWaitMicros })
   let settled: Promise<void> | undefined
   const settle = (actual: number): Promise<void> => {
-    settled ??= settleAt(booking, () => actual)
+    settled ??= settleAcquisition(acquisition, () => actual)
     return settled
   }
   return {
-    ...booking.decision,
-    commit: async (actual = booking.decision.cost) => settle(checkActual(actual)),
+    ...acquisition.decision,
+    commit: async (actual = acquisition.decision.cost) => settle(checkActual(actual)),
     cancel: () => settle(0),
   }
 }
 
 /** Reads `maxWait`: none is as long as it takes, 0 is not at all. */
-export function patienceOf(maxWait: Duration | undefined): Micros {
+export function maxWaitMicros(maxWait: Duration | undefined): Micros {
   if (maxWait === undefined) return LONGEST
   return maxWait === 0 ? 0 : micros(maxWait, 'maxWait')
 }
@@ -56,6 +56,6 @@ export function checkActual(actual: unknown): number {
   if (typeof actual === 'number' && Number.isSafeInteger(actual) && actual >= 0) return actual
   throw new QuotaError(
     'ERR_SPILLWAY_COST',
-    `what it really cost must be a whole number of units, 0 or more; got ${shown(actual)}.`,
+    `what it really cost must be a whole number of units, 0 or more; got ${formatValue(actual)}.`,
   )
 }

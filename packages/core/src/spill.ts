@@ -1,58 +1,58 @@
 import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
 import { guess } from './options.ts'
-import type { Booking } from './part.ts'
-import type { Ask, Emptied } from './policy.ts'
+import type { EmptyPolicy, PolicyCheck } from './policy.ts'
+import type { Acquisition } from './store-result.ts'
 
 /**
  * Asks the spill policies of those that deny in their place, until all allow or one that denies has none. A denied booking
  * has consumed nothing, so that each round is one of its own: the second one sees the stores a moment later.
  */
 export function spillOver(
-  booking: Booking,
-  asks: readonly Ask[],
-  putAgain: (asks: readonly Ask[]) => MaybePromise<Booking>,
-): MaybePromise<Booking> {
-  const { decision } = booking
-  const emptied = asks.some((ask) => ask.emptied)
+  acquisition: Acquisition,
+  checks: readonly PolicyCheck[],
+  putAgain: (checks: readonly PolicyCheck[]) => MaybePromise<Acquisition>,
+): MaybePromise<Acquisition> {
+  const { decision } = acquisition
+  const emptied = checks.some((check) => check.emptied)
   if (decision.allowed)
-    return emptied ? { ...partsOf(booking), decision: { ...decision, ...spilledOf(asks) } } : booking
-  const decisionOf = decisionsOf(booking)
-  const next = asks.map((ask) => insteadOf(ask, decisionOf(ask)))
-  if (next.every((ask) => ask !== undefined)) {
+    return emptied ? { ...resultsOf(acquisition), decision: { ...decision, ...spilledOf(checks) } } : acquisition
+  const decisionOf = decisionsOf(acquisition)
+  const next = checks.map((check) => insteadOf(check, decisionOf(check)))
+  if (next.every((check) => check !== undefined)) {
     return andThen(putAgain(next), (again) => spillOver(again, next, putAgain))
   }
-  return emptied ? deniedBooking(booking, asks, decisionOf) : booking
+  return emptied ? deniedBooking(acquisition, checks, decisionOf) : acquisition
 }
 
-type DecisionOf = (ask: Ask) => Decision | undefined
+type DecisionOf = (check: PolicyCheck) => Decision | undefined
 
-function decisionsOf({ asks, decision }: Booking): DecisionOf {
+function decisionsOf({ checks, decision }: Acquisition): DecisionOf {
   const decisions = decision.policies ?? [decision]
-  return (ask) => decisions[asks.indexOf(ask)]
+  return (check) => decisions[checks.indexOf(check)]
 }
 
 /** What is asked next: the same where it does not deny, and undefined where nothing else can be asked. */
-function insteadOf(ask: Ask, decision: Decision | undefined): Ask | undefined {
-  if (decision === undefined || decision.allowed) return ask
+function insteadOf(check: PolicyCheck, decision: Decision | undefined): PolicyCheck | undefined {
+  if (decision === undefined || decision.allowed) return check
   // A store that has failed says nothing of what is left.
-  if (ask.spill === undefined || decision.degraded?.action === 'deny') return undefined
-  return { ...ask.spill, emptied: [...(ask.emptied ?? []), { ask, decision }] }
+  if (check.spill === undefined || decision.degraded?.action === 'deny') return undefined
+  return { ...check.spill, emptied: [...(check.emptied ?? []), { check, decision }] }
 }
 
-const partsOf = ({ asks, parts }: Booking): Pick<Booking, 'asks' | 'parts'> => ({ asks, parts })
+const resultsOf = ({ checks, results }: Acquisition): Pick<Acquisition, 'checks' | 'results'> => ({ checks, results })
 
-const spilledOf = (asks: readonly Ask[]): Pick<Decision, 'spilled'> => ({
-  spilled: asks.flatMap(({ emptied = [] }) => emptied.map(({ ask }) => ask.policy.name)),
+const spilledOf = (checks: readonly PolicyCheck[]): Pick<Decision, 'spilled'> => ({
+  spilled: checks.flatMap(({ emptied = [] }) => emptied.map(({ check }) => check.policy.name)),
 })
 
 /** All that deny, and the wait until one of each chain does not. */
-function deniedBooking(booking: Booking, asks: readonly Ask[], decisionOf: DecisionOf): Booking {
-  const chains = asks.map((ask): readonly Emptied[] => {
-    const decision = decisionOf(ask)
-    return [...(ask.emptied ?? []), ...(decision ? [{ ask, decision }] : [])]
+function deniedBooking(acquisition: Acquisition, checks: readonly PolicyCheck[], decisionOf: DecisionOf): Acquisition {
+  const chains = checks.map((check): readonly EmptyPolicy[] => {
+    const decision = decisionOf(check)
+    return [...(check.emptied ?? []), ...(decision ? [{ check, decision }] : [])]
   })
   const all = chains.flat()
   const waiting = chains.flatMap((chain) => {
@@ -62,12 +62,12 @@ function deniedBooking(booking: Booking, asks: readonly Ask[], decisionOf: Decis
   })
   const { policies: _, ...merged } = merge(waiting)
   return {
-    parts: booking.parts,
-    asks: all.map(({ ask }) => ask),
+    results: acquisition.results,
+    checks: all.map(({ check }) => check),
     decision: {
       ...merged,
-      violated: all.filter(({ decision }) => !decision.allowed).map(({ ask }) => ask.policy.name),
-      ...spilledOf(asks),
+      violated: all.filter(({ decision }) => !decision.allowed).map(({ check }) => check.policy.name),
+      ...spilledOf(checks),
       policies: all.map(({ decision }) => decision),
     },
   }
@@ -80,15 +80,17 @@ export type Targets = readonly number[]
 
 /** The asks that are put first, each with its spill policy, which is not one of them. What is not asked spills nowhere. */
 export function spilling<A extends { readonly spill?: A }>(
-  asks: readonly (A | undefined)[],
+  checks: readonly (A | undefined)[],
   targets: Targets,
 ): readonly A[] {
   const at = (place: number): A | undefined => {
-    const ask = asks[place]
+    const check = checks[place]
     const spill = (targets[place] ?? -1) < 0 ? undefined : at(targets[place] as number)
-    return ask && spill ? { ...ask, spill } : ask
+    return check && spill ? { ...check, spill } : check
   }
-  return asks.map((_, place) => (targets.includes(place) ? undefined : at(place))).filter((ask) => ask !== undefined)
+  return checks
+    .map((_, place) => (targets.includes(place) ? undefined : at(place)))
+    .filter((check) => check !== undefined)
 }
 
 interface Spilling {
@@ -97,14 +99,14 @@ interface Spilling {
   readonly mode?: 'enforce' | 'shadow'
 }
 
-const nameOf = ({ name = 'default' }: Spilling): string => name
+const policyName = ({ name = 'default' }: Spilling): string => name
 
 /** Checks which of several policies spills over to which. A shadow denies nothing, and nothing is consumed from it. */
 export function checkSpills(policies: readonly Spilling[]): void {
   const spilled = policies.filter(({ spill }) => spill !== undefined)
   const enforced = policies.filter(({ mode }) => mode !== 'shadow')
   if (spilled.length > 0) {
-    checkSpill(Object.fromEntries(spilled.map((each) => [nameOf(each), each.spill])), enforced.map(nameOf))
+    checkSpill(Object.fromEntries(spilled.map((each) => [policyName(each), each.spill])), enforced.map(policyName))
   }
 }
 
@@ -113,9 +115,9 @@ export function checkSpill(spill: Readonly<Record<string, unknown>>, names: read
   const targets = Object.values(spill)
   for (const [from, to] of Object.entries(spill)) {
     const problem = problemOf(spill, names, from, to)
-    if (problem !== undefined) throw refusal(problem)
+    if (problem !== undefined) throw invalidSpill(problem)
     if (targets.indexOf(to) !== targets.lastIndexOf(to)) {
-      throw refusal(`two policies spill over to ${shown(to)}. Give each a spill policy of its own.`)
+      throw invalidSpill(`two policies spill over to ${formatValue(to)}. Give each a spill policy of its own.`)
     }
   }
 }
@@ -129,17 +131,17 @@ function problemOf(
   for (const name of [from, to]) {
     if (names.includes(name as string)) continue
     const meant = typeof name === 'string' ? guess(name, names) : undefined
-    return `spill names an enforced policy; there is none named ${shown(name)}. ${meant ?? `There are ${names.map(shown).join(', ')}.`}`
+    return `spill names an enforced policy; there is none named ${formatValue(name)}. ${meant ?? `There are ${names.map(formatValue).join(', ')}.`}`
   }
   const seen = [from]
   for (let next = to; typeof next === 'string'; next = Object.hasOwn(spill, next) ? spill[next] : undefined) {
     if (next === from)
-      return `policy ${shown(from)} spills over to itself, by ${[...seen, next].map(shown).join(' → ')}.`
+      return `policy ${formatValue(from)} spills over to itself, by ${[...seen, next].map(formatValue).join(' → ')}.`
     if (seen.includes(next)) return undefined
     seen.push(next)
   }
   return undefined
 }
 
-const refusal = (problem: string): QuotaError =>
+const invalidSpill = (problem: string): QuotaError =>
   new QuotaError('ERR_SPILLWAY_OPTION', `${problem} Write spill: 'extra', the name of the policy that takes over.`)

@@ -68,10 +68,10 @@ export interface Store {
    * then of one part only; what has several parts is taken from one after the other, and given back where a later one
    * refuses. The same state is always of the same part. A store without it is all one part.
    */
-  partOf?(key: StateKey): string | number
+  slotOf?(key: StateKey): string | number
   /**
    * Names what a state fails together with, such as a node of a cluster: each has a circuit breaker of its own. Default:
-   * what `partOf` returns.
+   * what `slotOf` returns.
    */
   shardOf?(key: StateKey): string | number
   /**
@@ -108,12 +108,12 @@ export const REMOTE_LOG_LIMIT = 1_000
 export type PreparedTake = (key: string, at?: Micros) => number
 
 /** What a wrapper passes on of the store behind it, to which it may show another key. */
-export const partsOfStore = (
+export const storeTraits = (
   store: Store,
   shown: (key: StateKey) => StateKey = (key) => key,
-): Pick<Store, 'partOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => ({
+): Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => ({
   scope: scopeOf(store),
-  ...(store.partOf && { partOf: (key) => (store as Required<Store>).partOf(shown(key)) }),
+  ...(store.slotOf && { slotOf: (key) => (store as Required<Store>).slotOf(shown(key)) }),
   ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(shown(key)) }),
   ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
 })

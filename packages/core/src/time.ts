@@ -1,4 +1,4 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 
 /**
  * A moment or a span in whole microseconds. A moment counts from 1970, as the store's clock tells it: about 1.8e15
@@ -23,7 +23,7 @@ export function micros(duration: Duration, what: string): Micros {
   if (micros >= 1 && micros <= LONGEST) return micros
   throw new QuotaError(
     'ERR_SPILLWAY_DURATION',
-    `${what} must be a positive duration: milliseconds, or a number with ms, s, m, h or d such as '10s'; got ${shown(duration)}.`,
+    `${what} must be a positive duration: milliseconds, or a number with ms, s, m, h or d such as '10s'; got ${formatValue(duration)}.`,
   )
 }
 

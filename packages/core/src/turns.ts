@@ -1,17 +1,17 @@
-import { type Booking, giveBack } from './booking.ts'
-import type { OnLeave } from './leaving.ts'
+import { type Acquisition, rollback } from './acquisition.ts'
+import type { OnClientClosed } from './client-closed.ts'
+import { setLongTimeout } from './long-timeout.ts'
 import { oncePer } from './once-per.ts'
-import type { Part } from './part.ts'
-import type { Ask } from './policy.ts'
-import { later } from './sleep.ts'
+import type { PolicyCheck } from './policy.ts'
 import type { Store } from './store.ts'
+import type { StoreResult } from './store-result.ts'
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
 
 /** A caller in this process that waits for the turn it has booked. */
 interface Waiter {
-  booking: Booking
+  acquisition: Acquisition
   dueMs: number
   /** Starts the timer anew. */
   schedule: () => void
@@ -27,10 +27,13 @@ const queuesOf = oncePer((_store: Store) => new Map<string, Waiter[]>())
  * A turn in the middle of a queue cannot be given back, because later ones stand on it. So the callers behind in this
  * process move up by one each, and the last of their turns is what is given back.
  */
-export async function waitForTurn(booking: Booking, onLeave: OnLeave): Promise<Booking | undefined> {
-  const { asks, decision } = booking
-  const [queue, end] = queueOf(asks)
-  const waiter: Waiter = { booking, dueMs: performance.now() + decision.delayMs, schedule: () => {} }
+export async function waitForTurn(
+  acquisition: Acquisition,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
+  const { checks, decision } = acquisition
+  const [queue, end] = queueOf(checks)
+  const waiter: Waiter = { acquisition, dueMs: performance.now() + decision.delayMs, schedule: () => {} }
   const place = queue.findLastIndex(({ dueMs }) => dueMs <= waiter.dueMs) + 1
   queue.splice(place, 0, waiter)
   const stayed = await new Promise<boolean>((resolve) => {
@@ -44,48 +47,48 @@ export async function waitForTurn(booking: Booking, onLeave: OnLeave): Promise<B
     }
     waiter.schedule = () => {
       stop?.()
-      stop = later(Math.max(waiter.dueMs - performance.now(), 0), () => end(true))
+      stop = setLongTimeout(Math.max(waiter.dueMs - performance.now(), 0), () => end(true))
     }
     waiter.schedule()
-    forget = onLeave(() => end(false))
+    forget = onClientClosed(() => end(false))
   })
   const unused = stayed ? undefined : moveUp(queue, waiter)
   queue.splice(queue.indexOf(waiter), 1)
   if (queue.length === 0) end()
-  if (unused === undefined) return waiter.booking
-  await giveBack(unused)
+  if (unused === undefined) return waiter.acquisition
+  await rollback(unused)
   return undefined
 }
 
-function queueOf(asks: readonly Ask[]): [queue: Waiter[], end: () => void] {
-  const { store } = (asks[0] as Ask).policy.source
+function queueOf(checks: readonly PolicyCheck[]): [queue: Waiter[], end: () => void] {
+  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
   const known = queuesOf(store)
-  const name = JSON.stringify(asks.map(({ policy, key, cost }) => [policy.name, key, cost]))
+  const name = JSON.stringify(checks.map(({ policy, key, cost }) => [policy.name, key, cost]))
   const queue = known.get(name) ?? []
   known.set(name, queue)
   return [queue, () => known.delete(name)]
 }
 
 /** Gives the turn of a caller who leaves to the next, whose turn goes to the one after, and so on; returns the last. */
-function moveUp(queue: readonly Waiter[], leaving: Waiter): Booking {
-  let { booking, dueMs } = leaving
+function moveUp(queue: readonly Waiter[], leaving: Waiter): Acquisition {
+  let { acquisition, dueMs } = leaving
   for (const waiter of queue.slice(queue.indexOf(leaving) + 1)) {
-    const next = exchanged(waiter.booking, booking)
-    const unused = exchanged(booking, waiter.booking)
+    const next = exchanged(waiter.acquisition, acquisition)
+    const unused = exchanged(acquisition, waiter.acquisition)
     if (next === undefined || unused === undefined) continue
     const freeMs = waiter.dueMs
-    Object.assign(waiter, { booking: next, dueMs })
+    Object.assign(waiter, { acquisition: next, dueMs })
     waiter.schedule()
-    ;[booking, dueMs] = [unused, freeMs]
+    ;[acquisition, dueMs] = [unused, freeMs]
   }
-  return booking
+  return acquisition
 }
 
 /** A booking with the takes of another one of the same; undefined where one of them was made without the store. */
-function exchanged({ asks, decision, parts }: Booking, other: Booking): Booking | undefined {
-  const changed = parts.map(({ asks, decisions, taken }, i): Part | undefined => {
-    const theirs = other.parts[i]?.taken
-    return taken && theirs && { asks, decisions, taken: theirs }
+function exchanged({ checks, decision, results }: Acquisition, other: Acquisition): Acquisition | undefined {
+  const changed = results.map(({ checks, decisions, taken }, i): StoreResult | undefined => {
+    const theirs = other.results[i]?.taken
+    return taken && theirs && { checks, decisions, taken: theirs }
   })
-  return changed.every((part) => part !== undefined) ? { asks, decision, parts: changed } : undefined
+  return changed.every((result) => result !== undefined) ? { checks, decision, results: changed } : undefined
 }

@@ -1,8 +1,8 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 import { type Exact, earliest, exactIn, exactly, type Fraction, isSame, latest, spanOf } from './kernels/fraction.ts'
-import { tickOf } from './kernels/grain.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
+import { tickOf } from './kernels/refill-schedule.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { BucketQuota, Quota } from './quota.ts'
 import { LONGEST, type Micros } from './time.ts'
@@ -11,29 +11,29 @@ import { LONGEST, type Micros } from './time.ts'
 export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
 
 /** What a verb may be told besides its cost. */
-export interface Terms {
+export interface StepOptions {
   /** How long the units may be waited for: buckets only. None, unless given; in a queue, until its end. */
-  readonly patience?: Micros
+  readonly maxWaitMicros?: Micros
   /**
    * The take that is refunded, so that no more is returned than time has not given back and no later booking stands on.
    * A take is refunded once.
    */
-  readonly of?: Taken
+  readonly original?: Taken
   /** Consumes nothing of an overdraft. */
   readonly prepaid?: boolean
 }
 
 /** Reduces a verb to a kernel step. `cost` is in units. */
-export function stepFor(quota: BucketQuota, verb: Verb, cost: number, terms?: Terms): BucketStep
+export function stepFor(quota: BucketQuota, verb: Verb, cost: number, stepOptions?: StepOptions): BucketStep
 /** Reduces a verb to a kernel step of whatever kernel the quota is for. `cost` is in units. */
-export function stepFor(quota: Quota, verb: Verb, cost: number, terms?: Terms): Step
-export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {}): Step {
+export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions?: StepOptions): Step
+export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: StepOptions = {}): Step {
   const taking = verb === 'consume' || verb === 'peek'
   const peek = verb === 'peek'
   const increment = verb === 'refund' ? -cost : cost
   switch (quota.kernel) {
     case 'bucket':
-      return bucketStep(quota, verb, cost, terms)
+      return bucketStep(quota, verb, cost, stepOptions)
     case 'sliding-window': {
       const { limit, tick } = quota
       const ticks = quota.window / tick
@@ -47,46 +47,47 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, terms: Terms = {
         tick,
         fixed: quota.fixed,
         most,
-        since: (terms.of as SlidingWindowTaken | undefined)?.start ?? 0,
+        since: (stepOptions.original as SlidingWindowTaken | undefined)?.start ?? 0,
         peek,
       }
     }
     case 'sliding-log': {
       const { limit, window } = quota
-      const since = terms.of?.now ?? 0
+      const since = stepOptions.original?.now ?? 0
       return { kernel: 'sliding-log', increment, check: taking ? cost : -LONGEST, limit, window, since, peek }
     }
   }
 }
 
 /** What a request may owe. */
-const overdraftFor = (quota: BucketQuota, { prepaid = false }: Terms): number => (prepaid ? 0 : quota.overdraft)
+const overdraftFor = (quota: BucketQuota, { prepaid = false }: StepOptions): number => (prepaid ? 0 : quota.overdraft)
 
 /** In a queue, patience is in the room. And no patience is long enough for what never fits at once. */
-const patienceFor = (quota: BucketQuota, cost: number, { patience = 0 }: Terms): Micros =>
-  quota.prompt < quota.limit || cost > mostOf(quota) ? 0 : patience
+const maxWaitFor = (quota: BucketQuota, cost: number, { maxWaitMicros = 0 }: StepOptions): Micros =>
+  quota.immediateUnits < quota.limit || cost > maxUnits(quota) ? 0 : maxWaitMicros
 
-function bucketStep(quota: BucketQuota, verb: Verb, cost: number, terms: Terms): BucketStep {
-  const { unit, scale, grain, limit, prompt } = quota
+function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOptions: StepOptions): BucketStep {
+  const { ticksPerUnit, scale, schedule, limit, immediateUnits } = quota
   const taking = verb === 'consume' || verb === 'peek'
-  const units = spanOf(cost, unit, scale)
+  const units = spanOf(cost, ticksPerUnit, scale)
   const increment = verb === 'refund' ? { tick: -units.tick, early: 0 - units.early } : units
-  const check = taking ? spanOf(Math.max(cost - overdraftFor(quota, terms), 0), unit, scale) : NOTHING
-  const tolerance = taking ? roomOf(quota, terms.patience) : ALL
-  const burst = spanOf(prompt, unit, scale)
-  const taken = terms.of === undefined ? NO_TAKE : refundOf(quota, burst, terms.of as BucketTaken)
+  const check = taking ? spanOf(Math.max(cost - overdraftFor(quota, stepOptions), 0), ticksPerUnit, scale) : NOTHING
+  const tolerance = taking ? toleranceOf(quota, stepOptions.maxWaitMicros) : ALL
+  const burst = spanOf(immediateUnits, ticksPerUnit, scale)
+  const taken =
+    stepOptions.original === undefined ? NO_TAKE : refundOf(quota, burst, stepOptions.original as BucketTaken)
   return {
     kernel: 'bucket',
     increment: increment.tick,
     check: check.tick,
     tolerance: tolerance.tick,
-    ceiling: spanOf(limit + quota.overdraft, unit, scale).tick,
+    ceiling: spanOf(limit + quota.overdraft, ticksPerUnit, scale).tick,
     burst: burst.tick,
-    patience: patienceFor(quota, cost, terms),
+    maxWaitMicros: maxWaitFor(quota, cost, stepOptions),
     until: taken.until.tick,
     ends: taken.ends,
     whole: verb === 'refund' && isSame(taken.ticks, units),
-    grain,
+    schedule,
     start: quota.start,
     fraction: scale === 1 ? null : fractionOf(scale, increment, check, tolerance, burst, taken.until),
     peek: verb === 'peek',
@@ -121,10 +122,10 @@ const ALL: Exact = { tick: LONGEST, early: 0 }
 const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, ends: 0, ticks: NOTHING }
 
 /** What a refund says of the take. It counts a part of a microsecond less where a part is not known. */
-function refundOf({ scale, grain }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {
+function refundOf({ scale, schedule }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {
   const [base, tat, gross] = [exactOf(of, 'base', scale), exactOf(of, 'tat', scale), exactOf(of, 'gross', scale)]
   const ticks = exactly(tat.tick - base.tick, tat.early - base.early, scale)
-  const now = { tick: tickOf(of.now, grain), early: 0 }
+  const now = { tick: tickOf(of.now, schedule), early: 0 }
   const turn = latest(now, exactly(tat.tick - burst.tick, tat.early - burst.early, scale))
   const share = earliest(ticks, burst)
   const ends = exactly(turn.tick + share.tick, turn.early + share.early, scale)
@@ -138,42 +139,48 @@ function exactOf(of: BucketTaken, name: 'base' | 'tat' | 'gross', scale: number)
 }
 
 /** How far ahead a turn may be. Patience goes beyond a bucket, but a queue is as long as it is, or cut to patience. */
-function roomOf({ limit, prompt, unit, scale }: BucketQuota, patience: Micros | undefined): Exact {
-  const whole = spanOf(limit, unit, scale)
-  if (patience === undefined) return whole
-  const { tick, early } = spanOf(prompt, unit, scale)
-  return earliest({ tick: tick + patience, early }, whole)
+function toleranceOf(
+  { limit, immediateUnits, ticksPerUnit, scale }: BucketQuota,
+  maxWaitMicros: Micros | undefined,
+): Exact {
+  const whole = spanOf(limit, ticksPerUnit, scale)
+  if (maxWaitMicros === undefined) return whole
+  const { tick, early } = spanOf(immediateUnits, ticksPerUnit, scale)
+  return earliest({ tick: tick + maxWaitMicros, early }, whole)
 }
 
 /** The most units one request can ever take. */
-export const mostOf = (quota: Quota): number =>
+export const maxUnits = (quota: Quota): number =>
   quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit
 
 /** Checks what a request is said to cost: whole units, at least one, never text that looks like a number. */
 export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
   if (typeof cost !== 'number' || !Number.isSafeInteger(cost) || cost < 1) {
-    throw new QuotaError('ERR_SPILLWAY_COST', `cost must be a whole number of units, 1 or more; got ${shown(cost)}.`)
-  }
-  if ((verb === 'refund' || verb === 'charge') && cost > mostCharged(quota)) {
     throw new QuotaError(
       'ERR_SPILLWAY_COST',
-      `cost ${cost} is too large to be counted: use at most ${mostCharged(quota)}, 95 years of this quota.`,
+      `cost must be a whole number of units, 1 or more; got ${formatValue(cost)}.`,
+    )
+  }
+  if ((verb === 'refund' || verb === 'charge') && cost > maxCharge(quota)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_COST',
+      `cost ${cost} is too large to be counted: use at most ${maxCharge(quota)}, 95 years of this quota.`,
     )
   }
   return cost
 }
 
 /** The most units that can be given back or charged at once. */
-export const mostCharged = (quota: Quota): number =>
+export const maxCharge = (quota: Quota): number =>
   quota.kernel === 'bucket' ? Math.floor(LONGEST / unitMicros(quota)) : 2 ** 50
 
-const unitMicros = ({ unit, scale, grain }: BucketQuota): Micros => grain?.unit ?? unit / scale
+const unitMicros = ({ ticksPerUnit, scale, schedule }: BucketQuota): Micros => schedule?.tick ?? ticksPerUnit / scale
 
 /** Checks a key: text that says whom we count. An empty one is a lost identity, which would count all as one. */
 export function checkKey(key: unknown): string {
   if (typeof key === 'string' && key !== '') return key
   throw new QuotaError(
     'ERR_SPILLWAY_KEY',
-    `key must be a non-empty string that says whom to count, such as a user id or an address; got ${shown(key)}.`,
+    `key must be a non-empty string that says whom to count, such as a user id or an address; got ${formatValue(key)}.`,
   )
 }

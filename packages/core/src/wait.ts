@@ -1,11 +1,11 @@
-import { type Booking, giveBack, put } from './booking.ts'
+import { type Acquisition, acquire, rollback } from './acquisition.ts'
+import { type OnClientClosed, waitUnlessClosed } from './client-closed.ts'
 import type { Decision } from './decision.ts'
-import { type OnLeave, unlessLeft } from './leaving.ts'
+import { type Signal, setLongTimeout } from './long-timeout.ts'
 import { oncePer } from './once-per.ts'
-import { type Ask, queues } from './policy.ts'
+import { isQueued, type PolicyCheck } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
-import { later, type Signal } from './sleep.ts'
 import type { Store } from './store.ts'
 import type { Micros } from './time.ts'
 import { waitForTurn } from './turns.ts'
@@ -24,14 +24,18 @@ export interface WaitOptions extends ReserveOptions {
  * Resolves when it is the caller's turn, in the order in which callers came. Rejects with a `RateLimitedError` at once
  * when the turn would come too late, or with the signal's reason; then nothing stays taken.
  */
-export async function wait(asks: readonly Ask[], patience: Micros, signal: Signal | undefined): Promise<Decision> {
+export async function wait(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros,
+  signal: Signal | undefined,
+): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  const booking = await bookTurn(asks, patience, onAbort(signal))
-  if (booking === undefined) throw signal?.reason
-  const { decision } = booking
-  if (!decision.allowed) throw refused(decision, asks)
+  const acquisition = await bookTurn(checks, maxWaitMicros, onAbort(signal))
+  if (acquisition === undefined) throw signal?.reason
+  const { decision } = acquisition
+  if (!decision.allowed) throw refused(decision, checks)
   if (!signal?.aborted) return decision
-  await giveBack(booking)
+  await rollback(acquisition)
   throw signal.reason
 }
 
@@ -43,41 +47,49 @@ export async function wait(asks: readonly Ask[], patience: Micros, signal: Signa
  * it in this process move up. A window cannot be booked: the callers in this process queue up, and the first of them asks
  * again when its wait is over.
  */
-export async function bookTurn(asks: readonly Ask[], patience: Micros, onLeave: OnLeave): Promise<Booking | undefined> {
-  if (asks.every(isBucket)) return attempt(asks, patience, onLeave)
+export async function bookTurn(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
+  if (checks.every(isBucket)) return attempt(checks, maxWaitMicros, onClientClosed)
   const started = Date.now()
-  const { ahead, leave } = standInLine(asks)
+  const { ahead, leave } = standInLine(checks)
   try {
     if (ahead !== undefined) {
-      const booking = await put('peek', asks)
-      if (booking.decision.retryAfterMs * 1000 > patience) return booking
-      const stayed = await unlessLeft(
+      const acquisition = await acquire('peek', checks)
+      if (acquisition.decision.retryAfterMs * 1000 > maxWaitMicros) return acquisition
+      const stayed = await waitUnlessClosed(
         ahead.then(() => true),
-        onLeave,
+        onClientClosed,
       )
       if (!stayed) return undefined
     }
-    return await attempt(asks, Math.max(patience - (Date.now() - started) * 1000, 0), onLeave)
+    return await attempt(checks, Math.max(maxWaitMicros - (Date.now() - started) * 1000, 0), onClientClosed)
   } finally {
     leave()
   }
 }
 
-async function attempt(asks: readonly Ask[], patience: Micros, onLeave: OnLeave): Promise<Booking | undefined> {
-  const booking = await put('consume', asks, { patience })
-  const { allowed, delayMs, retryAfterMs, degraded } = booking.decision
-  if (allowed) return delayMs > 0 ? waitForTurn(booking, onLeave) : booking
-  const left = patience - retryAfterMs * 1000
+async function attempt(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
+  const acquisition = await acquire('consume', checks, { maxWaitMicros })
+  const { allowed, delayMs, retryAfterMs, degraded } = acquisition.decision
+  if (allowed) return delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
+  const left = maxWaitMicros - retryAfterMs * 1000
   // A bucket would have booked the turn, had there been one: its queue is full, or too long. And without the store no
   // wait is known.
-  if (!(left >= 0) || degraded?.action === 'deny' || asks.every(isBucket)) return booking
-  if (!(await staysFor(retryAfterMs, onLeave))) return undefined
+  if (!(left >= 0) || degraded?.action === 'deny' || checks.every(isBucket)) return acquisition
+  if (!(await staysFor(retryAfterMs, onClientClosed))) return undefined
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
-  return attempt(asks, Math.max(left, 1_000), onLeave)
+  return attempt(checks, Math.max(left, 1_000), onClientClosed)
 }
 
 /** Reports, when the time is over or the caller leaves, whether it has stayed. */
-function staysFor(millis: number, onLeave: OnLeave): Promise<boolean> {
+function staysFor(millis: number, onClientClosed: OnClientClosed): Promise<boolean> {
   return new Promise((resolve) => {
     let forget: (() => void) | undefined
     const end = (stayed: boolean): void => {
@@ -85,34 +97,34 @@ function staysFor(millis: number, onLeave: OnLeave): Promise<boolean> {
       forget?.()
       resolve(stayed)
     }
-    const stop = later(millis, () => end(true))
-    forget = onLeave(() => end(false))
+    const stop = setLongTimeout(millis, () => end(true))
+    forget = onClientClosed(() => end(false))
   })
 }
 
 const onAbort =
-  (signal: Signal | undefined): OnLeave =>
+  (signal: Signal | undefined): OnClientClosed =>
   (leave) => {
     if (signal?.aborted) leave()
     else signal?.addEventListener('abort', leave)
     return () => signal?.removeEventListener('abort', leave)
   }
 
-const refused = (decision: Decision, asks: readonly Ask[]): RateLimitedError =>
+const refused = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>
   new RateLimitedError(
     decision,
-    asks.some((ask) => ask.policy.name === decision.policy && queues(ask)),
+    checks.some((check) => check.policy.name === decision.policy && isQueued(check)),
   )
 
-const isBucket = ({ policy }: Ask): boolean => policy.quota.kernel === 'bucket'
+const isBucket = ({ policy }: PolicyCheck): boolean => policy.quota.kernel === 'bucket'
 
 const linesOf = oncePer((_store: Store) => new Map<string, Promise<void>>())
 
 /** Stands behind the callers in this process that wait for the same states; `ahead` resolves when they have left. */
-function standInLine(asks: readonly Ask[]): { ahead: Promise<void> | undefined; leave: () => void } {
-  const { store } = (asks[0] as Ask).policy.source
+function standInLine(checks: readonly PolicyCheck[]): { ahead: Promise<void> | undefined; leave: () => void } {
+  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
   const known = linesOf(store)
-  const name = JSON.stringify(asks.map(({ policy, key }) => [policy.name, key]))
+  const name = JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
   const ahead = known.get(name)
   let left: () => void = () => {}
   const gone = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-import { QuotaError, shown, type WarningCode, withLink } from './errors.ts'
+import { formatValue, QuotaError, type WarningCode, withLink } from './errors.ts'
 import { oncePer } from './once-per.ts'
 
 /** Receives warnings, as `console` does. */
@@ -40,7 +40,7 @@ export function checkLogger(logger: unknown = console): Logger {
   if (typeof (logger as Logger | null)?.warn === 'function') return logger as Logger
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `logger must have a method warn(message), as console has; got ${shown(logger)}.`,
+    `logger must have a method warn(message), as console has; got ${formatValue(logger)}.`,
   )
 }
 

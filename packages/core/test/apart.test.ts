@@ -37,7 +37,7 @@ function partedStore(clock: () => number, partOf: (policy: string) => number): S
       return inner.take(ops, at)
     },
     delete: inner.delete,
-    partOf: ({ policy }) => partOf(policy),
+    slotOf: ({ policy }) => partOf(policy),
   }
 }
 
@@ -122,9 +122,9 @@ describe('policies that live apart', () => {
   test('a store before another has its parts', async () => {
     const store = partedStore(fakeClock(), (policy) => policy.length)
     for (const before of [withDenyCache(store), withLeases(store, { requests: 2 })]) {
-      expect(before.partOf?.({ policy: 'abc', key: 'alice' })).toBe(3)
+      expect(before.slotOf?.({ policy: 'abc', key: 'alice' })).toBe(3)
     }
-    expect(withDenyCache(modelStore(fakeClock())).partOf).toBeUndefined()
+    expect(withDenyCache(modelStore(fakeClock())).slotOf).toBeUndefined()
   })
 
   test('a limiter of several quotas is one, wherever they are kept', async () => {

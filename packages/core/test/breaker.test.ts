@@ -7,7 +7,7 @@ const lost = () => Promise.reject(new Error('connection lost'))
 const well = () => Promise.resolve('well')
 
 /** A breaker on a clock that stands still, before a store whose states live in two shards: `a…` and `b…`. */
-function setUp(store: Partial<Store> = { partOf: ({ key }) => key.charAt(0) }) {
+function setUp(store: Partial<Store> = { slotOf: ({ key }) => key.charAt(0) }) {
   let now = 0
   const log: string[] = []
   const taken: (readonly Take[])[] = []
@@ -122,13 +122,13 @@ describe('the circuit breaker', () => {
   })
 
   test('goes by what fails together, where a store names it, rather than by what is taken together', async () => {
-    const { outcome, open } = setUp({ partOf: ({ key }) => key, shardOf: ({ key }) => key.charAt(0) })
+    const { outcome, open } = setUp({ slotOf: ({ key }) => key, shardOf: ({ key }) => key.charAt(0) })
     await open('a1')
     expect(await Promise.all([outcome(well, 'a2'), outcome(well, 'b1')])).toEqual(['open', 'well'])
   })
 
   test('keeps a bounded number of circuits', async () => {
-    const { outcome, open } = setUp({ partOf: ({ key }) => key })
+    const { outcome, open } = setUp({ slotOf: ({ key }) => key })
     await open('a')
     for (let i = 0; i < 999; i++) await outcome(lost, `b${i}`)
     expect(await outcome(well, 'a')).toBe('open')
@@ -140,15 +140,15 @@ describe('the circuit breaker', () => {
 describe('refunds', () => {
   test('go to a store whose circuit is closed at once', () => {
     const { circuit, refund, taken } = setUp()
-    circuit.owe(refund())
+    circuit.queueRefund(refund())
     expect(taken).toEqual([refund()])
   })
 
   test('wait while the circuit is open, and are sent once when the store answers again', async () => {
     const { circuit, open, outcome, pass, refund, taken } = setUp()
     await open()
-    circuit.owe(refund('a1'))
-    circuit.owe(refund('b1'))
+    circuit.queueRefund(refund('a1'))
+    circuit.queueRefund(refund('b1'))
     expect(taken).toEqual([refund('b1')])
     expect(circuit.health).toEqual({ circuit: 'open', refundsQueued: 1, refundsDropped: 0 })
     pass(500)
@@ -162,14 +162,14 @@ describe('refunds', () => {
   test('pass an open circuit where the store has just answered', async () => {
     const { circuit, open, refund, taken } = setUp()
     await open()
-    circuit.owe(refund(), true)
+    circuit.queueRefund(refund(), true)
     expect(taken).toEqual([refund()])
   })
 
   test('are kept up to a bound, and those dropped are counted and reported', async () => {
     const { circuit, log, open, outcome, pass, refund } = setUp()
     await open()
-    for (let i = 0; i < 1_003; i++) circuit.owe(refund())
+    for (let i = 0; i < 1_003; i++) circuit.queueRefund(refund())
     expect(circuit.health).toMatchObject({ refundsQueued: 1_000, refundsDropped: 3 })
     pass(500)
     await outcome(well)
@@ -178,7 +178,7 @@ describe('refunds', () => {
 
   test('that fail are not sent again, because they may have been made, and are counted', async () => {
     const { circuit, refund } = setUp({ take: lost })
-    circuit.owe(refund())
+    circuit.queueRefund(refund())
     await new Promise((resolve) => setImmediate(resolve))
     expect(circuit.health).toMatchObject({ refundsQueued: 0, refundsDropped: 1 })
   })

@@ -82,7 +82,7 @@ describe('the state of a bucket', () => {
     const first = bucket(undefined, NOON, takes[0] as BucketStep)
     const second_ = bucket(first.taken, NOON, takes[1] as BucketStep)
     const handle = ({ base, next, grossNext }: BucketOutcome) => ({
-      of: { allowed: true, now: NOON, base, tat: next, gross: grossNext },
+      original: { allowed: true, now: NOON, base, tat: next, gross: grossNext },
     })
     expect(bucket(second_.taken, NOON, stepFor(full, 'refund', 2, handle(second_))).taken).toBe(first.taken)
     const refunded = bucket(second_.taken, NOON, stepFor(full, 'refund', 1, handle(first))).taken
@@ -115,7 +115,7 @@ describe('the state of a bucket', () => {
   test('written for another quota is read as a moment: the used share of the bucket is kept', () => {
     const used60Of100 = consume(perMinute(100), undefined, NOON, 60).state
     const { base } = bucket(used60Of100, NOON, stepFor(perMinute(200), 'peek', 1))
-    expect((base - NOON) / perMinute(200).unit).toBe(120)
+    expect((base - NOON) / perMinute(200).ticksPerUnit).toBe(120)
   })
 
   test('between two units of a grain counts as the more used of them', () => {
@@ -165,7 +165,7 @@ describe('a bucket, whatever the history', () => {
   test('admits no more than the burst and the rate in any interval', () => {
     fc.assert(
       fc.property(quotas, calls, (quota, history) => {
-        fc.pre(quota.grain === null)
+        fc.pre(quota.schedule === null)
         const admitted: { now: number; cost: number }[] = []
         let state: BucketState | undefined
         let now = NOON
@@ -179,7 +179,7 @@ describe('a bucket, whatever the history', () => {
           let units = 0
           for (const each of admitted.slice(i)) {
             units += each.cost
-            expect(units).toBeLessThanOrEqual(quota.limit + ((each.now - first.now) * quota.scale) / quota.unit)
+            expect(units).toBeLessThanOrEqual(quota.limit + ((each.now - first.now) * quota.scale) / quota.ticksPerUnit)
           }
         }
       }),
@@ -198,8 +198,8 @@ describe('a bucket, whatever the history', () => {
         const before = bucket(state, now, stepFor(quota, 'peek', 1)).base - now
         const back = now - step
         const stepped = consume(quota, state, back, quota.limit + 1)
-        if (quota.grain === null) expect(stepped.base - back).toBeGreaterThanOrEqual(before)
-        const full = back + quota.window + (quota.grain?.every ?? 0)
+        if (quota.schedule === null) expect(stepped.base - back).toBeGreaterThanOrEqual(before)
+        const full = back + quota.window + (quota.schedule?.interval ?? 0)
         expect(consume(quota, stepped.state, full, quota.limit).allowed).toBe(true)
       }),
     )
@@ -208,12 +208,12 @@ describe('a bucket, whatever the history', () => {
 
 /** The textbook bucket, kept in fractions of a token that are whole numbers: an independent account of the truth. */
 function tokenCounter(quota: BucketQuota): (now: number, cost: number) => boolean {
-  const { grain } = quota
-  const per = BigInt(grain ? 1 : quota.unit)
+  const { schedule } = quota
+  const per = BigInt(schedule ? 1 : quota.ticksPerUnit)
   const capacity = BigInt(quota.limit) * per
   const clock = (now: number): bigint =>
-    grain
-      ? BigInt(Math.floor((now + grain.shift) / grain.every)) * BigInt(grain.amount)
+    schedule
+      ? BigInt(Math.floor((now + schedule.offset) / schedule.interval)) * BigInt(schedule.amount)
       : BigInt(now) * BigInt(quota.scale)
   let tokens = capacity
   let last: bigint | undefined

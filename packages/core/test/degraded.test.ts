@@ -36,19 +36,19 @@ describe('a store that fails', () => {
   test("is no limit with 'allow', and invents no numbers", async () => {
     const { store, send } = setUp({ onStoreError: 'allow' })
     store.break('failing')
-    const { decision, headers, refusal } = await send()
-    expect({ headers, refusal }).toEqual({ headers: [], refusal: undefined })
+    const { decision, headers, denial } = await send()
+    expect({ headers, denial }).toEqual({ headers: [], denial: undefined })
     expect(decision).toMatchObject({ allowed: true, degraded: { reason: 'error', action: 'allow' } })
   })
 
   test('refuses with 503, not 429, where told to deny', async () => {
     const { store, send } = setUp({ onStoreError: 'deny' })
     store.break('failing')
-    const { decision, headers, refusal } = await send()
+    const { decision, headers, denial } = await send()
     expect(headers).toEqual([['Retry-After', '1']])
-    expect(refusal?.status).toBe(503)
-    expect(refusal?.body).not.toContain('retry-after-ms')
-    expect(JSON.parse(refusal?.body ?? '')).toMatchObject({
+    expect(denial?.status).toBe(503)
+    expect(denial?.body).not.toContain('retry-after-ms')
+    expect(JSON.parse(denial?.body ?? '')).toMatchObject({
       type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
       'violated-policies': ['default'],
     })
@@ -61,7 +61,7 @@ describe('a store that fails', () => {
     store.break('failing')
     const [first, second] = [await send(), await send()]
     expect(first.decision).toMatchObject({ allowed: true, degraded: { action: 'fallback' } })
-    expect(second.refusal?.status).toBe(429)
+    expect(second.denial?.status).toBe(429)
     expect(second.headers).toEqual([['Retry-After', '60']])
   })
 
@@ -80,7 +80,7 @@ describe('a store that fails', () => {
       ],
     })
     store.break('failing')
-    expect((await send()).refusal?.status).toBe(503)
+    expect((await send()).denial?.status).toBe(503)
   })
 
   test('asks no limiter instead where one policy refuses, and all of them are refused', async () => {
@@ -106,7 +106,7 @@ describe('a store that fails', () => {
       ],
     })
     store.break('failing')
-    expect([(await send()).refusal?.status, (await send()).refusal?.status]).toEqual([undefined, 429])
+    expect([(await send()).denial?.status, (await send()).denial?.status]).toEqual([undefined, 429])
     expect((await fallback.peek('none')).remaining).toBe(2)
   })
 })
@@ -132,8 +132,8 @@ describe('a store that does not answer', () => {
     ['a policy without', 20, {}],
     ['several together, by the earliest', 20, { deadline: '30ms' }, {}],
     ['several together, by the earliest, wherever it is', 10, { deadline: '30ms' }, { deadline: '10ms' }],
-  ])('is waited for by %s', async (_, millis, ...terms) => {
-    const policies = terms.map((each, i) => ({ name: String(i), quota: perMinute(3), ...each }))
+  ])('is waited for by %s', async (_, millis, ...stepOptions) => {
+    const policies = stepOptions.map((each, i) => ({ name: String(i), quota: perMinute(3), ...each }))
     const { store, send } = setUp({ deadline: '20ms', policies } as Partial<RateLimitOptions<object>>)
     store.break('frozen')
     let answered = false
@@ -194,7 +194,7 @@ describe("a store that fails, with 'local'", () => {
     const { store, send } = setUp()
     store.break('failing')
     const verdicts = [await send(), await send(), await send(), await send()]
-    expect(verdicts.map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, undefined, 429])
+    expect(verdicts.map(({ denial }) => denial?.status)).toEqual([undefined, undefined, undefined, 429])
     expect(verdicts[1]?.headers).toEqual([
       ['RateLimit-Policy', '"default";q=3;w=60'],
       ['RateLimit', '"default";r=1;t=20'],
@@ -233,7 +233,7 @@ describe("a store that fails, with 'local'", () => {
     let allowed = 0
     for (let i = 0; i < 100; i++) {
       store.break(i % 5 === 0 ? 'none' : 'failing')
-      if ((await send()).refusal === undefined) allowed++
+      if ((await send()).denial === undefined) allowed++
     }
     // What the store allows, and what this process does.
     expect(allowed).toBe(3 + 3)
@@ -269,7 +269,7 @@ describe("a store that fails, with 'local'", () => {
       ],
     })
     store.break('failing')
-    expect([(await send()).refusal?.status, (await send()).refusal?.status]).toEqual([undefined, 429])
+    expect([(await send()).denial?.status, (await send()).denial?.status]).toEqual([undefined, 429])
     const { decision } = await send()
     expect(decision?.policies?.map(({ remaining }) => remaining)).toEqual([2, 0])
     expect(decision?.violated).toEqual(['b'])
@@ -286,7 +286,7 @@ describe("a store that fails, with 'local'", () => {
     })
     store.break('failing')
     await send()
-    expect((await send()).refusal).toBeUndefined()
+    expect((await send()).denial).toBeUndefined()
     expect(modes.slice(-2)).toContainEqual(['shadow', false, 'local'])
   })
 

@@ -26,7 +26,7 @@ const reader: RequestReader<FakeRequest> = {
   header: () => undefined,
   query: () => undefined,
   identity: (request) => request,
-  onGone: ({ gone }, listener) => {
+  onClientClosed: ({ gone }, listener) => {
     gone?.add(listener)
     return () => gone?.delete(listener)
   },
@@ -69,7 +69,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 describe.each(ways)('an option that returns %s', (_, later) => {
   test('skip: only what it skips is not counted', async () => {
     const { send } = setUp({ quota: perMinute(1), skip: ({ path }) => later(path === '/free') })
-    const statuses = [await send(), await send(), await send({ path: '/free' })].map(({ refusal }) => refusal?.status)
+    const statuses = [await send(), await send(), await send({ path: '/free' })].map(({ denial }) => denial?.status)
     expect(statuses).toEqual([undefined, 429, undefined])
   })
 
@@ -225,7 +225,7 @@ test.each<[string, () => unknown]>([
   ['a promise of another realm', () => runInNewContext('Promise.reject(new Error("c"))')],
 ])('onDecision may return %s: its failure is reported, and harms nobody', async (_, onDecision) => {
   const { send } = setUp({ quota, onDecision })
-  expect((await send()).refusal).toBeUndefined()
+  expect((await send()).denial).toBeUndefined()
   await turn()
   expect(warn).toHaveBeenCalledWith(expect.stringMatching(/onDecision threw: [abc]/))
   expect(unhandled).toEqual([])
@@ -243,7 +243,7 @@ describe('a function that has not answered when its client goes away', () => {
         const verdict = guard({ gone }) as Promise<Verdict>
         await turn()
         for (const listener of gone) listener()
-        expect((await verdict).refusal?.status).toBe(499)
+        expect((await verdict).denial?.status).toBe(499)
         ends[end]?.((name === 'claims' ? { sub: 'k' } : name === 'key' ? 'k' : 1) as never)
         await turn()
         expect([await left('k'), unhandled, gone.size]).toEqual([100, [], 0])
@@ -259,7 +259,7 @@ describe('a key function that returns an address', () => {
   test('counts a network as one client by ipKey, and warns of addresses as they are, once', async () => {
     const { send } = setUp({ quota: perMinute(5), key: ({ path }) => ipKey(path) })
     const answers = await Promise.all(addresses.map((path) => send({ path })))
-    expect(answers.filter(({ refusal }) => refusal === undefined)).toHaveLength(5)
+    expect(answers.filter(({ denial }) => denial === undefined)).toHaveLength(5)
     for (const path of ['198.51.100.7', '::ffff:198.51.100.7', 'user:5', 'a:b', '']) await send({ path })
     expect(warn).not.toHaveBeenCalled()
     const bare = setUp({ quota: perMinute(5), key: ({ path }) => path })

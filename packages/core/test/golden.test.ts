@@ -159,11 +159,11 @@ test.each(rows.map((row, i) => [row[0] as string, row[1] as string, i, row] as c
   '%s: %s',
   async (algorithm, outcome, i, row) => {
     for (const form of FORMS) {
-      const { decision, headers, refusal } = await asked(algorithm, i, form)
+      const { decision, headers, denial } = await asked(algorithm, i, form)
       const told = Object.fromEntries(headers)
       expect(told, form).toEqual(fieldsOf(row)[form])
       expect(readBack(form, told), form).toEqual(expected(form, decision as Decision, ALGORITHMS[algorithm] as Quota))
-      expect(refusal === undefined ? 'taken' : decision?.retryAfterMs === Infinity ? 'never' : 'refused').toBe(
+      expect(denial === undefined ? 'taken' : decision?.retryAfterMs === Infinity ? 'never' : 'refused').toBe(
         outcome.split(' ')[1],
       )
     }

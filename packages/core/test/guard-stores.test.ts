@@ -37,8 +37,8 @@ describe('when the second of two stores fails', () => {
   test("'allow' passes the request, which the first has counted, and tells of that alone", async () => {
     const { send, stores, left } = setUp({ onStoreError: 'allow' })
     stores.b.break('failing')
-    const { decision, headers, refusal } = await send()
-    expect(refusal).toBeUndefined()
+    const { decision, headers, denial } = await send()
+    expect(denial).toBeUndefined()
     expect(headers).toEqual([
       ['RateLimit-Policy', '"a";q=10;w=60'],
       ['RateLimit', '"a";r=9;t=6'],
@@ -50,8 +50,8 @@ describe('when the second of two stores fails', () => {
   test("'deny' refuses it, and the first is given back what it took", async () => {
     const { send, stores, left } = setUp({ onStoreError: 'deny' })
     stores.b.break('failing')
-    const { decision, headers, refusal } = await send()
-    expect(refusal?.status).toBe(503)
+    const { decision, headers, denial } = await send()
+    expect(denial?.status).toBe(503)
     expect(headers[1]).toEqual(['RateLimit', '"a";r=10'])
     expect(decision).toMatchObject({ policy: 'b', violated: ['b'], degraded: { action: 'deny' } })
     expect(await left()).toEqual([10, 10])
@@ -71,9 +71,9 @@ describe('when the second of two stores fails', () => {
       { name: 'b', quota: perMinute(10), store: stores.b, onStoreError: fallback },
     ])
     stores.b.break('failing')
-    expect((await guard({})).refusal).toBeUndefined()
-    const { decision, headers, refusal } = await guard({})
-    expect(refusal?.status).toBe(429)
+    expect((await guard({})).denial).toBeUndefined()
+    const { decision, headers, denial } = await guard({})
+    expect(denial?.status).toBe(429)
     expect(headers).toEqual([
       ['RateLimit-Policy', '"a";q=10;w=60'],
       ['RateLimit', '"a";r=9;t=6'],
@@ -95,8 +95,8 @@ describe('when the first of two stores fails and the second refuses', () => {
   test('the refusal is that of the second', async () => {
     const { send, stores } = await refusing()
     stores.a.break('failing')
-    const { headers, refusal } = await send()
-    expect(refusal?.status).toBe(429)
+    const { headers, denial } = await send()
+    expect(denial?.status).toBe(429)
     expect(headers.slice(1)).toEqual([
       // What this process has counted of the first.
       ['RateLimit', '"a";r=10, "b";r=0;t=6'],
@@ -111,7 +111,7 @@ describe('when the first of two stores fails and the second refuses', () => {
       { name: 'b', quota: perMinute(10), store: stores.b },
     ])
     stores.a.break('failing')
-    expect((await guard({})).refusal?.status).toBe(429)
+    expect((await guard({})).denial?.status).toBe(429)
     expect(await leftIn(fallback)).toBe(1)
   })
 
@@ -124,7 +124,7 @@ describe('when the first of two stores fails and the second refuses', () => {
     stores.a.break('slow')
     const sent = send()
     await vi.advanceTimersByTimeAsync(50)
-    expect((await sent).refusal?.status).toBe(429)
+    expect((await sent).denial?.status).toBe(429)
     stores.a.break('none')
     vi.useRealTimers()
     await stores.a.thaw()

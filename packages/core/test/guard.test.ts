@@ -28,7 +28,7 @@ const reader: RequestReader<FakeRequest> = {
   header: ({ headers }, name) => headers?.[name],
   query: () => undefined,
   identity: (request) => request,
-  onGone: ({ gone }, listener) => {
+  onClientClosed: ({ gone }, listener) => {
     gone?.add(listener)
     return () => gone?.delete(listener)
   },
@@ -50,7 +50,7 @@ function setUp(options: Partial<RateLimitOptions<FakeRequest, FakeResponse>>, cl
     if (verdict instanceof Promise) throw new Error('a store in this process answers at once')
     return verdict
   }
-  return { clock, guard, judge, store, status: (request?: FakeRequest) => judge(request).refusal?.status ?? 200 }
+  return { clock, guard, judge, store, status: (request?: FakeRequest) => judge(request).denial?.status ?? 200 }
 }
 
 afterEach(() => {
@@ -148,7 +148,7 @@ describe('skip', () => {
     for (const ip of ['10.0.0.1', '10.255.0.1', '2001:db8::1', '::ffff:10.0.0.1']) {
       expect([judge({ ip }), judge({ ip })].map(({ decision }) => decision)).toEqual([undefined, undefined])
     }
-    expect([judge(), judge()].map(({ refusal }) => refusal?.status)).toEqual([undefined, 429])
+    expect([judge(), judge()].map(({ denial: refusal }) => refusal?.status)).toEqual([undefined, 429])
   })
 
   test('goes by the address that is counted, as trusted as that is', () => {
@@ -206,7 +206,7 @@ describe('a shadow policy', () => {
       onDecision: (event) => events.push(event),
     })
     const verdicts = [judge(), judge()]
-    expect(verdicts.map(({ refusal }) => refusal)).toEqual([undefined, undefined])
+    expect(verdicts.map(({ denial: refusal }) => refusal)).toEqual([undefined, undefined])
     expect(verdicts[1]?.headers[0]).toEqual(['RateLimit-Policy', '"live";q=3;w=60'])
     expect(events.map(({ mode, decision }) => [mode, decision.policy, decision.allowed, decision.remaining])).toEqual([
       ['shadow', 'planned (shadow)', true, 0],
@@ -220,19 +220,19 @@ describe('a shadow policy', () => {
     const { guard, judge } = setUp({ quota: perMinute(1), mode: 'shadow' })
     judge()
     guard.replace([{ quota: perMinute(1) }])
-    expect([judge().refusal?.status, judge().refusal?.status]).toEqual([undefined, 429])
+    expect([judge().denial?.status, judge().denial?.status]).toEqual([undefined, 429])
   })
 
   test('may have the longest name there is', () => {
     const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', name: 'n'.repeat(100) })
-    expect([judge(), judge()].map(({ refusal }) => refusal)).toEqual([undefined, undefined])
+    expect([judge(), judge()].map(({ denial: refusal }) => refusal)).toEqual([undefined, undefined])
   })
 
   test('that fails harms nobody', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
     const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store, onStoreError: 'throw' })
-    expect(judge().refusal).toBeUndefined()
+    expect(judge().denial).toBeUndefined()
     await vi.waitFor(() =>
       expect(warn).toHaveBeenCalledWith(
         expect.stringContaining('a shadow policy failed; requests are not affected: The store failed: down.'),
@@ -288,9 +288,9 @@ describe('what a request took is corrected', () => {
   test('by its status: 30 wrong logins at once are 5 attempts, and a right one costs nothing', async () => {
     const { judge } = setUp({ quota: perMinute(5), refundIf: (status) => status < 400 })
     const crowd = Array.from({ length: 30 }, () => judge())
-    expect(crowd.filter(({ refusal }) => refusal === undefined)).toHaveLength(5)
+    expect(crowd.filter(({ denial: refusal }) => refusal === undefined)).toHaveLength(5)
     await crowd[0]?.after?.(200, { tokens: 0 })
-    expect([judge().refusal?.status, judge().refusal?.status]).toEqual([undefined, 429])
+    expect([judge().denial?.status, judge().denial?.status]).toEqual([undefined, 429])
   })
 
   test('not at all where nothing depends on the response', () => {
@@ -310,7 +310,7 @@ describe('what a request took is corrected', () => {
     clock.advance(60_000)
     judge()
     await decision?.settle(0)
-    expect(judge().refusal?.status).toBe(429)
+    expect(judge().denial?.status).toBe(429)
   })
 
   test('a cost that makes no sense changes nothing, and is reported', async () => {
@@ -329,7 +329,7 @@ describe('a request that is held back', () => {
     vi.useFakeTimers()
     const { guard } = setUp({ quota: leakyBucket({ limit: 10, per: '1s', queue: 2 }) })
     const order: string[] = []
-    const send = async (name: string) => order.push(`${name}: ${(await guard({ path: name })).refusal?.status ?? 200}`)
+    const send = async (name: string) => order.push(`${name}: ${(await guard({ path: name })).denial?.status ?? 200}`)
     for (const name of ['a', 'b', 'c', 'd']) void send(name)
     await vi.advanceTimersByTimeAsync(99)
     expect(order).toEqual(['a: 200', 'd: 429'])
@@ -345,7 +345,7 @@ describe('a request that is held back', () => {
     const { guard } = setUp({ quota: perSecond(1), maxWait: '1s' })
     const verdicts = Promise.all([guard({}), guard({}), guard({})])
     await vi.advanceTimersByTimeAsync(1_000)
-    expect((await verdicts).map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
+    expect((await verdicts).map(({ denial: refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
   })
 
   // Ten in line, five hang up, five come: two used to go ahead at once, because turns were given out again on which
@@ -360,7 +360,7 @@ describe('a request that is held back', () => {
     }
     const turns: number[] = []
     const send = async (gone: Set<() => void>) => {
-      if ((await guard({ gone })).refusal === undefined) turns.push(Date.now())
+      if ((await guard({ gone })).denial === undefined) turns.push(Date.now())
     }
     await guard({})
     const line = Array.from({ length: 10 }, () => new Set<() => void>())
@@ -380,13 +380,13 @@ describe('a request that is held back', () => {
     const gone = new Set<() => void>()
     await guard({})
     const held = guard({ gone })
-    expect((await guard({})).refusal?.status).toBe(429)
+    expect((await guard({})).denial?.status).toBe(429)
     for (const listener of gone) listener()
-    expect((await held).refusal).toMatchObject({ status: 499, body: '' })
+    expect((await held).denial).toMatchObject({ status: 499, body: '' })
     expect([gone.size, vi.getTimerCount()]).toEqual([0, 0])
     const next = guard({})
     await vi.advanceTimersByTimeAsync(100)
-    expect((await next).refusal).toBeUndefined()
+    expect((await next).denial).toBeUndefined()
   })
 
   // A window cannot book a turn: maxWait did nothing there, and what did not fit was denied at once.
@@ -396,7 +396,7 @@ describe('a request that is held back', () => {
     const { guard } = setUp({ quota: slidingLog({ limit: 1, window: '1s' }), maxWait: '10s' }, clock)
     const served: string[] = []
     const send = async (name: string, gone = new Set<() => void>()) => {
-      served.push(`${name} ${(await guard({ gone })).refusal?.status ?? 200}@${Date.now()}`)
+      served.push(`${name} ${(await guard({ gone })).denial?.status ?? 200}@${Date.now()}`)
     }
     const advance = async (millis: number) => {
       clock.advance(millis)
@@ -451,7 +451,7 @@ describe('the guard', () => {
   test.each(['per-user', 'say "no"', 'a\\b', '\\"'])('names policy %s in a document that is JSON', (name) => {
     const { judge } = setUp({ name, quota: perMinute(1), cost: 1 })
     judge()
-    const { body = '' } = judge().refusal ?? {}
+    const { body = '' } = judge().denial ?? {}
     const document = JSON.parse(body)
     expect(document).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
@@ -522,7 +522,7 @@ describe('the guard', () => {
         throw new Error('no ear')
       },
     })
-    expect(judge().refusal).toBeUndefined()
+    expect(judge().denial).toBeUndefined()
     decisions.unsubscribe(listen)
     judge()
     expect(heard).toMatchObject([{ mode: 'enforce', decision: { policy: 'default', allowed: true } }])

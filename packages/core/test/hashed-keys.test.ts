@@ -11,7 +11,7 @@ test('the store behind it sees no key as it is', async () => {
   const model = modelStore(() => START)
   const store = withHashedKeys(
     {
-      partOf: (key) => seen.push(key),
+      slotOf: (key) => seen.push(key),
       take: (ops) => {
         seen.push(...ops)
         return model.take(ops)
@@ -20,7 +20,7 @@ test('the store behind it sees no key as it is', async () => {
     } satisfies Store,
     hash,
   )
-  store.partOf?.({ policy: 'p', key: 'alice' })
+  store.slotOf?.({ policy: 'p', key: 'alice' })
   await store.delete([{ policy: 'p', key: 'alice' }])
   expect(seen.map(({ policy, key }) => [policy, key])).toEqual([
     ['p', '#ecila 5'],
@@ -33,11 +33,11 @@ test('a store that is an object of a class still tells its parts', () => {
     readonly #shards = 7
     take = async (): Promise<never[]> => []
     delete = async (): Promise<number> => 0
-    partOf({ key }: StateKey): number {
+    slotOf({ key }: StateKey): number {
       return key.length % this.#shards
     }
   }
-  expect(withHashedKeys(new Sharded(), (key) => `${key}#`).partOf?.({ policy: 'p', key: 'alice' })).toBe(6)
+  expect(withHashedKeys(new Sharded(), (key) => `${key}#`).slotOf?.({ policy: 'p', key: 'alice' })).toBe(6)
 })
 
 test('a secret that is unset is none: keys would stay readable', () => {

@@ -18,7 +18,7 @@ const reader: RequestReader<FakeRequest> = {
   query: () => undefined,
   peer: ({ ip }) => ip,
   identity: (request) => request,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }
 
 const guardOf = (options: object) =>
@@ -34,7 +34,7 @@ describe('the guard', () => {
   test('counts an IPv6 network as one client, and a mapped address as the IPv4 it is', () => {
     const guard = guardOf({ quota: perMinute(1) })
     const statuses = ['2001:db8::1', '2001:db8:0:ff::2', '2001:db8:0:100::1', '::ffff:1.2.3.4', '1.2.3.4'].map(
-      (ip) => judge(guard, { ip }).refusal?.status ?? 200,
+      (ip) => judge(guard, { ip }).denial?.status ?? 200,
     )
     expect(statuses).toEqual([200, 429, 200, 200, 429])
   })
@@ -50,13 +50,13 @@ describe('the guard', () => {
       '[2001:db8::2]',
       '1:2',
     ]
-    expect(addresses.map((ip) => judge(guard, { ip }).refusal?.status ?? 200)).toEqual([200, 429, 429, 200, 429, 200])
+    expect(addresses.map((ip) => judge(guard, { ip }).denial?.status ?? 200)).toEqual([200, 429, 429, 200, 429, 200])
     expect(judge(guard, { ip: '192.0.2.7:80' }).decision).toBeUndefined()
   })
 
   test('counts all requests without an address as one client', () => {
     const guard = guardOf({ quota: perMinute(1) })
-    expect([judge(guard, {}).refusal, judge(guard, {}).refusal?.status]).toEqual([undefined, 429])
+    expect([judge(guard, {}).denial, judge(guard, {}).denial?.status]).toEqual([undefined, 429])
   })
 
   test('leaves uncounted what is skipped, and what has no key', () => {
@@ -68,7 +68,7 @@ describe('the guard', () => {
       judge(keyless, {}),
       judge(keyless, {}),
     ]) {
-      expect(verdict).toMatchObject({ decision: undefined, headers: [], refusal: undefined, after: undefined })
+      expect(verdict).toMatchObject({ decision: undefined, headers: [], denial: undefined, after: undefined })
     }
   })
 
@@ -174,7 +174,7 @@ describe('the guard', () => {
   test('finds a cookie among others by its whole name', () => {
     const guard = guardOf({ quota: perMinute(1), key: 'cookie:sid' })
     const cookies = ['x=1; sid=a', 'sid=a', 'x=1;  sid = b ;y', 'sid=c=d', 'sid=c', 'xsid=a', 'sid', '']
-    const statuses = cookies.map((cookie) => judge(guard, { headers: { cookie } }).refusal?.status ?? 200)
+    const statuses = cookies.map((cookie) => judge(guard, { headers: { cookie } }).denial?.status ?? 200)
     expect(statuses).toEqual([200, 429, 200, 200, 200, 200, 429, 429])
   })
 
@@ -209,7 +209,7 @@ describe('the guard', () => {
   test('counts a path once, however it is spelt', () => {
     const guard = guardOf({ quota: perMinute(1), key: 'path' })
     const ways = ['/a/b', '/A/b/', '//a//b', '/%61/b', '/a/c', '/', '', '/%zz', '/%ZZ']
-    const statuses = ways.map((path) => judge(guard, { path }).refusal?.status ?? 200)
+    const statuses = ways.map((path) => judge(guard, { path }).denial?.status ?? 200)
     expect(statuses).toEqual([200, 429, 429, 429, 200, 200, 429, 200, 429])
   })
 

@@ -21,8 +21,9 @@ describe('the edges of a bucket, to the microsecond', () => {
   const quota = perSecond(1, { burst: 5 })
 
   test('patience of one is one', () => {
-    const due = (patience: number) =>
-      bucket(START + 5 * second + 1, START, stepFor(perSecond(1, { burst: 6 }), 'consume', 1, { patience })).allowed
+    const due = (maxWaitMicros: number) =>
+      bucket(START + 5 * second + 1, START, stepFor(perSecond(1, { burst: 6 }), 'consume', 1, { maxWaitMicros }))
+        .allowed
     expect([due(0), due(1)]).toEqual([false, true])
   })
 
@@ -50,7 +51,7 @@ describe('the edges of a bucket, to the microsecond', () => {
         tat: START + until,
         gross: START + until,
       }
-      const { base, next } = bucket(START + 4 * second, START + later, stepFor(quota, 'refund', 2, { of }))
+      const { base, next } = bucket(START + 4 * second, START + later, stepFor(quota, 'refund', 2, { original: of }))
       return base - next
     }
     const last = [0, second, 2 * second + 1, 3 * second, 4 * second].map((later) => returned(4 * second, later))
@@ -112,7 +113,7 @@ describe('a state is the same as none', () => {
     expect([later(week), later(2 * week)]).toEqual([false, true])
     const next = runKernel(used, START + week, stepFor(coarse, 'charge', 3)).taken
     const of = { allowed: true, now: START, start: START, current: 0, previous: 0 }
-    expect(runKernel(next, START + week + 1, stepFor(coarse, 'refund', 400_000, { of })).taken).toEqual({
+    expect(runKernel(next, START + week + 1, stepFor(coarse, 'refund', 400_000, { original: of })).taken).toEqual({
       start: START + week,
       current: 3,
       previous: 600_000,

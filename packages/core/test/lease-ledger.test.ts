@@ -109,10 +109,10 @@ async function play(
   const entries: Entry[] = []
   const resets: [number, number][] = []
   let [event, granted, refunded] = [0, 0, 0]
-  const takeOf = (key: string, verb: Verb, cost: number, terms?: Terms): Take => ({
+  const takeOf = (key: string, verb: Verb, cost: number, stepOptions?: Terms): Take => ({
     policy: 'p',
     key,
-    step: stepFor(quota, verb, cost, terms),
+    step: stepFor(quota, verb, cost, stepOptions),
   })
 
   const consume = async (store: Store, { process, cost }: Act, keys: readonly string[]): Promise<void> => {
@@ -124,9 +124,9 @@ async function play(
     const turn = Math.min(Math.max(taken.now, calledAt), clock())
     entries.push({ turn, called, answered: event++, taken, process, cost, units: cost, settled: false })
   }
-  const refund = async (store: Store, cost: number, terms?: Terms): Promise<number> => {
-    const [taken] = (await store.take([takeOf('a', 'refund', cost, terms)])) as [BucketTaken]
-    const returned = ((taken.base - taken.tat) * quota.scale - earlier(taken)) / quota.unit
+  const refund = async (store: Store, cost: number, stepOptions?: Terms): Promise<number> => {
+    const [taken] = (await store.take([takeOf('a', 'refund', cost, stepOptions)])) as [BucketTaken]
+    const returned = ((taken.base - taken.tat) * quota.scale - earlier(taken)) / quota.ticksPerUnit
     refunded += returned
     return returned
   }
@@ -135,7 +135,7 @@ async function play(
     const of = open[which % open.length]
     if (of === undefined) return
     of.settled = true
-    const returned = await refund(store, Math.min(cost, of.cost), { of: of.taken })
+    const returned = await refund(store, Math.min(cost, of.cost), { original: of.taken })
     // Of a state that was reset since, it returns what others have taken.
     if (resets.some((span) => span[1] > of.called)) granted += returned
     else of.units -= returned
@@ -201,9 +201,9 @@ function expectBalance(quota: BucketQuota, { entries, resets }: Played, more: nu
 
 const earlier = ({ early }: BucketTaken): number => (early?.base ?? 0) - (early?.tat ?? 0)
 
-function spanOf({ grain, unit, scale }: BucketQuota, from: Micros, to: Micros): number {
-  if (grain === null) return ((to - from) * scale) / unit
-  const tick = (at: Micros): number => Math.floor((at + grain.shift) / grain.every) * grain.amount
+function spanOf({ schedule, ticksPerUnit: unit, scale }: BucketQuota, from: Micros, to: Micros): number {
+  if (schedule === null) return ((to - from) * scale) / unit
+  const tick = (at: Micros): number => Math.floor((at + schedule.offset) / schedule.interval) * schedule.amount
   return tick(to) - tick(from)
 }
 

@@ -19,7 +19,7 @@ const reader: RequestReader<FakeRequest> = {
   header: ({ forwarded }, name) => (name === 'x-forwarded-for' ? forwarded : undefined),
   query: () => undefined,
   identity: (request) => request,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }
 
 let warn: ReturnType<typeof vi.spyOn>
@@ -91,8 +91,8 @@ test('each logger is given a warning once', () => {
 test('a logger that throws does not fail the request', async () => {
   const guard = httpGuard({ quota: perMinute(1), store: failing(), logger: { warn: throwing } }, reader)
   expect(await Promise.all([guard({ forwarded: '203.0.113.8' }), guard({})])).toMatchObject([
-    { refusal: undefined },
-    { refusal: { status: 429 } },
+    { denial: undefined },
+    { denial: { status: 429 } },
   ])
 })
 

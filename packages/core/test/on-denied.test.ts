@@ -99,7 +99,7 @@ describe('it answers by itself', () => {
   test('if it returns a Response', async () => {
     const own = new Response('no', { status: 503 })
     expect(await answered(() => own, true)).toMatchObject({ status: 503, response: own })
-    await expect(answered(() => own)).rejects.toThrow('answer by the third argument')
+    await expect(answered(() => own)).rejects.toThrow('answer with the third argument')
   })
 })
 

@@ -20,7 +20,7 @@ const reader: RequestReader<FakeRequest> = {
   header: () => undefined,
   query: () => undefined,
   identity: (request) => request,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }
 
 const guardOf = (options: { match?: Match; skip?: Match }) =>

@@ -105,12 +105,12 @@ describe('quotas', () => {
   })
 
   test.each([1, 7, 999, 9_999, 30_000, 999_983, 1_000_000, 999_999_937])('of %d a second have that rate', (limit) => {
-    const { unit, scale, window } = perSecond(limit)
+    const { ticksPerUnit: unit, scale, window } = perSecond(limit)
     expect([BigInt(unit) * BigInt(limit), window]).toEqual([BigInt(scale) * 1_000_000n, 1_000_000])
   })
 
   test('are frozen', () => {
     expect(Object.isFrozen(perMinute(1))).toBe(true)
-    expect(Object.isFrozen(fixedWindow({ limit: 1, window: '1s' }).grain)).toBe(true)
+    expect(Object.isFrozen(fixedWindow({ limit: 1, window: '1s' }).schedule)).toBe(true)
   })
 })

@@ -62,7 +62,7 @@ test('a proposal is the same limit, exactly', () => {
       if ([config.burst, config.fixed_cost, config.max_cost].every((each) => Number.isInteger(each ?? 1))) return
       seen++
       const { quota, cost = 1, maxCost } = made(proposed(hint(config)))
-      const { limit, unit, scale } = quota as BucketQuota
+      const { limit, ticksPerUnit: unit, scale } = quota as BucketQuota
       // Per cost of one request: the burst, the most units of a request, and the units per second, as fractions.
       const was = {
         cost: thousandths(config.fixed_cost ?? 1),

@@ -21,7 +21,7 @@ const reader: RequestReader<FakeRequest> = {
   header: () => undefined,
   query: () => undefined,
   identity: (request) => request,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }
 
 type Policies = readonly PolicyOptions<FakeRequest, FakeResponse>[]
@@ -154,7 +154,7 @@ test('a request under way keeps its policies when others are put in force', asyn
   await limiter.consume('ann', 95)
   const refused = guard({})
   guard.replace([requests])
-  expect((await refused).refusal?.body).toContain('#abnormal-usage-detected')
+  expect((await refused).denial?.body).toContain('#abnormal-usage-detected')
 })
 
 test('what nobody waits for any more does not end the process', async () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  divideQuota,
   fixedWindow,
   leakyBucket,
   perMinute,
   perSecond,
   type Quota,
   QuotaError,
-  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,
@@ -36,7 +36,7 @@ function given(quota: Quota, limiters: number): number {
 
 describe.each(Object.entries(quotas))('the share of %s', (_, quotaOf) => {
   test('is the quota itself for one process', () => {
-    expect(shareOf(quotaOf(10), { replicas: 1 })).toEqual(quotaOf(10))
+    expect(divideQuota(quotaOf(10), { replicas: 1 })).toEqual(quotaOf(10))
   })
 
   test('gives no more, together, than the quota: its burst, and its rate for five minutes', () => {
@@ -44,14 +44,14 @@ describe.each(Object.entries(quotas))('the share of %s', (_, quotaOf) => {
       fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 1, max: 40 }), (replicas, each) => {
         const quota = quotaOf(replicas * each)
         const most = quota.limit + 5 * replicas * each
-        expect(given(shareOf(quota, { replicas }), replicas)).toBeLessThanOrEqual(most)
+        expect(given(divideQuota(quota, { replicas }), replicas)).toBeLessThanOrEqual(most)
       }),
       { numRuns: 30 },
     )
   })
 
   test('of less than a unit for each is one, as much less often', () => {
-    const share = asked(shareOf(quotaOf(2), { replicas: 4 }))
+    const share = asked(divideQuota(quotaOf(2), { replicas: 4 }))
     expect(crowd(share, 0)).toBeGreaterThanOrEqual(1)
     const later = 6_000 * second
     let units = 0
@@ -63,22 +63,22 @@ describe.each(Object.entries(quotas))('the share of %s', (_, quotaOf) => {
 })
 
 test('is told in the quota itself', () => {
-  expect(shareOf(perMinute(300), { replicas: 4 })).toEqual(perMinute(75))
-  expect(shareOf(perSecond(10, { burst: 2 }), { replicas: 5 })).toEqual(perSecond(2, { burst: 1 }))
-  expect(shareOf(fixedWindow({ limit: 2, window: '1m' }), { replicas: 4 })).toEqual(
+  expect(divideQuota(perMinute(300), { replicas: 4 })).toEqual(perMinute(75))
+  expect(divideQuota(perSecond(10, { burst: 2 }), { replicas: 5 })).toEqual(perSecond(2, { burst: 1 }))
+  expect(divideQuota(fixedWindow({ limit: 2, window: '1m' }), { replicas: 4 })).toEqual(
     fixedWindow({ limit: 1, window: '2m' }),
   )
 })
 
 test.each([0, -1, 1.5, '4', undefined])('refuses %o replicas', (replicas) => {
-  const ask = () => shareOf(perMinute(10), { replicas: replicas as number })
-  expect(ask).toThrow(QuotaError)
-  expect(ask).toThrow('shareOf replicas must be a whole number, 1 or more; got')
+  const check = () => divideQuota(perMinute(10), { replicas: replicas as number })
+  expect(check).toThrow(QuotaError)
+  expect(check).toThrow('divideQuota replicas must be a whole number, 1 or more; got')
 })
 
 test.each([{}, { refill: '20s' as const }])('the units that a new key starts with are shared, too: %o', (refill) => {
   const whole = { limit: 60, per: '1m', burst: 20, initial: 9, keepFull: '1h', ...refill } as const
-  expect(shareOf(tokenBucket(whole), { replicas: 4 })).toEqual(
+  expect(divideQuota(tokenBucket(whole), { replicas: 4 })).toEqual(
     tokenBucket({ ...whole, limit: 15, burst: 5, initial: 2 }),
   )
 })

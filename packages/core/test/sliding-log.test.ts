@@ -38,8 +38,8 @@ const told = (log: SlidingLogState | undefined): string | undefined =>
 
 /** A step, of a refund that knows when the units were taken, if it does. */
 function stepOf(verb: Verb, cost: number, since?: number): SlidingLogStep {
-  const terms = since === undefined ? {} : { of: { now: since } as SlidingLogTaken }
-  return stepFor(three, verb, cost, terms) as SlidingLogStep
+  const stepOptions = since === undefined ? {} : { original: { now: since } as SlidingLogTaken }
+  return stepFor(three, verb, cost, stepOptions) as SlidingLogStep
 }
 
 describe('a sliding log', () => {

@@ -38,9 +38,9 @@ const story = (rows: readonly Row[]) => () => {
 
 /** A step, of a refund that knows the window which has counted the units, if it does. */
 function stepOf(quota: SlidingWindowQuota, verb: Verb, cost: number, startOf?: number): SlidingWindowStep {
-  const terms =
-    startOf === undefined ? {} : { of: { start: START + Math.round(startOf * second) } as SlidingWindowTaken }
-  return stepFor(quota, verb, cost, terms) as SlidingWindowStep
+  const stepOptions =
+    startOf === undefined ? {} : { original: { start: START + Math.round(startOf * second) } as SlidingWindowTaken }
+  return stepFor(quota, verb, cost, stepOptions) as SlidingWindowStep
 }
 
 describe('a sliding window', () => {

@@ -176,8 +176,8 @@ describe('over several stores, with a spill policy', () => {
     const { stores, send } = setUp()
     const calls: unknown[] = []
     for (let i = 0; i < 4; i++) {
-      const { decision, refusal } = await send()
-      calls.push([decision?.policy, refusal?.status, stores.map((store) => store.calls)])
+      const { decision, denial } = await send()
+      calls.push([decision?.policy, denial?.status, stores.map((store) => store.calls)])
     }
     expect(calls).toEqual([
       ['second', undefined, [1, 0]],
@@ -194,7 +194,7 @@ describe('over several stores, with a spill policy', () => {
     expect((await local.send()).decision).toMatchObject({ allowed: true, policy: 'extra', spilled: ['second'] })
     const deny = setUp({}, 'deny')
     deny.stores[0]?.break('failing')
-    expect((await deny.send()).refusal?.status).toBe(503)
+    expect((await deny.send()).denial?.status).toBe(503)
     expect(deny.stores[1]?.calls).toBe(0)
   })
 
@@ -207,7 +207,7 @@ describe('over several stores, with a spill policy', () => {
       const { stores, send } = setUp({}, mode)
       await send()
       stores[1]?.break('failing')
-      expect((await send()).refusal?.status, mode).toBe(status)
+      expect((await send()).denial?.status, mode).toBe(status)
     }
   })
 
@@ -254,10 +254,10 @@ describe('over HTTP', () => {
     expect(limitOf(second)).toBe('"extra";r=5;t=10, "day";r=98;t=864')
     expect(second.headers[0]).toEqual(['RateLimit-Policy', '"extra";q=6;w=60, "day";q=100;w=86400'])
     for (let i = 0; i < 5; i++) await send()
-    const { refusal, ...denied } = await send()
+    const { denial, ...denied } = await send()
     expect(limitOf(denied as Verdict)).toBe('"second";r=0;t=1, "extra";r=0;t=10, "day";r=93;t=864')
     expect(denied.headers.at(-1)).toEqual(['Retry-After', '1'])
-    expect(JSON.parse(refusal?.body ?? '')).toMatchObject({ 'violated-policies': ['second', 'extra'] })
+    expect(JSON.parse(denial?.body ?? '')).toMatchObject({ 'violated-policies': ['second', 'extra'] })
   })
 
   test('a request is settled by the name of either', async () => {
@@ -280,7 +280,7 @@ describe('over HTTP', () => {
   test('a spill policy that does not apply is not drawn upon, nor one whose policy does not apply', async () => {
     const [second, day, extra] = policies as [PolicyOptions<object>, PolicyOptions<object>, PolicyOptions<object>]
     const sendWithout = setUp({ policies: [second, day, { ...extra, match: () => false }] })
-    expect([(await sendWithout()).refusal, (await sendWithout()).refusal?.status]).toEqual([undefined, 429])
+    expect([(await sendWithout()).denial, (await sendWithout()).denial?.status]).toEqual([undefined, 429])
     const sendOther = setUp({ policies: [{ ...second, match: () => false }, day, extra] })
     expect(limitOf(await sendOther())).toBe('"day";r=99;t=864')
   })

@@ -78,7 +78,7 @@ test('what was consumed can be refunded', async () => {
 
 test('of quotas in several parts, what one has consumed beyond another goes back', async () => {
   for (const first of ['a', 'b']) {
-    const store: Store = { ...modelStore(() => START), partOf: ({ policy }) => policy }
+    const store: Store = { ...modelStore(() => START), slotOf: ({ policy }) => policy }
     const quotas = { [first]: perSecond(5), c: perHour(100), last: perMinute(5) }
     await rateLimiter({ name: 'last', quota: perMinute(5), store }).consume('k', 2)
     const limiter = rateLimiter({ quotas, store })

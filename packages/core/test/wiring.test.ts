@@ -20,7 +20,7 @@ const reader: RequestReader<FakeRequest> = {
   header: ({ headers }, name) => headers?.[name],
   query: () => undefined,
   identity: (request) => request,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }
 
 const judgeOf = (options: RateLimitOptions<FakeRequest>) => {
@@ -31,7 +31,7 @@ const judgeOf = (options: RateLimitOptions<FakeRequest>) => {
 test('trustProxy reads the client from behind a proxy, and not from what the client writes', () => {
   const judge = judgeOf({ quota: perMinute(1), trustProxy: 1 })
   const from = (forwarded: string) =>
-    judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } }).refusal?.status ?? 200
+    judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } }).denial?.status ?? 200
   expect([from('203.0.113.7'), from('203.0.113.8'), from('spoofed, 203.0.113.7')]).toEqual([200, 200, 429])
 })
 

@@ -53,7 +53,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
 function follow(verdict: Verdict<Response>, req: Request, res: Response, next: NextFunction): void {
-  const { decision, headers, refusal, answer, after, discard } = verdict
+  const { decision, headers, denial, answer, after, discard } = verdict
   if (isOver(res)) {
     discard()
     return
@@ -64,19 +64,19 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: N
   if (decision) req.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => res.getHeader(name))) res.setHeader(name, value)
   if (after) whenClosed(res, () => void after(res.statusCode, res))
-  if (refusal === undefined) {
+  if (denial === undefined) {
     next()
     return
   }
-  const own = answer ? answer(res) : refusal
-  if (!(own instanceof Promise)) refuse(res, own)
-  else own.then((known) => refuse(res, known)).catch((error: unknown) => isOver(res) || next(error))
+  const own = answer ? answer(res) : denial
+  if (!(own instanceof Promise)) deny(res, own)
+  else own.then((known) => deny(res, known)).catch((error: unknown) => isOver(res) || next(error))
 }
 
 /** Sends the answer, unless `onDenied` has answered itself. */
-function refuse(res: Response, refusal: Refusal | undefined): void {
-  if (refusal === undefined || isOver(res)) return
-  const { status, contentType, headers, body } = refusal
+function deny(res: Response, denial: Refusal | undefined): void {
+  if (denial === undefined || isOver(res)) return
+  const { status, contentType, headers, body } = denial
   for (const [name, value] of headers) res.setHeader(name, value)
   // Not with send(), which would add a charset that the media type does not have.
   res.status(status).setHeader('Content-Type', contentType)

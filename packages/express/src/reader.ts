@@ -13,5 +13,5 @@ export const reader: RequestReader<Request> = {
   query: (req, name) => firstValue(req.query[name]),
   hidesBody,
   identity: (req) => req,
-  onGone: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
+  onClientClosed: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
 }

@@ -77,7 +77,7 @@ function follow(
   reply: FastifyReply,
   done: (error?: Error) => void,
 ): void {
-  const { decision, headers, refusal, answer, after, discard } = verdict
+  const { decision, headers, denial, answer, after, discard } = verdict
   if (isLate(reply)) {
     discard()
     return
@@ -86,19 +86,19 @@ function follow(
   if (decision) request.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => reply.getHeader(name))) reply.header(name, value)
   if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
-  if (refusal === undefined) {
+  if (denial === undefined) {
     done()
     return
   }
-  const own = answer ? answer(reply) : refusal
-  if (!(own instanceof Promise)) refuse(reply, own)
-  else own.then((known) => refuse(reply, known)).catch((error) => isLate(reply) || done(error))
+  const own = answer ? answer(reply) : denial
+  if (!(own instanceof Promise)) deny(reply, own)
+  else own.then((known) => deny(reply, known)).catch((error) => isLate(reply) || done(error))
 }
 
 /** Sends the answer, unless `onDenied` has answered itself. */
-function refuse(reply: FastifyReply, refusal: Refusal | undefined): void {
-  if (refusal === undefined || isLate(reply)) return
-  const { status, contentType, headers, body } = refusal
+function deny(reply: FastifyReply, denial: Refusal | undefined): void {
+  if (denial === undefined || isLate(reply)) return
+  const { status, contentType, headers, body } = denial
   for (const [name, value] of headers) reply.header(name, value)
   // With a serializer, because Fastify would add a charset that the media type does not have.
   reply.code(status).header('Content-Type', contentType).serializer(asItIs).send(body)

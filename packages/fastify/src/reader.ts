@@ -21,7 +21,7 @@ export const reader: RequestReader<FastifyRequest> = {
   identity: ({ raw }) => raw,
   // The message closes as soon as its body has been read; its socket, or its HTTP/2 stream, closes when the client
   // disconnects.
-  onGone: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
+  onClientClosed: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
 }
 
 /** The path as the router reads it, rewritten or not: the target may also be a whole URL, or end in a fragment. */

@@ -6,8 +6,8 @@ import {
   type RequestDecision,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import { note, reader, visitOf } from './reader.ts'
-import { refusing, settling, telling } from './response.ts'
+import { keepVerdict, reader, recordOf } from './reader.ts'
+import { denialResponse, settleWhenRead, withLimitHeaders } from './response.ts'
 
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name, undefined>
@@ -43,23 +43,23 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       handler: Handler<R, Rest, A>,
     ) =>
     async (request: R, ...rest: Rest): Promise<Response | A> => {
-      const visit = visitOf(request, rest[0])
+      const record = recordOf(request, rest[0])
       const verdict = guard(request)
       const known = await verdict
-      if (known !== verdict && isAbandoned(request, visit.beside)) {
+      if (known !== verdict && isAbandoned(request, record.context)) {
         known.discard()
         // The client has disconnected: nothing reads this response.
         return new Response(null, { status: 499 })
       }
-      const { refusal, answer, after } = known
-      note(visit, known)
-      if (refusal) return refusing(request, (await answer?.(undefined)) ?? refusal, visit.told)
+      const { denial, answer, after } = known
+      keepVerdict(record, known)
+      if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, record.limitHeaders)
       try {
         const answer = await handler(request, ...rest)
         // Bun's handlers return nothing after upgrading the connection.
-        return answer && settling(telling(answer, request, visit.told), after, rest[1])
+        return answer && settleWhenRead(withLimitHeaders(answer, request, record.limitHeaders), after, rest[1])
       } catch (error) {
-        settling(new Response(null, { status: 500 }), after, rest[1])
+        settleWhenRead(new Response(null, { status: 500 }), after, rest[1])
         throw error
       }
     }

@@ -9,34 +9,35 @@ import {
 } from '@spillway/core/http'
 
 /** The state of a request, shared by all limiters that it passes. */
-interface Visit {
-  readonly beside: unknown
-  readonly told: Map<string, string>
+interface RequestRecord {
+  readonly context: unknown
+  readonly limitHeaders: Map<string, string>
   decision: RequestDecision | undefined
 }
 
-const visits = new WeakMap<Request, Visit>()
+const records = new WeakMap<Request, RequestRecord>()
 
 /** The state of a request; `beside` is what the runtime passes beside the request. */
-export function visitOf(request: Request, beside: unknown): Visit {
-  const visit = visits.get(request) ?? { beside, told: new Map(), decision: undefined }
-  visits.set(request, visit)
-  return visit
+export function recordOf(request: Request, context: unknown): RequestRecord {
+  const record = records.get(request) ?? { context, limitHeaders: new Map(), decision: undefined }
+  records.set(request, record)
+  return record
 }
 
 /** Records the decision and the headers of a verdict. */
-export function note(visit: Visit, { decision, headers }: Verdict<Response>): void {
-  if (decision) visit.decision = decision
-  const { told } = visit
-  for (const [name, value] of joinHeaders(headers, told.size > 0, (name) => told.get(name))) told.set(name, value)
+export function keepVerdict(record: RequestRecord, { decision, headers }: Verdict<Response>): void {
+  if (decision) record.decision = decision
+  const { limitHeaders } = record
+  for (const [name, value] of joinHeaders(headers, limitHeaders.size > 0, (name) => limitHeaders.get(name)))
+    limitHeaders.set(name, value)
 }
 
 /** The decision of `rateLimit` about a request; undefined if the request was not counted. */
 export function decisionOf(request: Request): RequestDecision | undefined {
-  return visits.get(request)?.decision
+  return records.get(request)?.decision
 }
 
-const peer = (request: Request): string | undefined => connectionAddress(request, visits.get(request)?.beside)
+const peer = (request: Request): string | undefined => connectionAddress(request, records.get(request)?.context)
 
 export const reader: RequestReader<Request> = {
   address: peer,
@@ -45,8 +46,8 @@ export const reader: RequestReader<Request> = {
   path: ({ url }) => new URL(url).pathname,
   header: ({ headers }, name) => headers.get(name) ?? undefined,
   query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
-  hidesBody: (request) => hasHiddenBody(request, visits.get(request)?.beside),
+  hidesBody: (request) => hasHiddenBody(request, records.get(request)?.context),
   identity: (request) => request,
   sendsResponses: true,
-  onGone: (request, listener) => whenAbandoned(request, visits.get(request)?.beside, listener),
+  onClientClosed: (request, listener) => whenAbandoned(request, records.get(request)?.context, listener),
 }

@@ -1,10 +1,10 @@
 import { joinHeaders, type Refusal, type Verdict } from '@spillway/core/http'
 
 /** The response to a denied request, including the headers of earlier limiters. */
-export function refusing(request: Request, refusal: Refusal, told: ReadonlyMap<string, string>): Response {
-  const { status, contentType, body, response } = refusal
-  if (response) return telling(response as Response, request, told)
-  const headers = { ...Object.fromEntries([...told, ...refusal.headers]), 'Content-Type': contentType }
+export function denialResponse(request: Request, denial: Refusal, limitHeaders: ReadonlyMap<string, string>): Response {
+  const { status, contentType, body, response } = denial
+  if (response) return withLimitHeaders(response as Response, request, limitHeaders)
+  const headers = { ...Object.fromEntries([...limitHeaders, ...denial.headers]), 'Content-Type': contentType }
   return new Response(request.method === 'HEAD' ? null : body, { status, headers })
 }
 
@@ -12,22 +12,26 @@ export function refusing(request: Request, refusal: Refusal, told: ReadonlyMap<s
 const answered = new WeakMap<Response, Request>()
 
 /** The response with its headers: itself, or a copy if it is immutable or answers another request as well. */
-export function telling(answer: Response, request: Request, told: ReadonlyMap<string, string>): Response {
+export function withLimitHeaders(
+  answer: Response,
+  request: Request,
+  limitHeaders: ReadonlyMap<string, string>,
+): Response {
   // The response of Response.error() has immutable headers, and cannot be copied.
-  if (told.size === 0 || answer.status === 0) return answer
+  if (limitHeaders.size === 0 || answer.status === 0) return answer
   const own = (answered.get(answer) ?? request) === request
   answered.set(answer, request)
   if (own) {
     try {
-      return withHeaders(answer, told)
+      return withHeaders(answer, limitHeaders)
     } catch {} // The headers of fetch() and Response.redirect() are immutable.
   }
-  return withHeaders(new Response(answer.body, answer), told)
+  return withHeaders(new Response(answer.body, answer), limitHeaders)
 }
 
-function withHeaders(response: Response, told: ReadonlyMap<string, string>): Response {
+function withHeaders(response: Response, limitHeaders: ReadonlyMap<string, string>): Response {
   const before = (name: string): string | null => response.headers.get(name)
-  for (const [name, value] of joinHeaders([...told], false, before)) response.headers.set(name, value)
+  for (const [name, value] of joinHeaders([...limitHeaders], false, before)) response.headers.set(name, value)
   return response
 }
 
@@ -35,10 +39,10 @@ function withHeaders(response: Response, told: ReadonlyMap<string, string>): Res
  * The response, after which the request's units are settled when it has been read. `context` is the execution context
  * of Workers.
  */
-export function settling(answer: Response, after: Verdict<Response>['after'], context: unknown): Response {
+export function settleWhenRead(answer: Response, after: Verdict<Response>['after'], context: unknown): Response {
   if (after === undefined) return answer
   const [response, read] = untilRead(answer)
-  outlive(
+  waitUntil(
     context,
     read.then(() => after(response.status, response)),
   )
@@ -46,7 +50,7 @@ export function settling(answer: Response, after: Verdict<Response>['after'], co
 }
 
 /** Keeps runtimes such as Workers running for work that outlasts the response. */
-function outlive(context: unknown, work: Promise<void>): void {
+function waitUntil(context: unknown, work: Promise<void>): void {
   const { waitUntil } = (context ?? {}) as { waitUntil?: (work: Promise<void>) => void }
   waitUntil?.call(context, work)
 }

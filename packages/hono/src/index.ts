@@ -1,6 +1,7 @@
 export {
   consumeAll,
   type Decision,
+  divideQuota,
   fixedWindow,
   leakyBucket,
   perDay,
@@ -12,7 +13,6 @@ export {
   RateLimitedError,
   type Store,
   StoreError,
-  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,

@@ -65,7 +65,7 @@ function followLate(verdict: Verdict<Context>, c: Context, next: Next): Promise<
 }
 
 async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
-  const { decision, headers, refusal, answer, after } = verdict
+  const { decision, headers, denial, answer, after } = verdict
   // Reading c.res creates a response, so it is read only if another limiter has set headers on it.
   const before = (name: string): string | null => c.res.headers.get(name)
   const told = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
@@ -74,7 +74,7 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
     for (const [name, value] of missingHeaders(told, before)) c.header(name, value)
   }
   for (const [name, value] of told) c.header(name, value)
-  if (refusal) return answer ? answered(c, await answer(c), refusal, tell) : refused(c, refusal)
+  if (denial) return answer ? answered(c, await answer(c), denial, tell) : denied(c, denial)
   await (after ? nextThen(c, next, (status) => after(status, c)) : next())
   // A handler that returns a Response of its own discards the headers set above.
   const [first] = told
@@ -84,13 +84,13 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
 /** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */
 function answered(c: Context, own: Refusal | undefined, standard: Refusal, tell: () => void): Response {
   if (own?.response) c.res = own.response as Response
-  else if (own || !c.finalized) return refused(c, own ?? standard)
+  else if (own || !c.finalized) return denied(c, own ?? standard)
   tell()
   return c.res
 }
 
 /** Made by the context, which adds the headers that earlier middleware has set. */
-function refused(c: Context, { status, contentType, headers, body }: Refusal): Response {
+function denied(c: Context, { status, contentType, headers, body }: Refusal): Response {
   for (const [name, value] of headers) c.header(name, value)
   c.header('Content-Type', contentType)
   return c.newResponse(body, status as StatusCode)

@@ -20,5 +20,5 @@ export const reader: RequestReader<Context> = {
   hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
   identity: identityOf,
   sendsResponses: true,
-  onGone: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
+  onClientClosed: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
 }

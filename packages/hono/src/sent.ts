@@ -23,25 +23,25 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
     await next()
   } catch (thrown) {
     // A thrown value that is not an Error bypasses the app's error handler.
-    outlive(c, done(500))
+    waitUntil(c, done(500))
     throw thrown
   }
   const { body, status } = c.res
   if (body === null) {
-    outlive(c, done(status))
+    waitUntil(c, done(status))
     return
   }
   // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
   const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
   const read = body.pipeTo(writable).catch(() => {})
   c.res = new Response(readable, c.res)
-  outlive(
+  waitUntil(
     c,
     read.then(() => done(status)),
   )
 }
 
-function outlive(c: Context, work: Promise<void>): void {
+function waitUntil(c: Context, work: Promise<void>): void {
   try {
     c.executionCtx.waitUntil(work)
   } catch {} // Only Workers and similar runtimes have one.

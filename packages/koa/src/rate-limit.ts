@@ -47,20 +47,20 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       verdict.discard()
       return DONE
     }
-    const { decision, headers, refusal, answer, after } = verdict
+    const { decision, headers, denial, answer, after } = verdict
     const limited = ctx.state.rateLimit !== undefined
     if (decision) ctx.state.rateLimit = decision
     const told = joinHeaders(headers, limited, (name) => ctx.res.getHeader(name))
     for (const [name, value] of told) ctx.response.set(name, value)
     if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
-    if (refusal === undefined) {
+    if (denial === undefined) {
       return next().catch((error: unknown) => {
         carryHeaders(ctx, error, headers)
         throw error
       })
     }
-    if (answer) return askAnswer(ctx, refusal, answer)
-    refuse(ctx, refusal)
+    if (answer) return askAnswer(ctx, denial, answer)
+    deny(ctx, denial)
     return DONE
   }
   const middleware: Middleware = (ctx, next) => {
@@ -78,10 +78,10 @@ async function askAnswer(ctx: Context, standard: Refusal, answer: NonNullable<Ve
   const { status, body } = ctx
   const own = await answer(ctx)
   const isSet = ctx.status !== status || ctx.body !== body || ctx.respond === false || isOver(ctx.res)
-  if (own && !(own === standard && isSet)) refuse(ctx, own)
+  if (own && !(own === standard && isSet)) deny(ctx, own)
 }
 
-function refuse(ctx: Context, { status, contentType, headers, body }: Refusal): void {
+function deny(ctx: Context, { status, contentType, headers, body }: Refusal): void {
   for (const [name, value] of headers) ctx.response.set(name, value)
   ctx.status = status
   ctx.response.set('Content-Type', contentType)

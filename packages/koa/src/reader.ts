@@ -28,5 +28,5 @@ export const reader: RequestReader<Context> = {
   query: (ctx, name) => firstValue(ctx.query[name]),
   hidesBody: (ctx) => hidesBody(ctx.req),
   identity: (ctx) => ctx.req,
-  onGone: (ctx, listener) => whenClosed(ctx.res, listener),
+  onClientClosed: (ctx, listener) => whenClosed(ctx.res, listener),
 }

@@ -1,7 +1,7 @@
 import type { Micros } from '@spillway/core'
 
 /** A wall clock and a stopwatch, both in milliseconds. The stopwatch never steps, but does not know the date. */
-export interface Instruments {
+export interface ClockSources {
   readonly wall: () => number
   readonly stopwatch: () => number
 }
@@ -9,7 +9,7 @@ export interface Instruments {
 // Every runtime has it, but no ECMAScript library declares it.
 declare const performance: { now(): number }
 
-const MACHINE: Instruments = { wall: () => Date.now(), stopwatch: () => performance.now() }
+const MACHINE: ClockSources = { wall: () => Date.now(), stopwatch: () => performance.now() }
 
 /** The interval between comparisons of the wall clock with the stopwatch, and the difference that is ignored. */
 const SLACK_MS = 1000
@@ -19,7 +19,7 @@ const SLACK_MS = 1000
  * continues from its last value, and subtracts the difference when the clock steps forward again. The time that a
  * machine sleeps counts as passed. A call reads the wall clock once, and the stopwatch once a second or after a step.
  */
-export function steadyClock({ wall, stopwatch }: Instruments = MACHINE): () => Micros {
+export function steadyClock({ wall, stopwatch }: ClockSources = MACHINE): () => Micros {
   let lead = 0
   let told = wall()
   let anchor = { at: told, elapsed: stopwatch() }

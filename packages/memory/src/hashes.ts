@@ -18,14 +18,14 @@ declare const crypto: { getRandomValues<T>(into: T): T }
 export class Hashes {
   readonly #secret = crypto.getRandomValues(new Int32Array(SHORT))
   /** The characters of the last key that was hashed, four to a number. */
-  readonly letters: Int32Array = new Int32Array(SHORT / 4)
+  readonly packedKey: Int32Array = new Int32Array(SHORT / 4)
 
   /** Returns a hash with the length in the lowest bits; {@link NONE} for a key that is too long or not Latin-1. */
-  word(key: string): number {
+  fingerprint(key: string): number {
     const { length } = key
     if (length > SHORT) return NONE
     const secret = this.#secret
-    const letters = this.letters
+    const packedKey = this.packedKey
     let hash = 0
     let seen = 0
     let four = 0
@@ -35,10 +35,10 @@ export class Hashes {
       hash = (hash + Math.imul(secret[i] as number, code)) | 0
       four |= code << (8 * i)
       if ((i & 3) < 3) continue
-      letters[i >> 2] = four
+      packedKey[i >> 2] = four
       four = 0
     }
-    if (length & 3) letters[length >> 2] = four
+    if (length & 3) packedKey[length >> 2] = four
     return seen > LATIN1 ? NONE : (hash & (-1 << LENGTH_BITS)) | (length + 1)
   }
 }

@@ -1,12 +1,12 @@
 export {
   consumeAll,
+  divideQuota,
   fixedWindow,
   leakyBucket,
   perDay,
   perHour,
   perMinute,
   perSecond,
-  shareOf,
   slidingLog,
   slidingWindow,
   tokenBucket,

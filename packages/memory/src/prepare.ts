@@ -1,11 +1,11 @@
 import type { BucketStep, Fraction, Micros, PreparedTake } from '@spillway/core'
-import type { Shelf } from './shelf.ts'
+import type { PolicyStates } from './policy-states.ts'
 
 /** The bucket kernel for the most common step and state, on the stored numbers. */
-export function prepare(shelf: Shelf, step: BucketStep, clock: () => Micros): PreparedTake {
-  const { slots, earlies } = shelf
+export function prepare(states: PolicyStates, step: BucketStep, clock: () => Micros): PreparedTake {
+  const { slots, earlies } = states
   const { increment, ceiling, fraction } = step
-  if (fraction !== null) return prepareFraction(shelf, step, fraction, clock)
+  if (fraction !== null) return prepareFraction(states, step, fraction, clock)
   const room = step.tolerance - step.check
   return (key, now = clock()) => {
     const slot = slots.find(key)
@@ -20,7 +20,7 @@ export function prepare(shelf: Shelf, step: BucketStep, clock: () => Micros): Pr
 
 /** The same in parts of a microsecond, for units that do not refill in whole microseconds. */
 function prepareFraction(
-  { slots, earlies }: Shelf,
+  { slots, earlies }: PolicyStates,
   { increment, check, tolerance, ceiling }: BucketStep,
   fraction: Fraction,
   clock: () => Micros,

@@ -20,7 +20,7 @@ const LEAST = 16
 const LONGEST = 256
 
 /** Slots in a Map: the fastest way up to some 100,000 keys, because the engine has cached the hashes of strings. */
-export class FewSlots implements Slots {
+export class MapSlots implements Slots {
   readonly #slots = new Map<string, number>()
   readonly #keys: (string | undefined)[] = []
   #moments = new Float64Array(LEAST)

@@ -15,8 +15,8 @@ import {
   takenOf,
 } from '@spillway/core'
 import { steadyClock } from './clock.ts'
+import { PolicyStates } from './policy-states.ts'
 import { prepare } from './prepare.ts'
-import { Shelf } from './shelf.ts'
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -37,7 +37,7 @@ export interface MemoryStore extends SyncStore {
   /** The number of stored keys, of all policies. */
   readonly size: number
   /** How many keys were evicted before their quota was full again. If it grows, raise `maxKeys`. */
-  readonly forgotten: number
+  readonly evictions: number
 }
 
 /**
@@ -52,34 +52,41 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `maxKeys must be a whole number, 1 or more; got ${shown(maxKeys)}.`)
   }
   // One map per policy: the hot path need not concatenate policy and key.
-  const shelves = new Map<string, Shelf>()
-  const shelfOf = (policy: string): Shelf => {
-    const known = shelves.get(policy)
+  const statesByPolicy = new Map<string, PolicyStates>()
+  const statesOf = (policy: string): PolicyStates => {
+    const known = statesByPolicy.get(policy)
     if (known !== undefined) return known
-    const shelf = new Shelf(maxKeys)
-    shelves.set(policy, shelf)
-    return shelf
+    const states = new PolicyStates(maxKeys)
+    statesByPolicy.set(policy, states)
+    return states
   }
-  const write = (shelf: Shelf, slot: number, key: string, state: State | undefined, step: Step, now: Micros): void => {
+  const write = (
+    states: PolicyStates,
+    slot: number,
+    key: string,
+    state: State | undefined,
+    step: Step,
+    now: Micros,
+  ): void => {
     if (state === undefined || step.peek) return
-    if (slot >= 0) shelf.write(slot, state, step)
-    else shelf.add(key, state, step, now)
+    if (slot >= 0) states.write(slot, state, step)
+    else states.add(key, state, step, now)
   }
 
   const takeOneSync = (policy: string, key: string, step: Step, at: Micros = clock()): Taken => {
-    const shelf = shelfOf(policy)
-    const slot = shelf.find(key)
-    const state = shelf.state(slot)
+    const states = statesOf(policy)
+    const slot = states.find(key)
+    const state = states.state(slot)
     const outcome = runKernel(state, at, step)
     const kept = outcome.allowed ? outcome.taken : outcome.kept
-    if (kept !== state) write(shelf, slot, key, kept, step, at)
+    if (kept !== state) write(states, slot, key, kept, step, at)
     return takenOf(outcome, at, step, outcome.allowed && !step.peek)
   }
-  const prepareSync = (policy: string, step: BucketStep): PreparedTake => prepare(shelfOf(policy), step, clock)
+  const prepareSync = (policy: string, step: BucketStep): PreparedTake => prepare(statesOf(policy), step, clock)
   const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
     const found = ops.map(({ policy, key }) => {
-      const shelf = shelfOf(policy)
-      return shelf.state(shelf.find(key))
+      const states = statesOf(policy)
+      return states.state(states.find(key))
     })
     const outcomes = ops.map(({ step }, i) => runKernel(found[i], at, step))
     const takes = outcomes.every(({ allowed }) => allowed)
@@ -87,13 +94,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       const { policy, key, step } = ops[i] as Take
       const state = takes ? outcome.taken : outcome.kept
       // Looked up again, because an eviction for one key of the batch may have removed another.
-      if (state !== found[i]) write(shelfOf(policy), shelfOf(policy).find(key), key, state, step, at)
+      if (state !== found[i]) write(statesOf(policy), statesOf(policy).find(key), key, state, step, at)
       return takenOf(outcome, at, step, takes && !step.peek)
     })
   }
   const deleteSync = (keys: readonly StateKey[]): number =>
-    keys.filter(({ policy, key }) => shelves.get(policy)?.delete(key)).length
-  const sum = (of: (shelf: Shelf) => number): number => [...shelves.values()].reduce((all, shelf) => all + of(shelf), 0)
+    keys.filter(({ policy, key }) => statesByPolicy.get(policy)?.delete(key)).length
+  const sum = (of: (states: PolicyStates) => number): number =>
+    [...statesByPolicy.values()].reduce((all, states) => all + of(states), 0)
   return {
     takeOneSync,
     prepareSync,
@@ -102,12 +110,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     deleteSync,
     take: async (ops, at) => takeSync(ops, at),
     delete: async (keys) => deleteSync(keys),
-    deleteAll: async (policies) => policies.reduce((sum, policy) => sum + (shelves.get(policy)?.clear() ?? 0), 0),
+    deleteAll: async (policies) =>
+      policies.reduce((sum, policy) => sum + (statesByPolicy.get(policy)?.clear() ?? 0), 0),
     get size() {
       return sum(({ size }) => size)
     },
-    get forgotten() {
-      return sum(({ forgotten }) => forgotten)
+    get evictions() {
+      return sum(({ evictions }) => evictions)
     },
   }
 }

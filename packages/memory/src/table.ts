@@ -16,29 +16,29 @@ export class Table {
   }
 
   /** The index of the first entry of a fingerprint; -1 if there is none. */
-  first(word: number): number {
-    return this.#from(this.#home(word), word)
+  first(fingerprint: number): number {
+    return this.#from(this.#home(fingerprint), fingerprint)
   }
 
   /** The index of the next entry of a fingerprint after `at`; -1 if there is none. */
-  next(at: number, word: number): number {
-    return this.#from((at + 2) & (this.#pairs.length - 1), word)
+  next(at: number, fingerprint: number): number {
+    return this.#from((at + 2) & (this.#pairs.length - 1), fingerprint)
   }
 
   slotAt(at: number): number {
     return (this.#pairs[at + 1] as number) - 1
   }
 
-  add(word: number, slot: number): void {
+  add(fingerprint: number, slot: number): void {
     if (2 * this.#size >= this.#pairs.length * FULL) this.#grow()
     this.#size++
-    this.#put(word, slot + 1)
+    this.#put(fingerprint, slot + 1)
   }
 
   /** Removes an entry, and shifts later entries of the same probe sequence back. */
-  remove(word: number, slot: number): void {
-    let free = this.first(word)
-    while (this.slotAt(free) !== slot) free = this.next(free, word)
+  remove(fingerprint: number, slot: number): void {
+    let free = this.first(fingerprint)
+    while (this.slotAt(free) !== slot) free = this.next(free, fingerprint)
     this.#size--
     const pairs = this.#pairs
     const last = pairs.length - 1
@@ -52,23 +52,23 @@ export class Table {
     pairs[free + 1] = 0
   }
 
-  #from(start: number, word: number): number {
+  #from(start: number, fingerprint: number): number {
     const pairs = this.#pairs
     const last = pairs.length - 1
-    for (let at = start; pairs[at + 1] !== 0; at = (at + 2) & last) if (pairs[at] === word) return at
+    for (let at = start; pairs[at + 1] !== 0; at = (at + 2) & last) if (pairs[at] === fingerprint) return at
     return -1
   }
 
   /** The preferred index of a fingerprint, from its uppermost bits that differ. */
-  #home(word: number): number {
-    return ((word << this.#skipped) >>> (Math.clz32(this.#pairs.length - 1) + 1)) << 1
+  #home(fingerprint: number): number {
+    return ((fingerprint << this.#skipped) >>> (Math.clz32(this.#pairs.length - 1) + 1)) << 1
   }
 
-  #put(word: number, slotPlusOne: number): void {
+  #put(fingerprint: number, slotPlusOne: number): void {
     const pairs = this.#pairs
-    let at = this.#home(word)
+    let at = this.#home(fingerprint)
     while (pairs[at + 1] !== 0) at = (at + 2) & (pairs.length - 1)
-    pairs[at] = word
+    pairs[at] = fingerprint
     pairs[at + 1] = slotPlusOne
   }
 

@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { Hashes, SHORT } from '../src/hashes.ts'
 import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
-import { ManySlots } from '../src/many-slots.ts'
-import { FewSlots, type Slots } from '../src/slots.ts'
+import { PackedSlots } from '../src/packed-slots.ts'
+import { MapSlots, type Slots } from '../src/slots.ts'
 
 /** Assigns slots as `PolicyStates` does: free ones first. */
-function shelf(slots: Slots = new ManySlots()) {
+function shelf(slots: Slots = new PackedSlots()) {
   const free: number[] = []
   let length = 0
   return {
@@ -38,7 +38,7 @@ const anyKey = fc.oneof(
 )
 
 /** Checks that slots match those of a Map after any insertions and deletions. */
-function expectLikeMap(keys: fc.Arbitrary<string>, make: () => Slots = () => new ManySlots()): void {
+function expectLikeMap(keys: fc.Arbitrary<string>, make: () => Slots = () => new PackedSlots()): void {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom('add', 'delete'), keys), { maxLength: 400 }), (steps) => {
       const [ours, model] = [shelf(make()), new Map<string, number>()]
@@ -55,8 +55,8 @@ function expectLikeMap(keys: fc.Arbitrary<string>, make: () => Slots = () => new
 }
 
 test.each([
-  ['packed', () => new ManySlots()],
-  ['found by a Map', () => new FewSlots()],
+  ['packed', () => new PackedSlots()],
+  ['found by a Map', () => new MapSlots()],
 ])('%s are those of a Map, whatever comes and goes', (_, make) => expectLikeMap(anyKey, make))
 
 /** The strings that a limiter stores in Maps of this runtime for these keys. */
@@ -180,7 +180,7 @@ test.each<[what: string, keyOf: (n: number) => string]>([
   const parts = new Map<number, number>()
   for (let n = 0; n < TIMES; n++) {
     const key = keyOf(n)
-    const part = (hashes.word(key) || hashes.word(digest(key))) >>> 26
+    const part = (hashes.fingerprint(key) || hashes.fingerprint(digest(key))) >>> 26
     parts.set(part, (parts.get(part) ?? 0) + 1)
   }
   expect(parts.size).toBe(64)

@@ -21,7 +21,7 @@ test('is bounded, and a limited key outlives a flood of new ones', () => {
     expect(limiter.consumeSync('victim').allowed).toBe(false)
   }
   expect(store.size).toBe(100)
-  expect(store.forgotten).toBe(901)
+  expect(store.evictions).toBe(901)
 })
 
 /** The memory in use after garbage collection, in bytes. */
@@ -63,7 +63,7 @@ test('sweeps expired states as new keys are added', () => {
   clock.advance(180_000)
   for (let i = 0; i < 400; i++) for (const limiter of limiters) limiter.consumeSync(`new-${i}`)
   expect(store.size).toBeLessThan(1_700)
-  expect(store.forgotten).toBe(0)
+  expect(store.evictions).toBe(0)
 })
 
 // Row 5 of the peers' bugs: a window of 30 days overflows setTimeout, its state expires after 1 ms, and nothing is
@@ -118,5 +118,5 @@ test('an evicted key with an initial level starts again, and has no more units t
   expect((await limiter.peek('a')).remaining).toBe(5)
   limiter.consumeSync('b')
   expect((await limiter.peek('a')).remaining).toBe(1)
-  expect(store.forgotten).toBe(1)
+  expect(store.evictions).toBe(1)
 })

@@ -96,7 +96,7 @@ test('the fast path evicts what the general path evicts', () =>
       const store = memoryStore({ clock, maxKeys: 2 })
       const plain = memoryStore({ clock, maxKeys: 2 })
       await expectAlike(store, withoutStraightWays(plain), pair, history, clock.advance)
-      expect([store.size, store.forgotten]).toEqual([plain.size, plain.forgotten])
+      expect([store.size, store.evictions]).toEqual([plain.size, plain.evictions])
     }),
     { numRuns: 500 },
   ))
@@ -133,7 +133,7 @@ async function guarded(store: SyncStore, quota: Quota, history: readonly Act[], 
 }
 
 // With a queue, requests would wait in real time.
-const unqueued = quotas.filter((quota) => quota.kernel !== 'bucket' || quota.prompt === quota.limit)
+const unqueued = quotas.filter((quota) => quota.kernel !== 'bucket' || quota.immediateUnits === quota.limit)
 
 test('the fast path corrects the actual cost of a request like the general path', () =>
   fc.assert(

@@ -35,7 +35,7 @@ export function decisionRecorder(instruments: () => Instruments): (event: AnyDec
     else for (const each of decision.policies ?? [decision]) recordAnswer(mode, each)
     if (mode === 'shadow') return
     instruments().requests.add(1, { 'spillway.outcome': outcomeOf(decision) })
-    tellSpan(decision)
+    annotateSpan(decision)
   }
 }
 
@@ -45,7 +45,7 @@ const degradedOf = ({ reason, action }: NonNullable<Decision['degraded']>): Attr
 })
 
 /** Sets the decision on the request's span; adds an event if the request is denied. */
-function tellSpan(decision: Decision): void {
+function annotateSpan(decision: Decision): void {
   const span = trace.getActiveSpan()
   if (!span?.isRecording()) return
   const { policy, remaining, limit, cost, retryAfterMs, degraded } = decision

@@ -3,7 +3,7 @@ import { type Meter, type Tracer, trace } from '@opentelemetry/api'
 import { checkOptions, isSync, type Store } from '@spillway/core'
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
-import { timed, watchRoom } from './stores.ts'
+import { timed, watchSize } from './stores.ts'
 
 /** The options of `telemetry`. */
 export interface TelemetryOptions {
@@ -73,7 +73,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     store: (store, name = 'default') => {
       if (!isSync(store)) return timed(store, name, instruments, tracer)
       // An in-memory store answers too fast to be timed: only its size and evictions are measured.
-      onceMade(() => watchRoom(store, name, meter))
+      onceMade(() => watchSize(store, name, meter))
       return store
     },
   }

@@ -13,16 +13,16 @@ import type { Store, SyncStore } from '@spillway/core'
 import { bounded, type Instruments, SCOPE } from './instruments.ts'
 
 /** A store that reports its size and its evictions. */
-interface Roomy {
+interface CountingStore {
   readonly size: number
-  readonly forgotten: number
+  readonly evictions: number
 }
 
-const isRoomy = (store: object): store is Roomy => 'size' in store && 'forgotten' in store
+const isCountingStore = (store: object): store is CountingStore => 'size' in store && 'evictions' in store
 
 /** Measures the keys and the evictions of an in-memory store, when a reader collects them. */
-export function watchRoom(store: SyncStore, name: string, meter: Meter = metrics.getMeter(SCOPE)): void {
-  if (!isRoomy(store)) return
+export function watchSize(store: SyncStore, name: string, meter: Meter = metrics.getMeter(SCOPE)): void {
+  if (!isCountingStore(store)) return
   const attributes = { 'spillway.store': name }
   meter
     .createObservableGauge('spillway.store.keys', {
@@ -35,7 +35,7 @@ export function watchRoom(store: SyncStore, name: string, meter: Meter = metrics
       unit: '{key}',
       description: 'Keys that were evicted because the store was full, before their quotas had refilled.',
     })
-    .addCallback((result) => result.observe(store.forgotten, attributes))
+    .addCallback((result) => result.observe(store.evictions, attributes))
 }
 
 type Timed = 'take' | 'takeEach' | 'delete'

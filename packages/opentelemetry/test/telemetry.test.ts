@@ -115,7 +115,7 @@ test('times a remote store, and counts requests decided without it', async () =>
   const visit = guardOf({ name: 'p', quota: perMinute(4), onStoreError: 'deny' }, measure.store(faulty, 'redis'))
   await visit()
   faulty.break('failing')
-  expect((await visit()).refusal?.status).toBe(503)
+  expect((await visit()).denial?.status).toBe(503)
   const durations = await told('spillway.store.operation.duration')
   expect(durations.map(([attributes]) => attributes)).toEqual([
     'store=redis operation=take error.type=Error',
@@ -198,12 +198,12 @@ test('a measured store forwards everything else', async () => {
     readonly name = 'other'
     take: Store['take'] = (ops, at) => this.#inner.take(ops, at)
     delete: Store['delete'] = (keys) => this.#inner.delete(keys)
-    partOf(key: { readonly key: string }): string {
+    slotOf(key: { readonly key: string }): string {
       return `${this.#inner.size}${key.key}`
     }
   }
   const measured = measure.store(new Other())
-  expect([measured.name, measured.partOf({ key: 'a' }), 'takeSync' in measured]).toEqual(['other', '0a', false])
+  expect([measured.name, measured.slotOf({ key: 'a' }), 'takeSync' in measured]).toEqual(['other', '0a', false])
 })
 
 test('no key is ever recorded, and no attribute ever has more than a few hundred values', async () => {

@@ -1,5 +1,5 @@
 import { QuotaError } from '@spillway/core'
-import { Late, type Until, within } from './until.ts'
+import { TimeoutError, type Until, within } from './until.ts'
 
 /** A statement. If it has a name, it is a prepared statement. */
 export interface PgQuery {
@@ -69,7 +69,7 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
       (late) => late.release(),
       () => {},
     )
-    throw error instanceof Late ? new Late(whyNoConnection(pool), undefined, 'pool') : error
+    throw error instanceof TimeoutError ? new TimeoutError(whyNoConnection(pool), undefined, 'pool') : error
   })
   // A checked-out connection also emits an error when it breaks, which has no other listener.
   client.on('error', ignore)
@@ -85,7 +85,7 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
     return rows
   } catch (error) {
     // After a rejected statement the connection is usable. After any other error it may not be.
-    if (!(error instanceof Late)) release(isRefusal(error))
+    if (!(error instanceof TimeoutError)) release(isRefusal(error))
     else {
       // The answer may still arrive: wait for it as long again.
       const graceMs = until.endMs + (until.endMs - sentMs)
@@ -99,7 +99,7 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
           return undefined
         },
       )
-      throw new Late(error.message, settled)
+      throw new TimeoutError(error.message, settled)
     }
     throw error
   }
@@ -110,8 +110,8 @@ async function answerBy(until: Until, answer: Promise<readonly unknown[]>): Prom
   try {
     return await within(until.endMs, answer)
   } catch (error) {
-    throw error instanceof Late
-      ? new Late(
+    throw error instanceof TimeoutError
+      ? new TimeoutError(
           error.message,
           answer.catch(() => undefined),
         )

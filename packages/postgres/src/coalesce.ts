@@ -1,6 +1,6 @@
 import { StoreError, type Taken, withoutLink } from '@spillway/core'
 import { failure } from './retry.ts'
-import { Late, latest, type Until, untilIn, within } from './until.ts'
+import { latest, TimeoutError, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
 
 /** Sends calls in one statement, and returns a result or an error for each. */
@@ -16,13 +16,13 @@ interface Waiting {
 }
 
 /** The maximum number of calls in one statement, which holds its locks until it ends. */
-const MOST = 500
+const MAX_BATCH = 500
 
 /**
  * Coalesces the calls of an event-loop tick into one statement. Each key has at most one statement in flight. Calls that
  * arrive meanwhile are in the next batch: otherwise each would wait for the row's lock on a connection of its own.
  */
-export function coalescing(send: Send, patience: number): (call: Call) => Promise<readonly Taken[]> {
+export function coalescing(send: Send, timeoutMicros: number): (call: Call) => Promise<readonly Taken[]> {
   const waiting = new Set<Waiting>()
   const underway = new Set<string>()
   let scheduled = false
@@ -34,14 +34,14 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
     afterTick(() => {
       scheduled = false
       dropExpired(waiting)
-      const going = boarding(waiting, underway)
+      const going = groupIntoBatch(waiting, underway)
       for (const each of waiting) each.stayed = !going.includes(each)
-      if (going.length > 0) void travel(going)
-      if (going.length === MOST || going[0]?.call.at !== undefined) schedule()
+      if (going.length > 0) void sendBatch(going)
+      if (going.length === MAX_BATCH || going[0]?.call.at !== undefined) schedule()
     })
   }
 
-  const travel = async (going: readonly Waiting[]): Promise<void> => {
+  const sendBatch = async (going: readonly Waiting[]): Promise<void> => {
     const calls = going.map(({ call }) => call)
     const names = calls.flatMap((call) => call.names)
     for (const each of going) waiting.delete(each)
@@ -63,7 +63,7 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
   return (call) => {
     let each: Waiting | undefined
     const answer = new Promise<readonly Taken[]>((resolve, reject) => {
-      const { endMs } = untilIn(patience)
+      const { endMs } = untilIn(timeoutMicros)
       const until = (): Until => ({ endMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
       each = { call, until, stayed: false, resolve, reject }
       waiting.add(each)
@@ -72,8 +72,8 @@ export function coalescing(send: Send, patience: number): (call: Call) => Promis
     return within((each as unknown as Waiting).until().endMs, answer).catch((error: unknown) => {
       // A timed-out call that was not sent is dropped. One that was sent may still be answered.
       const unsent = waiting.delete(each as Waiting)
-      if (!(error instanceof Late) || error.late) throw failure(error, patience)
-      throw failure(unsent ? error : new Late(error.message, answer.catch(lateIn)), patience)
+      if (!(error instanceof TimeoutError) || error.late) throw failure(error, timeoutMicros)
+      throw failure(unsent ? error : new TimeoutError(error.message, answer.catch(lateIn)), timeoutMicros)
     })
   }
 }
@@ -92,12 +92,12 @@ function dropExpired(waiting: Set<Waiting>): void {
   for (const each of waiting) {
     if (!each.stayed || performance.now() < each.until().sendByMs) continue
     waiting.delete(each)
-    each.reject(new Late('earlier calls for the same key were not answered in time'))
+    each.reject(new TimeoutError('earlier calls for the same key were not answered in time'))
   }
 }
 
 /** The calls of the next batch: their keys are free, and no earlier call waits for one of their keys. */
-function boarding(waiting: Iterable<Waiting>, underway: ReadonlySet<string>): readonly Waiting[] {
+function groupIntoBatch(waiting: Iterable<Waiting>, underway: ReadonlySet<string>): readonly Waiting[] {
   const going: Waiting[] = []
   const held = new Set<string>()
   for (const each of waiting) {
@@ -105,7 +105,7 @@ function boarding(waiting: Iterable<Waiting>, underway: ReadonlySet<string>): re
     const free = at === (going[0] ?? each).call.at && names.every((name) => !underway.has(name) && !held.has(name))
     if (free) going.push(each)
     else for (const name of names) held.add(name)
-    if (going.length === MOST) break
+    if (going.length === MAX_BATCH) break
   }
   return going
 }

@@ -11,7 +11,7 @@ export const LONGEST_POLICY = 400
  * No two states share a name: the first slash ends the policy, whose own slashes are written `%2F`, and only a hash
  * starts with `#`. PostgreSQL's text allows neither NUL nor lone surrogates, which a key may contain.
  */
-export const nameOf = ({ policy, key }: StateKey): string =>
+export const rowName = ({ policy, key }: StateKey): string =>
   startOf(policy) + (isPlain(key, LONGEST_KEY) ? key : hashOf(key))
 
 /** The prefix of the names of a policy's rows. No other policy's names start with it. */

@@ -66,14 +66,14 @@ export function migrationSql(options: MigrationOptions = {}): string {
 export async function migrate(database: Database, options: MigrationOptions = {}): Promise<void> {
   const names = namesFrom('migrate', options, OPTIONS)
   try {
-    await migrated(runOn(database), names, { unlogged: options.durability === 'unlogged', until: untilIn(PATIENCE) })
+    await migrated(runOn(database), names, { unlogged: options.durability === 'unlogged', until: untilIn(TIMEOUT) })
   } catch (error) {
-    throw failure(error, PATIENCE)
+    throw failure(error, TIMEOUT)
   }
 }
 
 /** The timeout of a migration, which waits for concurrent migrations, in milliseconds. */
-const PATIENCE = 30_000
+const TIMEOUT = 30_000
 
 /** Migrates if the database has no or an older version. */
 export async function migrated(
@@ -82,7 +82,7 @@ export async function migrated(
   { unlogged, until }: { readonly unlogged: boolean; readonly until: Until },
 ): Promise<void> {
   if ((await versionOf(run, names, until)) >= VERSION) return
-  await retrying(untilIn(PATIENCE), (left) => run({ text: schemaSql(names, unlogged) }, left))
+  await retrying(untilIn(TIMEOUT), (left) => run({ text: schemaSql(names, unlogged) }, left))
 }
 
 /** The version of the database's migration; 0 if there is none. A later version keeps the functions of earlier ones. */

@@ -1,19 +1,19 @@
 import { StoreError, shown } from '@spillway/core'
-import { Late, type Until } from './until.ts'
+import { TimeoutError, type Until } from './until.ts'
 
 /**
  * Retryable errors: serialization_failure, deadlock_detected, unique_violation (an insert that lost a race) and, of
  * distributed engines, statement_completion_unknown. A retry after the last may take units twice, which admits too few
  * requests, never too many.
  */
-const PASSING: ReadonlySet<unknown> = new Set(['40001', '40P01', '23505', '40003'])
+const RETRYABLE_CODES: ReadonlySet<unknown> = new Set(['40001', '40P01', '23505', '40003'])
 
 // YugabyteDB reports some of its conflicts as internal errors.
 const CONFLICT = /restart read|try again|conflict|aborted|expired/i
 
-const isPassing = (error: unknown): boolean => {
+const isRetryable = (error: unknown): boolean => {
   const { code, message = '' } = error as { code?: unknown; message?: string }
-  return PASSING.has(code) || (code === 'XX000' && CONFLICT.test(message))
+  return RETRYABLE_CODES.has(code) || (code === 'XX000' && CONFLICT.test(message))
 }
 
 /** Retries until success, an error that is not retryable, or the deadline. */
@@ -24,13 +24,13 @@ export async function retrying<T>(until: Until, run: (until: Until) => Promise<T
     } catch (error) {
       // A uniformly random pause (full jitter) keeps conflicting calls from colliding again.
       const pause = Math.random() * bound
-      if (!isPassing(error) || performance.now() + pause >= until.sendByMs) throw error
+      if (!isRetryable(error) || performance.now() + pause >= until.sendByMs) throw error
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
   }
 }
 
-const CURES: Readonly<Record<string, string>> = {
+const HINTS: Readonly<Record<string, string>> = {
   '25006': 'The server or the session is read-only and counts nothing. Connect to the primary.',
   '42501':
     'As a role that may create it, run migrationSql() with the same table and schema; then give this role what the README lists under "A role that may do no more".',
@@ -40,19 +40,19 @@ const CURES: Readonly<Record<string, string>> = {
 }
 
 /** Converts an error to a `StoreError` whose message says what to do. */
-export function failure(error: unknown, patience: number): StoreError {
+export function failure(error: unknown, timeoutMicros: number): StoreError {
   if (error instanceof StoreError) return error
-  if (error instanceof Late) {
+  if (error instanceof TimeoutError) {
     const { late, message, reason } = error
     const what = late === undefined ? `nothing was sent, as ${message}` : 'the units may have been taken'
-    return new StoreError(`PostgreSQL did not answer in ${patience} ms; ${what}.`, error, {
+    return new StoreError(`PostgreSQL did not answer in ${timeoutMicros} ms; ${what}.`, error, {
       reason,
       ...(late && { late }),
     })
   }
   const { code = '', message = shown(error) } = error as { code?: string; message?: string }
-  const cure = CURES[code] ?? (isPassing(error) ? `Other transactions held its locks for ${patience} ms.` : '')
+  const cure = HINTS[code] ?? (isRetryable(error) ? `Other transactions held its locks for ${timeoutMicros} ms.` : '')
   return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
-    healthy: code.startsWith('22') || code === '55P03' || isPassing(error),
+    healthy: code.startsWith('22') || code === '55P03' || isRetryable(error),
   })
 }

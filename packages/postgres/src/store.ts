@@ -11,14 +11,14 @@ import {
 } from '@spillway/core'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, lateOf, type Send } from './coalesce.ts'
-import { keyed, nameOf, startOf } from './key.ts'
+import { keyed, rowName, startOf } from './key.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
-import { Late, type Until, untilIn, within } from './until.ts'
+import { TimeoutError, type Until, untilIn, within } from './until.ts'
 import { type Call, callOf, decode, decodeSame, encode, encodeSame } from './wire.ts'
 
 /** Options of `postgresStore`. */
@@ -73,10 +73,10 @@ const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepa
 export function postgresStore(database: Database, options: PostgresStoreOptions = {}): PostgresStore {
   const names = namesFrom('postgresStore', options, OPTIONS)
   const { durability = 'logged', coalesce = true, prepare = false } = options
-  const patience = millis('postgresStore deadline', options.deadline ?? '1s')
+  const timeoutMicros = millis('postgresStore deadline', options.deadline ?? '1s')
   const run = runOn(database)
   const prepared = preparing(() =>
-    migrated(run, names, { unlogged: durability === 'unlogged', until: untilIn(patience) }),
+    migrated(run, names, { unlogged: durability === 'unlogged', until: untilIn(timeoutMicros) }),
   )
   /** Creates the table if needed, then retries `work` until the deadline. */
   const attempt: Attempt = async (until, work) => {
@@ -85,8 +85,8 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       if (unready !== undefined) await within(until.sendByMs, unready)
       return await retrying(until, work)
     } catch (error) {
-      prepared.doubt(error)
-      throw failure(error, patience)
+      prepared.invalidate(error)
+      throw failure(error, timeoutMicros)
     }
   }
 
@@ -111,9 +111,9 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     try {
       return read(await run({ ...queries[alike?.name ?? 'take_all'], values }, until))
     } catch (error) {
-      if (!(error instanceof Late) || error.late === undefined) throw error
+      if (!(error instanceof TimeoutError) || error.late === undefined) throw error
       const late = error.late.then((rows) => (rows === undefined ? undefined : read(rows as readonly unknown[])))
-      throw new Late(error.message, late)
+      throw new TimeoutError(error.message, late)
     }
   }
   /** On a read-only server, still returns the results of calls that write nothing. */
@@ -124,22 +124,24 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       if (!isReadOnly(error)) throw error
       // Nothing was taken. If the peeks fail, too, the first error has the reason.
       const peeked = await answers(peeksOf(calls), until).catch(() => Promise.reject(error))
-      return peeked.map((taken, i) => (mustWrite(calls[i] as Call, taken) ? failure(error, patience) : taken))
+      return peeked.map((taken, i) => (mustWrite(calls[i] as Call, taken) ? failure(error, timeoutMicros) : taken))
     }
   }
   const send: Send = (calls, until) => attempt(until, (left) => statement(calls, left))
   const single = async (call: Call): Promise<readonly Taken[]> => {
-    const [taken] = await send([call], untilIn(patience, call.deadline)).catch((error: unknown) => {
+    const [taken] = await send([call], untilIn(timeoutMicros, call.deadline)).catch((error: unknown) => {
       throw lateOf(error, 0)
     })
     if (taken instanceof StoreError) throw taken
     return taken as readonly Taken[]
   }
-  const put = coalesce ? coalescing(send, patience) : single
+  const put = coalesce ? coalescing(send, timeoutMicros) : single
 
   const forget = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
-    const values = [keys.map(nameOf).join('\n')]
-    const deleted = await attempt(untilIn(patience, deadline), (left) => run({ text: forgetSql(names), values }, left))
+    const values = [keys.map(rowName).join('\n')]
+    const deleted = await attempt(untilIn(timeoutMicros, deadline), (left) =>
+      run({ text: forgetSql(names), values }, left),
+    )
     return deleted.length
   }
   const deleteAll = async (policies: readonly string[]): Promise<number> => {
@@ -149,7 +151,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       // `0` follows `/` in byte order: all names from `start` up to this bound start with `start`.
       const values: [string, string, number] = [start, `${start.slice(0, -1)}0`, BATCH]
       for (let count = BATCH; count === BATCH; ) {
-        const [row] = await attempt(untilIn(patience), (left) => run({ text: deleteSql(names), values }, left))
+        const [row] = await attempt(untilIn(timeoutMicros), (left) => run({ text: deleteSql(names), values }, left))
         const { last, count: some } = row as { last: string | null; count: number }
         count = some
         deleted += some
@@ -164,7 +166,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
     takeEach: async (batches, at, deadline) => {
       const calls = batches.map((ops) => callOf(ops, at, deadline))
-      const answers = await send(calls, untilIn(patience, deadline))
+      const answers = await send(calls, untilIn(timeoutMicros, deadline))
       const failed = answers.find((answer) => answer instanceof StoreError)
       if (failed) throw failed
       return answers as readonly (readonly Taken[])[]
@@ -214,7 +216,7 @@ function preparing(prepare: () => Promise<void>): Preparation {
       return underway
     },
     // undefined_table and undefined_function: they were dropped.
-    doubt(error) {
+    invalidate(error) {
       if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = false
     },
   }
@@ -223,5 +225,5 @@ function preparing(prepare: () => Promise<void>): Preparation {
 interface Preparation {
   /** Settles when preparation ends; undefined if it has already succeeded. */
   ready(): Promise<void> | undefined
-  doubt(error: unknown): void
+  invalidate(error: unknown): void
 }

@@ -8,8 +8,8 @@ export interface Until {
   readonly endMs: number
 }
 
-export function untilIn(patience: number, deadline?: Deadline): Until {
-  const endMs = performance.now() + patience
+export function untilIn(timeoutMicros: number, deadline?: Deadline): Until {
+  const endMs = performance.now() + timeoutMicros
   return { endMs, sendByMs: Math.min(endMs, deadline?.atMs ?? endMs) }
 }
 
@@ -20,7 +20,7 @@ export const latest = (all: readonly Until[]): Until => ({
 })
 
 /** A timeout. */
-export class Late extends Error {
+export class TimeoutError extends Error {
   override readonly name = 'Late'
   /** The late answer: resolves to undefined if there is no answer. Undefined if nothing was sent. */
   readonly late: Promise<unknown> | undefined
@@ -40,7 +40,7 @@ export function within<T>(atMs: number, promise: Promise<T>): Promise<T> {
     let turn: unknown
     const timer = setTimeout(
       () => {
-        turn = afterIo(() => reject(new Late('no answer in time')))
+        turn = afterIo(() => reject(new TimeoutError('no answer in time')))
       },
       Math.max(atMs - performance.now(), 0),
     )

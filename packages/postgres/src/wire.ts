@@ -1,6 +1,6 @@
 import type { BucketStep, Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
 import { type Exact, exactly, minus, multiple } from './fraction.ts'
-import { nameOf } from './key.ts'
+import { rowName } from './key.ts'
 
 /** One call of `take`: its ops, and the names of their rows. */
 export interface Call {
@@ -12,7 +12,7 @@ export interface Call {
 
 export const callOf = (ops: readonly Take[], at: Micros | undefined, deadline?: Deadline): Call => ({
   ops,
-  names: ops.map(nameOf),
+  names: ops.map(rowName),
   at,
   deadline,
 })
@@ -27,15 +27,15 @@ export interface FastPath {
 export function encodeSame(calls: readonly Call[]): FastPath | undefined {
   const [first] = calls as [Call]
   const { step } = first.ops[0] as Take
-  if (step.kernel !== 'bucket' || step.grain !== null || step.start !== null || step.peek) return undefined
-  const { increment, check, tolerance, ceiling, patience, fraction } = step
+  if (step.kernel !== 'bucket' || step.schedule !== null || step.start !== null || step.peek) return undefined
+  const { increment, check, tolerance, ceiling, maxWaitMicros, fraction } = step
   if (increment <= 0 || calls.length * increment > FAR || check > FAR) return undefined
   if (!calls.every(({ ops, names }) => ops.length === 1 && names[0] === first.names[0] && isSame(ops[0]?.step, step))) {
     return undefined
   }
   const head = [first.names[0], calls.length]
   if (fraction === null) {
-    return { name: 'take_same', values: [...head, increment, check, tolerance, ceiling, patience] }
+    return { name: 'take_same', values: [...head, increment, check, tolerance, ceiling, maxWaitMicros] }
   }
   return fractionalPath(head, calls.length, step, fraction)
 }
@@ -46,7 +46,7 @@ function fractionalPath(
   step: BucketStep,
   { scale, ...parts }: Fraction,
 ): FastPath | undefined {
-  const { tolerance, ceiling, patience } = step
+  const { tolerance, ceiling, maxWaitMicros } = step
   const each = { tick: step.increment, early: parts.increment }
   const others = multiple(times - 1, each, scale)
   const total = multiple(times, each, scale)
@@ -55,7 +55,7 @@ function fractionalPath(
   const sums = [total, first, last].flatMap(({ tick, early }) => [tick, early])
   // Beyond 2^53 the sums are not exact.
   if (![times * each.early, tolerance, ...sums].every(Number.isSafeInteger)) return undefined
-  return { name: 'take_fraction', values: [...head, scale, ...sums, ceiling, patience, stepsOf([step])] }
+  return { name: 'take_fraction', values: [...head, scale, ...sums, ceiling, maxWaitMicros, stepsOf([step])] }
 }
 
 // A policy has one object for its usual step, so that the first comparison usually suffices.
@@ -93,22 +93,22 @@ function numbersOf(step: Step): string {
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
   switch (kernel) {
     case 'bucket': {
-      const { tolerance, ceiling, patience, until, burst, ends, whole, grain, start, fraction } = step
-      const { every, amount, unit, shift } = grain ?? { every: 0, amount: 0, unit: 0, shift: 0 }
-      return shown([
+      const { tolerance, ceiling, maxWaitMicros, until, burst, ends, whole, schedule, start, fraction } = step
+      const { interval, amount, tick, offset } = schedule ?? { interval: 0, amount: 0, tick: 0, offset: 0 }
+      return formatNumbers([
         ...common,
         check,
         tolerance,
         ceiling,
-        patience,
+        maxWaitMicros,
         until,
         burst,
         ends,
         whole ? 1 : 0,
-        every,
+        interval,
         amount,
-        unit,
-        shift,
+        tick,
+        offset,
         start?.lacking ?? 0,
         start?.keep ?? 0,
         ...(fraction === null ? WHOLE : partsOf(fraction)),
@@ -119,10 +119,10 @@ function numbersOf(step: Step): string {
       // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
       const { limit, ticks, tick, most, since, fixed } = step
       const kind = fixed ? 1 : 0
-      return shown([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, ...rest(7)])
+      return formatNumbers([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, ...rest(7)])
     }
     case 'sliding-log':
-      return shown([...common, check, step.limit, step.window, step.since, ...rest(10)])
+      return formatNumbers([...common, check, step.limit, step.window, step.since, ...rest(10)])
   }
 }
 
@@ -146,7 +146,7 @@ const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding
 /** Above any quota and within `bigint`: a cost that never fits still never fits. */
 const FAR = 1e18
 
-const shown = (numbers: readonly number[]): string =>
+const formatNumbers = (numbers: readonly number[]): string =>
   numbers.map((number) => Math.max(Math.min(number, FAR), -FAR)).join(' ')
 
 /** Decodes the result of the SQL function `take_all`: the results of each call, in order. */

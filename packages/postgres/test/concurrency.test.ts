@@ -137,7 +137,7 @@ test('a batch that loses the race for its second new row starts again, and count
   await open()
   expect(admitted([await lost])).toBe(1)
   const { rows } = await admin.query('SELECT name, tat FROM spillway ORDER BY name')
-  const units = rows.map(({ name, tat }) => [name, (Number(tat) - START) / perDay(400).unit])
+  const units = rows.map(({ name, tat }) => [name, (Number(tat) - START) / perDay(400).ticksPerUnit])
   expect(units).toEqual([
     ['p/a', 1],
     ['p/b', 2],

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensurePostgres } from '../../../scripts/ensure.mjs'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
 import { migrate, postgresStore } from '../src/index.ts'
-import { nameOf } from '../src/key.ts'
+import { rowName } from '../src/key.ts'
 import { unhurried } from './unhurried.ts'
 
 // Calls spillway_consume from psql and as other languages do, beside limiters on the same rows.
@@ -99,7 +99,7 @@ test('finds keys with any characters', async () => {
   await fc.assert(
     fc.asyncProperty(any, any, async (policy, key) => {
       const { rows } = await pool.query('SELECT spillway_state_name($1, $2) AS name', [policy, key])
-      expect(rows).toEqual([{ name: nameOf({ policy, key }) }])
+      expect(rows).toEqual([{ name: rowName({ policy, key }) }])
     }),
     { numRuns: 200 },
   )
@@ -121,7 +121,7 @@ test('writes the same state as the store, for any rate that core accepts', async
       const { allowed, remaining, retry_after_ms, reset_after_ms } = await call('a', limit, pers[per], burst, cost)
       expect(allowed).toBe(cost <= burst)
       expect(retry_after_ms).toBe(allowed ? 0 : Infinity)
-      expect(reset_after_ms).toBe(allowed ? Math.ceil((cost * quota.unit) / quota.scale) / 1000 : 0)
+      expect(reset_after_ms).toBe(allowed ? Math.ceil((cost * quota.ticksPerUnit) / quota.scale) / 1000 : 0)
       expect(Number(remaining)).toBe(allowed ? burst - cost : burst)
     }),
     { numRuns: 200 },

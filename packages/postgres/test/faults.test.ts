@@ -48,7 +48,7 @@ const take = (store: Store, key: string, at?: number, quota: Quota = MANY): Prom
 /** The number of units taken of a key whose calls were all at START. */
 async function unitsOf(key: string, table = 'spillway'): Promise<number> {
   const { rows } = await pool.query(`SELECT tat FROM ${table} WHERE name = $1`, [`p/${key}`])
-  return (Number(rows[0].tat) - START) / MANY.unit
+  return (Number(rows[0].tat) - START) / MANY.ticksPerUnit
 }
 
 /** Takes as fast as possible until a failure. Returns how many takes were answered, and how many were sent. */
@@ -69,7 +69,9 @@ describe('a server that is killed and restarted', () => {
   test.each([{ coalesce: true }, { coalesce: false }])('has lost no answered unit, %o', async (options) => {
     const stores = Array.from({ length: 4 }, () => unhurried(pool, options))
     const loops = stores.map((store) => untilItFails(store, 'a'))
-    while ((await pool.query('SELECT 1 FROM spillway WHERE tat > $1', [START + 200 * MANY.unit])).rowCount === 0);
+    while (
+      (await pool.query('SELECT 1 FROM spillway WHERE tat > $1', [START + 200 * MANY.ticksPerUnit])).rowCount === 0
+    );
     await server.kill()
     const counts = await Promise.all(loops)
     await server.start()

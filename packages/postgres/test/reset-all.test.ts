@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
-import { nameOf, startOf } from '../src/key.ts'
+import { rowName, startOf } from '../src/key.ts'
 import { unhurried } from './unhurried.ts'
 
 let server: Postgres
@@ -35,8 +35,8 @@ test('a missing table has nothing to reset', async () => {
 })
 
 test('no key and no policy can imitate the hash of another', () => {
-  const hashed = nameOf({ policy: 'p', key: 'é' }).slice('p/'.length)
-  expect(nameOf({ policy: 'p', key: hashed })).not.toBe(nameOf({ policy: 'p', key: 'é' }))
+  const hashed = rowName({ policy: 'p', key: 'é' }).slice('p/'.length)
+  expect(rowName({ policy: 'p', key: hashed })).not.toBe(rowName({ policy: 'p', key: 'é' }))
   expect(startOf(startOf('é').slice(0, -1))).not.toBe(startOf('é'))
 })
 
@@ -50,7 +50,7 @@ test('no two states share a name, and only a policy’s own names start with its
   fc.assert(
     fc.property(text, text, text, (policy, other, key) => {
       for (const each of [policy, other]) {
-        const name = nameOf({ policy: each, key })
+        const name = rowName({ policy: each, key })
         const state = JSON.stringify([each, key])
         expect(states.get(name) ?? state).toBe(state)
         states.set(name, state)

@@ -1,6 +1,6 @@
 import { type Deadline, QuotaError, shown } from '@spillway/core'
 import { deleteMatching } from './scan.ts'
-import type { Request } from './wire.ts'
+import type { EvalRequest } from './wire.ts'
 
 /** The methods that a `Redis` or `Cluster` of ioredis must have. */
 export interface IoredisClient {
@@ -11,8 +11,8 @@ export interface IoredisClient {
 
 /** The methods that a client, cluster or pool of node-redis must have. */
 export interface NodeRedisClient {
-  evalSha(sha: string, request: Request): Promise<unknown>
-  eval(script: string, request: Request): Promise<unknown>
+  evalSha(sha: string, request: EvalRequest): Promise<unknown>
+  eval(script: string, request: EvalRequest): Promise<unknown>
   del(key: string): Promise<unknown>
 }
 
@@ -20,25 +20,25 @@ export interface NodeRedisClient {
 export type RedisClient = IoredisClient | NodeRedisClient
 
 /** One interface to Redis for all clients. */
-export interface Redis {
+export interface RedisAdapter {
   /** Whether all keys of one call must share a hash slot. */
   readonly clustered: boolean
   /** The node that serves a hash slot, as far as the client knows. */
   nodeOf(slot: number): string | undefined
-  run(request: Request, deadline?: Deadline): Promise<readonly unknown[]>
+  run(request: EvalRequest, deadline?: Deadline): Promise<readonly unknown[]>
   /** Deletes a key, and returns how many keys were deleted: 0 or 1. */
-  forget(name: string): Promise<number>
+  deleteKey(name: string): Promise<number>
   /** Deletes all keys that match `pattern` and `isWanted`, and returns how many there were. */
   deleteMatching(pattern: string, isWanted: (name: string) => boolean): Promise<number>
 }
 
 /** Recognises a client by its methods: class names change with versions, bundlers and subclasses. */
-export function redisOf(client: RedisClient): Redis {
+export function redisOf(client: RedisClient): RedisAdapter {
   const can = (method: string): boolean =>
     typeof (client as unknown as Record<string, unknown> | null | undefined)?.[method] === 'function'
-  if (can('evalSha')) return speaking(client as NodeRedisClient, can('getSlotRandomNode'), nodeRedis)
+  if (can('evalSha')) return adapterFor(client as NodeRedisClient, can('getSlotRandomNode'), nodeRedis)
   if (can('evalsha')) {
-    return speaking(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
+    return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
   }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
@@ -46,7 +46,7 @@ export function redisOf(client: RedisClient): Redis {
   )
 }
 
-type Evaluate<Client> = (client: Client, by: 'sha' | 'text', request: Request) => Promise<unknown>
+type Evaluate<Client> = (client: Client, by: 'sha' | 'text', request: EvalRequest) => Promise<unknown>
 
 const nodeRedis: Evaluate<NodeRedisClient> = (client, by, request) =>
   by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request)
@@ -60,8 +60,12 @@ const ioredis: Evaluate<IoredisClient> = (client, by, { script, keys, arguments:
 const MOVING_MS = 1_000
 const TRY_AGAIN_MS = 10
 
-function speaking<Client extends RedisClient>(client: Client, clustered: boolean, evaluate: Evaluate<Client>): Redis {
-  const once = async (request: Request): Promise<unknown> => {
+function adapterFor<Client extends RedisClient>(
+  client: Client,
+  clustered: boolean,
+  evaluate: Evaluate<Client>,
+): RedisAdapter {
+  const once = async (request: EvalRequest): Promise<unknown> => {
     try {
       return await evaluate(client, 'sha', request)
     } catch (error) {
@@ -85,7 +89,7 @@ function speaking<Client extends RedisClient>(client: Client, clustered: boolean
         }
       }
     },
-    forget: async (name) => Number(await client.del(name)),
+    deleteKey: async (name) => Number(await client.del(name)),
     deleteMatching: (pattern, isWanted) => deleteMatching(client, pattern, isWanted),
   }
 }

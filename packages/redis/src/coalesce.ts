@@ -11,9 +11,9 @@ interface Waiting {
 }
 
 /** The calls of one script call: they share a hash slot and a time. */
-interface Coach {
+interface Batch {
   readonly at: Micros | undefined
-  readonly seats: Waiting[]
+  readonly waiting: Waiting[]
   weight: number
 }
 
@@ -24,9 +24,9 @@ export interface Coalescer {
 }
 
 /** The maximum number of ops in one script call. It blocks the server for about half a millisecond. */
-const MOST = 100
+const MAX_BATCH = 100
 /** More than twice as many ops are sent in two halves or more: one is in transit while the server runs the other. */
-const FEW = 16
+const MIN_BATCH = 16
 
 /**
  * Coalesces the calls of an event-loop tick: calls for one hash slot share a script call, in order. Each call is
@@ -35,7 +35,7 @@ const FEW = 16
 export function coalescing(send: Send, slotOf: (call: Call) => number): Coalescer {
   let waiting: Waiting[] = []
 
-  const travel = async ({ seats }: Coach): Promise<void> => {
+  const sendBatch = async ({ waiting: seats }: Batch): Promise<void> => {
     try {
       const calls = seats.map(({ call }) => call)
       const answers = await send(calls, latestDeadline(calls.map(({ deadline }) => deadline)))
@@ -49,7 +49,7 @@ export function coalescing(send: Send, slotOf: (call: Call) => number): Coalesce
   const flush = (): void => {
     const all = waiting
     waiting = []
-    for (const coach of seated(all, slotOf)) void travel(coach)
+    for (const batch of groupIntoBatches(all, slotOf)) void sendBatch(batch)
   }
   return {
     flush,
@@ -60,24 +60,24 @@ export function coalescing(send: Send, slotOf: (call: Call) => number): Coalesce
   }
 }
 
-function seated(all: readonly Waiting[], slotOf: (call: Call) => number): readonly Coach[] {
-  const room = Math.min(Math.max(Math.ceil(all.length / 2), FEW), MOST)
-  const coaches: Coach[] = []
-  const boarding = new Map<number, Coach>()
+function groupIntoBatches(all: readonly Waiting[], slotOf: (call: Call) => number): readonly Batch[] {
+  const room = Math.min(Math.max(Math.ceil(all.length / 2), MIN_BATCH), MAX_BATCH)
+  const batches: Batch[] = []
+  const openBatches = new Map<number, Batch>()
   for (const each of all) {
     const { at } = each.call
     const slot = slotOf(each.call)
     const weight = weightOf(each.call)
-    let coach = boarding.get(slot)
-    if (coach === undefined || coach.at !== at || coach.weight + weight > room) {
-      coach = { at, seats: [], weight: 0 }
-      coaches.push(coach)
-      boarding.set(slot, coach)
+    let batch = openBatches.get(slot)
+    if (batch === undefined || batch.at !== at || batch.weight + weight > room) {
+      batch = { at, waiting: [], weight: 0 }
+      batches.push(batch)
+      openBatches.set(slot, batch)
     }
-    coach.seats.push(each)
-    coach.weight += weight
+    batch.waiting.push(each)
+    batch.weight += weight
   }
-  return coaches
+  return batches
 }
 
 /** The time that the script needs for a log grows with the length of the log. */

@@ -13,7 +13,7 @@ const VERSION = 1
  * `~` and its hash. Redis accepts any bytes, but a lone surrogate has no UTF-8, and a long name costs memory a second
  * time. The policy name `default` is omitted.
  */
-export function nameOf(prefix: string, { policy, key }: StateKey): string {
+export function redisKey(prefix: string, { policy, key }: StateKey): string {
   return `${headOf(prefix)}${plain(key)}${tailOf(policy)}`
 }
 

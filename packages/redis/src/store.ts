@@ -18,7 +18,7 @@ import {
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { warnOfEviction } from './eviction.ts'
-import { checkPrefix, keyed, nameOf, namesOf } from './name.ts'
+import { checkPrefix, keyed, namesOf, redisKey } from './name.ts'
 import { slotOf } from './slot.ts'
 import { type Call, decode, encode } from './wire.ts'
 
@@ -112,22 +112,22 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       ? { put: async (call: Call) => (await send([call], call.deadline))[0] ?? [], flush: () => {} }
       : coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
 
-  const slotOfKey = (key: StateKey): number => slotOf(nameOf(prefix, key))
+  const slotOfKey = (key: StateKey): number => slotOf(redisKey(prefix, key))
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
     scope: { owner: client, name: prefix },
     ...(redis.clustered && {
-      partOf: slotOfKey,
+      slotOf: slotOfKey,
       shardOf: (key) => redis.nodeOf(slotOfKey(key)) ?? slotOfKey(key),
     }),
     take(ops, at, deadline) {
       if (ops.length === 0) return Promise.resolve([])
-      const names = ops.map((op) => nameOf(prefix, op))
+      const names = ops.map((op) => redisKey(prefix, op))
       const mistake = redis.clustered && names.length > 1 ? errorOfSlots(ops, names) : undefined
       return mistake ? Promise.reject(mistake) : put({ ops, names, at, deadline })
     },
     takeEach(batches, at, deadline) {
-      const calls = batches.map((ops): Call => ({ ops, names: ops.map((op) => nameOf(prefix, op)), at, deadline }))
+      const calls = batches.map((ops): Call => ({ ops, names: ops.map((op) => redisKey(prefix, op)), at, deadline }))
       const mistake = redis.clustered
         ? errorOfSlots(
             batches.flat(),
@@ -142,7 +142,7 @@ function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
       // Earlier checks must run before the deletion.
       flush()
       try {
-        const deleted = await Promise.all(keys.map((key) => redis.forget(nameOf(prefix, key))))
+        const deleted = await Promise.all(keys.map((key) => redis.deleteKey(redisKey(prefix, key))))
         return deleted.reduce((sum, count) => sum + count, 0)
       } catch (error) {
         throw failure(error)

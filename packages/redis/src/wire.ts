@@ -10,21 +10,21 @@ export interface Call {
 }
 
 /** The script for some calls, and its arguments. */
-export interface Request {
+export interface EvalRequest {
   readonly script: Script
   readonly keys: string[]
   readonly arguments: string[]
 }
 
 /** Encodes calls for the script. Each key and each step is sent once, even if many calls share it. */
-export function encode(calls: readonly Call[]): Request {
+export function encode(calls: readonly Call[]): EvalRequest {
   const keys = new Map<string, number>()
   const steps = new Map<Step, number>()
   const batches: number[] = []
   for (const { ops, names } of calls) {
     batches.push(ops.length)
     for (let i = 0; i < ops.length; i++) {
-      batches.push(placeIn(keys, names[i] as string), placeIn(steps, (ops[i] as Take).step))
+      batches.push(indexIn(keys, names[i] as string), indexIn(steps, (ops[i] as Take).step))
     }
   }
   const at = calls[0]?.at
@@ -36,7 +36,7 @@ export function encode(calls: readonly Call[]): Request {
 }
 
 /** Returns the index of an item in a list without duplicates, and appends the item if needed. Lua counts from 1. */
-function placeIn<T>(places: Map<T, number>, it: T): number {
+function indexIn<T>(places: Map<T, number>, it: T): number {
   let place = places.get(it)
   if (place === undefined) {
     place = places.size + 1
@@ -49,7 +49,7 @@ function placeIn<T>(places: Map<T, number>, it: T): number {
 const texts = new WeakMap<Step, string>()
 
 /** Omits null and false: Lua reads a missing field as nil, which is falsy, too. */
-const briefly = (_: string, value: unknown): unknown => (value === null || value === false ? undefined : value)
+const omitDefaults = (_: string, value: unknown): unknown => (value === null || value === false ? undefined : value)
 
 /** A bucket's step without the fields that only refunds need. */
 function neededOf(step: Step): Partial<Step> {
@@ -63,7 +63,7 @@ function neededOf(step: Step): Partial<Step> {
 function textOf(step: Step): string {
   let text = texts.get(step)
   if (text === undefined) {
-    text = JSON.stringify(neededOf(step), briefly)
+    text = JSON.stringify(neededOf(step), omitDefaults)
     texts.set(step, text)
   }
   return text

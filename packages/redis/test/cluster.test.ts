@@ -5,7 +5,7 @@ import { createCluster } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RedisCluster, startRedisCluster } from '../../../test/services/redis-cluster.ts'
 import { functionLua, type RedisClient, redisStore } from '../src/index.ts'
-import { nameOf } from '../src/name.ts'
+import { redisKey } from '../src/name.ts'
 
 // At most one unit refills in a quarter of an hour, so that no test sees a refill.
 
@@ -161,7 +161,7 @@ test('spillway_consume shares its quota with a limiter in every hash slot', asyn
   for (let i = 0; i < 20; i++) {
     const key = `user-${i}`
     expect(await limiter.consume(key, 4)).toMatchObject({ remaining: 6 })
-    const name = nameOf('spillway', { policy: 'default', key })
+    const name = redisKey('spillway', { policy: 'default', key })
     expect(await client.call('FCALL', 'spillway_consume', 1, name, 10, '1d', 10, 5)).toMatchObject({ 0: 1, 1: 1 })
   }
   client.disconnect()

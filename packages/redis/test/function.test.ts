@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureRedis, ensureValkey } from '../../../scripts/ensure.mjs'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { functionLua, redisStore } from '../src/index.ts'
-import { nameOf } from '../src/name.ts'
+import { redisKey } from '../src/name.ts'
 
 // Calls spillway_consume from redis-cli and as other languages do, beside limiters on the same keys.
 
@@ -45,7 +45,7 @@ describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valk
       name: 'api',
       deadline: '25s',
     })
-    const name = nameOf('spillway', { policy: 'api', key: 'alice' })
+    const name = redisKey('spillway', { policy: 'api', key: 'alice' })
     expect(await limiter.consume('alice', 4)).toMatchObject({ remaining: 6 })
     expect((await call(name, 10, '1d', 10, 5)).slice(0, 3)).toEqual([1, 1, 0])
     expect(await limiter.consume('alice', 2)).toMatchObject({ allowed: false, remaining: 1 })
@@ -79,7 +79,7 @@ describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valk
         const name = 'spillway:1{any}'
         const quota = tokenBucket({ limit, per: per as '1s', burst })
         await client.del(name)
-        const resetAfterMs = Math.ceil((cost * quota.unit) / quota.scale / 1000)
+        const resetAfterMs = Math.ceil((cost * quota.ticksPerUnit) / quota.scale / 1000)
         expect(await call(name, limit, per, burst, cost)).toEqual(
           cost <= burst ? [1, burst - cost, 0, resetAfterMs] : [0, burst, -1, 0],
         )

@@ -60,7 +60,7 @@ test.each([
       { policy: 'p', key: 'a', step: stepFor(quota, 'peek', 1) },
     ])) as [BucketTaken]
     // The bucket has not been full since the first unit: the time until it is full shows how many units were taken.
-    const lost = Math.round((base - first) / quota.unit) - 2 * requests
+    const lost = Math.round((base - first) / quota.ticksPerUnit) - 2 * requests
     const most = typeof lease === 'number' ? lease : lease.requests
     const bound = Math.floor(Math.max(Math.min(most, (limit / DAY_MS) * maxLossMs, limit / 2), 1)) - 1
     expect(lost).toBeGreaterThanOrEqual(0)

@@ -43,7 +43,7 @@ describe.each(Object.entries(servers))('%s', (_, start) => {
       last = taken.at(-1) as BucketTaken
     } while (last.allowed)
     expect(refused).toBeGreaterThan(0)
-    expect(admitted + after).toBe(Math.floor(hotQuota.limit + (last.now - first) / hotQuota.unit))
+    expect(admitted + after).toBe(Math.floor(hotQuota.limit + (last.now - first) / hotQuota.ticksPerUnit))
     client.disconnect()
     await stop()
     // A busy machine needs half a minute to start eight processes and a cluster.

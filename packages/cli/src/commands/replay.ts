@@ -75,8 +75,8 @@ const countsAddresses = ({ lanes }: Plan): boolean => lanes.some(({ policy: { ke
 
 /** A plan that evicted keys has allowed requests that it would have denied. */
 const doubtsOf = ({ name, store }: Plan): readonly string[] =>
-  store.forgotten > 0
-    ? [`"${name}" evicted ${store.forgotten} keys before their quotas had refilled: raise --max-keys`]
+  store.evictions > 0
+    ? [`"${name}" evicted ${store.evictions} keys before their quotas had refilled: raise --max-keys`]
     : []
 
 function judgeOf(plans: readonly Plan[]): Plan['judge'] {

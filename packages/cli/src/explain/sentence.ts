@@ -54,11 +54,11 @@ function quotaText(quota: Quota, what: string): string {
 }
 
 function bucketText(quota: BucketQuota, what: string): string {
-  const { limit, prompt, unit, scale, grain, overdraft, start } = quota
+  const { limit, immediateUnits: prompt, ticksPerUnit: unit, scale, schedule: grain, overdraft, start } = quota
   const initial = start === null ? '' : `, starting with ${count(limit - (start.lacking * scale - start.early) / unit)}`
   const debt = `${initial}${overdraft === 0 ? '' : `, and owe up to ${some(overdraft, 'unit')}`}`
   if (grain) {
-    const every = each(grain.every / 1000)
+    const every = each(grain.interval / 1000)
     if (grain.amount === limit) return `make ${some(limit, what)} in each ${every} of the clock${debt}`
     return `make ${some(limit, what)} at once, and ${count(grain.amount)} more every ${every}${debt}`
   }

@@ -75,7 +75,7 @@ const LOOKS: readonly Look[] = [
         ]
       : undefined,
   ({ quota, mode }) =>
-    quota.kernel === 'bucket' && quota.grain?.amount === quota.limit && mode !== 'shadow' && quota.limit > 1
+    quota.kernel === 'bucket' && quota.schedule?.amount === quota.limit && mode !== 'shadow' && quota.limit > 1
       ? [
           'window-edge',
           `up to ${count(2 * quota.limit)} are allowed around a window boundary, and all clients are refilled at the same time. A token_bucket has no window boundary.`,
@@ -117,10 +117,11 @@ const LOOKS: readonly Look[] = [
  */
 function implies(strict: RulePolicy, loose: RulePolicy): boolean {
   const [a, b] = [strict.quota, loose.quota]
-  if (a.kernel !== 'bucket' || b.kernel !== 'bucket' || a.grain || b.grain || a.overdraft > b.overdraft) return false
+  if (a.kernel !== 'bucket' || b.kernel !== 'bucket' || a.schedule || b.schedule || a.overdraft > b.overdraft)
+    return false
   if (strict.mode === 'shadow' || loose.mode === 'shadow') return false
   const counts = ({ key, match, cost, defaultCost, maxCost }: RulePolicy): string =>
     JSON.stringify([key, match, cost ?? 1, defaultCost ?? 1, maxCost])
-  const slower = a.unit / a.scale - b.unit / b.scale
+  const slower = a.ticksPerUnit / a.scale - b.ticksPerUnit / b.scale
   return counts(strict) === counts(loose) && a.limit <= b.limit && slower >= 0 && (a.limit < b.limit || slower > 0)
 }

@@ -43,7 +43,7 @@ const reader: RequestReader<Parts> = {
   header: (typed, name) => (name === 'cookie' ? cookieOf(typed) : typed.get(`header:${name}`)),
   query: (typed, name) => typed.get(`query:${name}`),
   identity: (typed) => typed,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }
 
 function sourcesFor(selectors: readonly KeySelector[], ipv6Prefix: number): Sources<Parts> {

@@ -37,5 +37,5 @@ export const entryReader: RequestReader<Entry> = {
     return query < 0 ? undefined : (new URLSearchParams(target.slice(query + 1)).get(name) ?? undefined)
   },
   identity: (entry) => entry,
-  onGone: () => () => {},
+  onClientClosed: () => () => {},
 }

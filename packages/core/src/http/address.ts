@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 
 /**
  * The key that the selector `'ip'` makes of an address, for `key` functions, `peek` and `reset`. IPv4 is its own key,
@@ -25,7 +25,10 @@ export function ipKey(address: string | undefined, { ipv6Prefix = 56 }: { readon
 
 export function checkPrefix(ipv6Prefix: number, least: number): void {
   if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= least && ipv6Prefix <= 128) return
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `ipv6Prefix must be ${least} to 128 bits; got ${shown(ipv6Prefix)}.`)
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `ipv6Prefix must be ${least} to 128 bits; got ${formatValue(ipv6Prefix)}.`,
+  )
 }
 
 /** The mask of the upper `bits` of a 16-bit group. */

@@ -2,7 +2,7 @@ import type { Decision } from '../decision.ts'
 import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
 import { checkOptions } from '../options.ts'
 import type { Header } from './headers.ts'
-import type { ProblemOption, Refusal } from './problem.ts'
+import type { Denial, ProblemOption } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import { wrong } from './returned.ts'
 
@@ -53,7 +53,7 @@ export type DeniedOption<R, A = unknown, Name extends string = string> = (
 ) => Awaitable<DeniedAnswer | WebResponse | Own<A> | string | undefined | void>
 
 /** Options for the answers to requests that a policy denies. */
-export interface RefusalOptions<R, A = unknown, Name extends string = string> {
+export interface DenialOptions<R, A = unknown, Name extends string = string> {
   /**
    * The problem type of this policy's denials.
    * @default `'quota-exceeded'`
@@ -72,12 +72,12 @@ export function answerOf<R, A>(
   request: R,
   decision: Decision,
   response: A,
-  standard: Refusal,
+  standard: Denial,
   { sendsResponses = false }: Pick<RequestReader<R>, 'sendsResponses'>,
-): MaybePromise<Refusal | undefined> {
-  const answer = (returned: unknown): Refusal | undefined => {
+): MaybePromise<Denial | undefined> {
+  const answer = (returned: unknown): Denial | undefined => {
     if (returned === undefined) return option.length > 2 ? undefined : standard
-    return returned === response ? undefined : refusalOf(returned, standard, sendsResponses)
+    return returned === response ? undefined : denialFrom(returned, standard, sendsResponses)
   }
   const returned: unknown = option(request, decision, response)
   // Not awaited: Fastify's reply is a thenable that settles only when its response is sent.
@@ -93,7 +93,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   type: 'contentType',
 }
 
-function refusalOf(returned: unknown, standard: Refusal, sendsResponses: boolean): Refusal {
+function denialFrom(returned: unknown, standard: Denial, sendsResponses: boolean): Denial {
   if (typeof returned === 'string') return { ...standard, contentType: TEXT, body: returned }
   if (isResponse(returned)) {
     if (sendsResponses) return { ...standard, status: returned.status, response: returned }
@@ -125,12 +125,12 @@ function refusalOf(returned: unknown, standard: Refusal, sendsResponses: boolean
 
 const TEXT = 'text/plain; charset=utf-8'
 
-function typeOf(body: DeniedAnswer['body'], { contentType }: Refusal): string {
+function typeOf(body: DeniedAnswer['body'], { contentType }: Denial): string {
   if (body === undefined) return contentType
   return typeof body === 'string' ? TEXT : 'application/json'
 }
 
-function textOf(body: unknown, standard: Refusal, status: number): string {
+function textOf(body: unknown, standard: Denial, status: number): string {
   // The problem document contains the status, too.
   if (body === undefined) return standard.body.replace(`"status":${standard.status},`, `"status":${status},`)
   if (typeof body === 'string') return body

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import { shown } from '../errors.ts'
+import { formatValue } from '../errors.ts'
 import { settled } from '../maybe-promise.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 
@@ -38,7 +38,7 @@ export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | u
       logger,
       'WARN_SPILLWAY_LISTENER',
       'onDecision threw: ',
-      error instanceof Error ? error.message : shown(error),
+      error instanceof Error ? error.message : formatValue(error),
     )
   return (decision, request, mode) => {
     if (listener === undefined && !channel?.hasSubscribers) return

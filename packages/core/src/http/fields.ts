@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
 import type { Quota } from '../quota.ts'
 import { type Logger, warnOnce } from '../warn.ts'
@@ -10,7 +10,7 @@ import { byteSequence, integer, quoted } from './structured.ts'
 export type QuotaUnit = 'requests' | 'content-bytes' | 'concurrent-requests'
 
 /** Options for what drafts 8 to 11 report about a policy besides its numbers. */
-export interface ToldOptions {
+export interface PolicyHeaderOptions {
   /**
    * The quota unit that headers report (`qu`).
    * @default `'requests'`
@@ -25,7 +25,7 @@ export interface ToldOptions {
 }
 
 /** A quota and the name that headers report, which is printable ASCII. */
-export interface NamedQuota extends Pick<ToldOptions, 'unit'> {
+export interface NamedQuota extends Pick<PolicyHeaderOptions, 'unit'> {
   readonly name: string
   readonly quota: Quota
 }
@@ -42,7 +42,7 @@ export interface HeaderItem {
 }
 
 /** One policy's decision about a request. */
-export interface Told {
+export interface PolicyResult {
   readonly decision: Decision
   readonly item: HeaderItem
   /** The partition of its key as a parameter, `;pk=:AQ==:`; empty if there is none. */
@@ -56,7 +56,7 @@ export function checkUnit(unit: unknown): void {
   if (UNITS.includes(unit)) return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `unit must be 'requests', 'content-bytes' or 'concurrent-requests'; got ${shown(unit)}.`,
+    `unit must be 'requests', 'content-bytes' or 'concurrent-requests'; got ${formatValue(unit)}.`,
   )
 }
 
@@ -90,7 +90,7 @@ const LONGEST_SEARCH = 3_600
  */
 export function advertised(quota: Quota): { readonly limit: number; readonly window: number } {
   const { limit, window } = quota
-  const unit = quota.kernel === 'bucket' && quota.grain === null ? quota.unit / quota.scale : window / limit
+  const unit = quota.kernel === 'bucket' && quota.schedule === null ? quota.ticksPerUnit / quota.scale : window / limit
   const least = Math.max(Math.ceil((window - limit) / 1e6), 1)
   if (limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6) return { limit: integer(limit), window: integer(least) }
   // `unit` is a rounded quotient: without the addition, 3 times a third of a second could be less than 1 second.
@@ -107,7 +107,7 @@ export function advertised(quota: Quota): { readonly limit: number; readonly win
  * Formats the value of one field. `scarcest` is the policy with the fewest units remaining, for fields that report only
  * one policy.
  */
-export type Field = (told: readonly Told[], scarcest: Told, nowMs: () => number) => string
+export type Field = (told: readonly PolicyResult[], scarcest: PolicyResult, nowMs: () => number) => string
 
 /** A format of the header fields, named after the newest revision that defines it. */
 export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy-epoch'
@@ -146,7 +146,7 @@ function counts(prefix: string): Record<string, Field> {
 }
 
 /** `"name";r=50;t=30`; `t` is omitted if the quota is full, or if no wait would help. */
-function limitItem({ decision, item, pk }: Told): string {
+function limitItem({ decision, item, pk }: PolicyResult): string {
   const { allowed, remaining, retryAfterMs, replenishAfterMs } = decision
   const wait = seconds(allowed ? replenishAfterMs : retryAfterMs)
   const more = wait > 0 && wait < Infinity ? `;t=${integer(wait)}` : ''
@@ -157,7 +157,7 @@ function limitItem({ decision, item, pk }: Told): string {
 export type PartitionReader = (key: string) => MaybePromise<string>
 
 export const partitionReader =
-  (partition: NonNullable<ToldOptions['partition']>, logger: Logger): PartitionReader =>
+  (partition: NonNullable<PolicyHeaderOptions['partition']>, logger: Logger): PartitionReader =>
   (key) =>
     andThen<unknown, string>(settled(partition(key)), (bytes) => parameter(bytes, key, logger))
 
@@ -177,13 +177,13 @@ const spells = (bytes: Uint8Array, text: string): boolean =>
   bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
 
 /** Drafts 6 and 7 identify a policy by its limit: of several policies with one limit, only the first is listed. */
-function policyNumbers(told: readonly Told[]): string {
-  const isFirst = ({ item }: Told, i: number): boolean =>
+function policyNumbers(told: readonly PolicyResult[]): string {
+  const isFirst = ({ item }: PolicyResult, i: number): boolean =>
     told.findIndex((other) => other.item.limit === item.limit) === i
   return listed(told.length === 1 ? told : told.filter(isFirst), ({ item }) => item.numbers)
 }
 
 /** The members of a list. Allocates no list for a single policy, the common case. */
-function listed(told: readonly Told[], text: (each: Told) => string): string {
-  return told.length === 1 ? text(told[0] as Told) : told.map(text).join(', ')
+function listed(told: readonly PolicyResult[], text: (each: PolicyResult) => string): string {
+  return told.length === 1 ? text(told[0] as PolicyResult) : told.map(text).join(', ')
 }

@@ -1,5 +1,5 @@
-import { QuotaError, shown } from '../errors.ts'
-import { FIELDS, type Field, type Told, type Wire } from './fields.ts'
+import { formatValue, QuotaError } from '../errors.ts'
+import { FIELDS, type Field, type PolicyResult, type Wire } from './fields.ts'
 import type { Header } from './headers.ts'
 
 /**
@@ -13,7 +13,7 @@ export type HeaderForm = Wire | 'draft-8' | 'draft-9' | 'draft-10'
  * Formats the header fields of the policies that counted a request; none if no policy did. `nowMs` is called only if a
  * field needs it.
  */
-export type HeaderWriter = (told: readonly Told[], nowMs: () => number) => readonly Header[]
+export type HeaderWriter = (told: readonly PolicyResult[], nowMs: () => number) => readonly Header[]
 
 const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
   ['draft-6', 'draft-6'],
@@ -27,7 +27,7 @@ const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
 ])
 
 /** Pairs of formats that write one field differently. */
-const RIVALS: readonly (readonly [Wire, Wire, field: string])[] = [
+const CONFLICTING: readonly (readonly [Wire, Wire, field: string])[] = [
   ['draft-7', 'draft-11', 'RateLimit'],
   ['legacy-delta', 'legacy-epoch', 'X-RateLimit-Reset'],
 ]
@@ -41,9 +41,9 @@ export function formsOf(option: HeaderForm | readonly HeaderForm[] | false | und
   if (option === false) return []
   const forms = (Array.isArray(option) ? option : [option === undefined ? 'draft-11' : option]) as readonly HeaderForm[]
   const wires = forms.map(wireOf)
-  for (const [one, other, field] of RIVALS) {
+  for (const [one, other, field] of CONFLICTING) {
     const [a, b] = [forms[wires.indexOf(one)], forms[wires.indexOf(other)]]
-    if (a && b) throw refusal(`cannot be both '${a}' and '${b}', which write ${field} differently: choose one.`)
+    if (a && b) throw unknownForm(`cannot be both '${a}' and '${b}', which write ${field} differently: choose one.`)
   }
   return forms.filter((_, i) => wires.indexOf(wires[i] as Wire) === i)
 }
@@ -52,13 +52,15 @@ function wireOf(form: unknown): Wire {
   const wire = WIRES.get(form)
   if (wire !== undefined) return wire
   if (form === 'legacy') {
-    throw refusal("'legacy' is ambiguous: write 'legacy-delta' (seconds until the reset) or 'legacy-epoch' (its date).")
+    throw unknownForm(
+      "'legacy' is ambiguous: write 'legacy-delta' (seconds until the reset) or 'legacy-epoch' (its date).",
+    )
   }
   const known = [...WIRES.keys()].map((each) => `'${each}'`).join(', ')
-  throw refusal(`must be one or a list of ${known}, or false for none; got ${shown(form)}.`)
+  throw unknownForm(`must be one or a list of ${known}, or false for none; got ${formatValue(form)}.`)
 }
 
-const refusal = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `headers ${problem}`)
+const unknownForm = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `headers ${problem}`)
 
 /** Builds the writer of these formats. A field that several of them define is written once, in the newest format. */
 export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
@@ -72,9 +74,10 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
   return (told, nowMs) => {
     const [first] = told
     if (first === undefined) return []
-    const scarcest = told.length === 1 ? first : told.reduce(scarcer)
+    const scarcest = told.length === 1 ? first : told.reduce(hasFewerLeft)
     return fields.map(([name, field]) => [name, field(told, scarcest, nowMs)])
   }
 }
 
-const scarcer = (a: Told, b: Told): Told => (b.decision.remaining < a.decision.remaining ? b : a)
+const hasFewerLeft = (a: PolicyResult, b: PolicyResult): PolicyResult =>
+  b.decision.remaining < a.decision.remaining ? b : a

@@ -1,24 +1,24 @@
 import { checked, type MaybePromise } from '../maybe-promise.ts'
 import { checkBoolean, checkFunctions } from '../options.ts'
 import { type Registration, register } from '../registry.ts'
-import { sourceOf } from '../source.ts'
 import type { Store } from '../store.ts'
+import { storeConfigOf } from '../store-config.ts'
 import { micros } from '../time.ts'
 import { type Logger, warnOnce } from '../warn.ts'
+import { compilePolicies, type PolicyOptions } from './compile-policy.ts'
 import type { DeniedOption } from './denied.ts'
+import { shownNamesOf } from './display-names.ts'
+import { CLIENT_CLOSED, evaluatorFor, PASS, type Verdict } from './evaluator.ts'
 import { reporter } from './events.ts'
-import { GONE, judgeBy, PASS, type Verdict } from './judge.ts'
+import { headerBuilder } from './header-builder.ts'
 import { matcher } from './match.ts'
-import { notesOnRequests } from './notes.ts'
 import { checkRateLimitOptions, ownOptions, type RateLimitOptions } from './options.ts'
 import { isPreflight } from './preflight.ts'
 import type { RequestReader } from './reader.ts'
+import { type ClaimsOf, claimsOnce, requestSourcesOf } from './request-sources.ts'
+import { requestStatesFor } from './request-state.ts'
 import { checkFlag } from './returned.ts'
-import { type PolicyOptions, rulesOf } from './rule.ts'
 import type { RequestDecision } from './settlement.ts'
-import { shownNamesOf } from './shown-names.ts'
-import { type ClaimsOf, claimsOnce, sourcesOf } from './sources.ts'
-import { tellerOf } from './teller.ts'
 import { whileConnected } from './while-connected.ts'
 
 /** Evaluates a request: synchronously if the store is in memory. */
@@ -44,63 +44,66 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   const options = (named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
   checkRateLimitOptions(options)
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
-  const source = sourceOf({ ...options, store: options.store === undefined ? defaultStore?.() : options.store })
-  const sources = sourcesOf(options, reader, source.logger)
-  const skips = matcher('skip', options.skip, sources)
+  const storeConfig = storeConfigOf({
+    ...options,
+    store: options.store === undefined ? defaultStore?.() : options.store,
+  })
+  const requestSources = requestSourcesOf(options, reader, storeConfig.logger)
+  const skips = matcher('skip', options.skip, requestSources)
   const countsPreflight = checkBoolean('countPreflight', options.countPreflight)
   const procedure = {
     reader,
-    patience: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
+    maxWaitMicros: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
     refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
-    report: reporter(options.onDecision, source.logger),
-    logger: source.logger,
-    tell: tellerOf(options),
+    report: reporter(options.onDecision, storeConfig.logger),
+    logger: storeConfig.logger,
+    buildHeaders: headerBuilder(options),
   }
   let registered: readonly Registration[] = []
   let names: readonly string[] = []
-  const judging = (policies: readonly PolicyOptions<R, S>[]) => {
-    const rules = rulesOf(policies, sources, source)
-    const registrations = rules.map(({ registration }) => registration)
+  const evaluatorOf = (policies: readonly PolicyOptions<R, S>[]) => {
+    const compiledPolicies = compilePolicies(policies, requestSources, storeConfig)
+    const registrations = compiledPolicies.map(({ registration }) => registration)
     register(registrations, registered)
     registered = registrations
-    names = rules.map(({ name }) => name)
-    return judgeBy(rules, procedure)
+    names = compiledPolicies.map(({ name }) => name)
+    return evaluatorFor(compiledPolicies, procedure)
   }
   const own = ownOptions()
   const flat = Object.fromEntries(Object.entries(options).filter(([name]) => own.includes(name)))
   const policies = options.policies ?? [flat as unknown as PolicyOptions<R, S>]
-  let judge = judging(policies)
+  let evaluate = evaluatorOf(policies)
 
-  const notes = notesOnRequests<RequestDecision>()
+  const requestStates = requestStatesFor<RequestDecision>()
   const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {
-    const note = notes.begin(reader.identity(request))
-    if (note === undefined) return twice(source.logger)
-    note.shownNames = shownNamesOf(names, note.before)
-    const verdict = judge(request, claims, note.shownNames)
+    const state = requestStates.begin(reader.identity(request))
+    if (state === undefined) return twice(storeConfig.logger)
+    state.shownNames = shownNamesOf(names, state.before)
+    const verdict = evaluate(request, claims, state.shownNames)
     if (verdict instanceof Promise) {
       return verdict.then((known) => {
-        note.text = known.decision
+        state.value = known.decision
         return known
       })
     }
-    note.text = verdict.decision
+    state.value = verdict.decision
     return verdict
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
     if (!countsPreflight && isPreflight(reader, request)) return PASS
-    const claims = claimsOnce(sources, request)
+    const claims = claimsOnce(requestSources, request)
     const skipped = skips?.(request, claims)
     if (!(skipped instanceof Promise)) return skipped ? PASS : count(request, claims)
     return whileConnected(reader, request, skipped).then((known) => {
-      if (known === undefined) return GONE
+      if (known === undefined) return CLIENT_CLOSED
       return known ? PASS : count(request, claims)
     })
   }
   return Object.assign(guard, {
-    decisionOf: (request: R) => notes.read(reader.identity(request)) as RequestDecision<Name> | undefined,
+    decisionOf: (request: R) => requestStates.read(reader.identity(request)) as RequestDecision<Name> | undefined,
     replace: (policies: readonly PolicyOptions<R, S, string, A>[]) => {
-      judge = judging(policies as unknown as readonly PolicyOptions<R, S>[])
+      evaluate = evaluatorOf(policies as unknown as readonly PolicyOptions<R, S>[])
     },
   })
 }

@@ -16,8 +16,8 @@ export function joinHeaders(
 ): readonly Header[] {
   if (!limited && !headers.some(([name]) => name === EXPOSE)) return headers
   const before = (name: string): string | undefined => textOf(read(name))
-  const kept = limited ? headers.filter((header) => !isOutdone(header, headers, before)) : headers
-  return kept.map(([name, value]) => [name, joined(name, before(name), value, limited)])
+  const kept = limited ? headers.filter((header) => !isSuperseded(header, headers, before)) : headers
+  return kept.map(([name, value]) => [name, appendHeader(name, before(name), value, limited)])
 }
 
 /**
@@ -27,7 +27,7 @@ export function joinHeaders(
 export function missingHeaders(headers: readonly Header[], read: (name: string) => unknown): readonly Header[] {
   const before = (name: string): string | undefined => textOf(read(name))
   const missing = headers.filter(
-    (header) => !before(header[0])?.includes(header[1]) && !isOutdone(header, headers, before),
+    (header) => !before(header[0])?.includes(header[1]) && !isSuperseded(header, headers, before),
   )
   return joinHeaders(missing, false, read)
 }
@@ -36,7 +36,7 @@ export function missingHeaders(headers: readonly Header[], read: (name: string) 
 const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null || value === '' ? undefined : String(value)
 
-function joined(name: string, before: string | undefined, value: string, limited: boolean): string {
+function appendHeader(name: string, before: string | undefined, value: string, limited: boolean): string {
   if (before === undefined) return value
   if (name === EXPOSE) return exposing(before, value)
   return limited && isList(name, value) && isList(name, before) ? `${before}, ${value}` : value
@@ -58,7 +58,7 @@ function exposing(before: string, value: string): string {
 const COUNTS = /^(X-RateLimit|RateLimit)-(?:Limit|Remaining|Reset)$/
 
 /** Whether another limiter has reported fewer remaining units in a field that reports one policy. */
-function isOutdone(
+function isSuperseded(
   [name, value]: Header,
   headers: readonly Header[],
   before: (name: string) => string | undefined,

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { seconds } from './headers.ts'
 
 /**
@@ -10,7 +10,7 @@ import { seconds } from './headers.ts'
 export function retryAfterSeconds({ retryAfterMs }: Decision, key: string, jitter: number): number {
   const wait = seconds(retryAfterMs)
   // A uniform choice among the whole seconds from 0 to the largest addition.
-  return jitter === 0 ? wait : wait + Math.floor(shareOf(key) * (Math.floor(wait * jitter) + 1))
+  return jitter === 0 ? wait : wait + Math.floor(hashFraction(key) * (Math.floor(wait * jitter) + 1))
 }
 
 /** Returns `jitter`, the fraction of the wait that may be added, if it is 0 to 0.5. Default: 0. */
@@ -19,7 +19,7 @@ export function checkJitter(jitter: unknown): number {
   if (typeof jitter === 'number' && jitter >= 0 && jitter <= 0.5) return jitter
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `jitter must be 0 to 0.5, the largest fraction of the wait that is added; got ${shown(jitter)}. Write 0.5 for 50 %.`,
+    `jitter must be 0 to 0.5, the largest fraction of the wait that is added; got ${formatValue(jitter)}. Write 0.5 for 50 %.`,
   )
 }
 
@@ -27,7 +27,7 @@ export function checkJitter(jitter: unknown): number {
  * The hash of a key as a number from 0 up to, not including, 1: FNV-1a, mixed once more because similar keys would hash
  * to close numbers.
  */
-function shareOf(key: string): number {
+function hashFraction(key: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

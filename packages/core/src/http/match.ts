@@ -1,13 +1,13 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { type Awaitable, andThen, checked } from '../maybe-promise.ts'
 import { checkMethod } from '../methods.ts'
 import { checkOptions } from '../options.ts'
 import { matchesPattern, parsePattern } from '../path-pattern.ts'
 import { within } from './networks.ts'
-import { literalSegment, readingsOf } from './path.ts'
+import { interpretationsOf, literalSegment } from './path.ts'
+import { claimsOnce, type Read, type RequestSources } from './request-sources.ts'
 import { checkFlag, checkMatched } from './returned.ts'
 import { checkName } from './selector.ts'
-import { claimsOnce, type Read, type Sources } from './sources.ts'
 
 /** Conditions for a request. All conditions must hold; of a list, one value. */
 export interface Match {
@@ -33,15 +33,15 @@ export type MatchOption<R> = Match | ((request: R) => Awaitable<boolean>)
 export function matcher<R>(
   what: 'match' | 'skip',
   option: MatchOption<R> | undefined,
-  sources: Sources<R>,
+  requestSources: RequestSources<R>,
 ): Read<R, boolean> | undefined {
-  const { reader, address } = sources
+  const { reader, address } = requestSources
   if (option === undefined) return undefined
   if (typeof option === 'function') return checked(option, what === 'skip' ? checkFlag('skip') : checkMatched)
   if (typeof option !== 'object') {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `${what} must be an object such as { path: '/login' }, or a function; got ${shown(option)}.`,
+      `${what} must be an object such as { path: '/login' }, or a function; got ${formatValue(option)}.`,
     )
   }
   checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])
@@ -63,7 +63,7 @@ export function matcher<R>(
     const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
     // If a path has two readings, a limit applies to either, but an exemption requires both.
     tests.push((request) => {
-      const readings = readingsOf(reader.path(request))
+      const readings = interpretationsOf(reader.path(request))
       return what === 'skip' ? readings.every(matches) : readings.some(matches)
     })
   }
@@ -77,8 +77,8 @@ export function matcher<R>(
   const passes = (request: R): boolean => tests.every((test) => test(request))
   const wanted = entries(`${what}.claim`, option.claim, isClaimValue)
   if (wanted.length > 0) {
-    if (!sources.claims) throw needsClaims(`${what}.claim`)
-    return (request, claims = claimsOnce(sources, request)) =>
+    if (!requestSources.claims) throw needsClaims(`${what}.claim`)
+    return (request, claims = claimsOnce(requestSources, request)) =>
       passes(request) && andThen(claims(), (known) => wanted.every(([name, value]) => claimIn(known, name) === value))
   }
   if (tests.length > 0) return passes
@@ -109,7 +109,7 @@ export const claimIn = (claims: Readonly<Record<string, unknown>> | undefined, n
 function texts(what: string, value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (list.length > 0 && list.every((each) => typeof each === 'string')) return list as readonly string[]
-  const got = list.length === 0 ? 'an empty list' : shown(value)
+  const got = list.length === 0 ? 'an empty list' : formatValue(value)
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} must be text or a list of it; got ${got}.`)
 }
 
@@ -122,7 +122,7 @@ function entries<T>(what: string, values: unknown, isValue: (value: unknown) => 
   const named = typeof values === 'object' && !Array.isArray(values) ? Object.entries(values ?? {}) : []
   const wrong = named.find(([, value]) => !isValue(value))
   if (named.length > 0 && wrong === undefined) return named as [string, T][]
-  const got = wrong === undefined ? shown(values) : `${shown(wrong[1])} for ${shown(wrong[0])}`
+  const got = wrong === undefined ? formatValue(values) : `${formatValue(wrong[1])} for ${formatValue(wrong[0])}`
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `${what} must be an object with the required value of each name, such as { name: 'value' }; got ${got}.`,

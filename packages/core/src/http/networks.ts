@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { mask, parseAddress } from './address.ts'
 
 /** The first `bits` of an address, which all addresses of a network share. */
@@ -32,6 +32,6 @@ function networkOf(what: string, cidr: unknown): Network {
   if (groups !== undefined && bits <= width && rest.length === 0) return { groups, bits: bits + 128 - width }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `${what} lists addresses and networks such as '10.0.0.0/8' or '::1'; got ${shown(cidr)}.`,
+    `${what} lists addresses and networks such as '10.0.0.0/8' or '::1'; got ${formatValue(cidr)}.`,
   )
 }

@@ -1,18 +1,25 @@
 import { checkOptions } from '../options.ts'
-import { STORE_OPTIONS, type StoreOptions } from '../source.ts'
 import type { Store } from '../store.ts'
+import { STORE_OPTIONS, type StoreOptions } from '../store-config.ts'
 import type { Duration } from '../time.ts'
+import { POLICY_OPTIONS, type PolicyOptions } from './compile-policy.ts'
 import type { DeniedOption } from './denied.ts'
 import type { DecisionEvent } from './events.ts'
+import type { HeaderOptions } from './header-builder.ts'
 import type { MatchOption } from './match.ts'
-import { POLICY_OPTIONS, type PolicyOptions } from './rule.ts'
+import type { RequestSourceOptions } from './request-sources.ts'
 import type { SettleOptions } from './settlement.ts'
-import type { SourceOptions } from './sources.ts'
-import type { TellOptions } from './teller.ts'
 
 /** Options for all policies of a limiter. */
-interface CommonOptions<R, Name extends string, A> extends SourceOptions<R>, SettleOptions, TellOptions, StoreOptions {
-  /** The store of the counts, such as `redisStore(client)`; `undefined` selects the default. */
+interface CommonOptions<R, Name extends string, A>
+  extends RequestSourceOptions<R>,
+    SettleOptions,
+    HeaderOptions,
+    StoreOptions {
+  /**
+   * The store of the counts, such as `redisStore(client)`; `undefined` selects the default.
+   * @default a `memoryStore()` of its own
+   */
   readonly store?: Store | undefined
   /**
    * Requests that are allowed without being counted, by every policy: an allow list such as `{ ip: ['10.0.0.0/8',

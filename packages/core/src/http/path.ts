@@ -15,8 +15,8 @@ export const literalSegment = (segment: string): string => decoded(segment).toLo
  * The readings of a path: as routers read it and, if that differs, as file servers and proxies do, which decode
  * slashes, treat backslashes as slashes, and resolve dots.
  */
-export function readingsOf(path: string | readonly string[]): readonly (readonly string[])[] {
-  if (typeof path !== 'string') return path.flatMap(readingsOf)
+export function interpretationsOf(path: string | readonly string[]): readonly (readonly string[])[] {
+  if (typeof path !== 'string') return path.flatMap(interpretationsOf)
   const segments = segmentsOf(path)
   return AMBIGUOUS.test(path) ? [segments, resolved(path)] : [segments]
 }
@@ -25,7 +25,7 @@ const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
 
 /** The canonical spelling of a path: `/login` for `//x/../LOGIN/`. */
 export const plainPath = (path: string | readonly string[]): string =>
-  `/${readingsOf(typeof path === 'string' ? path : (path[0] ?? ''))
+  `/${interpretationsOf(typeof path === 'string' ? path : (path[0] ?? ''))
     .at(-1)
     ?.join('/')}`
 

@@ -1,10 +1,10 @@
 import type { Decision } from '../decision.ts'
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
+import { type ShownNames, shownName } from './display-names.ts'
 import { type Header, seconds } from './headers.ts'
-import { type ShownNames, shownName } from './shown-names.ts'
 
 /** The answer to a denied request. */
-export interface Refusal {
+export interface Denial {
   /** 429 for denied requests, 503 if a store does not answer. */
   readonly status: number
   /** The media type of the body. */
@@ -21,20 +21,20 @@ export interface Refusal {
 export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
 
 /** Builds the answer to a denied request. */
-export type Refuser = (decision: Decision, names?: ShownNames) => Refusal
+export type DenialBuilder = (decision: Decision, names?: ShownNames) => Denial
 
 /**
  * Builds the function that answers a policy's denials. During an attack it runs more often than anything else, so the
  * parts that most denials share are serialized once.
  */
-export function refuserOf(name: string, problem: ProblemOption = 'quota-exceeded'): Refuser {
+export function denialBuilder(name: string, problem: ProblemOption = 'quota-exceeded'): DenialBuilder {
   const start = `${BEGINNING[problem]}"${againIn(name)}`
   const end = `","violated-policies":["${inJson(name)}"],"retry-after-ms":`
   return (decision, names) => {
     const { violated, retryAfterMs, degraded } = decision
-    if (degraded?.action === 'deny') return refusal('temporary-reduced-capacity', decision, names)
+    if (degraded?.action === 'deny') return denialOf('temporary-reduced-capacity', decision, names)
     if (names || violated.length > 1 || retryAfterMs === 0 || retryAfterMs === Infinity) {
-      return refusal(problem, decision, names)
+      return denialOf(problem, decision, names)
     }
     return answer(problem, `${start}${inSeconds(retryAfterMs)}${end}${retryAfterMs}}`)
   }
@@ -44,7 +44,7 @@ export function checkProblem(problem: unknown): void {
   if (problem === undefined || problem === 'quota-exceeded' || problem === 'abnormal-usage-detected') return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `problem must be 'quota-exceeded' or 'abnormal-usage-detected'; got ${shown(problem)}.`,
+    `problem must be 'quota-exceeded' or 'abnormal-usage-detected'; got ${formatValue(problem)}.`,
   )
 }
 
@@ -75,7 +75,7 @@ const BEGINNING: Readonly<Record<Kind, string>> = {
   'temporary-reduced-capacity': beginning('temporary-reduced-capacity'),
 }
 
-function refusal(kind: Kind, decision: Decision, names: ShownNames | undefined): Refusal {
+function denialOf(kind: Kind, decision: Decision, names: ShownNames | undefined): Denial {
   const { violated, retryAfterMs } = decision
   const detail =
     kind === 'temporary-reduced-capacity'
@@ -87,7 +87,7 @@ function refusal(kind: Kind, decision: Decision, names: ShownNames | undefined):
   return answer(kind, `${BEGINNING[kind]}"${detail}","violated-policies":[${policies}]${wait}}`)
 }
 
-const answer = (kind: Kind, body: string): Refusal => ({
+const answer = (kind: Kind, body: string): Denial => ({
   status: STATUS[kind],
   contentType: 'application/problem+json',
   headers: NONE,

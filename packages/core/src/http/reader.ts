@@ -38,5 +38,5 @@ export interface RequestReader<R> {
    * Calls back if the client disconnects before it is answered, at once if it has. Returns the function that stops
    * listening.
    */
-  onGone(request: R, listener: () => void): () => void
+  onClientClosed(request: R, listener: () => void): () => void
 }

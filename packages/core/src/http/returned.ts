@@ -1,4 +1,4 @@
-import { type ErrorCode, QuotaError, shown } from '../errors.ts'
+import { type ErrorCode, formatValue, QuotaError } from '../errors.ts'
 
 // Checks of what option functions return. Values of other types throw: if truthiness decided, a missing `return` would
 // disable a limit.
@@ -46,4 +46,4 @@ export function checkReturnedClaims(returned: unknown): Readonly<Record<string, 
 
 /** The error for an invalid value that an option function returned. */
 export const wrong = (code: ErrorCode, rule: string, returned: unknown, hint?: string): QuotaError =>
-  new QuotaError(code, `${rule}; got ${shown(returned)}.${hint === undefined ? '' : ` ${hint}`}`)
+  new QuotaError(code, `${rule}; got ${formatValue(returned)}.${hint === undefined ? '' : ` ${hint}`}`)

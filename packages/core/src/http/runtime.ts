@@ -20,12 +20,12 @@ interface IncomingMessage {
 }
 
 /** What runtimes pass to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
-interface Beside {
+interface RuntimeContext {
   readonly outgoing?: Outgoing
   readonly incoming?: IncomingMessage
   readonly remoteAddr?: { readonly hostname?: string }
   readonly requestIP?: (request: unknown) => { readonly address: string } | null
-  readonly server?: Beside | null
+  readonly server?: RuntimeContext | null
 }
 
 // Workers define it, but no ECMAScript library declares it.
@@ -41,7 +41,7 @@ export function connectionAddress(request: Pick<FetchRequest, 'headers'>, beside
     return request.headers.get('cf-connecting-ip') ?? undefined
   }
   if (typeof beside !== 'object' || beside === null) return undefined
-  const { incoming, remoteAddr, server = beside as Beside } = beside as Beside
+  const { incoming, remoteAddr, server = beside as RuntimeContext } = beside as RuntimeContext
   if (typeof server?.requestIP === 'function') return server.requestIP(request)?.address
   return incoming?.socket?.remoteAddress ?? remoteAddr?.hostname
 }
@@ -51,7 +51,7 @@ export function connectionAddress(request: Pick<FetchRequest, 'headers'>, beside
  * request that the app makes for another path is another request.
  */
 export function incomingOf({ url }: Pick<FetchRequest, 'url'>, beside: unknown): IncomingMessage | undefined {
-  const { incoming } = (beside ?? {}) as Beside
+  const { incoming } = (beside ?? {}) as RuntimeContext
   if (incoming === undefined) return undefined
   const [path = ''] = incoming.url?.split('?', 1) ?? []
   const [, own] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
@@ -71,7 +71,7 @@ export function hasHiddenBody(request: Pick<FetchRequest, 'body' | 'url'>, besid
 
 /** Node's response, which Hono's Node server passes `beside` a fetch request; undefined in other runtimes. */
 export function outgoingOf<T extends Outgoing>(beside: unknown): T | undefined {
-  const { outgoing } = (beside ?? {}) as Beside
+  const { outgoing } = (beside ?? {}) as RuntimeContext
   return typeof outgoing?.on === 'function' ? (outgoing as T) : undefined
 }
 

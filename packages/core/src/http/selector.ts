@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 
 /** The selectors with a name, and the names that can occur. */
 const NAMES: ReadonlyMap<string, RegExp> = new Map([
@@ -17,7 +17,7 @@ export function splitSelector(selector: unknown): readonly [kind: string, name: 
   const name = rest.join(':')
   if (NAMES.has(kind)) return [kind, checkName(kind, name)]
   if (NAMELESS.includes(kind) && rest.length > 0) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${shown(selector)} has no name: write '${kind}'.`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${formatValue(selector)} has no name: write '${kind}'.`)
   }
   return [kind, name]
 }
@@ -31,5 +31,8 @@ export function checkName(kind: string, name: string): string {
     .replace(/[\s;=:,]+/g, '-')
   const problem = proposed === '' ? 'has no name' : 'can never occur'
   const example = NAMES.get(kind)?.test(proposed) ? `, such as '${kind}:${proposed}'` : ''
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `${shown(`${kind}:${name}`)} ${problem}: write '${kind}:NAME'${example}.`)
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${formatValue(`${kind}:${name}`)} ${problem}: write '${kind}:NAME'${example}.`,
+  )
 }

@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { ipKey } from './address.ts'
@@ -6,9 +6,9 @@ import { cookieIn } from './cookie.ts'
 import { claimIn, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
+import { claimsOnce, type Read, type RequestSources } from './request-sources.ts'
 import { checkReturnedCost, checkReturnedKey } from './returned.ts'
 import { splitSelector } from './selector.ts'
-import { claimsOnce, type Read, type Sources } from './sources.ts'
 
 /** Names a part of the request that identifies clients. */
 export type KeySelector =
@@ -30,18 +30,18 @@ export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) 
 export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((request: R) => Awaitable<number>)
 
 /** Compiles a key option into the function that reads a request's key. */
-export function keyReader<R>(option: KeyOption<R>, sources: Sources<R>): Read<R, string | undefined> {
+export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSources<R>): Read<R, string | undefined> {
   if (typeof option === 'function') {
-    return checked(option, (returned) => watchAddress(checkReturnedKey(returned), sources.logger))
+    return checked(option, (returned) => watchAddress(checkReturnedKey(returned), requestSources.logger))
   }
-  if (typeof option === 'string') return selectorReader(option, sources)
+  if (typeof option === 'string') return selectorReader(option, requestSources)
   if (!Array.isArray(option) || option.length === 0) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `key must be a selector, a list of them or a function; got ${shown(option)}.`,
+      `key must be a selector, a list of them or a function; got ${formatValue(option)}.`,
     )
   }
-  const parts = option.map((selector: KeySelector) => selectorReader(selector, sources))
+  const parts = option.map((selector: KeySelector) => selectorReader(selector, requestSources))
   // The length of each part is included, so that different lists of parts never result in one key.
   const joined = (texts: readonly string[]): string => texts.map((text) => `${text.length}:${text}`).join('')
   return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joined)
@@ -60,8 +60,8 @@ function watchAddress(key: string | undefined, logger: Logger): string | undefin
   return key
 }
 
-function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, string> {
-  const { reader, address, ipv6Prefix } = sources
+function selectorReader<R>(selector: KeySelector, requestSources: RequestSources<R>): Read<R, string> {
+  const { reader, address, ipv6Prefix } = requestSources
   const prefix = { ipv6Prefix }
   const [kind, name] = splitSelector(selector)
   switch (kind) {
@@ -78,15 +78,15 @@ function selectorReader<R>(selector: KeySelector, sources: Sources<R>): Read<R, 
     case 'cookie':
       return (request) => cookieIn(reader.header(request, 'cookie'), name) ?? ''
     case 'claim':
-      if (sources.claims) {
-        return (request, claims = claimsOnce(sources, request)) =>
+      if (requestSources.claims) {
+        return (request, claims = claimsOnce(requestSources, request)) =>
           andThen(claims(), (known) => String(claimIn(known, name) ?? ''))
       }
-      throw needsClaims(`key ${shown(selector)}`)
+      throw needsClaims(`key ${formatValue(selector)}`)
     default:
       throw new QuotaError(
         'ERR_SPILLWAY_OPTION',
-        `key knows the selectors 'ip', 'method', 'path', 'header:NAME', 'query:NAME', 'cookie:NAME' and 'claim:NAME'; got ${shown(selector)}.`,
+        `key knows the selectors 'ip', 'method', 'path', 'header:NAME', 'query:NAME', 'cookie:NAME' and 'claim:NAME'; got ${formatValue(selector)}.`,
       )
   }
 }
@@ -132,7 +132,7 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
   if (kind === 'query') return (request) => bounded(parseCost(reader.query(request, name)))
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${shown(cost)}.`,
+    `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${formatValue(cost)}.`,
   )
 }
 
@@ -167,5 +167,8 @@ const parseCost = (text: string | undefined): number => (text !== undefined && /
 
 function wholeCost(what: string, value: number): number {
   if (isCost(value)) return value
-  throw new QuotaError('ERR_SPILLWAY_COST', `${what} must be a whole number of units, 1 or more; got ${shown(value)}.`)
+  throw new QuotaError(
+    'ERR_SPILLWAY_COST',
+    `${what} must be a whole number of units, 1 or more; got ${formatValue(value)}.`,
+  )
 }

@@ -1,11 +1,11 @@
-import { type Booking, giveBack, settleAt } from '../booking.ts'
+import { type Acquisition, rollback, settleAcquisition } from '../acquisition.ts'
 import type { Decision } from '../decision.ts'
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import type { Awaitable, MaybePromise } from '../maybe-promise.ts'
-import type { Ask } from '../policy.ts'
+import type { PolicyCheck } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
 import { type Logger, warnOnce } from '../warn.ts'
-import { type Rule, shadowOf } from './rule.ts'
+import { type CompiledPolicy, shadowName } from './compile-policy.ts'
 
 /** The decision about a request, as handlers read it. */
 export interface RequestDecision<Name extends string = string> extends Decision<Name> {
@@ -19,7 +19,7 @@ export interface RequestDecision<Name extends string = string> extends Decision<
 }
 
 /** A decision as handlers read it. */
-export function toldOf(decision: Decision, settle: RequestDecision['settle']): RequestDecision {
+export function requestDecisionOf(decision: Decision, settle: RequestDecision['settle']): RequestDecision {
   if (decision.degraded || decision.policies || decision.spilled) return { ...decision, settle }
   // Written out: spreading a decision costs more than making one.
   const { allowed, policy, limit, remaining, cost, violated } = decision
@@ -41,7 +41,7 @@ export function toldOf(decision: Decision, settle: RequestDecision['settle']): R
 
 /** Corrects the units that a request consumed, once per policy. */
 export interface Settlement<S> {
-  readonly byHand: RequestDecision['settle']
+  readonly manually: RequestDecision['settle']
   /** Call it when the response has been sent, or the client has disconnected. */
   readonly after: (status: number, response: S) => Promise<void>
   /** Refunds everything, if the handler never answered the request. */
@@ -65,44 +65,49 @@ interface Corrections {
 
 /** Settles what was acquired of the enforced policies, if any, and of the shadow policies. */
 export function settlementOf<R, S>(
-  enforced: Booking | undefined,
-  shadows: readonly MaybePromise<Booking | undefined>[],
-  settleOf: (ask: Ask) => Rule<R, S>['settle'],
+  enforced: Acquisition | undefined,
+  shadows: readonly MaybePromise<Acquisition | undefined>[],
+  settleOf: (check: PolicyCheck) => CompiledPolicy<R, S>['settle'],
   { refundIf, logger }: Corrections,
 ): Settlement<S> {
-  const corrected: Ask[] = []
-  const booked = async (): Promise<readonly Booking[]> =>
-    [enforced, ...(await Promise.all(shadows))].filter((booking) => booking !== undefined)
-  const correct = async (bookings: readonly Booking[], actual: ReadonlyMap<Ask, number>): Promise<void> => {
-    const due = new Map([...actual].filter(([ask]) => !corrected.includes(ask)))
+  const corrected: PolicyCheck[] = []
+  const booked = async (): Promise<readonly Acquisition[]> =>
+    [enforced, ...(await Promise.all(shadows))].filter((acquisition) => acquisition !== undefined)
+  const correct = async (
+    acquisitions: readonly Acquisition[],
+    actual: ReadonlyMap<PolicyCheck, number>,
+  ): Promise<void> => {
+    const due = new Map([...actual].filter(([check]) => !corrected.includes(check)))
     corrected.push(...due.keys())
-    await Promise.all(bookings.map((booking) => settleAt(booking, (ask) => due.get(ask) ?? ask.cost)))
+    await Promise.all(
+      acquisitions.map((acquisition) => settleAcquisition(acquisition, (check) => due.get(check) ?? check.cost)),
+    )
   }
   return {
-    byHand: async (actual, policy) => {
+    manually: async (actual, policy) => {
       checkActual(actual)
-      const bookings = await booked()
-      await correct(bookings, new Map([[askNamed(policy, enforced, bookings), actual]]))
+      const acquisitions = await booked()
+      await correct(acquisitions, new Map([[checkNamed(policy, enforced, acquisitions), actual]]))
     },
     after: async (status, response) => {
       try {
-        const bookings = await booked()
+        const acquisitions = await booked()
         const refunded = await refundIf?.(status)
-        const actual = new Map<Ask, number>()
-        for (const ask of bookings.flatMap(({ asks }) => asks)) {
-          if (!corrected.includes(ask))
-            actual.set(ask, refunded ? 0 : await actualCost(ask, settleOf(ask), response, logger))
+        const actual = new Map<PolicyCheck, number>()
+        for (const check of acquisitions.flatMap(({ checks }) => checks)) {
+          if (!corrected.includes(check))
+            actual.set(check, refunded ? 0 : await actualCost(check, settleOf(check), response, logger))
         }
-        await correct(bookings, actual)
+        await correct(acquisitions, actual)
       } catch (error) {
         warnOfFailure(logger, error)
       }
     },
     discard: () => {
       const giveAllBack = async (): Promise<void> => {
-        const bookings = await booked()
-        corrected.push(...bookings.flatMap(({ asks }) => asks))
-        await Promise.all(bookings.map(giveBack))
+        const acquisitions = await booked()
+        corrected.push(...acquisitions.flatMap(({ checks }) => checks))
+        await Promise.all(acquisitions.map(rollback))
       }
       giveAllBack().catch((error) => warnOfFailure(logger, error))
     },
@@ -111,8 +116,8 @@ export function settlementOf<R, S>(
 
 /** The actual cost that a policy reads from a response; the consumed units if `settle` throws. */
 async function actualCost<S>(
-  { cost }: Ask,
-  settle: Rule<unknown, S>['settle'],
+  { cost }: PolicyCheck,
+  settle: CompiledPolicy<unknown, S>['settle'],
   response: S,
   logger: Logger,
 ): Promise<number> {
@@ -126,19 +131,26 @@ async function actualCost<S>(
 
 /** The response has been sent, so a failure can only be logged. */
 function warnOfFailure(logger: Logger, error: unknown): void {
-  const why = error instanceof Error ? error.message : shown(error)
+  const why = error instanceof Error ? error.message : formatValue(error)
   warnOnce(logger, 'WARN_SPILLWAY_SETTLE', 'the cost of a request could not be corrected: ', why)
 }
 
 /** Whether this is the policy named, or consumed in its place. */
-const paysFor = ({ policy: { name }, emptied = [] }: Ask, named: string): boolean =>
-  name === named || name === shadowOf(named) || emptied.some(({ ask }) => ask.policy.name === named)
+const paysFor = ({ policy: { name }, emptied = [] }: PolicyCheck, named: string): boolean =>
+  name === named || name === shadowName(named) || emptied.some(({ check }) => check.policy.name === named)
 
-function askNamed(policy: string | undefined, enforced: Booking | undefined, bookings: readonly Booking[]): Ask {
-  const asks = bookings.flatMap(({ asks }) => asks)
-  const [only, ...others] = enforced?.asks ?? []
-  const named = policy === undefined ? only : asks.find((ask) => paysFor(ask, policy))
+function checkNamed(
+  policy: string | undefined,
+  enforced: Acquisition | undefined,
+  acquisitions: readonly Acquisition[],
+): PolicyCheck {
+  const checks = acquisitions.flatMap(({ checks }) => checks)
+  const [only, ...others] = enforced?.checks ?? []
+  const named = policy === undefined ? only : checks.find((check) => paysFor(check, policy))
   if (named !== undefined && (policy !== undefined || others.length === 0)) return named
-  const names = asks.map(({ policy }) => shown(policy.name)).join(', ')
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `settle(actual, policy) must name one of ${names}; got ${shown(policy)}.`)
+  const names = checks.map(({ policy }) => formatValue(policy.name)).join(', ')
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `settle(actual, policy) must name one of ${names}; got ${formatValue(policy)}.`,
+  )
 }

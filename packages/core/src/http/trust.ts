@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { within } from './networks.ts'
 
@@ -37,28 +37,32 @@ function optionsOf(trust: unknown): Options {
   if (Array.isArray(trust)) return { hops: 0, cidrs: trust }
   if (trust === null || typeof trust !== 'object') {
     const fix = trust === true ? ' true would trust any address that a client sends.' : ''
-    throw refusal(
-      `must be the number of proxies in front, a list of their addresses, or { hops | cidrs, header }; got ${shown(trust)}.${fix}`,
+    throw invalidTrustProxy(
+      `must be the number of proxies in front, a list of their addresses, or { hops | cidrs, header }; got ${formatValue(trust)}.${fix}`,
     )
   }
   checkOptions('trustProxy', trust, ['hops', 'cidrs', 'header'])
   const { hops, cidrs, ...header } = trust as Exclude<TrustProxy, number | readonly string[]>
   if ((hops === undefined) === (cidrs === undefined)) {
-    throw refusal('must have either hops, the number of proxies in front, or cidrs, a list of their addresses.')
+    throw invalidTrustProxy(
+      'must have either hops, the number of proxies in front, or cidrs, a list of their addresses.',
+    )
   }
   if (cidrs === undefined) return { hops: hopCount(hops), ...header }
-  if (!Array.isArray(cidrs)) throw refusal(`cidrs must be a list such as ['10.0.0.0/8']; got ${shown(cidrs)}.`)
+  if (!Array.isArray(cidrs))
+    throw invalidTrustProxy(`cidrs must be a list such as ['10.0.0.0/8']; got ${formatValue(cidrs)}.`)
   return { hops: 0, cidrs, ...header }
 }
 
 function hopCount(hops: unknown): number {
   if (Number.isInteger(hops) && (hops as number) >= 0 && (hops as number) <= MOST_HOPS) return hops as number
-  throw refusal(`must have 0 to ${MOST_HOPS} hops, the number of proxies in front; got ${shown(hops)}.`)
+  throw invalidTrustProxy(`must have 0 to ${MOST_HOPS} hops, the number of proxies in front; got ${formatValue(hops)}.`)
 }
 
 function headerName(header: unknown): string {
   if (typeof header === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(header)) return header.toLowerCase()
-  throw refusal(`header must be the name of a header such as 'cf-connecting-ip'; got ${shown(header)}.`)
+  throw invalidTrustProxy(`header must be the name of a header such as 'cf-connecting-ip'; got ${formatValue(header)}.`)
 }
 
-const refusal = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `trustProxy ${problem}`)
+const invalidTrustProxy = (problem: string): QuotaError =>
+  new QuotaError('ERR_SPILLWAY_OPTION', `trustProxy ${problem}`)

@@ -1,4 +1,4 @@
-import { unlessLeft } from '../leaving.ts'
+import { waitUnlessClosed } from '../client-closed.ts'
 import type { RequestReader } from './reader.ts'
 
 /** Waits for a promise while the client is connected; undefined if it disconnects first. */
@@ -7,5 +7,5 @@ export function whileConnected<R, T>(
   request: R,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  return unlessLeft(promise, (leave) => reader.onGone(request, leave))
+  return waitUnlessClosed(promise, (leave) => reader.onClientClosed(request, leave))
 }

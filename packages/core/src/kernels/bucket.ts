@@ -11,7 +11,7 @@ import {
   latest,
   WHOLE,
 } from './fraction.ts'
-import { fullMoment, fullTick, type Grain, microsOf, tickOf, turnTick } from './grain.ts'
+import { fullMoment, fullTick, microsOf, type RefillSchedule, tickOf, turnTick } from './refill-schedule.ts'
 import { type Start, startedState } from './start.ts'
 
 /**
@@ -45,7 +45,7 @@ import { type Start, startedState } from './start.ts'
  */
 export interface BucketStep {
   readonly kernel: 'bucket'
-  /** Ticks the take adds to `tat`; negative refunds. A tick is a microsecond, or a unit where there is a `grain`. */
+  /** Ticks the take adds to `tat`; negative refunds. A tick is a microsecond, or a unit where there is a `schedule`. */
   readonly increment: number
   /** Ticks that must fit for the take to be allowed: `increment`, or less where a request may be paid for later. */
   readonly check: number
@@ -56,7 +56,7 @@ export interface BucketStep {
   /** Ticks that go at once: a take's turn comes when `tat` after it is no farther ahead of now. */
   readonly burst: number
   /** How long the caller would wait for the units. */
-  readonly patience: Micros
+  readonly maxWaitMicros: Micros
   /** Which take is refunded: `gross` after it; `Number.MAX_SAFE_INTEGER` where that is not known. */
   readonly until: number
   /** The tick at which the refunded take ends at the earliest: its turn and its ticks. */
@@ -64,7 +64,7 @@ export interface BucketStep {
   /** Refunds all that the take has taken. */
   readonly whole: boolean
   /** How a bucket refills in whole amounts; `null` refills continuously. */
-  readonly grain: Grain | null
+  readonly schedule: RefillSchedule | null
   /** How a key without a state starts; `null` starts full. */
   readonly start: Start | null
   /** What the ticks above have besides whole microseconds; `null` where a unit takes whole microseconds. */
@@ -119,8 +119,8 @@ export const LONGEST_STEP: Micros = 3_600e6
  */
 export function bucket(stored: BucketState | undefined, now: Micros, step: BucketStep): BucketOutcome {
   const state = startedState(stored, now, step)
-  const at = tickOf(now, step.grain)
-  const due = step.patience === 0 ? at : tickOf(now + step.patience, step.grain)
+  const at = tickOf(now, step.schedule)
+  const due = step.maxWaitMicros === 0 ? at : tickOf(now + step.maxWaitMicros, step.schedule)
   const found = foundIn(state, at, step)
   const { base } = found
   const next = step.increment < 0 ? refund(found, at, step) : take(found, step)
@@ -151,18 +151,18 @@ interface Ticks {
 }
 
 function foundIn(state: BucketState | undefined, at: number, step: BucketStep): Ticks {
-  const { grain, ceiling } = step
+  const { schedule, ceiling } = step
   const now = { tick: at, early: 0 }
   if (state === undefined) return { base: now, gross: now, turn: 0, honest: true }
   const whole = typeof state === 'number' ? { tat: state, gross: Math.abs(state), turn: 0 } : state
   const { early, grossEarly } = earliesOf(whole, step)
-  const tat = fullTick(Math.abs(whole.tat), grain)
+  const tat = fullTick(Math.abs(whole.tat), schedule)
   const honest = whole.tat < 0 || tat - at <= ceiling
   const base = latest(honest ? { tick: tat, early } : { tick: at + ceiling, early: 0 }, now)
-  const gross = latest({ tick: fullTick(whole.gross, grain), early: grossEarly }, base)
-  if (honest) return { base, gross, turn: turnTick(whole.turn, grain), honest }
+  const gross = latest({ tick: fullTick(whole.gross, schedule), early: grossEarly }, base)
+  if (honest) return { base, gross, turn: turnTick(whole.turn, schedule), honest }
   // What is brought back moves takes down, too, nobody knows by how much each: they return nothing until they are over.
-  const known = (gross.tick - base.tick) * microsOf(grain) <= LONGEST_STEP
+  const known = (gross.tick - base.tick) * microsOf(schedule) <= LONGEST_STEP
   return { base, gross: known ? gross : base, turn: known ? gross.tick : 0, honest }
 }
 
@@ -176,7 +176,7 @@ const earliesOf = (
 
 function take({ base, gross, turn }: Ticks, step: BucketStep): Ticks {
   const next = plus(base, step)
-  return { base: next, gross: atMost(plus(gross, step), next, step.grain), turn, honest: true }
+  return { base: next, gross: atMost(plus(gross, step), next, step.schedule), turn, honest: true }
 }
 
 const plus = ({ tick, early }: Exact, { increment, fraction }: BucketStep): Exact =>
@@ -190,7 +190,7 @@ function refund({ base, gross, turn }: Ticks, at: number, step: BucketStep): Tic
   const next = exactly(base.tick - returned.tick, base.early - returned.early, scale)
   const less = last ? exactly(gross.tick - returned.tick, gross.early - returned.early, scale) : gross
   const keepsTurn = returned.tick === 0 || (last && step.whole && isSame(gross, base))
-  return { base: next, gross: atMost(less, next, step.grain), turn: keepsTurn ? turn : newest, honest: true }
+  return { base: next, gross: atMost(less, next, step.schedule), turn: keepsTurn ? turn : newest, honest: true }
 }
 
 const NOTHING: Exact = { tick: 0, early: 0 }
@@ -209,8 +209,8 @@ function returnedBy(step: BucketStep, last: boolean, at: number, base: Exact, gr
   return room.tick > 0 ? earliest(refunded, room) : NOTHING
 }
 
-function atMost(gross: Exact, tat: Exact, grain: Grain | null): Exact {
-  const most = tat.tick + Math.floor(MOST_RETURNED / microsOf(grain))
+function atMost(gross: Exact, tat: Exact, schedule: RefillSchedule | null): Exact {
+  const most = tat.tick + Math.floor(MOST_RETURNED / microsOf(schedule))
   return gross.tick <= most ? gross : { tick: most, early: 0 }
 }
 
@@ -219,18 +219,18 @@ export function bucketState(
   { now, base, early }: Pick<BucketTaken, 'now' | 'base' | 'early'>,
   step: BucketStep,
 ): BucketState | undefined {
-  const at = tickOf(now, step.grain)
+  const at = tickOf(now, step.schedule)
   const full = { tick: base, early: early?.base ?? 0 }
   return base === at ? undefined : stateAt({ base: full, gross: full, turn: 0, honest: true }, at, step)
 }
 
-function stateAt({ base, gross, turn }: Ticks, at: number, { grain, ceiling, fraction }: BucketStep): BucketState {
-  const moment = fullMoment(base.tick, grain)
+function stateAt({ base, gross, turn }: Ticks, at: number, { schedule, ceiling, fraction }: BucketStep): BucketState {
+  const moment = fullMoment(base.tick, schedule)
   const tat = base.tick - at > ceiling ? -moment : moment
   const ahead = turn > at
   const isWhole = base.early === 0 && gross.early === 0
   if (isWhole && gross.tick === base.tick && !ahead) return tat
-  const refunded = { tat, gross: fullMoment(gross.tick, grain), turn: ahead ? fullMoment(turn, grain) : 0 }
+  const refunded = { tat, gross: fullMoment(gross.tick, schedule), turn: ahead ? fullMoment(turn, schedule) : 0 }
   const { scale } = fraction ?? WHOLE
   return isWhole ? refunded : { ...refunded, scale, early: base.early, grossEarly: gross.early }
 }

@@ -1,7 +1,7 @@
 import type { Micros } from '../time.ts'
 import type { BucketState } from './bucket-state.ts'
 import type { Fraction } from './fraction.ts'
-import { fullMoment, type Grain, tickOf } from './grain.ts'
+import { fullMoment, type RefillSchedule, tickOf } from './refill-schedule.ts'
 
 /** How a bucket starts that is not full at first. */
 export interface Start {
@@ -16,16 +16,16 @@ export interface Start {
 /** What a step says of the buckets it finds. */
 interface Starting {
   readonly start: Start | null
-  readonly grain: Grain | null
+  readonly schedule: RefillSchedule | null
   readonly fraction: Fraction | null
 }
 
 /** The state that a step finds: of a new key, and of one whose bucket has been full for `keep`, the state it starts with. */
 export function startedState(state: BucketState | undefined, now: Micros, step: Starting): BucketState | undefined {
-  const { start, grain, fraction } = step
+  const { start, schedule, fraction } = step
   if (start === null) return state
   if (state !== undefined && fullBy(state) + start.keep > now) return state
-  const tat = fullMoment(tickOf(now, grain) + start.lacking, grain)
+  const tat = fullMoment(tickOf(now, schedule) + start.lacking, schedule)
   const { early } = start
   if (fraction === null || early === 0) return tat
   return { tat, gross: tat, turn: 0, scale: fraction.scale, early, grossEarly: early }

@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket } from '../quota.ts'
 import { type Duration, LONGEST } from '../time.ts'
 import { fraction } from './decimal.ts'
@@ -47,6 +47,6 @@ function rateOf({ tokens_per_second, rps, limit, per }: RateConfig): { limit: nu
   if (seconds * 1e6 <= LONGEST) return { limit: units, per: seconds * 1e3, burst: Math.ceil(rate) }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${shown(rate)} units per second are not a whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.`,
+    `${formatValue(rate)} units per second are not a whole number of units in 95 years or less. Write "limit" and "per" instead, such as { "limit": 1, "per": "3s" }.`,
   )
 }

@@ -1,4 +1,4 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import type { Quota } from '../quota.ts'
 import { checkSpills } from '../spill.ts'
 import { quotaFrom, type RateConfig } from './rate.ts'
@@ -105,7 +105,7 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
       continue
     }
     problems.push(...problemOf(() => policies.push(policyFrom(rule, `rules[${i}]`))))
-    if (names.has(rule.name)) problems.push(`rules[${i}].name must be its own; ${shown(rule.name)} is taken.`)
+    if (names.has(rule.name)) problems.push(`rules[${i}].name must be its own; ${formatValue(rule.name)} is taken.`)
     names.add(rule.name)
   }
   if (problems.length === 0) problems.push(...problemOf(() => at('rules', () => checkSpills(policies))))
@@ -113,7 +113,7 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
   const more = problems.length - MOST_PROBLEMS
   const last = more > 0 ? [`… and ${more} more.`] : []
   const hint = typeof json === 'string' ? ' Give it what JSON.parse returns.' : ''
-  throw refusal(`policiesFrom: ${[...problems.slice(0, MOST_PROBLEMS), ...last].join('\n  ')}${hint}`)
+  throw invalidRules(`policiesFrom: ${[...problems.slice(0, MOST_PROBLEMS), ...last].join('\n  ')}${hint}`)
 }
 
 function policyFrom(rule: Rule, path: string): RulePolicy {
@@ -152,7 +152,7 @@ function matchFrom(match: Readonly<Record<string, unknown>>): RuleMatch {
   for (const [part, wanted] of Object.entries(match)) {
     const [kind, name] = split(part)
     if (kind === 'header' || kind === 'claim') {
-      if (named[kind].has(name)) throw refusal(`${kind} ${shown(name)} is named twice: keep one.`)
+      if (named[kind].has(name)) throw invalidRules(`${kind} ${formatValue(name)} is named twice: keep one.`)
       named[kind].set(name, wanted)
     } else {
       result[kind] = wanted
@@ -172,4 +172,4 @@ function split(selector: string): readonly [kind: string, name: string] {
   return kind === 'header' ? [kind, name.toLowerCase()] : [kind === 'jwt' ? 'claim' : kind, name]
 }
 
-const refusal = (message: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', message)
+const invalidRules = (message: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', message)

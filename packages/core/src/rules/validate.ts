@@ -1,4 +1,4 @@
-import { QuotaError, shown, withoutLink } from '../errors.ts'
+import { formatValue, QuotaError, withoutLink } from '../errors.ts'
 import { checkOptions, guess } from '../options.ts'
 import type { Schema } from './json-schema.ts'
 
@@ -15,7 +15,7 @@ export function check(value: unknown, schema: Schema, path: string): readonly st
     return branch ? check(value, branch, path) : []
   }
   if (!isPlainlyRight(value, schema)) {
-    return [`${path} must be ${schema.description}; got ${shown(value)}.${hintFor(value, schema)}`]
+    return [`${path} must be ${schema.description}; got ${formatValue(value)}.${hintFor(value, schema)}`]
   }
   if (Array.isArray(value)) return checkItems(value, schema, path)
   return isObject(value) ? checkObject(value, schema, path) : []
@@ -72,15 +72,15 @@ function missing(
   path: string,
 ): readonly string[] {
   const has = (name: string): boolean => Object.hasOwn(value, name)
-  const absent = required.filter((name) => !has(name)).map((name) => `${path} must have ${shown(name)}.`)
+  const absent = required.filter((name) => !has(name)).map((name) => `${path} must have ${formatValue(name)}.`)
   for (const [name, others] of Object.entries(dependentRequired)) {
     for (const other of others) {
-      if (has(name) && !has(other)) absent.push(`${path} must have ${shown(other)} beside ${shown(name)}.`)
+      if (has(name) && !has(other)) absent.push(`${path} must have ${formatValue(other)} beside ${formatValue(name)}.`)
     }
   }
   const choice = oneOf?.flatMap((each) => each.required)
   if (choice && choice.filter(has).length !== 1)
-    absent.push(`${path} must have exactly one of ${choice.map(shown).join(', ')}.`)
+    absent.push(`${path} must have exactly one of ${choice.map(formatValue).join(', ')}.`)
   return absent
 }
 
@@ -100,7 +100,7 @@ export const ROOT = 'the document'
 
 /** A part's path in JavaScript notation. */
 const memberPath = (path: string, name: string): string =>
-  path === ROOT ? name : /^[a-z_$]\w*$/i.test(name) ? `${path}.${name}` : `${path}[${shown(name)}]`
+  path === ROOT ? name : /^[a-z_$]\w*$/i.test(name) ? `${path}.${name}` : `${path}[${formatValue(name)}]`
 
 /** The message of the QuotaError that a call throws; empty if it throws none. */
 export function problemOf(call: () => unknown): readonly string[] {

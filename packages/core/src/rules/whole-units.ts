@@ -1,4 +1,4 @@
-import { shown } from '../errors.ts'
+import { formatValue } from '../errors.ts'
 import { commonDenominator, times } from './decimal.ts'
 
 const RATES = ['tokens_per_second', 'rps'] as const
@@ -25,7 +25,7 @@ export function wholeUnits(config: unknown, path: string): readonly string[] {
     ]
   }
   const source = (config as Config).cost_source ?? 'fixed'
-  const client = source === 'fixed' ? '' : `, and count them in ${shown(source)}, too`
+  const client = source === 'fixed' ? '' : `, and count them in ${formatValue(source)}, too`
   return [
     `${path}: units are whole numbers. Count units of 1/${factor}: write ${JSON.stringify(Object.fromEntries(scaled))}${client}.`,
   ]

@@ -39,7 +39,7 @@ export interface CachedState {
 export function isCompatible({ step: cached, state }: CachedState, step: Step, now: Micros): boolean {
   switch (step.kernel) {
     case 'bucket':
-      return cached.kernel === 'bucket' && sameGrain(cached, step)
+      return cached.kernel === 'bucket' && sameSchedule(cached, step)
     case 'sliding-window': {
       const window = step.ticks * step.tick
       if (cached.kernel !== 'sliding-window' || cached.ticks * cached.tick !== window) return false
@@ -58,16 +58,19 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
 }
 
 /** Reports whether the ticks of two steps are the same. */
-export function sameGrain({ grain: a, fraction }: BucketStep, { grain: b, fraction: other }: BucketStep): boolean {
+export function sameSchedule(
+  { schedule: a, fraction }: BucketStep,
+  { schedule: b, fraction: other }: BucketStep,
+): boolean {
   if (fraction?.scale !== other?.scale) return false
   if (a === null || b === null) return a === b
-  return a.every === b.every && a.amount === b.amount && a.unit === b.unit && a.shift === b.shift
+  return a.interval === b.interval && a.amount === b.amount && a.tick === b.tick && a.offset === b.offset
 }
 
 const named = stateNamer()
 
 /** The name of a pair of policy and key; none for a long one, so that long keys fill no memory. */
-export const nameOf = (state: StateKey): string | undefined => (isLong(state) ? undefined : named(state))
+export const shortStateName = (state: StateKey): string | undefined => (isLong(state) ? undefined : named(state))
 
 /** A pair of its own: to keep a slice of a header would keep the whole header alive. */
 export function copyOf({ policy, key }: StateKey): StateKey {

@@ -1,10 +1,10 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { oncePer } from '../once-per.ts'
 import { checkOptions } from '../options.ts'
-import { deletingAll, partsOfStore, type StateKey, type Store, type Take, takingEach } from '../store.ts'
+import { deletingAll, type StateKey, type Store, storeTraits, type Take, takingEach } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
-import { type CachedState, cachedStateOf, isCompatible, nameOf } from './cached-state.ts'
+import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
 
 /** What `withDenyCache` takes besides the store. */
 export interface DenyCacheOptions {
@@ -33,25 +33,25 @@ export interface DenyCacheOptions {
 }
 
 /** What is known of a key that was refused. */
-interface Refusal extends CachedState {
+interface CachedDenial extends CachedState {
   readonly policy: string
   /** When the store refused it, by the store's clock, and when that was heard, by ours. */
   readonly now: Micros
-  readonly heardMs: number
+  readonly receivedMs: number
 }
 
 const isAllowed = ({ allowed }: Taken): boolean => allowed
-const givesBack = ({ step }: Take): boolean => step.increment < 0
+const isRefund = ({ step }: Take): boolean => step.increment < 0
 
 /** What all wrappers of a scope know. */
 interface Cache {
-  readonly refusals: Map<string, Refusal>
+  readonly denials: Map<string, CachedDenial>
   calls: number
   /** An answer to this call or an earlier one may be older than a refund or reset: it is not remembered. */
-  lastGiven: number
+  lastInvalidation: number
 }
 
-const cacheOf = oncePer((_scope: object): Cache => ({ refusals: new Map(), calls: 0, lastGiven: 0 }))
+const cacheOf = oncePer((_scope: object): Cache => ({ denials: new Map(), calls: 0, lastInvalidation: 0 }))
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
@@ -69,64 +69,67 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   const { maxKeys = 10_000, scope = {}, stopwatch = () => performance.now() } = options
   const believedMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `maxKeys must be a whole number, 1 or more; got ${shown(maxKeys)}.`)
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `maxKeys must be a whole number, 1 or more; got ${formatValue(maxKeys)}.`,
+    )
   }
   const cache = cacheOf(scope)
-  const { refusals } = cache
+  const { denials } = cache
 
   /** What is known of all of these, if it is fresh. */
-  const known = (ops: readonly Take[]): readonly Refusal[] | undefined => {
-    const found: Refusal[] = []
+  const known = (ops: readonly Take[]): readonly CachedDenial[] | undefined => {
+    const found: CachedDenial[] = []
     for (const op of ops) {
-      const name = nameOf(op)
-      const refusal = name === undefined ? undefined : refusals.get(name)
-      if (refusal === undefined || stopwatch() - refusal.heardMs > believedMs) return undefined
-      found.push(refusal)
+      const name = shortStateName(op)
+      const denial = name === undefined ? undefined : denials.get(name)
+      if (denial === undefined || stopwatch() - denial.receivedMs > believedMs) return undefined
+      found.push(denial)
     }
     return found
   }
   const recall = (ops: readonly Take[], at: Micros | undefined): readonly Taken[] | undefined => {
-    const found = refusals.size > 0 ? known(ops) : undefined
+    const found = denials.size > 0 ? known(ops) : undefined
     if (found === undefined) return undefined
-    const since = ({ now, heardMs }: Refusal): Micros => now + Math.floor((stopwatch() - heardMs) * 1000)
+    const since = ({ now, receivedMs }: CachedDenial): Micros => now + Math.floor((stopwatch() - receivedMs) * 1000)
     const now = at ?? Math.max(...found.map(since))
-    if (!found.every((refusal, i) => isCompatible(refusal, (ops[i] as Take).step, now))) return undefined
+    if (!found.every((denial, i) => isCompatible(denial, (ops[i] as Take).step, now))) return undefined
     const outcomes = found.map(({ state }, i) => runKernel(state, now, (ops[i] as Take).step))
     const writes = outcomes.every(({ allowed }) => allowed) || outcomes.some(({ kept }, i) => kept !== found[i]?.state)
     return writes ? undefined : ops.map(({ step }, i) => takenOf(outcomes[i] as Outcome, now, step, false))
   }
   const remember = (ops: readonly Take[], taken: readonly Taken[]): void => {
-    const heardMs = stopwatch()
+    const receivedMs = stopwatch()
     for (const [i, op] of ops.entries()) {
       // Only looking does not mend what a clock has done that stepped back: what is shown then is not what is kept.
       if (op.step.peek) continue
-      const name = nameOf(op)
+      const name = shortStateName(op)
       if (name === undefined) continue
       const state = cachedStateOf(op.step, taken[i] as Taken)
-      refusals.delete(name)
+      denials.delete(name)
       if (state !== undefined)
-        refusals.set(name, { policy: op.policy, step: op.step, state, now: (taken[i] as Taken).now, heardMs })
+        denials.set(name, { policy: op.policy, step: op.step, state, now: (taken[i] as Taken).now, receivedMs })
     }
     evict()
   }
   const learn = (ops: readonly Take[], taken: readonly Taken[], call: number): void => {
     if (!taken.every(isAllowed)) {
-      if (call > cache.lastGiven) remember(ops, taken)
-    } else if (refusals.size > 0) forget(ops)
-    if (ops.some(givesBack)) cache.lastGiven = cache.calls
+      if (call > cache.lastInvalidation) remember(ops, taken)
+    } else if (denials.size > 0) forget(ops)
+    if (ops.some(isRefund)) cache.lastInvalidation = cache.calls
   }
   const evict = (): void => {
-    for (const name of refusals.keys()) {
-      if (refusals.size <= maxKeys) break
-      refusals.delete(name)
+    for (const name of denials.keys()) {
+      if (denials.size <= maxKeys) break
+      denials.delete(name)
     }
   }
   const forget = (keys: readonly StateKey[]): void => {
-    for (const key of keys) refusals.delete(nameOf(key) ?? '')
+    for (const key of keys) denials.delete(shortStateName(key) ?? '')
   }
 
   return {
-    ...partsOfStore(store),
+    ...storeTraits(store),
     take(ops, at, deadline) {
       const recalled = recall(ops, at)
       if (recalled) return Promise.resolve(recalled)
@@ -147,13 +150,13 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     }),
     delete: (keys, deadline) =>
       store.delete(keys, deadline).finally(() => {
-        cache.lastGiven = cache.calls
+        cache.lastInvalidation = cache.calls
         forget(keys)
       }),
     ...deletingAll(store, (policies, work) =>
       work().finally(() => {
-        cache.lastGiven = cache.calls
-        for (const [name, { policy }] of refusals) if (policies.includes(policy)) refusals.delete(name)
+        cache.lastInvalidation = cache.calls
+        for (const [name, { policy }] of denials) if (policies.includes(policy)) denials.delete(name)
       }),
     ),
   }

@@ -1,5 +1,5 @@
 import { QuotaError } from '../errors.ts'
-import { deletingAll, partsOfStore, type StateKey, type Store, takingEach } from '../store.ts'
+import { deletingAll, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
 
 /**
  * A store that sees keys only as `hash` writes them: no address, user or token of your clients is in it. The hash has
@@ -9,7 +9,7 @@ import { deletingAll, partsOfStore, type StateKey, type Store, takingEach } from
 export function withHashedKeys(store: Store, hash: (key: string) => string): Store {
   const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: hash(state.key) })
   return {
-    ...partsOfStore(store, hashed),
+    ...storeTraits(store, hashed),
     take: (ops, at, deadline) => store.take(ops.map(hashed), at, deadline),
     ...takingEach(store, (batches, at, deadline, takeEach) =>
       takeEach(

@@ -4,14 +4,14 @@ import { exactIn, isSame, laterBy, partsBetween } from '../kernels/fraction.ts'
 import type { Deadline, StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import {
-  countsAlike,
   denial,
+  isSameQuota,
   type Lease,
   momentOf,
   type PlainTake,
   partsLeft,
   partsOf,
-  returning,
+  returnStep,
   scaleOf,
   spend,
   stepOf,
@@ -66,8 +66,8 @@ export interface LeaseServer {
   /** Takes a request's units from the lease of its key, or from the store with those of others. */
   take(entry: Entry, call: Call): Promise<BucketTaken>
   /** Asks the store about one request, as without leases. */
-  ask(entry: Entry, call: Call): Promise<BucketTaken>
-  giveBack(key: StateKey, lease: Lease, at: Micros | undefined): Promise<void>
+  check(entry: Entry, call: Call): Promise<BucketTaken>
+  returnLease(key: StateKey, lease: Lease, at: Micros | undefined): Promise<void>
   /**
    * Reports whether the store has not answered for longer than a lease is kept. It may never answer: nobody waits for it
    * any more, and its answer leaves no lease.
@@ -82,11 +82,11 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     learn(entry, step, take.step, taken, stopwatch(), bounds)
     return taken
   }
-  const ask: LeaseServer['ask'] = (entry, call) => askFor(entry, call, call.take.step)
-  const giveBack: LeaseServer['giveBack'] = async (key, lease, at) => {
+  const check: LeaseServer['check'] = (entry, call) => askFor(entry, call, call.take.step)
+  const returnLease: LeaseServer['returnLease'] = async (key, lease, at) => {
     const parts = partsLeft(lease, at ?? momentOf(lease, stopwatch()))
     // Should it fail, the bucket refills the units by itself.
-    if (parts > 0) await store.take([{ ...key, step: returning(lease, parts) }], at).catch(() => {})
+    if (parts > 0) await store.take([{ ...key, step: returnStep(lease, parts) }], at).catch(() => {})
   }
   const isStuck = ({ askedMs }: Entry): boolean => stopwatch() - askedMs > bounds.idleMs
   const partsFor = (entry: Entry, { take: { step }, at }: Call): number =>
@@ -94,7 +94,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
 
   const fromLease = (entry: Entry, { take: { step }, at }: Call): BucketTaken | undefined => {
     const { lease } = entry
-    if (lease === undefined || !countsAlike(lease.step, step)) return undefined
+    if (lease === undefined || !isSameQuota(lease.step, step)) return undefined
     const spent = spend(lease, step, at ?? momentOf(lease, stopwatch()))
     if (spent) entry.usedMs = stopwatch()
     return spent
@@ -120,11 +120,11 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     if (first === undefined) return
     const parts = partsFor(entry, first)
     if (canLease(entry, waiters, parts)) await lease(entry, first, waiters, parts)
-    else for (const each of waiters) each.resolve(ask(entry, each))
+    else for (const each of waiters) each.resolve(check(entry, each))
   }
   const canLease = ({ others, lease }: Entry, waiters: readonly Waiter[], parts: number): boolean => {
     const { step } = lease ?? (waiters[0] as Waiter).take
-    if (others > 0 || !waiters.every(({ take }) => countsAlike(take.step, step))) return false
+    if (others > 0 || !waiters.every(({ take }) => isSameQuota(take.step, step))) return false
     return lease !== undefined || parts > partsOf(step)
   }
   /** Takes a lease of these parts, or of what those who wait need, if that is more. */
@@ -143,7 +143,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
       )
       const left = old ? partsLeft(old, taken.now) : 0
       if (taken.allowed) return grant(entry, waiters, taken, left)
-      if (old && left > 0) await giveBack({ policy: take.policy, key: take.key }, old, at)
+      if (old && left > 0) await returnLease({ policy: take.policy, key: take.key }, old, at)
       denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], taken, left)
     } catch (error) {
       for (const { reject } of [...waiters, ...entry.waiters.splice(0)]) reject(error)
@@ -174,22 +174,22 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     let full = laterBy(exactIn(taken, 'base'), -left, scaleOf(step))
     for (const each of waiters) {
       const { take, resolve } = each
-      const fits = !countsAlike(take.step, step) || tryAt(full, now, take.step).allowed
+      const fits = !isSameQuota(take.step, step) || tryAt(full, now, take.step).allowed
       if (fits) full = laterBy(full, partsOf(take.step), scaleOf(step))
-      resolve(fits ? ask(entry, each) : denial(now, full, take.step))
+      resolve(fits ? check(entry, each) : denial(now, full, take.step))
     }
   }
 
   return {
-    ask,
-    giveBack,
+    check,
+    returnLease,
     isStuck,
     take(entry, call) {
-      if (entry.serving && isStuck(entry)) return ask(entry, call)
+      if (entry.serving && isStuck(entry)) return check(entry, call)
       if (!entry.serving) {
         const spent = fromLease(entry, call)
         if (spent) return Promise.resolve(spent)
-        if (!entry.lease && partsFor(entry, call) === partsOf(call.take.step)) return ask(entry, call)
+        if (!entry.lease && partsFor(entry, call) === partsOf(call.take.step)) return check(entry, call)
       }
       return new Promise((resolve, reject) => {
         entry.waiters.push({ ...call, resolve, reject })

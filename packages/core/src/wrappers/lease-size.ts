@@ -1,8 +1,8 @@
 import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
 import { type Exact, exactIn, partsBetween } from '../kernels/fraction.ts'
-import { tickOf } from '../kernels/grain.ts'
+import { tickOf } from '../kernels/refill-schedule.ts'
 import type { Micros } from '../time.ts'
-import { countsAlike, momentOf, partsOf, scaleOf } from './lease.ts'
+import { isSameQuota, momentOf, partsOf, scaleOf } from './lease.ts'
 
 /** What the store has answered last about a key. */
 interface Answer {
@@ -43,12 +43,12 @@ export function leaseParts(
   ms: number,
   { maxLoss, idleMs }: LeaseBounds,
 ): number {
-  if (last === undefined || ms - usedMs > idleMs || !countsAlike(last.step, step)) return partsOf(step)
-  const { grain, fraction, tolerance } = step
+  if (last === undefined || ms - usedMs > idleMs || !isSameQuota(last.step, step)) return partsOf(step)
+  const { schedule, fraction, tolerance } = step
   const [scale, parts] = [scaleOf(step), partsOf(step)]
-  const now = { tick: tickOf(at ?? momentOf(last, ms), grain), early: 0 }
+  const now = { tick: tickOf(at ?? momentOf(last, ms), schedule), early: 0 }
   const ahead = Math.max(partsBetween(now, last.tat, scale), 0)
-  const refilled = grain === null ? maxLoss * scale : Math.floor(maxLoss / grain.every) * grain.amount
+  const refilled = schedule === null ? maxLoss * scale : Math.floor(maxLoss / schedule.interval) * schedule.amount
   const most = Math.min((tolerance * scale - (fraction?.tolerance ?? 0) - ahead) / 2, refilled)
   return Math.max(Math.min(size, Math.floor(most / parts)), 1) * parts
 }

@@ -1,10 +1,10 @@
 import { type BucketStep, type BucketTaken, bucket, bucketState } from '../kernels/bucket.ts'
 import { type Exact, laterBy, MOST_SCALE, partsBetween, spanOf } from '../kernels/fraction.ts'
-import { tickOf } from '../kernels/grain.ts'
 import type { Step } from '../kernels/kernel.ts'
+import { tickOf } from '../kernels/refill-schedule.ts'
 import type { Take } from '../store.ts'
 import { LONGEST, type Micros } from '../time.ts'
-import { sameGrain } from './cached-state.ts'
+import { sameSchedule } from './cached-state.ts'
 
 /** A request that takes its units from a bucket now or not at all. */
 export interface PlainTake extends Take {
@@ -35,14 +35,14 @@ export function isPlain(take: Take | undefined): take is PlainTake {
     step.increment > 0 &&
     step.check === step.increment &&
     step.start === null &&
-    step.patience === 0 &&
+    step.maxWaitMicros === 0 &&
     step.ceiling * scaleOf(step) <= MOST_SCALE
   )
 }
 
 /** Reports whether two steps are of quotas that count alike, so that one may spend what the other has leased. */
-export function countsAlike(a: BucketStep, b: BucketStep): boolean {
-  return a.tolerance === b.tolerance && a.ceiling === b.ceiling && sameGrain(a, b)
+export function isSameQuota(a: BucketStep, b: BucketStep): boolean {
+  return a.tolerance === b.tolerance && a.ceiling === b.ceiling && sameSchedule(a, b)
 }
 
 /** The store's clock, as ours tells it: ours may be ahead, never behind. */
@@ -58,7 +58,7 @@ export const partsOf = ({ increment, fraction }: BucketStep): number =>
 
 /** What is left of a lease: the bucket has refilled by itself what lies before `now`. */
 export const partsLeft = ({ tat, held, step }: Lease, now: Micros): number =>
-  Math.max(Math.min(held, partsBetween({ tick: tickOf(now, step.grain), early: 0 }, tat, scaleOf(step))), 0)
+  Math.max(Math.min(held, partsBetween({ tick: tickOf(now, step.schedule), early: 0 }, tat, scaleOf(step))), 0)
 
 /** Whether a bucket takes a step that was full again at `full`, and where it begins. */
 export function tryAt(full: Exact, now: Micros, step: BucketStep): { readonly allowed: boolean; readonly base: Exact } {
@@ -108,7 +108,7 @@ export function stepOf(step: BucketStep, parts: number): BucketStep {
  * Returns what is left of a lease if nobody has taken anything after it: with a burst of 0, a refund moves nobody down,
  * as others may have leased what would be moved.
  */
-export function returning({ step, gross }: Lease, parts: number): Step {
+export function returnStep({ step, gross }: Lease, parts: number): Step {
   const { tick, early } = spanOf(parts, 1, scaleOf(step))
   const whole = { increment: -tick, check: 0, tolerance: LONGEST, burst: 0, until: gross.tick, ends: 0, whole: true }
   const exact = { increment: 0 - early, check: 0, tolerance: 0, burst: 0, until: gross.early }

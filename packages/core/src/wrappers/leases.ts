@@ -1,12 +1,12 @@
 import { expiredError, isExpired } from '../deadline.ts'
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import type { BucketTaken } from '../kernels/bucket.ts'
+import { setLongTimeout } from '../long-timeout.ts'
 import { checkOptions } from '../options.ts'
-import { later } from '../sleep.ts'
-import { deletingAll, partsOfStore, type StateKey, type Store, takingEach } from '../store.ts'
+import { deletingAll, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
-import { copyOf, nameOf } from './cached-state.ts'
-import { countsAlike, isPlain } from './lease.ts'
+import { copyOf, shortStateName } from './cached-state.ts'
+import { isPlain, isSameQuota } from './lease.ts'
 import { type Call, type Entry, isUnused, leaseServer, newEntry } from './lease-server.ts'
 import { halved } from './lease-size.ts'
 
@@ -67,7 +67,10 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
     idleMs: micros(options.idle ?? '1s', 'idle') / 1000,
   }
   if (!Number.isSafeInteger(requests) || requests < 2) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `requests must be a whole number, 2 or more; got ${shown(requests)}.`)
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `requests must be a whole number, 2 or more; got ${formatValue(requests)}.`,
+    )
   }
   const entries = new Map<string, Entry>()
   let stop: (() => void) | undefined
@@ -97,14 +100,14 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       void endAll(({ usedMs, serving }) => !serving && stopwatch() - usedMs >= bounds.idleMs)
       if (hasLease()) watch()
     }
-    stop ??= later(bounds.idleMs, tidy, { holds: false })
+    stop ??= setLongTimeout(bounds.idleMs, tidy, { holds: false })
   }
   const server = leaseServer(store, bounds, stopwatch, watch)
 
   const takeOne = (entry: Entry, call: Call): Promise<BucketTaken> => {
     // A quota that was changed counts otherwise.
-    const isChanged = entry.lease !== undefined && !countsAlike(entry.lease.step, call.take.step)
-    return isChanged ? alone([call.take], () => server.ask(entry, call), call) : server.take(entry, call)
+    const isChanged = entry.lease !== undefined && !isSameQuota(entry.lease.step, call.take.step)
+    return isChanged ? alone([call.take], () => server.check(entry, call), call) : server.take(entry, call)
   }
   const endLease = (entry: Entry, at: Micros | undefined): Promise<void> | undefined => {
     const end = async (): Promise<void> => {
@@ -113,7 +116,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       entry.lease = undefined
       if (lease) {
         entry.size = halved(entry.size)
-        await server.giveBack(entry.key, lease, at)
+        await server.returnLease(entry.key, lease, at)
       }
       entry.ending = undefined
     }
@@ -121,7 +124,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
     return entry.ending
   }
   const enter = (key: StateKey): readonly [string, Entry] | undefined => {
-    const name = nameOf(key)
+    const name = shortStateName(key)
     if (name === undefined) return undefined
     const entry = entries.get(name) ?? newEntry(copyOf(key))
     entries.set(name, entry)
@@ -159,7 +162,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   }
 
   return {
-    ...partsOfStore(store),
+    ...storeTraits(store),
     async take(ops, at, deadline) {
       const [op] = ops
       if (ops.length > 1 || !isPlain(op)) {
@@ -169,7 +172,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
           { at, deadline },
         )
       }
-      const name = nameOf(op)
+      const name = shortStateName(op)
       const entry = name === undefined ? undefined : entryOf(name, op)
       return entry ? [await takeOne(entry, { take: op, at, deadline })] : store.take(ops, at, deadline)
     },

@@ -37,18 +37,18 @@ export function fromExpressRateLimitStore(
   const check = (op: Take): SlidingWindowStep => {
     policy ??= op.policy
     if (policy !== op.policy) {
-      throw refusal(
+      throw unsupportedStore(
         `counts one policy, ${shown(policy)} here; ${shown(op.policy)} needs a store, and a prefix, of its own`,
       )
     }
     const { step } = op
     if (step.kernel === 'sliding-window' && step.fixed && step.ticks * step.tick === window) return step
-    throw refusal(`counts fixedWindow({ limit, window: ${options.windowMs}, align: 'first' }) only`)
+    throw unsupportedStore(`counts fixedWindow({ limit, window: ${options.windowMs}, align: 'first' }) only`)
   }
 
   return {
     async take(ops, at) {
-      if (at !== undefined) throw refusal('has its own clock, so it cannot count at a given time')
+      if (at !== undefined) throw unsupportedStore('has its own clock, so it cannot count at a given time')
       const steps = ops.map(check)
       const answers: SlidingWindowTaken[] = []
       for (const [i, { key }] of ops.entries()) answers.push(await takeOne(store, key, steps[i] as SlidingWindowStep))
@@ -69,7 +69,7 @@ export function fromExpressRateLimitStore(
   }
 }
 
-const refusal = (problem: string): QuotaError =>
+const unsupportedStore = (problem: string): QuotaError =>
   new QuotaError('ERR_SPILLWAY_OPTION', `a store of express-rate-limit ${problem}.`)
 
 /** Not awaited, as in express-rate-limit: a failure shows in every later call. */

@@ -69,7 +69,7 @@ const readSql = (rows: string): string => `
  *
  * - `names`: the states' names in order, one per line. `steps`: how many numbers a step has, then the steps. `calls`: for
  *   each call the number of its ops, then for each op the indices of its name and its step, from 1.
- * - `patience`: the lock timeout. `lazy`: return before the commit is on disk.
+ * - `maxWaitMicros`: the lock timeout. `lazy`: return before the commit is on disk.
  * - The result: now, then the result of each op.
  *
  * A row is kept for a minute or more after its state has expired, as `expirySql` says.

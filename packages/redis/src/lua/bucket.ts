@@ -5,19 +5,19 @@ import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core'
  * refill schedule is stepped without a function call: calls cost the most time here.
  */
 export const bucketLua: string = /* lua */ `
-local function tickOf(now, grain)
-  return floor((now + grain.shift) / grain.every) * grain.amount
+local function tickOf(now, schedule)
+  return floor((now + schedule.offset) / schedule.interval) * schedule.amount
 end
 
-local function fullTick(moment, grain)
-  local shifted = moment + grain.shift - grain.every
-  local units = ceil(fmod(shifted, grain.every) / grain.unit)
-  return floor(shifted / grain.every) * grain.amount + min(units, grain.amount)
+local function fullTick(moment, schedule)
+  local shifted = moment + schedule.offset - schedule.interval
+  local units = ceil(fmod(shifted, schedule.interval) / schedule.tick)
+  return floor(shifted / schedule.interval) * schedule.amount + min(units, schedule.amount)
 end
 
-local function fullMoment(tick, grain)
-  if not grain then return tick end
-  return floor(tick / grain.amount) * grain.every + fmod(tick, grain.amount) * grain.unit + grain.every - grain.shift
+local function fullMoment(tick, schedule)
+  if not schedule then return tick end
+  return floor(tick / schedule.amount) * schedule.interval + fmod(tick, schedule.amount) * schedule.tick + schedule.interval - schedule.offset
 end
 
 local function exactly(tick, early, scale)
@@ -36,12 +36,12 @@ local function earliest(tick, early, otherTick, otherEarly)
 end
 
 local function stateAt(tick, early, gross, grossEarly, turn, at, step)
-  local grain, tat = step.grain, tick
-  if grain then tat = fullMoment(tick, grain) end
+  local schedule, tat = step.schedule, tick
+  if schedule then tat = fullMoment(tick, schedule) end
   if tick - at > step.ceiling then tat = -tat end
   local ahead, isWhole = turn > at, early == 0 and grossEarly == 0
   if isWhole and gross == tick and not ahead then return tat end
-  local state = { tat = tat, gross = fullMoment(gross, grain), turn = ahead and fullMoment(turn, grain) or 0 }
+  local state = { tat = tat, gross = fullMoment(gross, schedule), turn = ahead and fullMoment(turn, schedule) or 0 }
   if not isWhole then state.scale, state.early, state.grossEarly = step.fraction.scale, early, grossEarly end
   return state
 end
@@ -62,9 +62,9 @@ end
 local function fullBy(state) return type(state) == 'number' and abs(state) or state.gross end
 
 local function startedState(state, now, step)
-  local start, grain = step.start, step.grain
+  local start, schedule = step.start, step.schedule
   if state ~= nil and fullBy(state) + start.keep > now then return state end
-  local tat, early = fullMoment((grain and tickOf(now, grain) or now) + start.lacking, grain), start.early
+  local tat, early = fullMoment((schedule and tickOf(now, schedule) or now) + start.lacking, schedule), start.early
   if early == 0 then return tat end
   return { tat = tat, gross = tat, turn = 0, scale = step.fraction.scale, early = early, grossEarly = early }
 end
@@ -73,17 +73,17 @@ local WHOLE = { scale = 1, increment = 0, check = 0, tolerance = 0, burst = 0, [
 
 local function bucket(state, now, step)
   if step.start then state = startedState(state, now, step) end
-  local grain, fraction, ceiling = step.grain, step.fraction, step.ceiling
+  local schedule, fraction, ceiling = step.schedule, step.fraction, step.ceiling
   local refunded, stored, early, grossEarly = nil, state, 0, 0
   if type(state) == 'table' then
     refunded, stored = state, state.tat
     if fraction and state.scale == fraction.scale then early, grossEarly = state.early, state.grossEarly end
   end
-  local at, due, tat = now, now + step.patience, stored or now
+  local at, due, tat = now, now + step.maxWaitMicros, stored or now
   if tat < 0 then tat = -tat end
-  if grain then
-    at, due = tickOf(now, grain), tickOf(due, grain)
-    tat = stored == nil and at or fullTick(tat, grain)
+  if schedule then
+    at, due = tickOf(now, schedule), tickOf(due, schedule)
+    tat = stored == nil and at or fullTick(tat, schedule)
   end
   local honest = stored == nil or stored < 0 or tat - at <= ceiling
   local base = tat
@@ -92,11 +92,11 @@ local function bucket(state, now, step)
   local gross, turn = tat, 0
   if refunded then
     gross, turn = refunded.gross, refunded.turn
-    if grain then gross, turn = fullTick(gross, grain), turn > 0 and fullTick(turn, grain) or 0 end
+    if schedule then gross, turn = fullTick(gross, schedule), turn > 0 and fullTick(turn, schedule) or 0 end
   end
   if isBefore(gross, grossEarly, base, early) then gross, grossEarly = base, early end
   if not honest then
-    if (gross - base) * (grain and grain.unit or 1) <= ${LONGEST_STEP} then turn = gross
+    if (gross - base) * (schedule and schedule.tick or 1) <= ${LONGEST_STEP} then turn = gross
     else gross, grossEarly, turn = base, early, 0 end
   end
   local fitsAt = base + step.check - step.tolerance
@@ -120,7 +120,7 @@ local function bucket(state, now, step)
     if tick ~= 0 and not (last and step.whole and isPlain) then turnNext = newest end
   end
   if grossNext ~= next then
-    local most = next + floor(${MOST_RETURNED} / (grain and grain.unit or 1))
+    local most = next + floor(${MOST_RETURNED} / (schedule and schedule.tick or 1))
     if grossNext > most then grossNext, grossNextEarly = most, 0 end
   end
   local taken, kept = nil, state

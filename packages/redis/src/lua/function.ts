@@ -63,7 +63,7 @@ local function consume(keys, args)
   end
   local increment, incrementEarly = exact(taken, scale)
   local room, roomEarly = exact(size, scale)
-  local step = { kernel = 'bucket', increment = increment, check = increment, tolerance = room, ceiling = room, patience = 0 }
+  local step = { kernel = 'bucket', increment = increment, check = increment, tolerance = room, ceiling = room, maxWaitMicros = 0 }
   if scale > 1 then
     step.fraction = { scale = scale, increment = incrementEarly, check = incrementEarly, tolerance = roomEarly }
   end

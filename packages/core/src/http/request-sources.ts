@@ -7,7 +7,7 @@ import { checkReturnedClaims } from './returned.ts'
 import type { TrustProxy } from './trust.ts'
 
 /** Options that identify the client of a request. */
-export interface SourceOptions<R> {
+export interface RequestSourceOptions<R> {
   /**
    * Which proxies are trusted to report the client's address: how many, or their addresses and networks. The address is
    * read from `X-Forwarded-For` from the right, or from the named header.
@@ -33,7 +33,7 @@ export type ClaimsOf = () => MaybePromise<Readonly<Record<string, unknown>> | un
 export type Read<R, T> = (request: R, claims?: ClaimsOf) => MaybePromise<T>
 
 /** The functions and settings with which selectors read a request. */
-export interface Sources<R> {
+export interface RequestSources<R> {
   readonly reader: RequestReader<R>
   /** The client's address, by the options' trusted proxies. */
   readonly address: (request: R) => string | undefined
@@ -44,18 +44,18 @@ export interface Sources<R> {
 }
 
 /** Compiles the options. Throws a QuotaError if one is invalid. */
-export function sourcesOf<R>(
-  { claims, ipv6Prefix = 56, trustProxy }: SourceOptions<R>,
+export function requestSourcesOf<R>(
+  { claims, ipv6Prefix = 56, trustProxy }: RequestSourceOptions<R>,
   reader: RequestReader<R>,
   logger: Logger,
-): Sources<R> {
+): RequestSources<R> {
   checkPrefix(ipv6Prefix, 32)
-  const address = trustProxy === undefined ? frameworksAddress(reader, logger) : clientAddress(trustProxy, reader)
+  const address = trustProxy === undefined ? frameworkAddress(reader, logger) : clientAddress(trustProxy, reader)
   return { reader, claims, ipv6Prefix, address, logger }
 }
 
 /** Looks up the claims of a request on their first use. */
-export function claimsOnce<R>({ claims }: Pick<Sources<R>, 'claims'>, request: R): ClaimsOf {
+export function claimsOnce<R>({ claims }: Pick<RequestSources<R>, 'claims'>, request: R): ClaimsOf {
   if (claims === undefined) return noClaims
   const lookUp = checked(claims, checkReturnedClaims)
   let known: { readonly claims: ReturnType<ClaimsOf> } | undefined
@@ -68,7 +68,7 @@ export function claimsOnce<R>({ claims }: Pick<Sources<R>, 'claims'>, request: R
 const noClaims = (): undefined => undefined
 
 /** The client's address by the framework's own proxy settings. Warns if these settings look wrong. */
-function frameworksAddress<R>(reader: RequestReader<R>, logger: Logger): Sources<R>['address'] {
+function frameworkAddress<R>(reader: RequestReader<R>, logger: Logger): RequestSources<R>['address'] {
   let watched = 100
   return (request) => {
     const address = reader.address(request)

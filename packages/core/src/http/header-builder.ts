@@ -1,16 +1,16 @@
-import type { Booking } from '../booking.ts'
+import type { Acquisition } from '../acquisition.ts'
 import { isCounted } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import { checkBoolean } from '../options.ts'
-import type { Ask, Policy } from '../policy.ts'
+import type { Policy, PolicyCheck } from '../policy.ts'
+import type { ShownNames } from './display-names.ts'
 import { type HeaderItem, renamedItem } from './fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
 import { EXPOSE, type Header } from './headers.ts'
 import { checkJitter, retryAfterSeconds } from './jitter.ts'
-import type { ShownNames } from './shown-names.ts'
 
 /** Options of the headers that report limits to clients. */
-export interface TellOptions {
+export interface HeaderOptions {
   /**
    * Which rate limit header fields to send: one form, several, or `false` for none.
    * @default `'draft-11'`
@@ -31,35 +31,35 @@ export interface TellOptions {
 }
 
 /** Builds the headers that report an acquisition. */
-export type Teller = (booking: Booking, names?: ShownNames) => readonly Header[]
+export type HeaderBuilder = (acquisition: Acquisition, names?: ShownNames) => readonly Header[]
 
 /** A policy, with the parts of its headers that are the same for every request. */
-export interface ToldPolicy extends Policy {
+export interface HttpPolicy extends Policy {
   readonly item: HeaderItem
 }
 
 /** A check of a policy and one key, with the key's partition as headers have it. */
-export interface ToldAsk extends Ask {
-  readonly policy: ToldPolicy
+export interface HttpCheck extends PolicyCheck {
+  readonly policy: HttpPolicy
   readonly pk: string
-  readonly spill?: ToldAsk
+  readonly spill?: HttpCheck
 }
 
-export function tellerOf({ headers, jitter: share, exposeHeaders }: TellOptions): Teller {
+export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderOptions): HeaderBuilder {
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(share)
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
-  return ({ asks, decision }, names) => {
+  return ({ checks, decision }, names) => {
     const decisions = decision.policies ?? [decision]
     // Compiled policies make no other checks.
-    const told = (asks as readonly ToldAsk[]).map(({ policy: { name, item }, pk }, i) => {
+    const told = (checks as readonly HttpCheck[]).map(({ policy: { name, item }, pk }, i) => {
       const shown = names?.get(name)
       return { decision: decisions[i] as Decision, item: shown ? renamedItem(item, name, shown) : item, pk }
     })
     // While the store does not answer, only policies with a local fallback have numbers.
     const known = decision.degraded ? told.filter((each) => isCounted(each.decision)) : told
     const headers = write(known, Date.now)
-    const all = decision.allowed ? headers : [...headers, ...retryAfter(asks, decision, jitter)]
+    const all = decision.allowed ? headers : [...headers, ...retryAfter(checks, decision, jitter)]
     return exposes ? exposed(all) : all
   }
 }
@@ -72,10 +72,10 @@ const exposed = (headers: readonly Header[]): readonly Header[] =>
 const UNKNOWN_WAIT: readonly Header[] = [['Retry-After', '1']]
 
 /** `Retry-After` (RFC 9110, section 10.2.3) of a denial, if waiting helps. */
-function retryAfter(asks: readonly Ask[], decision: Decision, jitter: number): readonly Header[] {
+function retryAfter(checks: readonly PolicyCheck[], decision: Decision, jitter: number): readonly Header[] {
   const { retryAfterMs, policy, degraded } = decision
   if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT
   if (retryAfterMs === 0 || retryAfterMs === Infinity) return []
-  const key = asks.find((ask) => ask.policy.name === policy)?.key ?? ''
+  const key = checks.find((check) => check.policy.name === policy)?.key ?? ''
   return [['Retry-After', String(retryAfterSeconds(decision, key, jitter))]]
 }

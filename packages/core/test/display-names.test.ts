@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { Note } from '../src/http/notes.ts'
-import { shownNamesOf } from '../src/http/shown-names.ts'
+import { shownNamesOf } from '../src/http/display-names.ts'
+import type { RequestState } from '../src/http/request-state.ts'
 import type { Decision } from '../src/index.ts'
 
 /** Notes of guards that a request has passed, each with the names of its policies. */
-const passed = (guards: readonly (readonly string[])[]): Note<Decision> | undefined =>
-  guards.reduce<Note<Decision> | undefined>((before, names) => {
+const passed = (guards: readonly (readonly string[])[]): RequestState<Decision> | undefined =>
+  guards.reduce<RequestState<Decision> | undefined>((before, names) => {
     const policies = names.map((policy) => ({ policy }) as Decision)
     const text = { ...policies[0], ...(policies.length > 1 && { policies }) } as Decision
-    return { about: {}, owner: {}, before, text, shownNames: shownNamesOf(names, before) }
+    return { request: {}, owner: {}, before, value: text, shownNames: shownNamesOf(names, before) }
   }, undefined)
 
 const shown = (guards: readonly (readonly string[])[], own: readonly string[]) => {
@@ -33,7 +33,7 @@ describe('the names that clients read behind other limiters', () => {
   ])('%j, then %j: %j', (guards, own, expected) => expect(shown(guards, own)).toEqual(expected))
 
   test('ignores a guard that has not counted the request', () => {
-    const before = { about: {}, owner: {}, before: undefined, text: undefined, shownNames: undefined }
+    const before = { request: {}, owner: {}, before: undefined, value: undefined, shownNames: undefined }
     expect(shownNamesOf(['a'], before)).toBeUndefined()
   })
 })

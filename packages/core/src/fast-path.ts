@@ -1,6 +1,6 @@
 import { breakerOf } from './breaker.ts'
 import { deadlineIn } from './deadline.ts'
-import { decide, decideOne } from './decide.ts'
+import { decide, decideSingleUnit } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
 import { fallBack } from './fallback.ts'
@@ -10,10 +10,10 @@ import type { SyncStore } from './store.ts'
 import { checkCost, checkKey } from './verbs.ts'
 
 /** Consumes units of one policy for a key. */
-export type Straight = (key: string, cost?: number) => Decision
+export type ConsumeSync = (key: string, cost?: number) => Decision
 
 /** The straight way of one policy to a store in this process, without the lists that several need; none if it has none. */
-export function straight(store: SyncStore, policies: readonly Policy[]): Straight | undefined {
+export function syncFastPath(store: SyncStore, policies: readonly Policy[]): ConsumeSync | undefined {
   const [policy] = policies
   if (policy === undefined || policies.length > 1 || !store.takeOneSync) return undefined
   const { name, quota } = policy
@@ -23,22 +23,22 @@ export function straight(store: SyncStore, policies: readonly Policy[]): Straigh
     const step = stepToConsume(policy, checkCost(cost, quota, 'consume'))
     return decide(name, quota, cost, step, takeOne(name, key, step))
   }
-  const { straight } = policy
-  if (straight === undefined) return consume
+  const { fastPath } = policy
+  if (fastPath === undefined) return consume
   return (key, cost = 1) => {
-    const before = cost === 1 && typeof key === 'string' && key !== '' ? straight.take(key) : Number.NaN
-    return Number.isNaN(before) ? consume(key, cost) : decideOne(name, straight.quota, straight.step, before)
+    const before = cost === 1 && typeof key === 'string' && key !== '' ? fastPath.take(key) : Number.NaN
+    return Number.isNaN(before) ? consume(key, cost) : decideSingleUnit(name, fastPath.quota, fastPath.step, before)
   }
 }
 
 /** The same to a remote store, by a promise. */
-export function straightElsewhere(
+export function remoteFastPath(
   policies: readonly Policy[],
 ): ((key: string, cost?: number) => Promise<Decision>) | undefined {
   const [policy] = policies
   if (policy === undefined || policies.length > 1) return undefined
   const { name, quota } = policy
-  const { store, deadline, logger } = policy.source
+  const { store, deadline, logger } = policy.storeConfig
   const breaker = breakerOf(store)
   return (key, cost = 1) => {
     checkKey(key)

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import type { Note } from './notes.ts'
+import type { RequestState } from './request-state.ts'
 
 /** The names in headers of policies whose name another limiter on the same request has. */
 export type ShownNames = ReadonlyMap<string, string>
@@ -12,7 +12,10 @@ export const shownName = (name: string, names: ShownNames | undefined): string =
  * all names are free. State names do not change: which limiters a request passes must not affect what is counted
  * together.
  */
-export function shownNamesOf(own: readonly string[], before: Note<Decision> | undefined): ShownNames | undefined {
+export function shownNamesOf(
+  own: readonly string[],
+  before: RequestState<Decision> | undefined,
+): ShownNames | undefined {
   if (before === undefined || !own.some((name) => isTaken(name, before))) return undefined
   const names = new Map<string, string>()
   const isFree = (name: string): boolean => !own.includes(name) && !isTaken(name, before)
@@ -26,9 +29,9 @@ export function shownNamesOf(own: readonly string[], before: Note<Decision> | un
 }
 
 /** Whether another limiter on the request reports a policy of this name. */
-function isTaken(name: string, note: Note<Decision> | undefined): boolean {
-  if (note === undefined) return false
-  const { text, shownNames, before } = note
+function isTaken(name: string, state: RequestState<Decision> | undefined): boolean {
+  if (state === undefined) return false
+  const { value: text, shownNames, before } = state
   const decisions = text?.policies ?? [text]
   return decisions.some((each) => each && shownName(each.policy, shownNames) === name) || isTaken(name, before)
 }

@@ -9,13 +9,13 @@ import {
   unitTime,
 } from '@spillway/core'
 import { Earlies } from './earlies.ts'
-import { ManySlots } from './many-slots.ts'
-import { FewSlots, type Slots } from './slots.ts'
+import { PackedSlots } from './packed-slots.ts'
+import { MapSlots, type Slots } from './slots.ts'
 
 /** The maximum number of keys in one Map: a Map of a million blocks the program for tens of milliseconds as it grows. */
-const WHOLE = 131_072
+const MAX_MAP_KEYS = 131_072
 /** How many slots each new key checks for an expired state. */
-const SWEPT = 2
+const SWEEP_PER_INSERT = 2
 /** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
 const GRACE: Micros = 60e6
 
@@ -28,7 +28,7 @@ const GRACE: Micros = 60e6
  * full, it samples a few keys and evicts the one that has used the least. A limited key outlives unused ones, and a flood
  * of new keys does not evict it.
  */
-export class Shelf {
+export class PolicyStates {
   /** For the fast path: the timestamp of a slot is its bucket state, or negative if the state is something else. */
   readonly slots: Slots
   /** How much earlier than its timestamp a slot's bucket is full again. */
@@ -43,11 +43,11 @@ export class Shelf {
   /** The longest time that any step keeps a state after its bucket is full. */
   #keep: Micros = 0
   /** How many states were evicted before they expired. */
-  forgotten = 0
+  evictions = 0
 
   constructor(most: number) {
     this.#most = most
-    this.slots = most <= WHOLE && !hasKnownHashes() ? new FewSlots() : new ManySlots()
+    this.slots = most <= MAX_MAP_KEYS && !hasKnownHashes() ? new MapSlots() : new PackedSlots()
   }
 
   /** The slot of a key; -1 if it has none. */
@@ -101,7 +101,7 @@ export class Shelf {
   }
 
   #sweep(now: Micros): void {
-    for (let i = 0; i < SWEPT && i < this.#length; i++) {
+    for (let i = 0; i < SWEEP_PER_INSERT && i < this.#length; i++) {
       const slot = this.#next()
       if (this.slots.isTaken(slot) && this.#emptyAt(slot) + this.#keep + GRACE <= now) this.#clear(slot)
     }
@@ -115,7 +115,7 @@ export class Shelf {
       (each) => this.#refillTime(each, now),
       used,
     )
-    if (this.#emptyAt(slot) + this.#keep > now) this.forgotten++
+    if (this.#emptyAt(slot) + this.#keep > now) this.evictions++
     this.#clear(slot)
     return this.#free.pop() as number
   }

@@ -12,14 +12,14 @@ const PAGE_BITS = Math.log2(PAGE)
 /** A slot holds a timestamp of 8 bytes, a fingerprint of 4, and the packed key. They are adjacent for cache locality. */
 const BYTES = 8 + 4 + SHORT
 /** The size of a slot and the offsets of its fingerprint and packed key, in 4-byte numbers. */
-const [SIZE, WORD, LETTERS] = [BYTES / 4, 2, 3]
+const [SIZE, FINGERPRINT, PACKED_KEY] = [BYTES / 4, 2, 3]
 
 /**
  * Slots for millions of keys, outside the heap. A Map of that size needs twice the memory, and blocks the program for
  * tens of milliseconds whenever it grows. A million strings do the same whenever garbage is collected. Keys that are
  * too long or not Latin-1 are stored as digests.
  */
-export class ManySlots implements Slots {
+export class PackedSlots implements Slots {
   // Two views of the same pages.
   readonly #moments: Float64Array[] = []
   readonly #ints: Int32Array[] = []
@@ -30,12 +30,12 @@ export class ManySlots implements Slots {
   find(key: string): number {
     const hashes = this.#hashes
     if (hashes === undefined) return -1
-    const word = hashes.word(key)
-    if (word === NONE) return this.find(this.#digest(key))
-    const table = this.#tableOf(word)
-    for (let at = table.first(word); at >= 0; at = table.next(at, word)) {
+    const fingerprint = hashes.fingerprint(key)
+    if (fingerprint === NONE) return this.find(this.#digest(key))
+    const table = this.#tableOf(fingerprint)
+    for (let at = table.first(fingerprint); at >= 0; at = table.next(at, fingerprint)) {
       const slot = table.slotAt(at)
-      if (this.#has(slot, hashes.letters, key.length)) return slot
+      if (this.#has(slot, hashes.packedKey, key.length)) return slot
     }
     return -1
   }
@@ -43,16 +43,16 @@ export class ManySlots implements Slots {
   set(key: string, slot: number): void {
     // Edge runtimes allow no random numbers at module load, where limiters are made: the seed waits for the first key.
     const hashes = this.#hashes ?? this.#begin()
-    const word = hashes.word(key)
-    if (word === NONE) {
+    const fingerprint = hashes.fingerprint(key)
+    if (fingerprint === NONE) {
       this.set(this.#digest(key), slot)
       return
     }
     if (slot === this.#ints.length * PAGE) this.#grow()
     const ints = this.#intsOf(slot)
-    ints[startOf(slot) + WORD] = word
-    ints.set(hashes.letters, startOf(slot) + LETTERS)
-    this.#tableOf(word).add(word, slot)
+    ints[startOf(slot) + FINGERPRINT] = fingerprint
+    ints.set(hashes.packedKey, startOf(slot) + PACKED_KEY)
+    this.#tableOf(fingerprint).add(fingerprint, slot)
   }
 
   isTaken(slot: number): boolean {
@@ -60,9 +60,9 @@ export class ManySlots implements Slots {
   }
 
   clear(slot: number): void {
-    const word = this.#wordOf(slot)
-    this.#tableOf(word).remove(word, slot)
-    this.#intsOf(slot)[startOf(slot) + WORD] = NONE
+    const fingerprint = this.#wordOf(slot)
+    this.#tableOf(fingerprint).remove(fingerprint, slot)
+    this.#intsOf(slot)[startOf(slot) + FINGERPRINT] = NONE
   }
 
   moment(slot: number): Micros {
@@ -91,23 +91,23 @@ export class ManySlots implements Slots {
   }
 
   /** Compares the packed key of a slot; fingerprints already match. */
-  #has(slot: number, letters: Int32Array, length: number): boolean {
+  #has(slot: number, packedKey: Int32Array, length: number): boolean {
     const ints = this.#intsOf(slot)
-    const start = startOf(slot) + LETTERS
-    for (let i = 0; 4 * i < length; i++) if (ints[start + i] !== letters[i]) return false
+    const start = startOf(slot) + PACKED_KEY
+    for (let i = 0; 4 * i < length; i++) if (ints[start + i] !== packedKey[i]) return false
     return true
   }
 
   #wordOf(slot: number): number {
-    return this.#intsOf(slot)[startOf(slot) + WORD] as number
+    return this.#intsOf(slot)[startOf(slot) + FINGERPRINT] as number
   }
 
   #intsOf(slot: number): Int32Array {
     return this.#ints[slot >>> PAGE_BITS] as Int32Array
   }
 
-  #tableOf(word: number): Table {
-    return this.#tables[word >>> (32 - TABLE_BITS)] as Table
+  #tableOf(fingerprint: number): Table {
+    return this.#tables[fingerprint >>> (32 - TABLE_BITS)] as Table
   }
 }
 

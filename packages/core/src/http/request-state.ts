@@ -1,54 +1,54 @@
 /** The state that a guard keeps of one request. */
-export interface Note<T> {
+export interface RequestState<T> {
   /** Identifies the request, because frameworks copy a request's properties, and make objects that inherit from it. */
-  readonly about: object
+  readonly request: object
   /** Identifies the guard. */
   readonly owner: object
   /** The state of the guard before this one. */
-  readonly before: Note<T> | undefined
-  text: T | undefined
+  readonly before: RequestState<T> | undefined
+  value: T | undefined
   /** The names of the guard's policies in headers, if they differ. */
   shownNames: ReadonlyMap<string, string> | undefined
 }
 
 /** The states that one guard keeps of requests. */
-export interface Notes<T> {
+export interface RequestStates<T> {
   /** Creates the state of a request; undefined if there is one already. */
-  begin(request: object): Note<T> | undefined
+  begin(request: object): RequestState<T> | undefined
   /** The value that is stored for a request; undefined if there is none. */
   read(request: object): T | undefined
 }
 
 const mark = Symbol('spillway')
-const beside = new WeakMap<object, Note<never>>()
+const beside = new WeakMap<object, RequestState<never>>()
 
 /**
  * Keeps the states on the requests themselves, under a symbol of this module. A WeakMap would leave requests unchanged,
  * but costs more than the rest of a guard, because each garbage collection has to visit its entries. It serves requests
  * that cannot be extended, such as frozen ones.
  */
-export function notesOnRequests<T>(): Notes<T> {
+export function requestStatesFor<T>(): RequestStates<T> {
   const owner = {}
-  const lastOn = (request: { [mark]?: Note<T> }): Note<T> | undefined => {
+  const lastOn = (request: { [mark]?: RequestState<T> }): RequestState<T> | undefined => {
     // Only own properties are read: a framework may have given the request a long prototype chain.
-    const note = Object.hasOwn(request, mark) ? request[mark] : undefined
-    if (note?.about === request) return note
+    const state = Object.hasOwn(request, mark) ? request[mark] : undefined
+    if (state?.request === request) return state
     return Object.isExtensible(request) ? undefined : beside.get(request)
   }
-  const ownOf = (last: Note<T> | undefined): Note<T> | undefined => {
-    let note = last
-    while (note !== undefined && note.owner !== owner) note = note.before
-    return note
+  const ownOf = (last: RequestState<T> | undefined): RequestState<T> | undefined => {
+    let state = last
+    while (state !== undefined && state.owner !== owner) state = state.before
+    return state
   }
   return {
-    begin: (request: { [mark]?: Note<T> }) => {
+    begin: (request: { [mark]?: RequestState<T> }) => {
       const before = lastOn(request)
       if (ownOf(before) !== undefined) return undefined
-      const note: Note<T> = { about: request, owner, before, text: undefined, shownNames: undefined }
-      if (Object.isExtensible(request)) request[mark] = note
-      else beside.set(request, note as Note<never>)
-      return note
+      const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
+      if (Object.isExtensible(request)) request[mark] = state
+      else beside.set(request, state as RequestState<never>)
+      return state
     },
-    read: (request) => ownOf(lastOn(request))?.text,
+    read: (request) => ownOf(lastOn(request))?.value,
   }
 }

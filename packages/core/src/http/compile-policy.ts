@@ -1,30 +1,30 @@
-import { QuotaError, shown } from '../errors.ts'
+import { formatValue, QuotaError } from '../errors.ts'
 import { checkStoreError, type StoreErrorOption } from '../failure-mode.ts'
 import { type Awaitable, andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
 import { checkFunctions, checkOptions } from '../options.ts'
 import { isQuota, policyOf } from '../policy.ts'
 import type { Quota } from '../quota.ts'
 import type { Registration } from '../registry.ts'
-import { checkStore, type Source } from '../source.ts'
 import { checkSpills, type Targets } from '../spill.ts'
 import type { Store } from '../store.ts'
+import { checkStore, type StoreConfig } from '../store-config.ts'
 import { type Duration, micros } from '../time.ts'
-import { mostOf } from '../verbs.ts'
+import { maxUnits } from '../verbs.ts'
 import { type Logger, warnOnce } from '../warn.ts'
-import type { DeniedOption, RefusalOptions } from './denied.ts'
-import { checkUnit, headerItem, type PartitionReader, partitionReader, type ToldOptions } from './fields.ts'
+import type { DenialOptions, DeniedOption } from './denied.ts'
+import { checkUnit, headerItem, type PartitionReader, type PolicyHeaderOptions, partitionReader } from './fields.ts'
+import type { HttpPolicy } from './header-builder.ts'
 import { type MatchOption, matcher } from './match.ts'
-import { checkProblem, type Refuser, refuserOf } from './problem.ts'
+import { checkProblem, type DenialBuilder, denialBuilder } from './problem.ts'
+import type { Read, RequestSources } from './request-sources.ts'
 import { checkReturnedActual } from './returned.ts'
 import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
-import type { Read, Sources } from './sources.ts'
-import type { ToldPolicy } from './teller.ts'
 
 /** A named quota, with the clients and requests that it counts and the cost of a request. */
 export interface PolicyOptions<R, S = unknown, Name extends string = string, A = S>
   extends CostOptions<R>,
-    ToldOptions,
-    RefusalOptions<R, A, Name> {
+    PolicyHeaderOptions,
+    DenialOptions<R, A, Name> {
   /**
    * The policy's name in headers, problem documents and decisions, and part of its state's name in the store.
    * @default `'default'`
@@ -101,41 +101,43 @@ export const POLICY_OPTIONS: readonly string[] = [
 ]
 
 /** A policy's options, compiled. */
-export interface Rule<R, S> {
+export interface CompiledPolicy<R, S> {
   /** The index of the policy that this one spills over to; -1 without one. */
   readonly target: number
   /** The name of its states in the store: of a shadow policy `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
   readonly registration: Registration
-  readonly policyFor: (request: R) => MaybePromise<ToldPolicy>
+  readonly policyFor: (request: R) => MaybePromise<HttpPolicy>
   readonly applies: Read<R, boolean> | undefined
   readonly keyOf: Read<R, string | undefined>
   readonly costOf: Read<R, number>
   /** Undefined without a `partition` option, and for shadow policies, which headers do not report. */
   readonly partitionOf: PartitionReader | undefined
   readonly settle: ((response: S) => MaybePromise<number>) | undefined
-  readonly refuse: Refuser
+  readonly denialFor: DenialBuilder
   readonly onDenied: DeniedOption<R, never> | undefined
 }
 
 /** Compiles policies. Throws a QuotaError if two have one name. */
-export function rulesOf<R, S>(
+export function compilePolicies<R, S>(
   policies: readonly PolicyOptions<R, S>[],
-  sources: Sources<R>,
-  source: Source,
-): readonly Rule<R, S>[] {
+  requestSources: RequestSources<R>,
+  storeConfig: StoreConfig,
+): readonly CompiledPolicy<R, S>[] {
   if (!Array.isArray(policies)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${shown(policies)}.`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${formatValue(policies)}.`)
   }
-  const rules = policies.map((each) => ruleOf(each, sources, source))
-  const names = policies.flatMap(({ name = 'default', mode }) => (mode === 'shadow' ? [name, shadowOf(name)] : [name]))
+  const compiledPolicies = policies.map((each) => compilePolicy(each, requestSources, storeConfig))
+  const names = policies.flatMap(({ name = 'default', mode }) =>
+    mode === 'shadow' ? [name, shadowName(name)] : [name],
+  )
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (names.length > 0 && twice === undefined) {
     const targets = targetsOf(policies)
-    return rules.map((rule, i) => ({ ...rule, target: targets[i] as number }))
+    return compiledPolicies.map((compiled, i) => ({ ...compiled, target: targets[i] as number }))
   }
-  const problem = names.length === 0 ? 'policies is empty.' : `two policies are named ${shown(twice)}.`
+  const problem = names.length === 0 ? 'policies is empty.' : `two policies are named ${formatValue(twice)}.`
   throw new QuotaError('ERR_SPILLWAY_OPTION', `rateLimit: ${problem} Give it policies with a name each.`)
 }
 
@@ -144,29 +146,33 @@ function targetsOf(policies: readonly Pick<PolicyOptions<never>, 'name' | 'spill
   return policies.map(({ spill }) => policies.findIndex(({ name = 'default' }) => name === spill))
 }
 
-function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source: Source): Omit<Rule<R, S>, 'target'> {
+function compilePolicy<R, S>(
+  options: PolicyOptions<R, S>,
+  requestSources: RequestSources<R>,
+  storeConfig: StoreConfig,
+): Omit<CompiledPolicy<R, S>, 'target'> {
   checkOptions('a policy', options, POLICY_OPTIONS)
   checkFunctions(options, ['settle', 'onDenied', 'partition'])
   checkUnit(options.unit)
   checkProblem(options.problem)
   const { name = 'default', quota, key = 'ip', mode = 'enforce', settle, unit, partition } = options
   if (mode !== 'enforce' && mode !== 'shadow') {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${shown(mode)}.`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${formatValue(mode)}.`)
   }
   const shadow = mode === 'shadow'
-  const stateName = shadow ? shadowOf(name) : name
+  const stateName = shadow ? shadowName(name) : name
   const at = {
-    ...source,
-    store: options.store === undefined ? source.store : checkStore(options.store, source.logger),
-    deadline: options.deadline === undefined ? source.deadline : micros(options.deadline, 'deadline'),
-    onStoreError: options.onStoreError === undefined ? source.onStoreError : checkStoreError(options.onStoreError),
+    ...storeConfig,
+    store: options.store === undefined ? storeConfig.store : checkStore(options.store, storeConfig.logger),
+    deadline: options.deadline === undefined ? storeConfig.deadline : micros(options.deadline, 'deadline'),
+    onStoreError: options.onStoreError === undefined ? storeConfig.onStoreError : checkStoreError(options.onStoreError),
   }
-  const policyFor = (quota: Quota): ToldPolicy => ({
+  const policyFor = (quota: Quota): HttpPolicy => ({
     ...policyOf(name, quota, at, stateName),
     item: headerItem({ name: stateName, quota, ...(unit && { unit }) }),
   })
-  const pick = picker(name, quota, policyFor)
-  if (typeof quota !== 'function') warnOfCost(name, quota, options, source.logger)
+  const pick = quotaPicker(name, quota, policyFor)
+  if (typeof quota !== 'function') warnOfCost(name, quota, options, storeConfig.logger)
   return {
     name: stateName,
     shadow,
@@ -178,12 +184,12 @@ function ruleOf<R, S>(options: PolicyOptions<R, S>, sources: Sources<R>, source:
       match: options.match ?? 'all requests',
     },
     policyFor: pick,
-    applies: matcher('match', options.match, sources),
-    keyOf: keyReader(key, sources),
-    costOf: costReader(options, sources.reader),
-    partitionOf: partition && !shadow ? partitionReader(partition, source.logger) : undefined,
+    applies: matcher('match', options.match, requestSources),
+    keyOf: keyReader(key, requestSources),
+    costOf: costReader(options, requestSources.reader),
+    partitionOf: partition && !shadow ? partitionReader(partition, storeConfig.logger) : undefined,
     settle: settle && checked(settle, checkReturnedActual),
-    refuse: refuserOf(stateName, options.problem),
+    denialFor: denialBuilder(stateName, options.problem),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
   }
 }
@@ -195,38 +201,38 @@ function warnOfCost<R>(
   { cost, defaultCost, maxCost }: CostOptions<R>,
   logger: Logger,
 ): void {
-  const most = mostOf(quota)
+  const most = maxUnits(quota)
   for (const [option, units] of Object.entries({ cost, defaultCost, maxCost })) {
     if (typeof units !== 'number' || units <= most) continue
     warnOnce(
       logger,
       'WARN_SPILLWAY_ALWAYS_DENIED',
       'a request is always denied: ',
-      `policy ${shown(name)} never allows more than ${most} units at once, but its ${option} is ${units}. Lower ${option}, or raise the quota's burst.`,
+      `policy ${formatValue(name)} never allows more than ${most} units at once, but its ${option} is ${units}. Lower ${option}, or raise the quota's burst.`,
     )
   }
 }
 
 /** The name of a shadow policy's states: it must not consume units of the policy that it will replace. */
-export const shadowOf = (name: string): string => `${name} (shadow)`
+export const shadowName = (name: string): string => `${name} (shadow)`
 
-function picker<R>(
+function quotaPicker<R>(
   name: string,
   quota: PolicyOptions<R>['quota'],
-  policyFor: (quota: Quota) => ToldPolicy,
-): (request: R) => MaybePromise<ToldPolicy> {
+  policyFor: (quota: Quota) => HttpPolicy,
+): (request: R) => MaybePromise<HttpPolicy> {
   if (typeof quota !== 'function') {
     const policy = policyFor(quota)
     return () => policy
   }
-  const tiers = new WeakMap<Quota, ToldPolicy>()
-  const policyOfTier = (tier: Quota): ToldPolicy => {
+  const tiers = new WeakMap<Quota, HttpPolicy>()
+  const policyOfTier = (tier: Quota): HttpPolicy => {
     const known = tiers.get(tier)
     if (known) return known
     if (!isQuota(tier)) {
       throw new QuotaError(
         'ERR_SPILLWAY_QUOTA',
-        `the quota function of policy ${shown(name)} must return a quota such as perMinute(100); got ${shown(tier)}.`,
+        `the quota function of policy ${formatValue(name)} must return a quota such as perMinute(100); got ${formatValue(tier)}.`,
       )
     }
     const policy = policyFor(tier)

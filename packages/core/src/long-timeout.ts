@@ -9,7 +9,7 @@ const LONGEST_TIMER = 2 ** 31 - 1
  * Calls back after `millis`, however long that is, unless stopped by the function returned. A process that has nothing
  * else to do waits for it, unless it `holds` nobody.
  */
-export function later(
+export function setLongTimeout(
   millis: number,
   callback: () => void,
   { holds = true }: { readonly holds?: boolean } = {},

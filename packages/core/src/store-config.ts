@@ -1,4 +1,4 @@
-import { QuotaError, shown } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import { checkStoreError, type StoreErrorOption } from './failure-mode.ts'
 import { checkWhole } from './quota.ts'
 import { type Store, scopeOf } from './store.ts'
@@ -6,7 +6,7 @@ import { DEADLINE, type Duration, type Micros, micros } from './time.ts'
 import { checkLogger, type Logger, setLogger } from './warn.ts'
 
 /** A store, how long to wait for its answers, and what to do without them. */
-export interface Source {
+export interface StoreConfig {
   readonly store: Store
   readonly deadline: Micros
   readonly onStoreError: StoreErrorOption
@@ -44,7 +44,7 @@ export interface StoreOptions {
 export const STORE_OPTIONS: readonly string[] = ['store', 'deadline', 'onStoreError', 'replicas', 'logger']
 
 /** Reads what a limiter is told about its store. */
-export function sourceOf(options: StoreOptions & { readonly store: Store | undefined }): Source {
+export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
   const logger = checkLogger(options.logger)
   return {
     store: checkStore(options.store, logger),
@@ -63,6 +63,6 @@ export function checkStore(store: unknown, logger: Logger): Store {
   }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `store must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${shown(store)}.`,
+    `store must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,
   )
 }

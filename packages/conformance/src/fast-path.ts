@@ -75,9 +75,9 @@ const ticksAhead = ({ now, base, early }: BucketTaken): number =>
 
 const isPlain = (step: Step): step is BucketStep =>
   step.kernel === 'bucket' &&
-  step.grain === null &&
+  step.schedule === null &&
   step.start === null &&
-  step.patience === 0 &&
+  step.maxWaitMicros === 0 &&
   !step.peek &&
   consumes(step)
 

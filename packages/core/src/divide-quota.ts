@@ -1,0 +1,81 @@
+import { commonDivisor, MOST_SCALE, spanOf, unitsIn } from './kernels/fraction.ts'
+import type { Start } from './kernels/start.ts'
+import { checkOptions } from './options.ts'
+import {
+  type BucketQuota,
+  bucketQuota,
+  checkWhole,
+  continuous,
+  fixedWindow,
+  type Quota,
+  scheduled,
+  slidingLog,
+  slidingWindow,
+} from './quota.ts'
+import type { Micros } from './time.ts'
+
+/** Among whom a quota is shared. */
+export interface DivideQuotaOptions {
+  /** How many processes count separately: a whole number, 1 or more. */
+  readonly replicas: number
+}
+
+/**
+ * The share of a quota for one of several processes that count each for itself, as where the store they share is away:
+ * `divideQuota(perMinute(300), { replicas: 4 })` is 75 a minute. Together their rate is the quota's at most. A burst of
+ * fewer units than there are processes is one unit for each.
+ */
+export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
+  checkOptions('divideQuota', options, ['replicas'])
+  const replicas = checkWhole('divideQuota replicas', options.replicas, 1)
+  if (quota.kernel === 'bucket') return divideBucket(quota, replicas)
+  const { amount, interval } = split(quota.limit, quota.window, replicas)
+  const window = { limit: amount, window: interval / 1000 }
+  if (quota.kernel === 'sliding-log') return slidingLog(window)
+  return quota.fixed ? fixedWindow({ ...window, align: 'first' }) : slidingWindow(window)
+}
+
+function divideBucket({ schedule, start: whole, ...quota }: BucketQuota, replicas: number): BucketQuota {
+  const part = (units: number): number => Math.max(1, Math.floor(units / replicas))
+  const limit = part(quota.limit)
+  const counts = {
+    limit,
+    immediateUnits: part(quota.immediateUnits),
+    overdraft: Math.floor(quota.overdraft / replicas),
+  }
+  const startIn = ({ ticksPerUnit: unit, scale }: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>): Start | null => {
+    if (whole === null) return null
+    const lacking = unitsIn({ tick: whole.lacking, early: whole.early }, quota.ticksPerUnit, quota.scale)
+    const { tick, early } = spanOf(limit - Math.floor((quota.limit - lacking) / replicas), unit, scale)
+    return Object.freeze({ ...whole, lacking: tick, early })
+  }
+  if (schedule === null) {
+    const ticks = slower(quota, replicas)
+    return continuous('divideQuota', { ...counts, start: startIn(ticks), ...ticks })
+  }
+  const { amount, interval } = split(schedule.amount, schedule.interval, replicas)
+  const window = Math.ceil(limit / amount) * interval
+  return bucketQuota('divideQuota', {
+    ...counts,
+    window,
+    start: startIn({ ticksPerUnit: 1, scale: 1 }),
+    ...scheduled('divideQuota', { amount, interval, offset: schedule.offset }, amount),
+  })
+}
+
+/** A unit takes so many times as long. Beyond what is counted exactly it takes a little longer. */
+function slower(
+  { ticksPerUnit: unit, scale }: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>,
+  times: number,
+): Pick<BucketQuota, 'ticksPerUnit' | 'scale'> {
+  const divisor = commonDivisor(scale, times)
+  let [longer, parts] = [unit * (times / divisor), scale / divisor]
+  for (; longer > MOST_SCALE && parts > 1; parts = Math.floor(parts / 2)) longer = Math.ceil(longer / 2) + 1
+  return { ticksPerUnit: longer, scale: parts }
+}
+
+/** Whole units at a time: fewer in the same time or, of less than one for each, one in a longer time. */
+function split(amount: number, interval: Micros, replicas: number): { amount: number; interval: Micros } {
+  if (amount >= replicas) return { amount: Math.floor(amount / replicas), interval }
+  return { amount: 1, interval: interval * Math.ceil(replicas / amount) }
+}

@@ -1,0 +1,158 @@
+import { type Acquisition, acquire } from '../acquisition.ts'
+import type { Decision } from '../decision.ts'
+import { withoutLink } from '../errors.ts'
+import { andThen, type MaybePromise } from '../maybe-promise.ts'
+import { isQueued, type PolicyCheck } from '../policy.ts'
+import type { Micros } from '../time.ts'
+import { type Logger, warnOnce } from '../warn.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
+import { delayRequest } from './delay-request.ts'
+import { answerOf, type DeniedOption } from './denied.ts'
+import type { ShownNames } from './display-names.ts'
+import type { Reporter } from './events.ts'
+import type { HeaderBuilder } from './header-builder.ts'
+import type { Header } from './headers.ts'
+import { type PolicyChecks, policyChecksOf } from './policy-checks.ts'
+import type { Denial } from './problem.ts'
+import type { RequestReader } from './reader.ts'
+import type { ClaimsOf } from './request-sources.ts'
+import { type RequestDecision, requestDecisionOf, type Settlement, settlementOf } from './settlement.ts'
+import { whileConnected } from './while-connected.ts'
+
+/** The instructions to an adapter for one request. */
+export interface Verdict<S = unknown> {
+  /** The decision that handlers read; undefined if the request was not counted. */
+  readonly decision: RequestDecision | undefined
+  /** Headers to set on the response, whether or not the request is allowed. */
+  readonly headers: readonly Header[]
+  /**
+   * The answer to send instead of calling the handler, unless `answer` is defined; undefined if the request is allowed.
+   */
+  readonly denial: Denial | undefined
+  /**
+   * Calls `onDenied`, if there is one, and returns the answer to send. Call it after setting the headers, with the
+   * framework's response. It returns undefined if `onDenied` has answered itself.
+   */
+  readonly answer: ((response: unknown) => MaybePromise<Denial | undefined>) | undefined
+  /** Call it when the response has been sent; undefined if there is nothing to settle. */
+  readonly after: Settlement<S>['after'] | undefined
+  /**
+   * Refunds the request's units. If the response is over when the verdict arrives (another handler has answered, or the
+   * client has disconnected), call this and do nothing else.
+   */
+  readonly discard: () => void
+}
+
+/** The configuration that does not depend on the policies. */
+export interface EvaluatorConfig<R> {
+  readonly reader: RequestReader<R>
+  readonly maxWaitMicros: Micros
+  readonly onDenied: DeniedOption<R, never> | undefined
+  readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
+  readonly report: Reporter<R>
+  readonly buildHeaders: HeaderBuilder
+  readonly logger: Logger
+}
+
+export const PASS: Verdict = Object.freeze({
+  decision: undefined,
+  headers: Object.freeze([]),
+  denial: undefined,
+  answer: undefined,
+  after: undefined,
+  discard: () => {},
+})
+
+// The client has disconnected: nothing reads this response.
+export const CLIENT_CLOSED: Verdict = Object.freeze({
+  ...PASS,
+  denial: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
+})
+
+/** Builds the evaluator of these policies. A request in progress keeps its policies when they are replaced. */
+export function evaluatorFor<R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+  config: EvaluatorConfig<R>,
+): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
+  const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
+  const ruleNamed = (name: string): CompiledPolicy<R, S> | undefined =>
+    compiledPolicies.find((compiled) => compiled.name === name)
+  const settleOf = ({ policy }: PolicyCheck): CompiledPolicy<R, S>['settle'] => ruleNamed(policy.name)?.settle
+  const corrects = refundIf !== undefined || compiledPolicies.some(({ settle }) => settle)
+
+  const enforce = (request: R, checks: readonly PolicyCheck[]): Acquisition | Promise<Acquisition | undefined> =>
+    maxWaitMicros > 0 || checks.some(isQueued)
+      ? delayRequest(checks, maxWaitMicros, reader, request)
+      : acquire('consume', checks)
+
+  const watch = (request: R, check: PolicyCheck): MaybePromise<Acquisition | undefined> => {
+    const acquisition = andThen(acquire('consume', [check]), (acquisition) => {
+      report(acquisition.decision, request, 'shadow')
+      return acquisition
+    })
+    return acquisition instanceof Promise ? acquisition.catch((error) => warnOfShadow(logger, error)) : acquisition
+  }
+
+  const denialOf = (request: R, decision: Decision, names?: ShownNames): Pick<Verdict, 'denial' | 'answer'> => {
+    // Every decision names a compiled policy.
+    const { denialFor: refuse, onDenied: option = onDenied } = ruleNamed(decision.policy) as CompiledPolicy<R, S>
+    const denial = refuse(decision, names)
+    const check = option as DeniedOption<R> | undefined
+    return { denial, answer: check && ((response) => answerOf(check, request, decision, response, denial, reader)) }
+  }
+  const verdict = (
+    request: R,
+    acquisition: Acquisition,
+    shadows: readonly MaybePromise<Acquisition | undefined>[],
+    names?: ShownNames,
+  ): Verdict<S> => {
+    const { decision } = acquisition
+    report(decision, request, 'enforce')
+    // Built lazily: few requests are corrected.
+    let made: Settlement<S> | undefined
+    const settlement = (): Settlement<S> => {
+      made ??= settlementOf(acquisition, shadows, settleOf, config)
+      return made
+    }
+    const { denial, answer } = decision.allowed ? PASS : denialOf(request, decision, names)
+    return {
+      decision: requestDecisionOf(decision, (actual, policy) => settlement().manually(actual, policy)),
+      headers: buildHeaders(acquisition, names),
+      denial,
+      answer,
+      after: decision.allowed && corrects ? settlement().after : undefined,
+      discard: () => settlement().discard(),
+    }
+  }
+
+  // Synchronous wherever possible: every closure and object here is allocated per request.
+  const evaluate = (request: R, { enforced, shadowed }: PolicyChecks, names?: ShownNames): MaybePromise<Verdict<S>> => {
+    const shadows = shadowed.length > 0 ? shadowed.map((check) => watch(request, check)) : NONE
+    if (enforced.length > 0) {
+      const acquisition = enforce(request, enforced)
+      if (!(acquisition instanceof Promise)) return verdict(request, acquisition, shadows, names)
+      return acquisition.then((known) => (known ? verdict(request, known, shadows, names) : CLIENT_CLOSED))
+    }
+    if (shadows.length === 0) return PASS
+    const { after, discard } = settlementOf(undefined, shadows, settleOf, config)
+    return { ...PASS, after: corrects ? after : undefined, discard }
+  }
+  return (request, claims, names) => {
+    const checks = policyChecksOf(compiledPolicies, request, claims)
+    if (!(checks instanceof Promise)) return evaluate(request, checks, names)
+    return whileConnected(reader, request, checks).then((known) =>
+      known ? evaluate(request, known, names) : CLIENT_CLOSED,
+    )
+  }
+}
+
+const NONE: readonly never[] = Object.freeze([])
+
+function warnOfShadow(logger: Logger, error: Error): undefined {
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_SHADOW',
+    'a shadow policy failed; requests are not affected: ',
+    withoutLink(error.message),
+  )
+}

@@ -1,0 +1,208 @@
+import { breakerOf } from './breaker.ts'
+import { type CallDeadline, deadlineIn, unlessExpired } from './deadline.ts'
+import { decide, decideSingleUnit, takenSingleUnit } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { StoreError } from './errors.ts'
+import type { Step, Taken } from './kernels/kernel.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
+import { type PolicyCheck, stepToConsume } from './policy.ts'
+import { isSync, type Take } from './store.ts'
+import { maxCharge, type StepOptions, stepFor, type Verb } from './verbs.ts'
+
+/** What was answered to asks that one store takes together: by the store, or by what decided in its place. */
+export type StoreResult = StoreAnswer | FallbackResult
+
+export interface StoreAnswer {
+  readonly checks: readonly PolicyCheck[]
+  readonly decisions: readonly Decision[]
+  readonly taken: readonly Taken[]
+}
+
+/** Decisions that were made without the store. */
+export interface FallbackResult {
+  readonly checks: readonly PolicyCheck[]
+  readonly decisions: readonly Decision[]
+  readonly taken?: never
+  /** Gives back what was taken instead, for a request that is denied after all. */
+  readonly rollback: () => Promise<Pick<StoreResult, 'checks' | 'decisions'>>
+  /** Corrects what was taken instead to what it really cost. */
+  readonly settle: (actualOf: (check: PolicyCheck) => number) => Promise<void>
+}
+
+/** Asks that were put to their stores, and what came of it: enough to give back exactly what was taken. */
+export interface Acquisition {
+  /** Those that were answered, in the order they were asked. */
+  readonly checks: readonly PolicyCheck[]
+  readonly decision: Decision
+  readonly results: readonly StoreResult[]
+}
+
+/** The takes that a verb makes of asks. */
+export const takesFor = (checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): readonly Take[] =>
+  checks.map((check) => takeFor(check, verb, stepOptions))
+
+export const takeFor = (check: PolicyCheck, verb: Verb, stepOptions?: StepOptions): Take => ({
+  policy: check.policy.name,
+  key: check.key,
+  step: stepOf(check, verb, stepOptions),
+})
+
+const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOptions): Step =>
+  verb === 'consume' && stepOptions === undefined
+    ? stepToConsume(policy, cost)
+    : stepFor(policy.quota, verb, cost, stepOptions)
+
+/**
+ * What a store in this process has answered to one ask, and a booking of it: nearly every request has just that. The lists
+ * that several need are made when they are asked for.
+ */
+class SingleResult implements StoreAnswer {
+  readonly checks: readonly PolicyCheck[]
+  readonly decision: Decision
+  readonly #taken: () => Taken
+
+  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: () => Taken) {
+    this.checks = checks
+    this.decision = decision
+    this.#taken = taken
+  }
+
+  get results(): readonly StoreResult[] {
+    return [this]
+  }
+
+  get decisions(): readonly Decision[] {
+    return [this.decision]
+  }
+
+  get taken(): readonly Taken[] {
+    return [this.#taken()]
+  }
+}
+
+/** Asks a store in this process one thing; undefined where there is more to it. */
+export function answerSingle(
+  checks: readonly PolicyCheck[],
+  verb: Verb,
+  stepOptions?: StepOptions,
+): SingleResult | undefined {
+  const check = checks[0] as PolicyCheck
+  const { policy, key, cost } = check
+  const { store } = policy.storeConfig
+  if (checks.length > 1 || !isSync(store) || !store.takeOneSync) return undefined
+  const { name, quota, fastPath } = policy
+  const step = stepOf(check, verb, stepOptions)
+  if (step === fastPath?.step && store.clock) {
+    const now = store.clock()
+    const before = fastPath.take(key, now)
+    if (!Number.isNaN(before)) {
+      const decision = decideSingleUnit(name, fastPath.quota, fastPath.step, before)
+      return new SingleResult(checks, decision, () => takenSingleUnit(decision.allowed, fastPath.quota, now, before))
+    }
+  }
+  const taken = store.takeOneSync(name, key, step)
+  return new SingleResult(checks, decide(name, quota, cost, step, taken), () => taken)
+}
+
+/** Puts asks to their one store, and reads its answers. */
+export function answerTo(
+  checks: readonly PolicyCheck[],
+  takes: readonly Take[],
+  deadline?: CallDeadline,
+): MaybePromise<StoreAnswer> {
+  return andThen(takenFrom(checks, takes, deadline), (taken) => {
+    const decisions = checks.map(({ policy, cost }, i) =>
+      decide(policy.name, policy.quota, cost, (takes[i] as Take).step, taken[i] as Taken),
+    )
+    return { checks, decisions, taken }
+  })
+}
+
+/** When the earliest of the policies that one store takes together stops waiting for what began at `startMs`. */
+export const deadlineOf = (checks: readonly PolicyCheck[], startMs?: number): CallDeadline =>
+  deadlineIn(Math.min(...checks.map(({ policy }) => policy.storeConfig.deadline)), startMs)
+
+function takenFrom(
+  checks: readonly PolicyCheck[],
+  takes: readonly Take[],
+  deadline?: CallDeadline,
+): MaybePromise<readonly Taken[]> {
+  const { store, logger } = (checks[0] as PolicyCheck).policy.storeConfig
+  if (isSync(store)) return store.takeSync(takes)
+  const until = deadline ?? deadlineOf(checks)
+  return breakerOf(store).call(takes[0] as Take, () => store.take(takes, undefined, until), until, logger)
+}
+
+/**
+ * Gives units back. A refund that was not sent is kept until the store answers again; one that was sent is never sent
+ * again, as it may have been made: it is counted if it fails. Rejects if the refund has not been made yet.
+ */
+async function refundTo(checks: readonly PolicyCheck[], takes: readonly Take[]): Promise<StoreAnswer> {
+  try {
+    return await answerTo(checks, takes)
+  } catch (error) {
+    if (error instanceof StoreError) {
+      const breaker = breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store)
+      if (error.reason !== 'error' && error.late === undefined) breaker.queueRefund(takes)
+      else void Promise.resolve(error.late).then((answer) => answer ?? breaker.dropped())
+    }
+    throw error
+  }
+}
+
+export const refundsOf = ({ checks, taken }: Pick<StoreAnswer, 'checks' | 'taken'>): readonly Take[] =>
+  checks.map((check, i) => takeFor(check, 'refund', { original: taken[i] as Taken }))
+
+/** Gives a part back, and reports what is left then; undefined if that is not known by the deadline. */
+export function rollbackResult(result: StoreResult, deadline?: CallDeadline): MaybePromise<StoreResult | undefined> {
+  if (result.taken === undefined) return result.rollback().then((undone) => ({ ...result, ...undone }))
+  const { checks } = result
+  if (isSync((checks[0] as PolicyCheck).policy.storeConfig.store)) return answerTo(checks, refundsOf(result))
+  const refunded = refundTo(checks, refundsOf(result))
+  return unlessExpired(refunded, deadline ?? deadlineOf(checks))
+}
+
+/**
+ * Gives back what a store takes after its caller was told that it failed. The refund does not pass the circuit, which
+ * this lateness may have opened: the store has just answered.
+ */
+export function rollbackLate({ late }: StoreError, checks: readonly PolicyCheck[]): void {
+  void late?.then((answer) => {
+    const taken = answer as readonly Taken[] | undefined
+    if (!taken?.every(({ allowed }) => allowed)) return
+    breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).queueRefund(refundsOf({ checks, taken }), true)
+  })
+}
+
+/** Corrects a part to what it really cost: what is left over is refunded, what is missing is charged. */
+export async function settleResult(result: StoreResult, actualOf: (check: PolicyCheck) => number): Promise<void> {
+  if (result.taken === undefined) return result.settle(actualOf)
+  const { checks, taken } = result
+  const differences = checks.map((check, i) => ({ check, over: check.cost - actualOf(check), of: taken[i] as Taken }))
+  const corrections = (verb: Verb, sign: number): { checks: readonly PolicyCheck[]; takes: readonly Take[] } => {
+    const due = differences
+      .filter(({ over }) => over * sign > 0)
+      .map(({ check, over, of }) => ({
+        check: { ...check, cost: Math.min(Math.abs(over), maxCharge(check.policy.quota)) },
+        of,
+      }))
+    return {
+      checks: due.map(({ check }) => check),
+      takes: due.map(({ check, of }) => takeFor(check, verb, { original: of })),
+    }
+  }
+  const refunds = corrections('refund', 1)
+  if (refunds.takes.length > 0) await refundTo(refunds.checks, refunds.takes)
+  const charges = corrections('charge', -1)
+  if (charges.takes.length > 0) await chargeTo(charges.checks, charges.takes)
+}
+
+/** Charges; a charge that is reported as failed is given back, should it be made later. */
+async function chargeTo(checks: readonly PolicyCheck[], takes: readonly Take[]): Promise<void> {
+  try {
+    await answerTo(checks, takes)
+  } catch (error) {
+    if (error instanceof StoreError) rollbackLate(error, checks)
+    throw error
+  }
+}
