@@ -27,7 +27,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
-  '@spillway/cli': 86_300,
+  '@spillway/cli': 86_400,
   '@spillway/cloudflare': 1_700,
   '@spillway/cloudflare/object': 3_500,
   '@spillway/conformance': 36_200,

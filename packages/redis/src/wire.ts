@@ -1,4 +1,4 @@
-import type { Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
+import type { BucketTaken, Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
 import { type Script, scriptFor } from './script.ts'
 
 /** One call of `take`: its ops, and the names of their keys. */
@@ -82,16 +82,23 @@ function takenOf(step: Step, now: Micros, next: () => number): Taken {
   const answer = next()
   const allowed = answer > 0
   switch (step.kernel) {
-    case 'bucket': {
-      const base = now + next()
-      const tat = base + next()
-      const taken = { allowed, now, base, tat, gross: answer === 2 ? tat + next() : tat }
-      if (step.fraction === null) return taken
-      return { ...taken, early: { scale: step.fraction.scale, base: next(), tat: next(), gross: next() } }
-    }
+    case 'bucket':
+      return bucketOf(answer, now, step.fraction, next)
     case 'sliding-window':
       return { allowed, now, start: now + next(), current: next(), previous: next() }
     case 'sliding-log':
       return { allowed, now, used: next(), fitsAt: now + next(), freesAt: now + next(), emptyAt: now + next() }
   }
+}
+
+function bucketOf(answer: number, now: Micros, fraction: Fraction | null, next: () => number): BucketTaken {
+  const allowed = answer > 0
+  const base = now + next()
+  const tat = base + next()
+  if (fraction === null) return { allowed, now, base, tat, gross: answer === 2 ? tat + next() : tat }
+  const early = next()
+  const after = next()
+  const gross = answer === 2 ? tat + next() : tat
+  const last = answer === 2 ? next() : after
+  return { allowed, now, base, tat, gross, early: { scale: fraction.scale, base: early, tat: after, gross: last } }
 }

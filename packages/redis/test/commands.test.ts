@@ -197,7 +197,7 @@ test.each([
   expect(await client.keys('*')).toEqual([name])
 })
 
-test.each(['', 'x', 'w', 'w:1', 'l', 'lx', 'l\xc1', 'nan', 'inf', '1.5'])(
+test.each(['', 'x', 'w', 'w:1', 'l', 'lx', 'e', 'ex', 'exy', 'e\xc1', 'exy\xa1a', 'l\xc1', 'nan', 'inf', '1.5'])(
   'a state that reads %j counts as none',
   async (value) => {
     const limiter = rateLimiter({ quota: perDay(3), store: redisStore(client), deadline: '10s' })

@@ -41,9 +41,9 @@ local function stateAt(tick, early, gross, grossEarly, turn, at, step)
   if tick - at > step.ceiling then tat = -tat end
   local ahead, isWhole = turn > at, early == 0 and grossEarly == 0
   if isWhole and gross == tick and not ahead then return tat end
-  local state = { tat = tat, gross = fullMoment(gross, schedule), turn = ahead and fullMoment(turn, schedule) or 0 }
-  if not isWhole then state.scale, state.early, state.grossEarly = step.fraction.scale, early, grossEarly end
-  return state
+  local full, last = fullMoment(gross, schedule), ahead and fullMoment(turn, schedule) or 0
+  if isWhole then return { tat = tat, gross = full, turn = last } end
+  return { tat = tat, gross = full, turn = last, scale = step.fraction.scale, early = early, grossEarly = grossEarly }
 end
 
 local function returnedBy(last, at, base, early, gross, grossEarly, turn, step, parts)
@@ -106,7 +106,8 @@ local function bucket(state, now, step)
     local scale = fraction.scale
     fitsAt = exactly(fitsAt, early + fraction.check - fraction.tolerance, scale)
     next, nextEarly = exactly(next, early + fraction.increment, scale)
-    grossNext, grossNextEarly = exactly(grossNext, grossEarly + fraction.increment, scale)
+    if gross == base and grossEarly == early then grossNext, grossNextEarly = next, nextEarly
+    else grossNext, grossNextEarly = exactly(grossNext, grossEarly + fraction.increment, scale) end
   end
   if step.increment < 0 then
     local parts = fraction or WHOLE
@@ -133,24 +134,28 @@ kernels.bucket = {
   owns = function(state) return type(state) == 'number' or state.gross ~= nil end,
   step = bucket,
   tell = function(reply, place, now, step, base, next, written, grossNext, early, nextEarly, grossEarly)
+    local answer = place - 1
     reply[place], reply[place + 1] = base - now, written and next - base or 0
     place = place + 2
-    if written and grossNext ~= next then
-      -- An answer of 2 announces one more number.
-      reply[place - 3], reply[place] = 2, grossNext - next
-      place = place + 1
+    if step.fraction then
+      reply[place], reply[place + 1] = early, written and nextEarly or early
+      place = place + 2
     end
-    if not step.fraction then return place end
-    reply[place], reply[place + 1], reply[place + 2] = early, written and nextEarly or early, written and grossEarly or early
-    return place + 3
+    if written and (grossNext ~= next or grossEarly ~= nextEarly) then
+      -- An answer of 2 announces what gross is later than next.
+      reply[answer], reply[place], place = 2, grossNext - next, place + 1
+      if step.fraction then reply[place], place = grossEarly, place + 1 end
+    end
+    return place
   end,
   encode = function(state)
     if type(state) == 'number' then return state end
-    if state.scale then
-      return format('f:%.0f:%.0f:%.0f:%.0f:%.0f:%.0f',
-        state.tat, state.gross, state.turn, state.scale, state.early, state.grossEarly)
+    local tat, gross, turn, scale, early, grossEarly = state.tat, state.gross, state.turn, state.scale, state.early, state.grossEarly
+    if scale then
+      if gross == abs(tat) and turn == 0 and grossEarly == early then return 'e' .. cmsgpack.pack(tat, scale, early) end
+      return 'e' .. cmsgpack.pack(tat, scale, early, gross, turn, grossEarly)
     end
-    return format('b:%.0f:%.0f:%.0f', state.tat, state.gross, state.turn)
+    return format('b:%.0f:%.0f:%.0f', tat, gross, turn)
   end,
   emptyAt = function(state, step) return fullBy(state) + (step.start and step.start.keep or 0) end,
 }

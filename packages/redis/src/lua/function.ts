@@ -68,7 +68,7 @@ local function consume(keys, args)
     step.fraction = { scale = scale, increment = incrementEarly, check = incrementEarly, tolerance = roomEarly }
   end
   local reply = run(keys, nil, { step }, { 1, 1, 1 })
-  local allowed, early = reply[2] > 0, scale > 1 and reply[#reply - 2] or 0
+  local allowed, early = reply[2] > 0, scale > 1 and reply[5] or 0
   local ahead = reply[3] * scale - early
   local wait = ahead + taken - size
   if allowed then ahead = ahead + taken end

@@ -32,12 +32,12 @@ local function decode(raw)
     local tat, gross, turn = string.match(raw, '^b:(-?%d+):(%d+):(%d+)$')
     return tat and { tat = tonumber(tat), gross = tonumber(gross), turn = tonumber(turn) } or nil
   end
-  if kind == 'f' then
-    local tat, gross, turn, scale, early, grossEarly = string.match(raw, '^f:(-?%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$')
-    return tat and {
-      tat = tonumber(tat), gross = tonumber(gross), turn = tonumber(turn),
-      scale = tonumber(scale), early = tonumber(early), grossEarly = tonumber(grossEarly),
-    } or nil
+  if kind == 'e' then
+    local sound, tat, scale, early, gross, turn, grossEarly = pcall(cmsgpack.unpack, sub(raw, 2))
+    if not sound or type(tat) ~= 'number' or type(early) ~= 'number' then return nil end
+    return {
+      tat = tat, gross = gross or abs(tat), turn = turn or 0, scale = scale, early = early, grossEarly = grossEarly or early,
+    }
   end
   return nil
 end
