@@ -37,16 +37,16 @@ afterAll(() => {
 
 test('decisions can be scraped', async () => {
   const statuses = await Promise.all(Array.from({ length: 15 }, async () => (await fetch(url)).status))
-  const refused = statuses.filter((status) => status === 429).length
-  expect(refused).toBeGreaterThan(0)
+  const denied = statuses.filter((status) => status === 429).length
+  expect(denied).toBeGreaterThan(0)
   const samples = await scrape()
-  const told = (name: string, labels: string): number | undefined => samples.get(`${name}{${labels}}`)
-  expect(told('spillway_requests_total', 'spillway_outcome="refused"')).toBe(refused)
-  expect(told('spillway_requests_total', 'spillway_outcome="allowed"')).toBe(15 - refused)
-  const shadow = 'spillway_policy="next-hour (shadow)",spillway_mode="shadow",spillway_outcome="refused"'
-  expect(told('spillway_decisions_total', shadow)).toBe(13)
-  expect(told('spillway_remaining_count', 'spillway_policy="hour"')).toBe(15)
-  expect(told('spillway_store_keys', 'spillway_store="memory"')).toBe(3)
+  const sampleOf = (name: string, labels: string): number | undefined => samples.get(`${name}{${labels}}`)
+  expect(sampleOf('spillway_requests_total', 'spillway_outcome="denied"')).toBe(denied)
+  expect(sampleOf('spillway_requests_total', 'spillway_outcome="allowed"')).toBe(15 - denied)
+  const shadow = 'spillway_policy="next-hour (shadow)",spillway_mode="shadow",spillway_outcome="denied"'
+  expect(sampleOf('spillway_decisions_total', shadow)).toBe(13)
+  expect(sampleOf('spillway_remaining_count', 'spillway_policy="hour"')).toBe(15)
+  expect(sampleOf('spillway_store_keys', 'spillway_store="memory"')).toBe(3)
 })
 
 test('every metric of the dashboard and the alerts can be scraped', async () => {

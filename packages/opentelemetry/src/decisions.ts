@@ -6,7 +6,7 @@ import { cached, type Instruments } from './instruments.ts'
 /** A decision of any framework's limiter. */
 export type AnyDecisionEvent = Pick<DecisionEvent<unknown>, 'decision' | 'mode'>
 
-const outcomeOf = ({ allowed }: Decision): string => (allowed ? 'allowed' : 'refused')
+const outcomeOf = ({ allowed }: Decision): string => (allowed ? 'allowed' : 'denied')
 
 /** Builds the function that records a decision in metrics and on the active span. */
 export function decisionRecorder(instruments: () => Instruments): (event: AnyDecisionEvent) => void {
@@ -59,5 +59,5 @@ function annotateSpan(decision: Decision): void {
   })
   if (decision.allowed) return
   const wait = retryAfterMs < Infinity ? { 'spillway.retry_after': retryAfterMs / 1000 } : {}
-  span.addEvent('spillway.refused', { 'spillway.violated': [...decision.violated], ...wait })
+  span.addEvent('spillway.denied', { 'spillway.violated': [...decision.violated], ...wait })
 }

@@ -48,7 +48,7 @@ afterEach(async () => {
 })
 
 /** The measurements under a name: each point's attributes, without the prefix, and its sum. */
-async function told(name: string): Promise<readonly (readonly [attributes: string, sum: number])[]> {
+async function sumsOf(name: string): Promise<readonly (readonly [attributes: string, sum: number])[]> {
   await metricReader.forceFlush()
   const found =
     exporter
@@ -78,36 +78,36 @@ test('counts requests, and the decision of each policy', async () => {
     ],
   })
   for (let i = 0; i < 5; i++) await visit()
-  expect(await told('spillway.requests')).toEqual([
+  expect(await sumsOf('spillway.requests')).toEqual([
     ['outcome=allowed', 2],
-    ['outcome=refused', 3],
+    ['outcome=denied', 3],
   ])
-  expect(await told('spillway.decisions')).toEqual([
+  expect(await sumsOf('spillway.decisions')).toEqual([
     ['policy=burst mode=enforce outcome=allowed', 2],
-    ['policy=burst mode=enforce outcome=refused', 3],
+    ['policy=burst mode=enforce outcome=denied', 3],
     ['policy=minute mode=enforce outcome=allowed', 5],
     ['policy=next (shadow) mode=shadow outcome=allowed', 1],
-    ['policy=next (shadow) mode=shadow outcome=refused', 4],
+    ['policy=next (shadow) mode=shadow outcome=denied', 4],
   ])
 })
 
 test('records the remaining fraction of a quota, and the wait of clients', async () => {
   const visit = guardOf({ name: 'p', quota: perMinute(4) })
   for (let i = 0; i < 6; i++) await visit()
-  expect(await told('spillway.remaining')).toEqual([['policy=p', 0.75 + 0.5 + 0.25]])
-  expect(await told('spillway.retry_after')).toEqual([['policy=p', 30]])
+  expect(await sumsOf('spillway.remaining')).toEqual([['policy=p', 0.75 + 0.5 + 0.25]])
+  expect(await sumsOf('spillway.retry_after')).toEqual([['policy=p', 30]])
 })
 
 test('does not record an infinite wait', async () => {
   await guardOf({ quota: perMinute(4), cost: 5 })()
-  expect(await told('spillway.retry_after')).toEqual([])
-  expect(await told('spillway.decisions')).toEqual([['policy=default mode=enforce outcome=refused', 1]])
+  expect(await sumsOf('spillway.retry_after')).toEqual([])
+  expect(await sumsOf('spillway.decisions')).toEqual([['policy=default mode=enforce outcome=denied', 1]])
 })
 
 test('records the delay of a queued request', async () => {
   const visit = guardOf({ quota: leakyBucket({ limit: 1000, per: '1s', queue: 5 }) })
   await Promise.all([visit('a'), visit('a'), visit('a')])
-  expect(await told('spillway.delay')).toEqual([['policy=default', 0.001 + 0.002]])
+  expect(await sumsOf('spillway.delay')).toEqual([['policy=default', 0.001 + 0.002]])
 })
 
 test('times a remote store, and counts requests decided without it', async () => {
@@ -116,16 +116,16 @@ test('times a remote store, and counts requests decided without it', async () =>
   await visit()
   faulty.break('failing')
   expect((await visit()).denial?.status).toBe(503)
-  const durations = await told('spillway.store.operation.duration')
+  const durations = await sumsOf('spillway.store.operation.duration')
   expect(durations.map(([attributes]) => attributes)).toEqual([
     'store=redis operation=take error.type=Error',
     'store=redis operation=take',
   ])
-  expect(await told('spillway.degraded')).toEqual([['degraded.reason=error degraded.action=deny', 1]])
-  expect(await told('spillway.decisions')).toEqual([['policy=p mode=enforce outcome=allowed', 1]])
-  expect(await told('spillway.requests')).toEqual([
+  expect(await sumsOf('spillway.degraded')).toEqual([['degraded.reason=error degraded.action=deny', 1]])
+  expect(await sumsOf('spillway.decisions')).toEqual([['policy=p mode=enforce outcome=allowed', 1]])
+  expect(await sumsOf('spillway.requests')).toEqual([
     ['outcome=allowed', 1],
-    ['outcome=refused', 1],
+    ['outcome=denied', 1],
   ])
 })
 
@@ -164,13 +164,13 @@ test("sets the decision on the request's span", async () => {
   const [span] = spans.getFinishedSpans()
   expect(span?.attributes).toEqual({
     'spillway.policy': 'p',
-    'spillway.outcome': 'refused',
+    'spillway.outcome': 'denied',
     'spillway.limit': 1,
     'spillway.remaining': 0,
     'spillway.cost': 1,
   })
   expect(span?.events.map(({ name, attributes }) => [name, attributes])).toEqual([
-    ['spillway.refused', { 'spillway.violated': ['p'], 'spillway.retry_after': 60 }],
+    ['spillway.denied', { 'spillway.violated': ['p'], 'spillway.retry_after': 60 }],
   ])
 })
 
@@ -180,7 +180,7 @@ test('records every decision in the process until it stops', async () => {
   await visit()
   stop()
   await visit()
-  expect(await told('spillway.requests')).toEqual([['outcome=allowed', 1]])
+  expect(await sumsOf('spillway.requests')).toEqual([['outcome=allowed', 1]])
 })
 
 test('measures the keys and evictions of an in-memory store, and returns that store', async () => {
@@ -188,8 +188,8 @@ test('measures the keys and evictions of an in-memory store, and returns that st
   expect(measure.store(store, 'memory')).toBe(store)
   const visit = guardOf({ quota: perMinute(4) }, store)
   for (const ip of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) await visit(ip)
-  expect(await told('spillway.store.keys')).toEqual([['store=memory', 2]])
-  expect(await told('spillway.store.evictions')).toEqual([['store=memory', 1]])
+  expect(await sumsOf('spillway.store.keys')).toEqual([['store=memory', 2]])
+  expect(await sumsOf('spillway.store.evictions')).toEqual([['store=memory', 1]])
 })
 
 test('a measured store forwards everything else', async () => {
@@ -211,7 +211,7 @@ test('no key is ever recorded, and no attribute ever has more than a few hundred
     const visit = guardOf({ name: `policy ${i}`, quota: perMinute(1), onDecision: measure.onDecision })
     await visit(`198.51.100.${i % 250}`)
   }
-  const decisions = await told('spillway.decisions')
+  const decisions = await sumsOf('spillway.decisions')
   expect(decisions).toHaveLength(201)
   expect(decisions.find(([attributes]) => attributes.startsWith('policy=_OTHER'))?.[1]).toBe(300)
   expect(JSON.stringify(exporter.getMetrics())).not.toContain('198.51.100')
@@ -225,8 +225,8 @@ test('without an SDK it does nothing; an SDK that starts before the first decisi
   const store = measure.store(memoryStore({ clock: fakeClock() }), 'early')
   startMetrics()
   await guardOf({ quota: perMinute(4) }, store)()
-  expect(await told('spillway.requests')).toEqual([['outcome=allowed', 1]])
-  expect(await told('spillway.store.keys')).toEqual([['store=early', 1]])
+  expect(await sumsOf('spillway.requests')).toEqual([['outcome=allowed', 1]])
+  expect(await sumsOf('spillway.store.keys')).toEqual([['store=early', 1]])
 })
 
 test('rejects unknown options', () => {
