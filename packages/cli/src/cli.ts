@@ -37,6 +37,18 @@ function withoutPasswords(text: string): string {
   return text.split(/(\s)/).map(hidden).join('')
 }
 
+/** Options that were renamed, too different for commander to suggest the new name. */
+const RENAMED = new Map([
+  ['--refuse-at-most', '--deny-at-most'],
+  ['--refusals', '--denials'],
+])
+
+function withNewName(message: string): string {
+  const option = /^error: unknown option '([a-z-]+)/.exec(message)?.[1] ?? ''
+  const name = RENAMED.get(option)
+  return name === undefined ? message : `${message}(Did you mean ${name}?)\n`
+}
+
 const ipv6Prefix = (): Option =>
   new Option('--ipv6-prefix <bits>', 'the leading bits of an IPv6 address that identify one client')
     .argParser(wholeFrom(32, 128))
@@ -82,6 +94,7 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(withoutPasswords(text)),
+      outputError: (text, write) => write(withNewName(text)),
     })
     .exitOverride()
     .showHelpAfterError('(see spillway COMMAND --help)')
@@ -90,18 +103,15 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .description('replay access logs on policies: who would have been denied, and when')
     .requiredOption('--policy <file>', 'policies to try, as JSON; give several to compare them', several)
     .option('--html <file>', 'write a report with charts, as one file')
-    .option('--refusals <file>', 'write each denied request as a line of JSON')
-    .option(
-      '--refuse-at-most <share>',
-      `exit with ${EXIT.threshold} if more requests than this are denied, such as 0.1%`,
-    )
+    .option('--denials <file>', 'write each denied request as a line of JSON')
+    .option('--deny-at-most <share>', `exit with ${EXIT.threshold} if more requests than this are denied, such as 0.1%`)
     .option('--key <key>', 'a key to follow over time in the report; repeatable', several, [])
     .option('--max-keys <count>', 'the most keys a policy keeps', wholeFrom(1, 100_000_000), 1_000_000)
     .action((logs, options) => done(replay(logs, options, io)))
 
   logOptions(program.command('suggest'))
     .description('find the tightest quotas that would have denied at most a share of a log')
-    .option('--refuse-at-most <share>', 'the share of requests that may be denied', '0.1%')
+    .option('--deny-at-most <share>', 'the share of requests that may be denied', '0.1%')
     .option(
       '--key <selector>',
       'the key to count by: ip, header:NAME, claim:NAME …; default: ip; repeatable',

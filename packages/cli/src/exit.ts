@@ -7,6 +7,6 @@ export const EXIT = {
   usage: 2,
   /** The log does not represent the traffic: it is empty, or too little of it could be read. */
   noVerdict: 3,
-  /** More requests are denied than `--refuse-at-most` allows. k6 has the same code for a missed threshold. */
+  /** More requests are denied than `--deny-at-most` allows. k6 has the same code for a missed threshold. */
   threshold: 99,
 } as const

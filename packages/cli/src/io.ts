@@ -73,14 +73,14 @@ export function progressBar(
       last = now()
       drawn = true
       const share = total === undefined || total === 0 ? undefined : Math.min(done / total, 1)
-      const told = `${new Intl.NumberFormat('en').format(lines)} lines`
-      const width = Math.max(Math.min((sink.columns ?? 80) - told.length - 12, 40), 10)
+      const label = `${new Intl.NumberFormat('en').format(lines)} lines`
+      const width = Math.max(Math.min((sink.columns ?? 80) - label.length - 12, 40), 10)
       const full = Math.round((share ?? 0) * width)
       const bar =
         share === undefined
           ? ''
           : `${'█'.repeat(full)}${'░'.repeat(width - full)} ${String(Math.floor(share * 100)).padStart(3)} % `
-      sink.write(`\r\u001b[2K${bar}${told}`)
+      sink.write(`\r\u001b[2K${bar}${label}`)
     },
     clear() {
       if (drawn) sink.write('\r\u001b[2K')

@@ -104,11 +104,11 @@ describe('traps', () => {
       ['p0 max-cost-above-limit'],
     ],
     ['a window below a second', [rule('token_bucket', { rps: 100, burst: 10 })], ['p0 window-below-second']],
-    ['a window boundary', [rule('fixed_window', { limit: 10, window: '1m' })], ['p0 window-edge']],
+    ['a window boundary', [rule('fixed_window', { limit: 10, window: '1m' })], ['p0 window-boundary']],
     [
       'the end of a window of the first request',
       [rule('fixed_window', { limit: 10, window: '1m', align: 'first' })],
-      ['p0 window-edge'],
+      ['p0 window-boundary'],
     ],
     ['a long log', [rule('sliding_log', { limit: 1001, window: '1m' })], ['p0 log-long']],
     ['made-up paths', [rule('token_bucket', good, { limit_keys: ['ip', 'path'] })], ['p0 key-by-path']],
@@ -154,7 +154,7 @@ describe('spillway check', () => {
     expect(shown).toContain(
       '✓ good.json\n  good  Each client address may make 20 requests at once, and then 10 a second.\n',
     )
-    expect(shown).toContain('    ! window-edge: up to 20 are allowed around a window boundary')
+    expect(shown).toContain('    ! window-boundary: up to 20 are allowed around a window boundary')
     expect(shown).toContain('✗ bad.json: rules[0].algorithm_config has no option "bursts". Did you mean "burst"?')
     expect(shown).toContain('✗ torn.json is not JSON: ')
   })
@@ -213,7 +213,7 @@ describe('spillway check', () => {
     expect(JSON.parse(out)).toMatchObject({
       ok: false,
       files: [
-        { valid: true, policies: [{ name: 'trap', traps: [{ code: 'window-edge' }] }] },
+        { valid: true, policies: [{ name: 'trap', traps: [{ code: 'window-boundary' }] }] },
         { valid: false, error: expect.stringContaining('bursts') },
       ],
     })

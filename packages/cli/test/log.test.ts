@@ -19,7 +19,7 @@ async function read(text: string | Buffer | readonly (string | Buffer)[], option
   return { reading, entries, entry: entries[0]?.entry as Entry }
 }
 
-const told = ({ address, method, target, status }: Entry) => [address, method, target, status]
+const partsOf = ({ address, method, target, status }: Entry) => [address, method, target, status]
 const T0 = Date.UTC(2000, 9, 10, 20, 55, 36) * 1000
 const common = '127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif?x=1 HTTP/1.0" 200 2326'
 
@@ -41,7 +41,7 @@ describe('common and combined logs', () => {
     ['IPv6', common.replace('127.0.0.1', '2001:db8::1'), ['2001:db8::1', 'GET', '/a.gif?x=1', 200]],
   ])('%s is read', async (_, line, expected) => {
     const { entry, entries } = await read(line)
-    expect([told(entry), entries[0]?.at]).toEqual([expected, T0])
+    expect([partsOf(entry), entries[0]?.at]).toEqual([expected, T0])
   })
 
   test('what follows the request is read as headers and as a claim', async () => {
@@ -148,7 +148,7 @@ describe('JSON logs', () => {
     ],
   ])('the names of %s are known', async (_, line) => {
     const { entry } = await read(JSON.stringify(line))
-    expect([entry.at, ...told(entry), entry.header('x-api-key')]).toEqual([
+    expect([entry.at, ...partsOf(entry), entry.header('x-api-key')]).toEqual([
       at * 1000,
       '192.0.2.1',
       'GET',

@@ -41,7 +41,7 @@ afterAll(() => policies.remove())
  */
 const expected = {
   bucket: {
-    refused: ASKED.double - (5 + SECONDS - 1) + 15 * MINUTES,
+    denied: ASKED.double - (5 + SECONDS - 1) + 15 * MINUTES,
     keys: [
       ['203.0.113.2', ASKED.double, SECONDS - 4, 4, SECONDS - 1],
       ['203.0.113.3', ASKED.burst, 15 * MINUTES, 0, 60 * (MINUTES - 1)],
@@ -49,7 +49,7 @@ const expected = {
     longestRetryMs: () => 1000,
   },
   window: {
-    refused: 20 * WHOLE_MINUTES,
+    denied: 20 * WHOLE_MINUTES,
     keys: [['203.0.113.2', ASKED.double, 20 * WHOLE_MINUTES, 50, 60 * WHOLE_MINUTES - 1]],
     longestRetryMs: (offsetMs: number) => 10_000 - offsetMs,
   },
@@ -102,10 +102,10 @@ const log = (format: keyof typeof formats): Readable => Readable.from(piecesOf(f
 
 interface KeyResult {
   readonly key: string
-  readonly asked: number
-  readonly refused: number
-  readonly firstRefusedAt: string
-  readonly lastRefusedAt: string
+  readonly requests: number
+  readonly denied: number
+  readonly firstDeniedAt: string
+  readonly lastDeniedAt: string
   readonly longestRetryMs: number
 }
 
@@ -143,20 +143,20 @@ test.each([
   ['JSON', log('JSON'), 'window', JSON_OFFSET_MS],
   ['packed', log('combined').pipe(createGzip({ level: 1 })), 'window', 0],
 ] as const)('a million lines of a %s log come out exactly', async (_, input, policy, offsetMs) => {
-  const { refused, keys, longestRetryMs } = expected[policy]
+  const { denied, keys, longestRetryMs } = expected[policy]
   const result = JSON.parse(await replay(input, policy))
   expect(result).toMatchObject({ lines: LINES, requests: LINES - BAD, bad: { count: BAD }, late: { count: 0 } })
   const [plan] = result.plans
-  expect(plan).toMatchObject({ counted: LINES - BAD, refused, admitted: LINES - BAD - refused, uncounted: 0 })
+  expect(plan).toMatchObject({ counted: LINES - BAD, denied, allowed: LINES - BAD - denied, uncounted: 0 })
   const secondOf = (iso: string): number => Math.floor((Date.parse(iso) - START) / 1000)
-  const told = plan.policies[0].refusedKeys.map((found: KeyResult) => [
+  const found = plan.policies[0].deniedKeys.map((found: KeyResult) => [
     found.key,
-    found.asked,
-    found.refused,
-    secondOf(found.firstRefusedAt),
-    secondOf(found.lastRefusedAt),
+    found.requests,
+    found.denied,
+    secondOf(found.firstDeniedAt),
+    secondOf(found.lastDeniedAt),
     found.longestRetryMs,
   ])
-  expect(told).toEqual(keys.map((key) => [...key, longestRetryMs(offsetMs)]))
-  expect([total(plan.timeline.admitted), total(plan.timeline.refused)]).toEqual([plan.admitted, refused])
+  expect(found).toEqual(keys.map((key) => [...key, longestRetryMs(offsetMs)]))
+  expect([total(plan.timeline.allowed), total(plan.timeline.denied)]).toEqual([plan.allowed, denied])
 })

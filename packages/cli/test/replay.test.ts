@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Entry, entryReader } from '../src/log/entry.ts'
 import { jsonParser } from '../src/log/json.ts'
-import { planOf, type RefusalEvent } from '../src/replay/plan.ts'
+import { type DenialEvent, planOf } from '../src/replay/plan.ts'
 import { Tally } from '../src/replay/tally.ts'
 import { bucket, folderOf, spillway } from './terminal.ts'
 
@@ -60,8 +60,8 @@ describe('a replay', () => {
           },
           { ...entryReader, identity: () => ({}) },
         )
-        const events: RefusalEvent[] = []
-        const plan = planOf('plan', policies, { onRefusal: (event) => events.push(event) })
+        const events: DenialEvent[] = []
+        const plan = planOf('plan', policies, { onDenial: (event) => events.push(event) })
         const parse = jsonParser()
         for (const [i, { afterMs, ...fields }] of log.entries()) {
           clock.advance(afterMs)
@@ -95,8 +95,8 @@ test('a replay draws upon a spill policy as the middleware does', async () => {
     fc.asyncProperty(fc.array(fc.nat(900), { maxLength: 60 }), async (spans) => {
       const clock = fakeClock(START * 1000)
       const guard = httpGuard({ policies, store: memoryStore({ clock }) }, { ...entryReader, identity: () => ({}) })
-      const events: RefusalEvent[] = []
-      const plan = planOf('plan', policies, { onRefusal: (event) => events.push(event) })
+      const events: DenialEvent[] = []
+      const plan = planOf('plan', policies, { onDenial: (event) => events.push(event) })
       const parse = jsonParser()
       for (const [i, afterMs] of spans.entries()) {
         clock.advance(afterMs)
@@ -107,7 +107,7 @@ test('a replay draws upon a spill policy as the middleware does', async () => {
         const found = events.filter((event) => event.line === i).map(({ policy }) => policy)
         expect(found.toSorted()).toEqual(decision?.violated.toSorted())
       }
-      expect(plan.counts.refused).toBe(new Set(events.map(({ line }) => line)).size)
+      expect(plan.counts.denied).toBe(new Set(events.map(({ line }) => line)).size)
     }),
   )
 })
@@ -115,7 +115,7 @@ test('a replay draws upon a spill policy as the middleware does', async () => {
 test('keys beyond the limit are still counted, each once', () => {
   const tally = new Tally()
   const KEYS = 150_000
-  for (let i = 0; i < 3 * KEYS; i++) tally.of(`10.0.${i % KEYS}`).asked++
+  for (let i = 0; i < 3 * KEYS; i++) tally.of(`10.0.${i % KEYS}`).requests++
   expect(tally.exact).toBe(false)
   expect(Math.abs(tally.size / KEYS - 1)).toBeLessThan(0.01)
 })
@@ -183,11 +183,11 @@ describe('spillway replay', () => {
   test('compares policies side by side, as JSON', async () => {
     const { out } = await spillway([...args('tight', 'loose'), '--json'])
     const { plans } = JSON.parse(out)
-    expect(plans.map(({ name, counted, refused }: Record<string, unknown>) => [name, counted, refused])).toEqual([
+    expect(plans.map(({ name, counted, denied }: Record<string, unknown>) => [name, counted, denied])).toEqual([
       ['tight', 19, 6],
       ['loose', 27, 0],
     ])
-    expect(plans[1].policies[0].closest[0]).toMatchObject({ key: '192.0.2.1', leastRemaining: 0, asked: 10 })
+    expect(plans[1].policies[0].closest[0]).toMatchObject({ key: '192.0.2.1', leastRemaining: 0, requests: 10 })
   })
 
   test('follows a key from its first request when it is named, an address by its network', async () => {
@@ -195,26 +195,26 @@ describe('spillway replay', () => {
       'a.log': [0, 1, 2].map((second) => line(second, '2001:db8::1')).join('\n'),
       'p.json': JSON.stringify([bucket('p', { limit: 100, per: '1h', burst: 100 })]),
     })
-    const asked = ['replay', sixes.path('a.log'), '--policy', sixes.path('p.json'), '--json']
+    const replayed = ['replay', sixes.path('a.log'), '--policy', sixes.path('p.json'), '--json']
     const followed = async (...more: string[]) =>
-      JSON.parse((await spillway([...asked, ...more])).out).plans[0].policies[0].followed
+      JSON.parse((await spillway([...replayed, ...more])).out).plans[0].policies[0].followed
     expect(await followed()).toEqual([])
     expect(await followed('--key', '2001:db8::77')).toMatchObject([
-      { key: '2001:db8:0:0:0:0:0:0/56', left: [99, 98, 97], mostLeft: [99, 98, 97], refused: [0, 0, 0] },
+      { key: '2001:db8:0:0:0:0:0:0/56', leastRemaining: [99, 98, 97], mostRemaining: [99, 98, 97], denied: [0, 0, 0] },
     ])
     sixes.remove()
   })
 
   test('fails if more requests are denied than allowed', async () => {
-    expect((await spillway([...args('loose'), '--refuse-at-most', '0%'])).exitCode).toBe(0)
-    expect((await spillway([...args('tight'), '--refuse-at-most', '0.4'])).exitCode).toBe(0)
-    const { exitCode, err } = await spillway([...args('tight'), '--refuse-at-most', '30%'])
+    expect((await spillway([...args('loose'), '--deny-at-most', '0%'])).exitCode).toBe(0)
+    expect((await spillway([...args('tight'), '--deny-at-most', '0.4'])).exitCode).toBe(0)
+    const { exitCode, err } = await spillway([...args('tight'), '--deny-at-most', '30%'])
     expect([exitCode, err]).toEqual([99, '"tight" denies more than 30% of the requests that it counts.\n'])
   })
 
   test('writes every denied request, with its line', async () => {
-    const path = folder.path('refusals.ndjson')
-    await spillway([...args('tight'), '--refusals', path])
+    const path = folder.path('denials.ndjson')
+    await spillway([...args('tight'), '--denials', path])
     const events = readFileSync(path, 'utf8')
       .trim()
       .split('\n')
@@ -278,7 +278,7 @@ describe('spillway replay', () => {
     ],
     ['an unknown format', [...args('tight'), '--format', 'xml'], 2, 'Allowed choices are auto, combined, common, json'],
     ['an invalid field', [...args('tight'), '--field', 'ip'], 2, '--field maps time'],
-    ['an invalid share', [...args('tight'), '--refuse-at-most', '200%'], 2, 'a share is a percentage such as 0.1%'],
+    ['an invalid share', [...args('tight'), '--deny-at-most', '200%'], 2, 'a share is a percentage such as 0.1%'],
     [
       'an invalid number',
       [...args('tight'), '--max-keys', '0'],

@@ -26,7 +26,7 @@ function replayed(log: readonly Request[], limit: number, per: Period): number {
     const entry = parse(JSON.stringify({ time, ip })) as Entry
     plan.judge(entry, entry.at, 0, 'log')
   }
-  return plan.counts.refused
+  return plan.counts.denied
 }
 
 function spoolOf(log: readonly Request[], room?: number): Spool {
@@ -50,9 +50,9 @@ const logs = fc.array(
 test('a suggestion denies no more than wanted, and the next lower limit would', () => {
   fc.assert(
     fc.property(logs, fc.constantFrom<Period>('second', 'minute', 'hour', 'day'), fc.nat(10), (log, per, most) => {
-      const { limit, refused } = tightest(spoolOf(log), per, most)
-      expect(refused).toBeLessThanOrEqual(most)
-      expect(replayed(log, limit, per)).toBe(refused)
+      const { limit, denied } = tightest(spoolOf(log), per, most)
+      expect(denied).toBeLessThanOrEqual(most)
+      expect(replayed(log, limit, per)).toBe(denied)
       if (limit > 1) expect(replayed(log, limit - 1, per)).toBeGreaterThan(most)
     }),
   )
@@ -86,7 +86,7 @@ describe('spillway suggest', () => {
   const log = folder.path('a.log')
 
   test('prints the tightest quotas, each on its own', async () => {
-    const { exitCode, out } = await spillway(['suggest', log, '--refuse-at-most', '10%'])
+    const { exitCode, out } = await spillway(['suggest', log, '--deny-at-most', '10%'])
     expect(exitCode).toBe(0)
     expect(out).toMatchInlineSnapshot(`
       "100 requests in 101 lines, 2026-01-05 00:00:00 to 2026-01-05 00:01:19 UTC
@@ -114,7 +114,7 @@ describe('spillway suggest', () => {
     const { out } = await spillway([
       'suggest',
       log,
-      '--refuse-at-most',
+      '--deny-at-most',
       '0.05',
       '--per',
       'second',
@@ -122,11 +122,11 @@ describe('spillway suggest', () => {
       '--output',
       path,
     ])
-    const { rules, selectors, refuseAtMost } = JSON.parse(out)
+    const { rules, selectors, denyAtMost } = JSON.parse(out)
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ rules })
-    expect([refuseAtMost, selectors[0].suggestions]).toEqual([5, [{ per: 'second', limit: 15, refused: 5, keys: 1 }]])
-    const replayed = await spillway(['replay', log, '--policy', path, '--refuse-at-most', '5%', '--json'])
-    expect([replayed.exitCode, JSON.parse(replayed.out).plans[0].refused]).toEqual([0, 5])
+    expect([denyAtMost, selectors[0].suggestions]).toEqual([5, [{ per: 'second', limit: 15, denied: 5, keys: 1 }]])
+    const replayed = await spillway(['replay', log, '--policy', path, '--deny-at-most', '5%', '--json'])
+    expect([replayed.exitCode, JSON.parse(replayed.out).plans[0].denied]).toEqual([0, 5])
   })
 
   test('suggests nothing for an empty log, and rejects invalid options', async () => {
@@ -135,6 +135,6 @@ describe('spillway suggest', () => {
       '--per is one of second, minute, hour, day',
     )
     expect((await spillway(['suggest', log, '--key', 'address'])).err).toContain('--key is a selector such as ip')
-    expect((await spillway(['suggest', log, '--refuse-at-most', 'few'])).exitCode).toBe(2)
+    expect((await spillway(['suggest', log, '--deny-at-most', 'few'])).exitCode).toBe(2)
   })
 })

@@ -34,11 +34,11 @@ const file = (name: string, content: string | Buffer): string => {
 }
 const replay = (logs: readonly string[], ...more: string[]) =>
   spillway(['replay', ...logs, '--policy', folder.path('p.json'), '--json', ...more])
-const refusedOf = async (logs: readonly string[], ...more: string[]): Promise<unknown> => {
+const deniedOf = async (logs: readonly string[], ...more: string[]): Promise<unknown> => {
   const { exitCode, out, err } = await replay(logs, ...more)
   if (exitCode !== 0) return [exitCode, err]
   const [plan] = JSON.parse(out).plans
-  return plan.policies[0].busiest.map(({ key, asked, refused }: Record<string, unknown>) => [key, asked, refused])
+  return plan.policies[0].busiest.map(({ key, requests, denied }: Record<string, unknown>) => [key, requests, denied])
 }
 
 describe('nothing to judge', () => {
@@ -63,7 +63,7 @@ describe('nothing to judge', () => {
     ['two fields that may be the client', line(0, '', '192.0.2.1 192.0.2.2 - -'), 'two fields that may be the client'],
   ])('%s has an exit code of its own', async (_, content, message) => {
     const path = file('a.log', content)
-    for (const more of [['--refuse-at-most', '100%'], []]) {
+    for (const more of [['--deny-at-most', '100%'], []]) {
       const { exitCode, err } = await replay([path], ...more)
       expect([exitCode, err]).toEqual([3, expect.stringContaining(message)])
       expect(err).toMatch(/^spillway: no verdict: /)
@@ -76,7 +76,7 @@ describe('nothing to judge', () => {
   test('a policy that counts no request has no verdict', async () => {
     const path = file('a.log', good)
     const moved = (...more: string[]) => spillway(['replay', path, '--policy', folder.path('never.json'), ...more])
-    expect(await moved('--refuse-at-most', '1%')).toMatchObject({
+    expect(await moved('--deny-at-most', '1%')).toMatchObject({
       exitCode: 3,
       err: 'spillway: no verdict: "never" counts none of the 200 requests.\n',
     })
@@ -107,8 +107,8 @@ describe('nothing to judge', () => {
 
   test('a missed threshold has its own exit code', async () => {
     const path = file('a.log', lines(0, 10))
-    expect((await replay([path], '--refuse-at-most', '89%')).exitCode).toBe(99)
-    expect((await replay([path], '--refuse-at-most', '90%')).exitCode).toBe(0)
+    expect((await replay([path], '--deny-at-most', '89%')).exitCode).toBe(99)
+    expect((await replay([path], '--deny-at-most', '90%')).exitCode).toBe(0)
   })
 })
 
@@ -122,7 +122,7 @@ describe('several logs', () => {
       [newest, middle, old],
       [old, newest, middle],
     ]) {
-      expect(await refusedOf(logs)).toEqual([['192.0.2.1', 100, 98]])
+      expect(await deniedOf(logs)).toEqual([['192.0.2.1', 100, 98]])
     }
   })
 
@@ -131,7 +131,7 @@ describe('several logs', () => {
     const even = Array.from({ length: 600 }, (_, i) => line(2 * i)).join('')
     const logs = [file('odd.log', odd), file('next.log', line(1200)), file('even.log', gzipSync(even))]
     const { exitCode, out } = await replay(logs)
-    const expected = { requests: 1201, late: { count: 0 }, plans: [{ refused: 1180 }] }
+    const expected = { requests: 1201, late: { count: 0 }, plans: [{ denied: 1180 }] }
     expect([exitCode, JSON.parse(out)]).toMatchObject([0, expected])
   })
 
@@ -139,7 +139,7 @@ describe('several logs', () => {
     const args = ['replay', file('b.log', json(60)), '-', file('empty.log', ''), '--policy', folder.path('p.json')]
     const { exitCode, out } = await spillway([...args, '--json'], { stdin: Readable.from([Buffer.from(line(0))]) })
     expect(exitCode).toBe(0)
-    expect(JSON.parse(out)).toMatchObject({ requests: 2, late: { count: 0 }, plans: [{ refused: 0 }] })
+    expect(JSON.parse(out)).toMatchObject({ requests: 2, late: { count: 0 }, plans: [{ denied: 0 }] })
   })
 
   test('given twice, or beside their compressed copies, are rejected', async () => {
@@ -152,7 +152,7 @@ describe('several logs', () => {
       [[path, packed], 'begin with the same lines'],
       [['-', '-'], 'are one log'],
     ] as const) {
-      expect(await refusedOf(logs)).toEqual([2, expect.stringContaining(message)])
+      expect(await deniedOf(logs)).toEqual([2, expect.stringContaining(message)])
     }
   })
 
@@ -180,7 +180,7 @@ describe('the client of a line', () => {
     [`192.0.2.1 - a b c`, '192.0.2.1'],
     [`192.0.2.1 - a [05/Jan/2020:00:00:00 +0000]`, '192.0.2.1'],
   ])('%s', async (head, key) => {
-    expect(await refusedOf([file('a.log', line(0, '', head))])).toEqual([[key, 1, 0]])
+    expect(await deniedOf([file('a.log', line(0, '', head))])).toEqual([[key, 1, 0]])
   })
 
   test.each([
@@ -201,13 +201,13 @@ describe('the client of a line', () => {
       'a.log': line(0, '', `${host}:443 192.0.2.1 - frank b`) + line(0, '', '192.0.2.1 - frank b'),
     })
     const { out } = await spillway(['replay', users.path('a.log'), '--policy', users.path('p.json'), '--json'])
-    expect(JSON.parse(out).plans[0].policies[0].busiest).toMatchObject([{ key: 'frank b', asked: 2 }])
+    expect(JSON.parse(out).plans[0].policies[0].busiest).toMatchObject([{ key: 'frank b', requests: 2 }])
     users.remove()
   })
 
   test('JSON names it with or without port', async () => {
     const path = file('a.json', ['192.0.2.1:1', '192.0.2.1:2', '192.0.2.1'].map((ip) => json(0, ip)).join(''))
-    expect(await refusedOf([path])).toEqual([['192.0.2.1', 3, 2]])
+    expect(await deniedOf([path])).toEqual([['192.0.2.1', 3, 2]])
   })
 })
 
@@ -215,16 +215,16 @@ describe('whatever else a log may be', () => {
   test('formats may change from line to line, and ends of lines, and zones', async () => {
     const zoned = line(30).replace(/\[.*\]/, `[${timeOf(3630, '+0100')}]`)
     const text = `\ufeff${line(0)}${json(10)}${line(20).replace('\n', '\r\n')}${zoned}${line(40, '', 'h:80 192.0.2.1 - -')}`
-    expect(await refusedOf([file('a.log', text)])).toEqual([['192.0.2.1', 5, 4]])
+    expect(await deniedOf([file('a.log', text)])).toEqual([['192.0.2.1', 5, 4]])
   })
 
   test('invalid UTF-8 is accepted in parts that do not matter', async () => {
     const text = line(0).replace('GET /', 'GET /\xff')
-    expect(await refusedOf([file('a.log', Buffer.from(text, 'latin1'))])).toEqual([['192.0.2.1', 1, 0]])
+    expect(await deniedOf([file('a.log', Buffer.from(text, 'latin1'))])).toEqual([['192.0.2.1', 1, 0]])
   })
 
   test('requests that are logged when they end may be a minute late', async () => {
-    expect(await refusedOf([file('a.log', line(60) + line(0))])).toEqual([['192.0.2.1', 2, 1]])
+    expect(await deniedOf([file('a.log', line(60) + line(0))])).toEqual([['192.0.2.1', 2, 1]])
     expect((await replay([file('a.log', line(61) + line(0))])).exitCode).toBe(3)
   })
 
@@ -251,7 +251,7 @@ describe('whatever else a log may be', () => {
     const pipe = folder.path('pipe')
     execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
     const written = writeFile(pipe, lines(0, 50))
-    expect(await refusedOf([file('late.log', lines(50, 60)), pipe])).toEqual([['192.0.2.1', 60, 59]])
+    expect(await deniedOf([file('late.log', lines(50, 60)), pipe])).toEqual([['192.0.2.1', 60, 59]])
     await written
   })
 
@@ -260,13 +260,13 @@ describe('whatever else a log may be', () => {
     ['a log packed by zstd', () => file('a.zst', Buffer.from('28b52ffd00', 'hex')), 'zstdcat'],
     ['a log packed by xz', () => file('a.xz', Buffer.from('fd377a585a00', 'hex')), 'xzcat'],
   ])('%s is rejected', async (_, path, message) => {
-    expect(await refusedOf([path()])).toEqual([2, expect.stringContaining(message)])
+    expect(await deniedOf([path()])).toEqual([2, expect.stringContaining(message)])
   })
 
   // Root may read any file, but follows no endless link.
   test('a log that cannot be read is an error', async () => {
     const path = folder.path('endless.log')
     symlinkSync(path, path)
-    expect(await refusedOf([path])).toEqual([2, expect.stringContaining('endless.log cannot be read: ELOOP')])
+    expect(await deniedOf([path])).toEqual([2, expect.stringContaining('endless.log cannot be read: ELOOP')])
   })
 })

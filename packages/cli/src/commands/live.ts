@@ -16,7 +16,7 @@ export interface KeyOptions extends LiveOptions {
 }
 
 /** A policy's limiter over a live store, for one key. */
-interface Asked {
+interface PolicyKey {
   readonly name: string
   readonly policy: RulePolicy
   readonly key: string
@@ -24,13 +24,14 @@ interface Asked {
 
 /** Prints the remaining units of a live key in every policy whose key has as many parts; consumes none. */
 export async function inspect(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
-  const asked = await askedFor(parts, options)
-  const told = await over(url, options, io, async (store) => {
-    const answers: { readonly asked: Asked; readonly decision: Decision }[] = []
-    for (const each of asked) answers.push({ asked: each, decision: await limiterOf(each, store).peek(each.key) })
+  const policyKeys = await policyKeysOf(parts, options)
+  const report = await over(url, options, io, async (store) => {
+    const answers: { readonly policyKey: PolicyKey; readonly decision: Decision }[] = []
+    for (const each of policyKeys)
+      answers.push({ policyKey: each, decision: await limiterOf(each, store).peek(each.key) })
     return answers
   })
-  const rows = told.map(({ asked: { name, key }, decision }) => {
+  const rows = report.map(({ policyKey: { name, key }, decision }) => {
     const { remaining, limit, retryAfterMs, resetAfterMs } = decision
     return {
       policy: name,
@@ -49,16 +50,16 @@ export async function inspect(url: string, parts: readonly string[], options: Ke
  * Resets a live key after confirmation, and prints which policies had a state of it. Returns 1 without confirmation.
  */
 export async function reset(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
-  const asked = await askedFor(parts, options)
-  const names = asked.map(({ name }) => JSON.stringify(name)).join(', ')
+  const policyKeys = await policyKeysOf(parts, options)
+  const names = policyKeys.map(({ name }) => JSON.stringify(name)).join(', ')
   const agreed = options.yes === true || (await agrees(`Reset ${plain(parts.join(' '))} in ${names}? [y/N] `, io))
   const found: string[] = []
   if (agreed) {
     await over(url, options, io, async (store) => {
-      for (const each of asked) if (await limiterOf(each, store).reset(each.key)) found.push(each.name)
+      for (const each of policyKeys) if (await limiterOf(each, store).reset(each.key)) found.push(each.name)
     })
   }
-  const report = { reset: agreed, policies: asked.map(({ name }) => name), found }
+  const report = { reset: agreed, policies: policyKeys.map(({ name }) => name), found }
   io.stdout.write(`${options.json ? JSON.stringify(report) : resultOf(agreed, found)}\n`)
   return agreed ? 0 : 1
 }
@@ -69,12 +70,15 @@ function resultOf(agreed: boolean, found: readonly string[]): string {
   return `Reset in ${found.map((name) => JSON.stringify(name)).join(', ')}: the next request finds a full quota.`
 }
 
-async function askedFor(parts: readonly string[], { policy, ipv6Prefix }: KeyOptions): Promise<readonly Asked[]> {
+async function policyKeysOf(
+  parts: readonly string[],
+  { policy, ipv6Prefix }: KeyOptions,
+): Promise<readonly PolicyKey[]> {
   const policies = (await readPolicies(policy)).flatMap(({ policies }) => policies)
-  const asked = policies
+  const policyKeys = policies
     .filter(({ key }) => [key].flat().length === parts.length)
     .map((each) => ({ name: stateName(each), policy: each, key: keyFrom(each.key, parts, ipv6Prefix) }))
-  if (asked.length > 0) return asked
+  if (policyKeys.length > 0) return policyKeys
   const wanted = policies.map(({ name, key }) => `"${name}" has ${[key].flat().join(' and ')}`).join(', ')
   throw new UserError(`no policy has a key of ${parts.length} parts: ${wanted}.`)
 }
@@ -82,7 +86,8 @@ async function askedFor(parts: readonly string[], { policy, ipv6Prefix }: KeyOpt
 /** The name of a policy's states in the middleware. */
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
 
-const limiterOf = ({ name, policy: { quota } }: Asked, store: Store) => rateLimiter({ name, quota, store, ...ASKING })
+const limiterOf = ({ name, policy: { quota } }: PolicyKey, store: Store) =>
+  rateLimiter({ name, quota, store, ...ASKING })
 
 async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (store: Store) => Promise<T>): Promise<T> {
   const { store, close } = await connect(url, options, env)

@@ -5,7 +5,7 @@ import { type Io, painter, UserError } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
 import type { Entry } from '../log/entry.ts'
 import { readPolicies } from '../policies.ts'
-import { type Plan, planOf, type RefusalEvent } from '../replay/plan.ts'
+import { type DenialEvent, type Plan, planOf } from '../replay/plan.ts'
 import { iso, type Result, resultOf } from '../replay/result.ts'
 import { textOf } from '../replay/text.ts'
 import { reportOf } from '../report/html.ts'
@@ -16,8 +16,8 @@ export interface ReplayOptions extends LogOptions {
   readonly policy: readonly string[]
   readonly html?: string
   readonly json?: boolean
-  readonly refusals?: string
-  readonly refuseAtMost?: string
+  readonly denials?: string
+  readonly denyAtMost?: string
   readonly key: readonly string[]
   readonly maxKeys: number
 }
@@ -25,10 +25,10 @@ export interface ReplayOptions extends LogOptions {
 /** Replays logs on policies, and prints the result. Returns an exit code of `EXIT`. */
 export async function replay(paths: readonly string[], options: ReplayOptions, io: Io): Promise<number> {
   const files = await readPolicies(options.policy)
-  const most = options.refuseAtMost === undefined ? undefined : shareOf(options.refuseAtMost)
+  const most = options.denyAtMost === undefined ? undefined : shareOf(options.denyAtMost)
   const unreadable = shareOf(options.unreadableAtMost)
   const sources = await openAll(paths, io)
-  const refusals = options.refusals === undefined ? undefined : await fileOf(options.refusals)
+  const denials = options.denials === undefined ? undefined : await fileOf(options.denials)
   const address = addressOf(options.trustProxy)
   const { ipv6Prefix, maxKeys } = options
   const plans = files.map(({ name, policies }) =>
@@ -37,11 +37,11 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
       ipv6Prefix,
       follow: options.key.flatMap((key) => [key, ipKey(key, { ipv6Prefix })]),
       ...(address && { address }),
-      ...(refusals && { onRefusal: (event) => refusals.write(lineOf(event)) }),
+      ...(denials && { onDenial: (event) => denials.write(lineOf(event)) }),
     }),
   )
   const reading = await readAll(sources, judgeOf(plans), options, io)
-  await refusals?.end()
+  await denials?.end()
   const doubts = [
     ...doubtsIn(reading, { most: unreadable, byAddress: plans.some(countsAddresses) }),
     ...plans.flatMap(doubtsOf),
@@ -53,11 +53,11 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
   else io.stdout.write(textOf(result, painter(io.stdout, io.env)))
   if (options.html !== undefined) io.stderr.write(`The report is in ${options.html}\n`)
   if (reportDoubts(doubts, io)) return EXIT.noVerdict
-  return most === undefined ? EXIT.ok : verdictOn(result, most, options.refuseAtMost as string, io)
+  return most === undefined ? EXIT.ok : verdictOn(result, most, options.denyAtMost as string, io)
 }
 
 /** Whether every plan denies at most a share of the requests that it counts. A plan that counts none has no verdict. */
-function verdictOn({ plans, requests }: Result, most: number, told: string, io: Io): number {
+function verdictOn({ plans, requests }: Result, most: number, share: string, io: Io): number {
   const idle = plans.filter(({ counted }) => counted === 0)
   if (
     reportDoubts(
@@ -66,8 +66,8 @@ function verdictOn({ plans, requests }: Result, most: number, told: string, io: 
     )
   )
     return EXIT.noVerdict
-  const over = plans.filter(({ refused, counted }) => refused > most * counted)
-  for (const { name } of over) io.stderr.write(`"${name}" denies more than ${told} of the requests that it counts.\n`)
+  const over = plans.filter(({ denied, counted }) => denied > most * counted)
+  for (const { name } of over) io.stderr.write(`"${name}" denies more than ${share} of the requests that it counts.\n`)
   return over.length > 0 ? EXIT.threshold : EXIT.ok
 }
 
@@ -88,7 +88,7 @@ function judgeOf(plans: readonly Plan[]): Plan['judge'] {
   }
 }
 
-function lineOf({ plan, file, line, at, policy, key, cost, retryAfterMs }: RefusalEvent): string {
+function lineOf({ plan, file, line, at, policy, key, cost, retryAfterMs }: DenialEvent): string {
   const wait = Number.isFinite(retryAfterMs) ? retryAfterMs : null
   return `${JSON.stringify({ plan, file, line, at: iso(at), policy, key, cost, retryAfterMs: wait })}\n`
 }

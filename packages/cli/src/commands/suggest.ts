@@ -16,7 +16,7 @@ import { written } from './replay.ts'
 
 /** The options of `spillway suggest`. */
 export interface SuggestOptions extends LogOptions {
-  readonly refuseAtMost: string
+  readonly denyAtMost: string
   readonly key: readonly string[]
   readonly per: readonly string[]
   readonly output?: string
@@ -34,7 +34,7 @@ interface Suggested {
 
 /** Finds the tightest quotas for each key selector that would have denied at most a share of a log. */
 export async function suggest(paths: readonly string[], options: SuggestOptions, io: Io): Promise<number> {
-  const share = shareOf(options.refuseAtMost)
+  const share = shareOf(options.denyAtMost)
   const unreadable = shareOf(options.unreadableAtMost)
   const periods = periodsOf(options.per)
   const selectors = options.key.length === 0 ? ['ip'] : options.key
@@ -51,9 +51,9 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
       }),
     )
     const rules = found.flatMap(rulesOf)
-    const told = { requests: reading.entries, bad: reading.bad, refuseAtMost: most, selectors: found, rules }
+    const report = { requests: reading.entries, bad: reading.bad, denyAtMost: most, selectors: found, rules }
     io.stdout.write(
-      options.json ? `${JSON.stringify(told, null, 2)}\n` : textOf(reading, most, found, painter(io.stdout, io.env)),
+      options.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(reading, most, found, painter(io.stdout, io.env)),
     )
     const doubts = doubtsIn(reading, { most: unreadable, byAddress: selectors.includes('ip') })
     // Without a verdict, no policies are written.
@@ -140,10 +140,10 @@ function textOf(
     `The tightest quotas that would have denied at most ${count(most)} of them, each on its own:`,
   ]
   const tables = found.map(({ key, keys, keyless, suggestions }) => {
-    const rows = suggestions.map(({ per, limit, refused, keys }) => [
+    const rows = suggestions.map(({ per, limit, denied, keys }) => [
       `${count(limit)} a ${per}`.replace('a hour', 'an hour'),
-      count(refused),
-      percent(refused, entries),
+      count(denied),
+      percent(denied, entries),
       count(keys),
     ])
     const lost = keyless > 0 ? paint('yellow', `  ${count(keyless)} requests have no key, and count as one client`) : ''

@@ -77,14 +77,14 @@ const LOOKS: readonly Look[] = [
   ({ quota, mode }) =>
     quota.kernel === 'bucket' && quota.schedule?.amount === quota.limit && mode !== 'shadow' && quota.limit > 1
       ? [
-          'window-edge',
+          'window-boundary',
           `up to ${count(2 * quota.limit)} are allowed around a window boundary, and all clients are refilled at the same time. A token_bucket has no window boundary.`,
         ]
       : undefined,
   ({ quota, mode }) =>
     quota.kernel === 'sliding-window' && quota.fixed && mode !== 'shadow' && quota.limit > 1
       ? [
-          'window-edge',
+          'window-boundary',
           `up to ${count(2 * quota.limit)} are allowed around a window boundary of a key. A token_bucket has no window boundary.`,
         ]
       : undefined,

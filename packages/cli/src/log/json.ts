@@ -82,9 +82,9 @@ export function jsonParser(fields: Fields = {}): Parse {
   return (line) => {
     const json = parsed(line)
     if (json === undefined) return 'it is not a JSON object'
-    const told = time(json)
-    const at = momentOf(told)
-    if (at === undefined) return told === undefined ? 'it has no time' : 'its time is invalid'
+    const momentText = time(json)
+    const at = momentOf(momentText)
+    if (at === undefined) return momentText === undefined ? 'it has no time' : 'its time is invalid'
     // nginx logs the whole request line.
     const whole = text(request(json))?.split(' ') ?? []
     const found = {

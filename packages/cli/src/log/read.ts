@@ -113,7 +113,7 @@ async function inOrder(sources: readonly Source[], open: (source: Source) => Pro
   const seen: Cursor[] = []
   for (const source of sources) {
     const cursor = await open(source)
-    refuseTwins(seen, cursor)
+    rejectDuplicates(seen, cursor)
     seen.push(cursor)
     const rewinds = source.size !== undefined
     const at = rewinds ? await firstTime(cursor) : cursor.at
@@ -129,7 +129,7 @@ async function firstTime(cursor: Cursor): Promise<Micros> {
 }
 
 /** A log beside its packed copy would count each request twice. */
-function refuseTwins(seen: readonly Cursor[], { source, beginning }: Cursor): void {
+function rejectDuplicates(seen: readonly Cursor[], { source, beginning }: Cursor): void {
   const twin = seen.find((other) => {
     const length = Math.min(other.beginning.length, beginning.length)
     return length > 0 && other.beginning.subarray(0, length).equals(beginning.subarray(0, length))

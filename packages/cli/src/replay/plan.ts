@@ -10,7 +10,7 @@ import { sum, Timeline } from './timeline.ts'
 export interface Lane {
   readonly policy: RulePolicy
   readonly tally: Tally
-  readonly counts: { asked: number; refused: number; longestDelayMs: number; delayed: number; keyless: number }
+  readonly counts: { requests: number; denied: number; longestDelayMs: number; delayed: number; keyless: number }
 }
 
 /** Policies that are enforced together, replayed on one log. */
@@ -19,15 +19,15 @@ export interface Plan {
   readonly lanes: readonly Lane[]
   readonly store: MemoryStore
   readonly timeline: Timeline
-  readonly admitted: { readonly values: Float64Array }
-  readonly refused: { readonly values: Float64Array }
+  readonly allowed: { readonly values: Float64Array }
+  readonly denied: { readonly values: Float64Array }
   /** The requests that a policy counted, those that were denied, and those that no policy applied to. */
-  readonly counts: { counted: number; refused: number; uncounted: number }
+  readonly counts: { counted: number; denied: number; uncounted: number }
   judge(entry: Entry, at: Micros, line: number, file: string): void
 }
 
 /** A request that would have been denied. */
-export interface RefusalEvent {
+export interface DenialEvent {
   readonly plan: string
   readonly file: string
   readonly line: number
@@ -53,7 +53,7 @@ export interface PlanOptions {
    * @default the first one in the log
    */
   readonly address?: (entry: Entry) => string | undefined
-  readonly onRefusal?: (event: RefusalEvent) => void
+  readonly onDenial?: (event: DenialEvent) => void
 }
 
 /** Compiles a policy like the guard. */
@@ -66,40 +66,40 @@ interface Compiled extends Lane {
   readonly one: Step
 }
 
-interface Ask {
+interface PolicyCheck {
   readonly lane: Compiled
   readonly of: KeyTally
   readonly cost: number
   readonly step: Step
   /** The policy that is checked instead if this one denies. */
-  readonly spill?: Ask
+  readonly spill?: PolicyCheck
 }
 
 export function planOf(name: string, policies: readonly RulePolicy[], options: PlanOptions = {}): Plan {
-  const { maxKeys = 1_000_000, follow, onRefusal } = options
+  const { maxKeys = 1_000_000, follow, onDenial } = options
   const store = memoryStore({ maxKeys })
   const takeOne = store.takeOneSync as NonNullable<typeof store.takeOneSync>
   const timeline = new Timeline()
-  const [admitted, refused] = [timeline.series(sum, 0), timeline.series(sum, 0)]
-  const counts = { counted: 0, refused: 0, uncounted: 0 }
+  const series = { allowed: timeline.series(sum, 0), denied: timeline.series(sum, 0) }
+  const counts = { counted: 0, denied: 0, uncounted: 0 }
   const sources = sourcesFor(policies, options)
   const lanes = policies.map((policy) => compile(policy, sources, new Tally(follow)))
   const targets = policies.map(({ spill }) => policies.findIndex((other) => other.name === spill))
 
-  const note = ({ lane, of, cost, step }: Ask, taken: Taken, at: Micros, line: number, file: string): void => {
+  const note = ({ lane, of, cost, step }: PolicyCheck, taken: Taken, at: Micros, line: number, file: string): void => {
     const { counts, tally, policy } = lane
     const decision = decide(policy.name, lane.quota, cost, step, taken)
-    counts.asked++
-    of.asked++
+    counts.requests++
+    of.requests++
     tally.note(of, at, decision)
     if (decision.delayMs > 0) {
       counts.delayed++
       counts.longestDelayMs = Math.max(counts.longestDelayMs, decision.delayMs)
     }
     if (decision.allowed) return
-    counts.refused++
-    noteRefusal(of, at, decision)
-    onRefusal?.({
+    counts.denied++
+    recordDenial(of, at, decision)
+    onDenial?.({
       plan: name,
       file,
       line,
@@ -110,35 +110,43 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       retryAfterMs: decision.retryAfterMs,
     })
   }
-  const takeAlone = (ask: Ask, at: Micros, line: number, file: string): boolean => {
-    const taken = takeOne(ask.lane.policy.name, ask.of.key, ask.step, at)
-    note(ask, taken, at, line, file)
+  const takeAlone = (check: PolicyCheck, at: Micros, line: number, file: string): boolean => {
+    const taken = takeOne(check.lane.policy.name, check.of.key, check.step, at)
+    note(check, taken, at, line, file)
     return taken.allowed
   }
-  type Emptied = readonly (readonly [Ask, Taken])[]
-  const takeAll = (asks: readonly Ask[], at: Micros, line: number, file: string, emptied: Emptied = []): boolean => {
-    const ops = asks.map(({ lane, of, step }) => ({ policy: lane.policy.name, key: of.key, step }))
+  type Emptied = readonly (readonly [PolicyCheck, Taken])[]
+  const takeAll = (
+    checks: readonly PolicyCheck[],
+    at: Micros,
+    line: number,
+    file: string,
+    emptied: Emptied = [],
+  ): boolean => {
+    const ops = checks.map(({ lane, of, step }) => ({ policy: lane.policy.name, key: of.key, step }))
     const taken = store.takeSync(ops, at)
-    const next = asks.map((ask, i) => (taken[i]?.allowed ? ask : ask.spill))
+    const next = checks.map((check, i) => (taken[i]?.allowed ? check : check.spill))
     const allowed = taken.every((each) => each.allowed)
-    if (!allowed && next.every((ask) => ask !== undefined)) {
-      const denied = asks.map((ask, i) => [ask, taken[i] as Taken] as const).filter(([, each]) => !each.allowed)
-      return takeAll(next, at, line, file, [...emptied, ...denied])
+    if (!allowed && next.every((check) => check !== undefined)) {
+      const deniedChecks = checks
+        .map((check, i) => [check, taken[i] as Taken] as const)
+        .filter(([, each]) => !each.allowed)
+      return takeAll(next, at, line, file, [...emptied, ...deniedChecks])
     }
     // Only the policy whose units are consumed records an allowed request.
-    for (const [ask, each] of allowed ? [] : emptied) note(ask, each, at, line, file)
-    for (const [i, ask] of asks.entries()) note(ask, taken[i] as Taken, at, line, file)
+    for (const [check, each] of allowed ? [] : emptied) note(check, each, at, line, file)
+    for (const [i, check] of checks.entries()) note(check, taken[i] as Taken, at, line, file)
     return allowed
   }
-  const asksFor = (entry: Entry, at: Micros, line: number, file: string): readonly Ask[] => {
-    const asked: (Ask | undefined)[] = []
+  const checksFor = (entry: Entry, at: Micros, line: number, file: string): readonly PolicyCheck[] => {
+    const checks: (PolicyCheck | undefined)[] = []
     for (const lane of lanes) {
-      const ask = askOf(lane, entry)
+      const check = checkOf(lane, entry)
       // A shadow policy denies nothing, and consumes independently of the other policies.
-      if (ask && lane.shadow) takeAlone(ask, at, line, file)
-      asked.push(lane.shadow ? undefined : ask)
+      if (check && lane.shadow) takeAlone(check, at, line, file)
+      checks.push(lane.shadow ? undefined : check)
     }
-    return spilling(asked, targets)
+    return spilling(checks, targets)
   }
 
   return {
@@ -146,27 +154,28 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     lanes,
     store,
     timeline,
-    admitted,
-    refused,
+    ...series,
     counts,
     judge(entry, at, line, file) {
       const part = timeline.at(at)
-      const asks = asksFor(entry, at, line, file)
-      if (asks.length === 0) {
+      const checks = checksFor(entry, at, line, file)
+      if (checks.length === 0) {
         counts.uncounted++
         return
       }
-      const passes =
-        asks.length === 1 && !asks[0]?.spill ? takeAlone(asks[0] as Ask, at, line, file) : takeAll(asks, at, line, file)
-      const { values } = passes ? admitted : refused
+      const allowed =
+        checks.length === 1 && !checks[0]?.spill
+          ? takeAlone(checks[0] as PolicyCheck, at, line, file)
+          : takeAll(checks, at, line, file)
+      const { values } = allowed ? series.allowed : series.denied
       values[part] = (values[part] as number) + 1
       counts.counted++
-      if (!passes) counts.refused++
+      if (!allowed) counts.denied++
     },
   }
 }
 
-function askOf(lane: Compiled, entry: Entry): Ask | undefined {
+function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
   if (lane.applies && !lane.applies(entry)) return undefined
   const read = lane.keyOf(entry)
   if (read === undefined) return undefined
@@ -175,10 +184,10 @@ function askOf(lane: Compiled, entry: Entry): Ask | undefined {
   return { lane, of: lane.tally.of(read), cost, step: cost === 1 ? lane.one : stepFor(lane.quota, 'consume', cost) }
 }
 
-function noteRefusal(of: KeyTally, at: Micros, { retryAfterMs }: Decision): void {
-  if (of.refused === 0) of.firstRefusedAt = at
-  of.refused++
-  of.lastRefusedAt = at
+function recordDenial(of: KeyTally, at: Micros, { retryAfterMs }: Decision): void {
+  if (of.denied === 0) of.firstDeniedAt = at
+  of.denied++
+  of.lastDeniedAt = at
   if (retryAfterMs > of.longestRetryMs) of.longestRetryMs = retryAfterMs
 }
 
@@ -186,7 +195,7 @@ function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Com
   return {
     policy,
     tally,
-    counts: { asked: 0, refused: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
+    counts: { requests: 0, denied: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
     quota: policy.quota,
     shadow: policy.mode === 'shadow',
     // Only functions can return promises, and rules have none.

@@ -23,14 +23,14 @@ export interface Result {
 export interface PlanResult {
   readonly name: string
   readonly counted: number
-  readonly admitted: number
-  readonly refused: number
+  readonly allowed: number
+  readonly denied: number
   readonly uncounted: number
   readonly timeline: {
     readonly startMs: number
     readonly widthMs: number
-    readonly admitted: readonly number[]
-    readonly refused: readonly number[]
+    readonly allowed: readonly number[]
+    readonly denied: readonly number[]
   }
   readonly policies: readonly PolicyResult[]
 }
@@ -40,19 +40,19 @@ export interface PolicyResult {
   readonly sentence: string
   readonly mode: 'enforce' | 'shadow'
   readonly limit: number
-  readonly asked: number
-  readonly refused: number
+  readonly requests: number
+  readonly denied: number
   /** The number of keys; an estimate if `exact` is false. */
   readonly keys: number
   /** The keys with a denied request; a lower bound if `exact` is false. */
-  readonly keysRefused: number
+  readonly keysDenied: number
   readonly exact: boolean
   /** Requests without the part that is the key, which count as one client. */
   readonly keyless: number
   readonly delayed: number
   readonly longestDelayMs: number
   /** Keys with denied requests, most first. */
-  readonly refusedKeys: readonly KeyResult[]
+  readonly deniedKeys: readonly KeyResult[]
   /** Keys without denied requests, those with the fewest remaining units first. */
   readonly closest: readonly KeyResult[]
   /** Keys with the most requests. */
@@ -65,17 +65,17 @@ export interface FollowedResult {
   readonly key: string
   readonly startMs: number
   readonly widthMs: number
-  readonly left: readonly (number | null)[]
-  readonly mostLeft: readonly (number | null)[]
-  readonly refused: readonly number[]
+  readonly leastRemaining: readonly (number | null)[]
+  readonly mostRemaining: readonly (number | null)[]
+  readonly denied: readonly number[]
 }
 
 export interface KeyResult {
   readonly key: string
-  readonly asked: number
-  readonly refused: number
-  readonly firstRefusedAt: string | null
-  readonly lastRefusedAt: string | null
+  readonly requests: number
+  readonly denied: number
+  readonly firstDeniedAt: string | null
+  readonly lastDeniedAt: string | null
   /** Null if no wait would have helped. */
   readonly longestRetryMs: number | null
   readonly leastRemaining: number
@@ -115,34 +115,34 @@ function planResult(plan: Plan): PlanResult {
   return {
     name,
     counted: counts.counted,
-    admitted: counts.counted - counts.refused,
-    refused: counts.refused,
+    allowed: counts.counted - counts.denied,
+    denied: counts.denied,
     uncounted: counts.uncounted,
     timeline: {
       startMs: timeline.start / 1000,
       widthMs: timeline.width / 1000,
-      admitted: part(plan.admitted),
-      refused: part(plan.refused),
+      allowed: part(plan.allowed),
+      denied: part(plan.denied),
     },
     policies: lanes.map(policyResult),
   }
 }
 
 function policyResult({ policy, tally, counts }: Lane): PolicyResult {
-  const refusedKeys = tally.top(
+  const deniedKeys = tally.top(
     DRAWN,
-    (a, b) => b.refused - a.refused,
-    ({ refused }) => refused > 0,
+    (a, b) => b.denied - a.denied,
+    ({ denied }) => denied > 0,
   )
   const closest = tally.top(
     DRAWN,
-    (a, b) => a.leastRemaining - b.leastRemaining || b.asked - a.asked,
-    ({ refused, asked }) => refused === 0 && asked > 0,
+    (a, b) => a.leastRemaining - b.leastRemaining || b.requests - a.requests,
+    ({ denied, requests }) => denied === 0 && requests > 0,
   )
-  const busiest = tally.top(KEYS, (a, b) => b.asked - a.asked)
+  const busiest = tally.top(KEYS, (a, b) => b.requests - a.requests)
   const followed = tally.top(
     DRAWN,
-    (a, b) => b.refused - a.refused || b.asked - a.asked,
+    (a, b) => b.denied - a.denied || b.requests - a.requests,
     ({ followed }) => followed !== undefined,
   )
   return {
@@ -152,36 +152,36 @@ function policyResult({ policy, tally, counts }: Lane): PolicyResult {
     limit: policy.quota.limit,
     ...counts,
     keys: tally.size,
-    keysRefused: tally.refused,
+    keysDenied: tally.denied,
     exact: tally.exact,
-    refusedKeys: refusedKeys.slice(0, KEYS).map(keyResult),
+    deniedKeys: deniedKeys.slice(0, KEYS).map(keyResult),
     closest: closest.slice(0, KEYS).map(keyResult),
     busiest: busiest.map(keyResult),
     followed: followed.map(({ key, followed }) => followedResult(key, followed as Followed)),
   }
 }
 
-function followedResult(key: string, { timeline, left, mostLeft, refused }: Followed): FollowedResult {
-  const told = ({ values }: { readonly values: Float64Array }): (number | null)[] =>
+function followedResult(key: string, { timeline, leastRemaining, mostRemaining, denied }: Followed): FollowedResult {
+  const values = ({ values }: { readonly values: Float64Array }): (number | null)[] =>
     [...values.slice(0, timeline.length)].map((value) => (Number.isNaN(value) ? null : value))
   return {
     key,
     startMs: timeline.start / 1000,
     widthMs: timeline.width / 1000,
-    left: told(left),
-    mostLeft: told(mostLeft),
-    refused: [...refused.values.slice(0, timeline.length)],
+    leastRemaining: values(leastRemaining),
+    mostRemaining: values(mostRemaining),
+    denied: [...denied.values.slice(0, timeline.length)],
   }
 }
 
 function keyResult(tally: KeyTally): KeyResult {
-  const { key, asked, refused, firstRefusedAt, lastRefusedAt, longestRetryMs, leastRemaining, leastAt } = tally
+  const { key, requests, denied, firstDeniedAt, lastDeniedAt, longestRetryMs, leastRemaining, leastAt } = tally
   return {
     key,
-    asked,
-    refused,
-    firstRefusedAt: refused === 0 ? null : iso(firstRefusedAt),
-    lastRefusedAt: refused === 0 ? null : iso(lastRefusedAt),
+    requests,
+    denied,
+    firstDeniedAt: denied === 0 ? null : iso(firstDeniedAt),
+    lastDeniedAt: denied === 0 ? null : iso(lastDeniedAt),
     longestRetryMs: Number.isFinite(longestRetryMs) ? longestRetryMs : null,
     leastRemaining,
     leastAt: iso(leastAt),
@@ -200,7 +200,7 @@ function notesOf(reading: Reading, plans: readonly Plan[]): readonly string[] {
   for (const { policy, counts } of lanes) {
     if (counts.keyless > 0) {
       notes.push(
-        `Policy "${policy.name}": ${count(counts.keyless)} of ${count(counts.asked)} requests have no key; they count as one client.`,
+        `Policy "${policy.name}": ${count(counts.keyless)} of ${count(counts.requests)} requests have no key; they count as one client.`,
       )
     }
   }

@@ -5,10 +5,10 @@ import { least, most, sum, Timeline } from './timeline.ts'
 /** The counts of a key's requests. */
 export interface KeyTally {
   readonly key: string
-  asked: number
-  refused: number
-  firstRefusedAt: Micros
-  lastRefusedAt: Micros
+  requests: number
+  denied: number
+  firstDeniedAt: Micros
+  lastDeniedAt: Micros
   longestRetryMs: number
   /** The fewest remaining units after a request, and when. */
   leastRemaining: number
@@ -20,10 +20,10 @@ export interface KeyTally {
 export interface Followed {
   readonly timeline: Timeline
   /** The fewest remaining units per interval, NaN without requests. */
-  readonly left: { readonly values: Float64Array }
+  readonly leastRemaining: { readonly values: Float64Array }
   /** The most remaining units per interval. */
-  readonly mostLeft: { readonly values: Float64Array }
-  readonly refused: { readonly values: Float64Array }
+  readonly mostRemaining: { readonly values: Float64Array }
+  readonly denied: { readonly values: Float64Array }
 }
 
 /** The most keys in the result; up to twice as many are kept while counting. */
@@ -54,10 +54,10 @@ export class Tally {
     const copy = copyOf(key)
     const fresh: KeyTally = {
       key: copy,
-      asked: 0,
-      refused: 0,
-      firstRefusedAt: 0,
-      lastRefusedAt: 0,
+      requests: 0,
+      denied: 0,
+      firstDeniedAt: 0,
+      lastDeniedAt: 0,
       longestRetryMs: 0,
       leastRemaining: Infinity,
       leastAt: 0,
@@ -76,11 +76,11 @@ export class Tally {
       tally.leastAt = at
     }
     if (tally.followed === undefined && (remaining * 4 > limit || this.#followed >= MOST_FOLLOWED)) return
-    const { timeline, left, mostLeft, refused } = tally.followed ?? this.#follow(tally)
+    const { timeline, leastRemaining, mostRemaining, denied } = tally.followed ?? this.#follow(tally)
     const part = timeline.at(at)
-    left.values[part] = least(left.values[part] as number, remaining)
-    mostLeft.values[part] = most(mostLeft.values[part] as number, remaining)
-    if (!allowed) refused.values[part] = (refused.values[part] as number) + 1
+    leastRemaining.values[part] = least(leastRemaining.values[part] as number, remaining)
+    mostRemaining.values[part] = most(mostRemaining.values[part] as number, remaining)
+    if (!allowed) denied.values[part] = (denied.values[part] as number) + 1
   }
 
   /** The number of keys; an estimate after an eviction. */
@@ -89,9 +89,9 @@ export class Tally {
   }
 
   /** The number of keys with denied requests. */
-  get refused(): number {
+  get denied(): number {
     let count = 0
-    for (const { refused } of this.#keys.values()) if (refused > 0) count++
+    for (const { denied } of this.#keys.values()) if (denied > 0) count++
     return count
   }
 
@@ -109,9 +109,9 @@ export class Tally {
     const timeline = new Timeline(PARTS)
     tally.followed = {
       timeline,
-      left: timeline.series(least, Number.NaN),
-      mostLeft: timeline.series(most, Number.NaN),
-      refused: timeline.series(sum, 0),
+      leastRemaining: timeline.series(least, Number.NaN),
+      mostRemaining: timeline.series(most, Number.NaN),
+      denied: timeline.series(sum, 0),
     }
     return tally.followed
   }
@@ -132,4 +132,4 @@ export class Tally {
 const copyOf = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString())
 
 /** Keys that are followed or denied matter more than keys with many requests. */
-const weight = ({ asked, refused, followed }: KeyTally): number => (followed ? 1e15 : 0) + refused * 1e3 + asked
+const weight = ({ requests, denied, followed }: KeyTally): number => (followed ? 1e15 : 0) + denied * 1e3 + requests

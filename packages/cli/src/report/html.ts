@@ -57,14 +57,14 @@ function comparison(plans: readonly PlanResult[]): Html {
   const [{ timeline }] = plans as readonly [PlanResult]
   const colour = (i: number): string => COLOURS[i % COLOURS.length] as string
   const rows = plans.map(
-    ({ name, admitted, refused, counted, uncounted, policies }, i) =>
-      html`<tr><td><ul class="legend"><li class="${colour(i)}"><i></i><b>${name}</b></li></ul></td><td>${count(admitted)}</td><td>${count(refused)}</td><td>${percent(refused, counted)}</td><td>${count(uncounted)}</td><td>${span(longestWait(policies))}</td></tr>`,
+    ({ name, allowed, denied, counted, uncounted, policies }, i) =>
+      html`<tr><td><ul class="legend"><li class="${colour(i)}"><i></i><b>${name}</b></li></ul></td><td>${count(allowed)}</td><td>${count(denied)}</td><td>${percent(denied, counted)}</td><td>${count(uncounted)}</td><td>${span(longestWait(policies))}</td></tr>`,
   )
   return html`<h2>Side by side</h2><div class="card"><div class="scroll"><table><thead><tr><th></th><th>allowed</th><th>denied</th><th>share</th><th>not counted</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>
 <h4>Denied ${per(timeline.widthMs)}</h4><div class="scroll">${chart({
     title: 'Denied over time, by plan',
     ...timeline,
-    series: plans.map(({ name, timeline: { refused } }, i) => ({ name, colour: colour(i), values: refused })),
+    series: plans.map(({ name, timeline: { denied } }, i) => ({ name, colour: colour(i), values: denied })),
     kind: 'lines',
   })}</div></div>`
 }
@@ -72,52 +72,52 @@ function comparison(plans: readonly PlanResult[]): Html {
 const longestWait = (policies: readonly PolicyResult[]): number =>
   Math.max(
     0,
-    ...policies.flatMap(({ refusedKeys }) => refusedKeys.map(({ longestRetryMs }) => longestRetryMs ?? Infinity)),
+    ...policies.flatMap(({ deniedKeys }) => deniedKeys.map(({ longestRetryMs }) => longestRetryMs ?? Infinity)),
   )
 
 function planSection(plan: PlanResult, index: number): Html {
-  const { name, counted, admitted, refused, uncounted, timeline, policies } = plan
-  const share = timeline.refused.map((no, i) => {
-    const all = no + (timeline.admitted[i] as number)
+  const { name, counted, allowed, denied, uncounted, timeline, policies } = plan
+  const share = timeline.denied.map((no, i) => {
+    const all = no + (timeline.allowed[i] as number)
     return all === 0 ? null : Math.round((1000 * no) / all) / 10
   })
   return html`<section><h2>${name}</h2><div class="tiles">
-<div class="tile yes"><b>${count(admitted)}</b>allowed</div><div class="tile ${refused > 0 && 'no'}"><b>${count(refused)}</b>denied</div>
-<div class="tile"><b>${percent(refused, counted)}</b>of what it counts</div><div class="tile"><b>${count(uncounted)}</b>not counted</div></div>
+<div class="tile yes"><b>${count(allowed)}</b>allowed</div><div class="tile ${denied > 0 && 'no'}"><b>${count(denied)}</b>denied</div>
+<div class="tile"><b>${percent(denied, counted)}</b>of what it counts</div><div class="tile"><b>${count(uncounted)}</b>not counted</div></div>
 <div class="card"><h3>Requests ${per(timeline.widthMs)}</h3><ul class="legend"><li class="yes"><i></i>allowed</li><li class="no"><i></i>denied</li></ul><div class="scroll">${chart(
     {
       title: `Allowed and denied over time, ${name}`,
       ...timeline,
       series: [
-        { name: 'allowed', colour: 'yes', values: timeline.admitted },
-        { name: 'denied', colour: 'no', values: timeline.refused },
+        { name: 'allowed', colour: 'yes', values: timeline.allowed },
+        { name: 'denied', colour: 'no', values: timeline.denied },
       ],
       kind: 'stacked',
     },
   )}${
-    refused > 0 &&
+    denied > 0 &&
     html`<h4>Share denied</h4>${chart({ title: `Share denied over time, ${name}`, ...timeline, series: [{ name: 'denied', colour: 'no', values: share }], kind: 'bars', height: 96, most: 100, unit: ' %' })}`
   }</div></div>
 ${policies.map((policy, i) => policyCard(policy, `${index}-${i}`))}</section>`
 }
 
 function policyCard(policy: PolicyResult, id: string): Html {
-  const { name, sentence, mode, asked, refused, delayed, longestDelayMs, limit } = policy
+  const { name, sentence, mode, requests, denied, delayed, longestDelayMs, limit } = policy
   return html`<div class="card"><h3>${name}${mode === 'shadow' && html`<span class="badge">shadow</span>`}</h3><p>${sentence}</p>
-<p class="soft">${mode === 'shadow' ? 'Would deny' : 'Denies'} ${count(refused)} of ${count(asked)} requests (${percent(refused, asked)}), from ${keysText(policy)}.${delayed > 0 && ` ${count(delayed)} are delayed, up to ${span(longestDelayMs)}.`}</p>
-${policy.refusedKeys.length > 0 && refusedTable(policy.refusedKeys)}${policy.closest.length > 0 && closestTable(policy.closest, limit)}${policy.busiest.length > 0 && refused === 0 && busiestTable(policy.busiest)}
+<p class="soft">${mode === 'shadow' ? 'Would deny' : 'Denies'} ${count(denied)} of ${count(requests)} requests (${percent(denied, requests)}), from ${keysText(policy)}.${delayed > 0 && ` ${count(delayed)} are delayed, up to ${span(longestDelayMs)}.`}</p>
+${policy.deniedKeys.length > 0 && deniedTable(policy.deniedKeys)}${policy.closest.length > 0 && closestTable(policy.closest, limit)}${policy.busiest.length > 0 && denied === 0 && busiestTable(policy.busiest)}
 ${policy.followed.length > 0 && followedCharts(policy, id)}</div>`
 }
 
 const keyCell = (key: string): Html => html`<td class="key" title="${plain(key, 400)}">${plain(key) || '(none)'}</td>`
 
-function refusedTable(keys: readonly KeyResult[]): Html {
-  const most = Math.max(...keys.map(({ asked }) => asked))
+function deniedTable(keys: readonly KeyResult[]): Html {
+  const most = Math.max(...keys.map(({ requests }) => requests))
   const rows = keys
     .slice(0, SHOWN)
     .map(
-      ({ key, asked, refused, firstRefusedAt, lastRefusedAt, longestRetryMs }) =>
-        html`<tr>${keyCell(key)}<td class="share"><span class="meter" style="width:${((100 * asked) / most).toFixed(2)}%" title="${count(refused)} of ${count(asked)} denied"><i style="width:${((100 * refused) / asked).toFixed(2)}%"></i></span></td><td>${count(refused)}</td><td>${count(asked)}</td><td>${moment(firstRefusedAt ?? '')}</td><td>${moment(lastRefusedAt ?? '')}</td><td>${span(longestRetryMs)}</td></tr>`,
+      ({ key, requests, denied, firstDeniedAt, lastDeniedAt, longestRetryMs }) =>
+        html`<tr>${keyCell(key)}<td class="share"><span class="meter" style="width:${((100 * requests) / most).toFixed(2)}%" title="${count(denied)} of ${count(requests)} denied"><i style="width:${((100 * denied) / requests).toFixed(2)}%"></i></span></td><td>${count(denied)}</td><td>${count(requests)}</td><td>${moment(firstDeniedAt ?? '')}</td><td>${moment(lastDeniedAt ?? '')}</td><td>${span(longestRetryMs)}</td></tr>`,
     )
   return html`<h4>Denied most</h4><div class="scroll"><table><thead><tr><th>key</th><th></th><th>denied</th><th>of</th><th>first</th><th>last</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>`
 }
@@ -126,20 +126,20 @@ const closestTable = (keys: readonly KeyResult[], limit: number): Html =>
   html`<h4>Closest to a denial: never denied</h4><div class="scroll"><table><thead><tr><th>key</th><th>remaining</th><th>of</th><th>requests</th><th>when</th></tr></thead><tbody>${keys
     .slice(0, 8)
     .map(
-      ({ key, leastRemaining, asked, leastAt }) =>
-        html`<tr>${keyCell(key)}<td>${count(leastRemaining)}</td><td>${count(limit)}</td><td>${count(asked)}</td><td>${moment(leastAt)}</td></tr>`,
+      ({ key, leastRemaining, requests, leastAt }) =>
+        html`<tr>${keyCell(key)}<td>${count(leastRemaining)}</td><td>${count(limit)}</td><td>${count(requests)}</td><td>${moment(leastAt)}</td></tr>`,
     )}</tbody></table></div>`
 
 const busiestTable = (keys: readonly KeyResult[]): Html =>
   html`<h4>Busiest</h4><div class="scroll"><table><thead><tr><th>key</th><th>requests</th></tr></thead><tbody>${keys
     .slice(0, 8)
-    .map(({ key, asked }) => html`<tr>${keyCell(key)}<td>${count(asked)}</td></tr>`)}</tbody></table></div>`
+    .map(({ key, requests }) => html`<tr>${keyCell(key)}<td>${count(requests)}</td></tr>`)}</tbody></table></div>`
 
 function followedCharts({ name, followed, limit }: PolicyResult, id: string): Html {
   const options = followed.map(({ key }) => html`<option>${plain(key) || '(none)'}</option>`)
   const charts = followed.map(
     (
-      { key, startMs, widthMs, left, mostLeft, refused },
+      { key, startMs, widthMs, leastRemaining, mostRemaining, denied },
       i,
     ) => html`<div class="scroll" data-of="${id}" ${i > 0 && raw('hidden')}>
 <p class="soft small">from ${moment(new Date(startMs).toISOString())}, the least and the most ${per(widthMs)}; red: some requests were denied</p>${chart(
@@ -148,9 +148,9 @@ function followedCharts({ name, followed, limit }: PolicyResult, id: string): Ht
         startMs,
         widthMs,
         series: [
-          { name: 'least', colour: 'one', values: left },
-          { name: 'most', colour: 'one', values: mostLeft },
-          { name: 'denied', colour: 'no', values: refused },
+          { name: 'least', colour: 'one', values: leastRemaining },
+          { name: 'most', colour: 'one', values: mostRemaining },
+          { name: 'denied', colour: 'no', values: denied },
         ],
         kind: 'level',
         height: 170,

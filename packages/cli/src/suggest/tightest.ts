@@ -10,7 +10,7 @@ export type Period = keyof typeof PERIODS
 export interface Suggestion {
   readonly per: Period
   readonly limit: number
-  readonly refused: number
+  readonly denied: number
   /** The keys with at least one denied request. */
   readonly keys: number
 }
@@ -23,31 +23,31 @@ export function tightest(spool: Spool, per: Period, most: number): Suggestion {
   let [low, high] = [1, Math.max(...chunked(spool.totals), 1)]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    if (refusedBy(spool, quotaOf(middle, per), most).refused > most) low = middle + 1
+    if (deniedBy(spool, quotaOf(middle, per), most).denied > most) low = middle + 1
     else high = middle
   }
-  return { per, limit: low, ...refusedBy(spool, quotaOf(low, per), Infinity) }
+  return { per, limit: low, ...deniedBy(spool, quotaOf(low, per), Infinity) }
 }
 
 const quotaOf = (limit: number, per: Period): Quota => tokenBucket({ limit, per: PERIODS[per] })
 
 /** Replays the spooled requests on a quota until more than `most` are denied. */
-function refusedBy(spool: Spool, quota: Quota, most: number): { readonly refused: number; readonly keys: number } {
+function deniedBy(spool: Spool, quota: Quota, most: number): { readonly denied: number; readonly keys: number } {
   const step = stepFor(quota, 'consume', 1) as BucketStep
   const states: (BucketState | undefined)[] = new Array(spool.totals.length)
   const hit = new Set<number>()
-  let refused = 0
+  let denied = 0
   spool.each((at, key) => {
     // A key with no more requests than the burst is never denied.
     if ((spool.totals[key] as number) <= quota.limit) return true
     const { allowed, taken, kept } = runKernel(states[key], at, step)
     states[key] = (allowed ? taken : kept) as BucketState | undefined
     if (allowed) return true
-    refused++
+    denied++
     hit.add(key)
-    return refused <= most
+    return denied <= most
   })
-  return { refused, keys: hit.size }
+  return { denied, keys: hit.size }
 }
 
 /** In chunks of a few thousand, because the number of arguments of a call is limited. */
