@@ -118,6 +118,13 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'algorithms.md#leaky-bucket' },
   },
   {
+    heading: '`warmingUp`',
+    text: 'A rate that rises while it is used.',
+    file: 'core/src/quota.ts',
+    type: 'WarmingUpOptions',
+    guides: { '*': 'algorithms.md#warm-up' },
+  },
+  {
     heading: '`divideQuota`',
     text: 'Besides the quota.',
     file: 'core/src/divide-quota.ts',

@@ -27,6 +27,7 @@ const VALUES = [
   'slidingLog',
   'slidingWindow',
   'tokenBucket',
+  'warmingUp',
   'withDenyCache',
   'withLeases',
 ]

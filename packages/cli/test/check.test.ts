@@ -42,6 +42,10 @@ describe('a policy in a sentence', () => {
       'Each client address may make about 1 request in any 1 min 30 s.',
     ],
     [
+      rule('warming_up', { limit: 5, per: '1s', warm_up_period: '10s' }),
+      'Each client address may make requests evenly spaced, 5 a second, at a third of that rate after idle time, rising for 10 s.',
+    ],
+    [
       rule('sliding_log', { limit: 5, window: '1m' }),
       'Each client address may make 5 requests in any minute, exactly.',
     ],

@@ -14,6 +14,7 @@ import {
   type Taken,
   tokenBucket,
   type Verb,
+  warmingUp,
 } from '@spillway/core'
 import fc from 'fast-check'
 import { START } from './clock.ts'
@@ -29,6 +30,7 @@ export type Algorithm =
   | 'leaky bucket'
   | 'sliding window'
   | 'sliding log'
+  | 'warm-up'
 
 const limits = fc.integer({ min: 1, max: 12 })
 const windows = fc.constantFrom(250, 1_000, 7_000, 3_600_000)
@@ -72,6 +74,14 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
     .map((options) => leakyBucket(options)),
   'sliding window': fc.record({ limit: limits, window: windows }).map((options) => slidingWindow(options)),
   'sliding log': fc.record({ limit: limits, window: windows }).map((options) => slidingLog(options)),
+  'warm-up': fc
+    .record({
+      limit: fc.constantFrom(1, 2, 3, 7, 10, 100, 9_999, 30_000, 1_000_000),
+      per: fc.constantFrom('1s' as const, '10s' as const, '1m' as const),
+      warmUpPeriod: fc.constantFrom(0.007, 1_000, 7_000, '1m' as const, '2h' as const),
+      burst: limits,
+    })
+    .map((options) => warmingUp(options)),
 }
 
 /** Quotas of any algorithm. */
@@ -105,6 +115,7 @@ const LONGEST_SPAN = 2_300_000
 /** Spans after which a window of these quotas ends, or a unit refills: random values rarely hit the exact microsecond. */
 function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
   const turns = quotas.flatMap((quota) => {
+    if (quota.kernel === 'warm-up') return [quota.window, quota.half, 2 * quota.half]
     if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
     return [Math.ceil(quota.ticksPerUnit / quota.scale), quota.window, quota.limit, quota.schedule?.interval ?? 0]
   })
@@ -130,7 +141,9 @@ const refunded: fc.Arbitrary<(takes: readonly Taken[]) => Taken | undefined> = f
 
 const madeUp = (at: Micros): Taken => {
   const bucket = { base: at, tat: at + 1_000_000, gross: at + 2_000_000 }
-  return { allowed: true, now: at, ...bucket, start: at, current: 1, previous: 0 }
+  const before = { aheadBefore: 0, earlyBefore: 0, coldBefore: 1_000_000 }
+  const warmUp = { ...before, ahead: 1_000_000, early: 0, cold: 0 }
+  return { allowed: true, now: at, ...bucket, ...warmUp, start: at, current: 1, previous: 0 }
 }
 
 interface Op {

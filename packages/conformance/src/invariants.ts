@@ -48,11 +48,15 @@ function mostWithin(quota: Quota, span: Micros): number {
       return quota.limit * (windows + 1)
     case 'sliding-log':
       return quota.limit * windows
+    case 'warm-up':
+      return MOST_COST + (span * quota.scale) / quota.ticksPerUnit
   }
 }
 
+const MOST_COST = 14
+
 const calls = fc.array(
-  fc.record({ after: fc.integer({ min: 0, max: 2_000_000 }), cost: fc.integer({ min: 1, max: 14 }) }),
+  fc.record({ after: fc.integer({ min: 0, max: 2_000_000 }), cost: fc.integer({ min: 1, max: MOST_COST }) }),
   {
     minLength: 1,
     maxLength: 15,
@@ -155,7 +159,9 @@ async function steadyBack(subject: Subject, history: readonly Call[]): Promise<v
   assert.ok(stepped.remaining <= remaining, 'a clock step adds no units')
   const { quota } = subject
   const grain = quota.kernel === 'bucket' ? (quota.schedule?.interval ?? 0) : 0
-  const debt = quota.kernel === 'bucket' ? Math.ceil((quota.overdraft * quota.ticksPerUnit) / quota.scale) : 0
+  const overdraft = quota.kernel === 'bucket' ? Math.ceil((quota.overdraft * quota.ticksPerUnit) / quota.scale) : 0
+  // A cold unit takes up to three times as long as a warm one.
+  const debt = quota.kernel === 'warm-up' ? 3 * MOST_COST * quota.window : overdraft
   const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + grain + debt)
   assert.equal(whole.remaining, quota.limit, 'nobody is locked out')
 }
@@ -194,7 +200,9 @@ async function crowd(subject: Subject, history: readonly Call[]): Promise<void> 
 async function polled(subject: Subject): Promise<void> {
   const { limit, window } = subject.quota
   const { quota } = subject
-  const lacking = quota.kernel === 'bucket' ? ((quota.start?.lacking ?? 0) * quota.scale) / quota.ticksPerUnit : 0
+  const started = quota.kernel === 'bucket' ? ((quota.start?.lacking ?? 0) * quota.scale) / quota.ticksPerUnit : 0
+  // A cold key gets a third of its rate.
+  const lacking = quota.kernel === 'warm-up' ? 1 : started
   const pause = Math.max(Math.floor(window / limit / 4), 1)
   let [admitted, asked] = [0, 0]
   for (let at = START; at <= START + 3 * window; at += pause, asked++)

@@ -12,6 +12,7 @@ import {
   type Taken,
   type Terms,
   type Verb,
+  type WarmUpTaken,
 } from '@spillway/core'
 import fc from 'fast-check'
 import { type Algorithm, quotasOf } from './arbitraries.ts'
@@ -132,6 +133,10 @@ function unitsOf(quota: Quota, taken: Taken): number {
       return (taken as SlidingWindowTaken).current + (taken as SlidingWindowTaken).previous
     case 'sliding-log':
       return (taken as SlidingLogTaken).used
+    case 'warm-up': {
+      const { now, ahead, early } = taken as WarmUpTaken
+      return ((now + ahead - START) * quota.scale - early) / quota.ticksPerUnit
+    }
   }
 }
 
@@ -151,6 +156,8 @@ function mostWithin(quota: Quota, ticks: number, largest: number): number {
       return quota.limit * (windows + 1)
     case 'sliding-log':
       return quota.limit * windows
+    case 'warm-up':
+      return largest + ((ticks + 1) * quota.scale) / quota.ticksPerUnit
   }
 }
 

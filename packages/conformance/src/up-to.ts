@@ -14,6 +14,7 @@ import {
   type Take,
   type Taken,
   tokenBucket,
+  warmingUp,
 } from '@spillway/core'
 import fc from 'fast-check'
 import { histories, momentsOf, quotas } from './arbitraries.ts'
@@ -84,6 +85,15 @@ export const upToVectors: readonly {
     rows: [
       [0, 9, 4, 0],
       [1_500, 9, 1, 0],
+    ],
+  },
+  {
+    name: 'a key that warms up, one unit at a time',
+    quota: warmingUp({ limit: 1, per: '1s', warmUpPeriod: '4s' }),
+    rows: [
+      [0, 5, 1, 0],
+      [2_499.999, 5, 0, 0],
+      [2_500, 5, 1, 0],
     ],
   },
   {

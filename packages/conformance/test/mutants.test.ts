@@ -104,7 +104,7 @@ const numbers = (change: (state: number) => number): Partial<Seams> => ({
 })
 
 const parts = (change: (state: FractionalBucket) => Partial<FractionalBucket>): Partial<Seams> => ({
-  keep: (state) => (typeof state === 'object' && 'scale' in state ? { ...state, ...change(state) } : state),
+  keep: (state) => (typeof state === 'object' && 'grossEarly' in state ? { ...state, ...change(state) } : state),
 })
 
 const mutants: Record<string, Partial<Seams>> = {
@@ -146,6 +146,25 @@ const mutants: Record<string, Partial<Seams>> = {
   'never brings a window back from the future': {
     keep: (state) =>
       typeof state === 'object' && 'start' in state ? { ...state, start: Math.max(state.start, START) } : state,
+  },
+  'is warm from the first request on': {
+    keep: (state) => (typeof state === 'object' && 'cold' in state ? { ...state, cold: 0 } : state),
+  },
+  'does not get cold while idle': {
+    step: (state, now, step) =>
+      runKernel(
+        typeof state === 'object' && 'cold' in state && now > state.at + state.ahead
+          ? { ...state, at: now, ahead: 0, early: 0 }
+          : state,
+        now,
+        step,
+      ),
+  },
+  'refunds an earlier take of a key that warms up': withStep((step) =>
+    step.kernel === 'warm-up' ? { until: Number.MAX_SAFE_INTEGER } : {},
+  ),
+  'keeps no part of a microsecond of a key that warms up': {
+    keep: (state) => (typeof state === 'object' && 'cold' in state ? { ...state, early: 0 } : state),
   },
   'does not write what it has brought back': withOutcome(() => ({ kept: undefined })),
   'drops a state of the future': {

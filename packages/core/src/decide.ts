@@ -5,6 +5,7 @@ import type { Step, Taken } from './kernels/kernel.ts'
 import { momentOf, type RefillSchedule, tickOf } from './kernels/refill-schedule.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
+import type { WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
 import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota } from './quota.ts'
 import { LONGEST, type Micros } from './time.ts'
 import { maxUnits } from './verbs.ts'
@@ -93,6 +94,8 @@ function statusOf(quota: Quota, cost: number, step: Step, taken: Taken): QuotaSt
       return windowStatus(quota, cost, taken as SlidingWindowTaken)
     case 'sliding-log':
       return logStatus(quota, taken as SlidingLogTaken)
+    case 'warm-up':
+      return warmUpStatus(step as WarmUpStep, taken as WarmUpTaken)
   }
 }
 
@@ -155,6 +158,17 @@ function logStatus({ limit }: SlidingLogQuota, { now, used, fitsAt, freesAt, emp
     fullAt: emptyAt,
     moreAt: used === 0 ? now : freesAt,
     turnAt: now,
+  }
+}
+
+/** A key allows one unit when its turn has come, however cold it is. */
+function warmUpStatus({ tolerance }: WarmUpStep, { now, aheadBefore, ahead }: WarmUpTaken): QuotaStatus {
+  return {
+    remaining: ahead === 0 ? 1 : 0,
+    fitsAt: now + aheadBefore,
+    fullAt: now + ahead,
+    moreAt: now + ahead,
+    turnAt: tolerance === LONGEST ? now : now + aheadBefore,
   }
 }
 

@@ -11,6 +11,7 @@ import {
   scheduled,
   slidingLog,
   slidingWindow,
+  warmUpQuota,
 } from './quota.ts'
 import type { Micros } from './time.ts'
 
@@ -29,6 +30,10 @@ export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
   checkOptions('divideQuota', options, ['replicas'])
   const replicas = checkWhole('divideQuota replicas', options.replicas, 1)
   if (quota.kernel === 'bucket') return divideBucket(quota, replicas)
+  if (quota.kernel === 'warm-up') {
+    const burst = Math.max(1, Math.floor(quota.burst / replicas))
+    return warmUpQuota('divideQuota', { burst, half: quota.half, ...slower(quota, replicas) })
+  }
   const { amount, interval } = split(quota.limit, quota.window, replicas)
   const window = { limit: amount, window: interval / 1000 }
   if (quota.kernel === 'sliding-log') return slidingLog(window)

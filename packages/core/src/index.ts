@@ -40,6 +40,7 @@ export type {
   SlidingWindowTaken,
 } from './kernels/sliding-window.ts'
 export type { Start } from './kernels/start.ts'
+export type { WarmUpOutcome, WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
 export {
   consumeAll,
   type RateLimiter,
@@ -67,7 +68,10 @@ export {
   slidingWindow,
   type TokenBucketOptions,
   tokenBucket,
+  type WarmingUpOptions,
+  type WarmUpQuota,
   type WindowOptions,
+  warmingUp,
 } from './quota.ts'
 export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'

@@ -46,7 +46,7 @@ export interface EmptyPolicy {
   readonly decision: Decision
 }
 
-const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log']
+const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up']
 
 /** Names a quota, and its states. Names go into headers as they are, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {

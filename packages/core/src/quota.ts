@@ -2,11 +2,12 @@ import { formatValue, QuotaError } from './errors.ts'
 import { commonDivisor, MOST_SCALE, spanOf } from './kernels/fraction.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { Start } from './kernels/start.ts'
+import { LONGEST_WARM_UP } from './kernels/warm-up.ts'
 import { checkOptions } from './options.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
 /** A rate limit's numbers, whomever it is applied to. Built by `perMinute(100)` and its siblings; plain, frozen data. */
-export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota
+export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota | WarmUpQuota
 
 /** A quota kept as a bucket. */
 export interface BucketQuota {
@@ -44,6 +45,23 @@ export interface SlidingLogQuota {
   readonly kernel: 'sliding-log'
   readonly limit: number
   readonly window: Micros
+}
+
+/** A quota whose rate rises while it is used. */
+export interface WarmUpQuota {
+  readonly kernel: 'warm-up'
+  /** One unit is allowed at a time. */
+  readonly limit: 1
+  /** The most units that one request may consume, for the requests after it to wait for. */
+  readonly burst: number
+  /** The time of one unit when warm, in whole microseconds. */
+  readonly window: Micros
+  /** Ticks of one unit when warm. */
+  readonly ticksPerUnit: number
+  /** Ticks in a microsecond. */
+  readonly scale: number
+  /** Half of the warm-up period. */
+  readonly half: Micros
 }
 
 /** What `perSecond` and its siblings take besides the limit. */
@@ -120,6 +138,24 @@ export interface LeakyBucketOptions {
   readonly per: Duration
   /** How many units can wait. Requests beyond it are denied. */
   readonly queue: number
+}
+
+/** What `warmingUp` takes: `limit` units per `per`, once it is warm. */
+export interface WarmingUpOptions {
+  /** Units in each `per` when warm: a whole number. */
+  readonly limit: number
+  /** The time of `limit` units when warm. */
+  readonly per: Duration
+  /**
+   * The time in which a cold key gets to the full rate, if it is used as much as it allows. A key that is idle for as
+   * long is cold again. 2 hours at most.
+   */
+  readonly warmUpPeriod: Duration
+  /**
+   * The most units that one request may consume. It does not wait for them: the requests after it do.
+   * @default the `limit`
+   */
+  readonly burst?: number
 }
 
 /** A token bucket of `limit` units a second. */
@@ -244,6 +280,49 @@ export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   const queue = checkWhole('leakyBucket queue', options.queue, 0)
   const ticks = ticksOf('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
   return continuous('leakyBucket', { limit: queue + 1, immediateUnits: 1, overdraft: 0, start: null, ...ticks })
+}
+
+/**
+ * `limit` units per `per`, evenly spaced, at a third of that rate at first: the rate rises to `limit` over
+ * `warmUpPeriod`, and falls while a key is idle, as that of Guava's `RateLimiter.create(permitsPerSecond,
+ * warmupPeriod)`. At most `burst + limit × t / per` units pass in any span of time `t`.
+ */
+export function warmingUp(options: WarmingUpOptions): WarmUpQuota {
+  checkOptions('warmingUp', options, ['limit', 'per', 'warmUpPeriod', 'burst'])
+  const limit = checkWhole('warmingUp limit', options.limit, 1)
+  const burst = checkWhole('warmingUp burst', options.burst ?? limit, 1)
+  const ticks = ticksOf('warmingUp', limit, micros(options.per, 'warmingUp per'))
+  const period = micros(options.warmUpPeriod, 'warmingUp warmUpPeriod')
+  if (period <= LONGEST_WARM_UP) return warmUpQuota('warmingUp', { burst, half: Math.ceil(period / 2), ...ticks })
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `warmingUp warmUpPeriod must be at most '2h', so that it is counted exactly; got ${formatValue(options.warmUpPeriod)}. Use '2h' or less.`,
+  )
+}
+
+/** A quota that warms up, if the units of a request take a time that can be counted. */
+export function warmUpQuota(
+  what: string,
+  { burst, ticksPerUnit, scale, half }: Pick<WarmUpQuota, 'burst' | 'ticksPerUnit' | 'scale' | 'half'>,
+): WarmUpQuota {
+  const most = Math.floor((LONGEST * scale) / ticksPerUnit)
+  if (burst <= most) {
+    return Object.freeze({
+      kernel: 'warm-up',
+      limit: 1,
+      burst,
+      window: spanOf(1, ticksPerUnit, scale).tick,
+      ticksPerUnit,
+      scale,
+      half,
+    })
+  }
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    most < 1
+      ? `${what}: a unit would take over 95 years. Use a shorter per.`
+      : `${what}: ${burst} units would take over 95 years. Use a burst of ${most} or less.`,
+  )
 }
 
 function build(what: string, options: TokenBucketOptions): BucketQuota {

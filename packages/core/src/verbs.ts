@@ -4,7 +4,8 @@ import { type Exact, earliest, exactIn, exactly, type Fraction, isSame, latest, 
 import type { Step, Taken } from './kernels/kernel.ts'
 import { tickOf } from './kernels/refill-schedule.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
-import type { BucketQuota, Quota } from './quota.ts'
+import { slowdown, type WarmUpStep, type WarmUpTaken } from './kernels/warm-up.ts'
+import type { BucketQuota, Quota, WarmUpQuota } from './quota.ts'
 import { LONGEST, type Micros } from './time.ts'
 
 /** What can be done with a quota; each is the same kernel step with other arguments. */
@@ -56,6 +57,8 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: Ste
       const since = stepOptions.original?.now ?? 0
       return { kernel: 'sliding-log', increment, check: taking ? cost : -LONGEST, limit, window, since, peek }
     }
+    case 'warm-up':
+      return warmUpStep(quota, verb, cost, stepOptions)
   }
 }
 
@@ -149,9 +152,57 @@ function toleranceOf(
   return earliest({ tick: tick + maxWaitMicros, early }, whole)
 }
 
+function warmUpStep(quota: WarmUpQuota, verb: Verb, cost: number, stepOptions: StepOptions): WarmUpStep {
+  const { ticksPerUnit, scale, half, burst } = quota
+  const taking = verb === 'consume' || verb === 'peek'
+  const { maxWaitMicros = 0, prepaid = false, original } = stepOptions
+  const units = spanOf(cost, ticksPerUnit, scale)
+  const taken =
+    verb === 'refund' && original !== undefined ? refundOfWarmUp(quota, units, original as WarmUpTaken) : NO_WARM_UP
+  const increment = taken.increment ?? (verb === 'refund' ? { tick: -units.tick, early: 0 - units.early } : units)
+  const paid = prepaid ? 1 : burst
+  return {
+    kernel: 'warm-up',
+    increment: increment.tick,
+    early: increment.early,
+    scale,
+    check: taking && cost > paid ? spanOf(cost - paid, ticksPerUnit, scale).tick : 0,
+    // Nothing beyond the burst ever fits, however long the caller would wait.
+    tolerance: !taking ? LONGEST : cost > burst ? 0 : Math.min(maxWaitMicros, LONGEST - 1),
+    half,
+    until: taken.until,
+    untilEarly: taken.untilEarly,
+    cold: taken.cold,
+    peek: verb === 'peek',
+  }
+}
+
+const NO_WARM_UP = { increment: undefined, until: Number.MAX_SAFE_INTEGER, untilEarly: 0, cold: 0 }
+
+/** What the refund of a take restores: the state as if it had taken only the rest. */
+function refundOfWarmUp({ scale, half }: WarmUpQuota, refunded: Exact, original: WarmUpTaken) {
+  const { now, aheadBefore, earlyBefore, coldBefore, ahead, early, cold } = original
+  const slower = slowdown(coldBefore, cold, half)
+  // The units of the take that are not refunded, none if more is refunded than it took.
+  const units = exactly(ahead - slower - aheadBefore, early - earlyBefore, scale)
+  const left = latest(exactly(units.tick - refunded.tick, units.early - refunded.early, scale), NOTHING)
+  const turn = exactly(aheadBefore + left.tick, earlyBefore + left.early, scale)
+  const coldLeft = Math.max(coldBefore - (turn.tick - aheadBefore), 0)
+  const kept = turn.tick + slowdown(coldBefore, coldLeft, half)
+  const returned = exactly(ahead - kept, early - turn.early, scale)
+  return {
+    increment: { tick: -Math.max(returned.tick, 1), early: 0 - returned.early },
+    until: now + ahead,
+    untilEarly: early,
+    cold: coldLeft,
+  }
+}
+
 /** The most units one request can ever take. */
-export const maxUnits = (quota: Quota): number =>
-  quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit
+export function maxUnits(quota: Quota): number {
+  if (quota.kernel === 'warm-up') return quota.burst
+  return quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit
+}
 
 /** Checks what a request is said to cost: whole units, at least one, never text that looks like a number. */
 export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
@@ -172,9 +223,10 @@ export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
 
 /** The most units that can be given back or charged at once. */
 export const maxCharge = (quota: Quota): number =>
-  quota.kernel === 'bucket' ? Math.floor(LONGEST / unitMicros(quota)) : 2 ** 50
+  quota.kernel === 'bucket' || quota.kernel === 'warm-up' ? Math.floor(LONGEST / unitMicros(quota)) : 2 ** 50
 
-const unitMicros = ({ ticksPerUnit, scale, schedule }: BucketQuota): Micros => schedule?.tick ?? ticksPerUnit / scale
+const unitMicros = (quota: BucketQuota | WarmUpQuota): Micros =>
+  (quota.kernel === 'bucket' ? quota.schedule?.tick : undefined) ?? quota.ticksPerUnit / quota.scale
 
 /** Checks a key: text that says whom we count. An empty one is a lost identity, which would count all as one. */
 export function checkKey(key: unknown): string {

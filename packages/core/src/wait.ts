@@ -52,7 +52,7 @@ export async function bookTurn(
   maxWaitMicros: Micros,
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
-  if (checks.every(isBucket)) return attempt(checks, maxWaitMicros, onClientClosed)
+  if (checks.every(canReserve)) return attempt(checks, maxWaitMicros, onClientClosed)
   const started = Date.now()
   const { ahead, leave } = standInLine(checks)
   try {
@@ -82,7 +82,7 @@ async function attempt(
   const left = maxWaitMicros - retryAfterMs * 1000
   // A bucket would have booked the turn, had there been one: its queue is full, or too long. And without the store no
   // wait is known.
-  if (!(left >= 0) || degraded?.action === 'deny' || checks.every(isBucket)) return acquisition
+  if (!(left >= 0) || degraded?.action === 'deny' || checks.every(canReserve)) return acquisition
   if (!(await staysFor(retryAfterMs, onClientClosed))) return undefined
   // A timer may fire up to a millisecond early; that must not cost the caller its turn.
   return attempt(checks, Math.max(left, 1_000), onClientClosed)
@@ -116,7 +116,8 @@ const refused = (decision: Decision, checks: readonly PolicyCheck[]): RateLimite
     checks.some((check) => check.policy.name === decision.policy && isQueued(check)),
   )
 
-const isBucket = ({ policy }: PolicyCheck): boolean => policy.quota.kernel === 'bucket'
+const canReserve = ({ policy: { quota } }: PolicyCheck): boolean =>
+  quota.kernel === 'bucket' || quota.kernel === 'warm-up'
 
 const linesOf = oncePer((_store: Store) => new Map<string, Promise<void>>())
 

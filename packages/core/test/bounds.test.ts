@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.ts'
+import {
+  fixedWindow,
+  leakyBucket,
+  type Quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  warmingUp,
+} from '../src/index.ts'
 import { asked, crowd, second } from './asked.ts'
 
 /** A crowd: its moment in microseconds after the start, what each of it costs, and how many of it pass. */
@@ -78,6 +86,20 @@ const bounds: Readonly<Record<string, Bound>> = {
     tight: [
       [tenSeconds * 1.9, 1, 6],
       [tenSeconds * 2.84, 1, 6],
+    ],
+  },
+  'a key that warms up: one request, and the rate when warm times the time': {
+    quota: warmingUp({ limit: 2, per: '1s', warmUpPeriod: '8s', burst: 7 }),
+    most: (from, through) => 7 + (2 * (through - from)) / second,
+    // 16 units take 12 s: 8 s for the first 8, and 4 s for the others.
+    before: [
+      [0, 7, 1],
+      [7_750_000, 7, 1],
+      [11_500_000, 2, 1],
+    ],
+    tight: [
+      [12_500_000, 7, 1],
+      [16_000_000, 7, 1],
     ],
   },
   'a sliding log: the limit in any window': {

@@ -59,6 +59,7 @@ const algorithms = [
   configured('fixed_window', { limit: whole, window: duration }, { offset: duration }),
   configured('sliding_window', { limit: whole, window: duration }),
   configured('sliding_log', { limit: whole, window: duration }),
+  configured('warming_up', { limit: whole, per: duration, warm_up_period: duration }, { burst: whole }),
 ]
 
 const names = ['x-api-key', 'X-Plan', 'a', '__proto__']

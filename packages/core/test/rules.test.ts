@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, leakyBucket, perSecond, slidingLog, slidingWindow, tokenBucket } from '../src/index.ts'
+import { fixedWindow, leakyBucket, perSecond, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../src/index.ts'
 import { policiesFrom } from '../src/rules/index.ts'
 import { rule } from './documents.ts'
 
@@ -86,6 +86,11 @@ test.each([
   ['fixed_window', { limit: 5, window: '1d', align: 'first' }, fixedWindow({ limit: 5, window: '1d', align: 'first' })],
   ['sliding_window', { limit: 5, window: '1m' }, slidingWindow({ limit: 5, window: '1m' })],
   ['sliding_log', { limit: 5, window: '1.5s' }, slidingLog({ limit: 5, window: '1.5s' })],
+  [
+    'warming_up',
+    { limit: 5, per: '1s', warm_up_period: '10s', burst: 2 },
+    warmingUp({ limit: 5, per: '1s', warmUpPeriod: '10s', burst: 2 }),
+  ],
 ])('%s with %j', (algorithm, numbers, quota) => expect(config(numbers, algorithm)?.quota).toEqual(quota))
 
 test('keys and matches come out as policies spell them', () => {

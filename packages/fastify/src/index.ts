@@ -16,6 +16,7 @@ export {
   slidingLog,
   slidingWindow,
   tokenBucket,
+  warmingUp,
   withDenyCache,
   withLeases,
 } from '@spillway/core'

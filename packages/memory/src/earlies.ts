@@ -37,7 +37,7 @@ export class Earlies {
 
   /** Reports whether a timestamp and its parts represent a state completely. */
   holds(state: State): state is FractionalBucket {
-    if (typeof state !== 'object' || !('scale' in state)) return false
+    if (typeof state !== 'object' || !('grossEarly' in state)) return false
     const { tat, gross, turn, early, grossEarly, scale } = state
     return gross === Math.abs(tat) && turn === 0 && early === grossEarly && this.adopt(scale)
   }

@@ -10,6 +10,7 @@ export {
   slidingLog,
   slidingWindow,
   tokenBucket,
+  warmingUp,
 } from '@spillway/core'
 export { steadyClock } from './clock.ts'
 export { rateLimiter } from './limiter.ts'

@@ -9,10 +9,11 @@ import { slidingWindowSql } from './sql/sliding-window.ts'
 import { takeSql } from './sql/take.ts'
 import { takeFractionSql } from './sql/take-fraction.ts'
 import { takeSameSql } from './sql/take-same.ts'
+import { warmUpSql } from './sql/warm-up.ts'
 import { type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 8
+export const VERSION = 9
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -30,11 +31,12 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   name text COLLATE "C" PRIMARY KEY, -- policy/key; a hash replaces either if it is long or not plain text
   tat int8,                          -- a bucket's theoretical arrival time; after refunds counts has: tat, gross, turn, 0, 0
   counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, …
+                                     -- a key's that warms up: at, ahead, early, cold, scale, 0, 0, 0, 0
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
-${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${takeSql(names)}${takeSameSql(names)}${takeFractionSql(names)}${consumeSql(names)}
+${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${warmUpSql(names)}${takeSql(names)}${takeSameSql(names)}${takeFractionSql(names)}${consumeSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE swept int;

@@ -123,6 +123,10 @@ function numbersOf(step: Step): string {
     }
     case 'sliding-log':
       return formatNumbers([...common, check, step.limit, step.window, step.since, ...rest(10)])
+    case 'warm-up': {
+      const { tolerance, half, early, scale, until, untilEarly, cold } = step
+      return formatNumbers([...common, check, tolerance, half, early, scale, until, untilEarly, cold, ...rest(6)])
+    }
   }
 }
 
@@ -141,7 +145,7 @@ const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction)
   until,
 ]
 
-const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log']
+const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up']
 
 /** Above any quota and within `bigint`: a cost that never fits still never fits. */
 const FAR = 1e18
@@ -197,5 +201,9 @@ function takenOf(step: Step, now: Micros, next: () => number): Taken {
       return { allowed, now, start: next(), current: next(), previous: next() }
     case 'sliding-log':
       return { allowed, now, used: next(), fitsAt: next(), freesAt: next(), emptyAt: next() }
+    case 'warm-up': {
+      const [aheadBefore, earlyBefore, coldBefore] = [next(), next(), next()]
+      return { allowed, now, aheadBefore, earlyBefore, coldBefore, ahead: next(), early: next(), cold: next() }
+    }
   }
 }

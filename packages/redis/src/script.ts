@@ -4,6 +4,7 @@ import { bucketLua } from './lua/bucket.ts'
 import { slidingLogLua } from './lua/sliding-log.ts'
 import { slidingWindowLua } from './lua/sliding-window.ts'
 import { headLua, runLua, takeLua } from './lua/take.ts'
+import { warmUpLua } from './lua/warm-up.ts'
 
 /** A script, and the SHA-1 digest under which Redis caches it. */
 export interface Script {
@@ -11,7 +12,12 @@ export interface Script {
   readonly sha: string
 }
 
-const kernels = { bucket: bucketLua, 'sliding-window': slidingWindowLua, 'sliding-log': slidingLogLua }
+const kernels = {
+  bucket: bucketLua,
+  'sliding-window': slidingWindowLua,
+  'sliding-log': slidingLogLua,
+  'warm-up': warmUpLua,
+}
 const scripts = new Map<string, Script>()
 
 /** The script for these steps. Each call runs all definitions again, so it defines only the kernels that they need. */

@@ -88,6 +88,10 @@ function takenOf(step: Step, now: Micros, next: () => number): Taken {
       return { allowed, now, start: now + next(), current: next(), previous: next() }
     case 'sliding-log':
       return { allowed, now, used: next(), fitsAt: now + next(), freesAt: now + next(), emptyAt: now + next() }
+    case 'warm-up': {
+      const [aheadBefore, earlyBefore, coldBefore] = [next(), next(), next()]
+      return { allowed, now, aheadBefore, earlyBefore, coldBefore, ahead: next(), early: next(), cold: next() }
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { BucketQuota, Quota } from '@spillway/core'
+import type { BucketQuota, Quota, WarmUpQuota } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { count, each, span } from '../format.ts'
 
@@ -50,7 +50,14 @@ function quotaText(quota: Quota, what: string): string {
   if (quota.kernel === 'sliding-window' && quota.fixed)
     return `make ${some(limit, what)} in each ${window} from the first of them`
   if (quota.kernel === 'sliding-window') return `make about ${some(limit, what)} in any ${window}`
+  if (quota.kernel === 'warm-up') return warmUpText(quota, what)
   return bucketText(quota, what)
+}
+
+function warmUpText({ burst, ticksPerUnit, scale, half }: WarmUpQuota, what: string): string {
+  const most = what === 'unit' && burst > 1 ? `, up to ${count(burst)} per request` : ''
+  const period = span((2 * half) / 1000)
+  return `make ${what}s evenly spaced, ${paceOf(ticksPerUnit / scale)}${most}, at a third of that rate after idle time, rising for ${period}`
 }
 
 function bucketText(quota: BucketQuota, what: string): string {

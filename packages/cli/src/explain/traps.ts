@@ -24,7 +24,10 @@ export function trapsIn(policies: readonly RulePolicy[]): readonly Trap[] {
 
 const keysOf = ({ key }: RulePolicy): readonly string[] => [key].flat()
 const costOf = ({ cost, defaultCost = 1 }: RulePolicy): number => (typeof cost === 'number' ? cost : defaultCost)
-const mostOf = (quota: Quota): number => (quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit)
+const mostOf = (quota: Quota): number => {
+  if (quota.kernel === 'warm-up') return quota.burst
+  return quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit
+}
 const WRITTEN = /^(header|query|cookie):/
 
 const LOOKS: readonly Look[] = [

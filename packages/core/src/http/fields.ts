@@ -90,7 +90,8 @@ const LONGEST_SEARCH = 3_600
  */
 export function advertised(quota: Quota): { readonly limit: number; readonly window: number } {
   const { limit, window } = quota
-  const unit = quota.kernel === 'bucket' && quota.schedule === null ? quota.ticksPerUnit / quota.scale : window / limit
+  const continuous = quota.kernel === 'warm-up' || (quota.kernel === 'bucket' && quota.schedule === null)
+  const unit = continuous ? quota.ticksPerUnit / quota.scale : window / limit
   const least = Math.max(Math.ceil((window - limit) / 1e6), 1)
   if (limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6) return { limit: integer(limit), window: integer(least) }
   // `unit` is a rounded quotient: without the addition, 3 times a third of a second could be less than 1 second.

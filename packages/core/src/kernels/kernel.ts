@@ -18,21 +18,24 @@ import {
   slidingWindow,
 } from './sliding-window.ts'
 import { fullBy } from './start.ts'
+import { coldAt, type WarmUpOutcome, type WarmUpState, type WarmUpStep, type WarmUpTaken, warmUp } from './warm-up.ts'
 
 /** The arguments of a kernel, told apart by `kernel`. */
-export type Step = BucketStep | SlidingWindowStep | SlidingLogStep
+export type Step = BucketStep | SlidingWindowStep | SlidingLogStep | WarmUpStep
 
 /** The state of a key. One that another kernel has written is as good as none. */
-export type State = BucketState | SlidingWindowState | SlidingLogState
+export type State = BucketState | SlidingWindowState | SlidingLogState | WarmUpState
 
 /** What a store saw when it made a step; `decide` turns it into what a caller wants to know. */
-export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken
+export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken | WarmUpTaken
 
 /** What a kernel found out. `taken` is to be stored if its batch goes through, `kept` if not. */
-export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome
+export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome | WarmUpOutcome
 
 const isBucketState = (state: State | undefined): state is BucketState =>
   typeof state === 'number' || (typeof state === 'object' && 'gross' in state)
+
+const isWarmUpState = (state: State | undefined): state is WarmUpState => typeof state === 'object' && 'cold' in state
 
 /** Makes a step, with the kernel it is for. */
 export function runKernel(state: State | undefined, now: Micros, step: Step): Outcome {
@@ -43,6 +46,8 @@ export function runKernel(state: State | undefined, now: Micros, step: Step): Ou
       return slidingWindow(typeof state === 'object' && 'start' in state ? state : undefined, now, step)
     case 'sliding-log':
       return slidingLog(Array.isArray(state) ? state : undefined, now, step)
+    case 'warm-up':
+      return warmUp(isWarmUpState(state) ? state : undefined, now, step)
   }
 }
 
@@ -60,6 +65,12 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
     }
     case 'sliding-log':
       return readLog(outcome as SlidingLogOutcome, now, step, written)
+    case 'warm-up': {
+      const { allowed, base, next } = outcome as WarmUpOutcome
+      const { ahead, early, cold } = written ? next : base
+      const { ahead: aheadBefore, early: earlyBefore, cold: coldBefore } = base
+      return { allowed, now, aheadBefore, earlyBefore, coldBefore, ahead, early, cold }
+    }
   }
 }
 
@@ -84,5 +95,7 @@ export function emptyAt(state: State, step: Step): Micros {
         : 0
     case 'sliding-log':
       return Array.isArray(state) && state.length > 0 ? state[state.length - 2] + step.window : 0
+    case 'warm-up':
+      return isWarmUpState(state) ? coldAt(state, step.half) : 0
   }
 }

@@ -18,6 +18,8 @@ export const unitTime = (step: Step): Micros => {
       return ((step.fixed ? -1 : 1) * step.ticks * step.tick) / step.limit
     case 'sliding-log':
       return step.window / step.limit
+    case 'warm-up':
+      return 1
   }
 }
 
@@ -28,6 +30,7 @@ export const unitTime = (step: Step): Micros => {
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
   if (typeof state === 'number') return Math.abs(state) - now
   if ('gross' in state) return Math.abs(state.tat) - now
+  if ('cold' in state) return state.at + state.ahead - now
   if (unit < 0 && 'start' in state) return now < emptyAt ? -unit * state.current : emptyAt - now
   return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, emptyAt, now))
 }

@@ -1,5 +1,5 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket } from '../quota.ts'
+import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
 import { type Duration, LONGEST } from '../time.ts'
 import { fraction } from './decimal.ts'
 
@@ -23,6 +23,8 @@ const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
   fixed_window: (config) => fixedWindow(pick(config, 'limit', 'window', 'align', 'offset')),
   sliding_window: (config) => slidingWindow(pick(config, 'limit', 'window')),
   sliding_log: (config) => slidingLog(pick(config, 'limit', 'window')),
+  warming_up: ({ warm_up_period: warmUpPeriod, ...config }) =>
+    warmingUp({ ...pick(config, 'limit', 'per', 'burst'), warmUpPeriod: warmUpPeriod as Duration }),
 }
 
 /**

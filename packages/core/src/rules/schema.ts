@@ -72,6 +72,11 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
   ),
   sliding_window: windowed,
   sliding_log: windowed,
+  warming_up: config({ limit: whole(1), per: duration, warm_up_period: duration, burst: whole(1) }, [
+    'limit',
+    'per',
+    'warm_up_period',
+  ]),
 }
 
 const ALGORITHMS = Object.keys(CONFIGS)

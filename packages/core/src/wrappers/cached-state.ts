@@ -2,6 +2,7 @@ import { type BucketStep, type BucketTaken, bucketState } from '../kernels/bucke
 import type { State, Step, Taken } from '../kernels/kernel.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
+import type { WarmUpTaken } from '../kernels/warm-up.ts'
 import { isLong, stateNamer } from '../state-name.ts'
 import type { StateKey } from '../store.ts'
 import type { Micros } from '../time.ts'
@@ -17,6 +18,10 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
     }
     case 'sliding-log':
       return cachedLogOf(taken as SlidingLogTaken, step)
+    case 'warm-up': {
+      const { now: at, ahead, early, cold } = taken as WarmUpTaken
+      return ahead === 0 ? undefined : { at, ahead, early, cold, scale: step.scale }
+    }
   }
 }
 
@@ -54,6 +59,8 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
         cached.window === step.window &&
         step.check === 1
       )
+    case 'warm-up':
+      return cached.kernel === 'warm-up' && cached.half === step.half && cached.scale === step.scale
   }
 }
 

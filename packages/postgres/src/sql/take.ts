@@ -2,7 +2,7 @@ import { expirySql, type Names } from './names.ts'
 
 /**
  * Runs the SQL kernels, as `kernels/kernel.ts` of core does: selects the kernel of a step, its state, and its result.
- * It covers the two kernels with counts; the bucket is in `take_all`.
+ * It covers the kernels with counts; the bucket is in `take_all`.
  */
 const aroundSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('bucket_state')}(tat int8, counts int8[]) RETURNS int8[]
@@ -16,6 +16,7 @@ CREATE OR REPLACE FUNCTION ${fn('run_kernel')}(state int8[], now int8, step int8
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE step[1]
     WHEN 2 THEN ${fn('sliding_window')}(CASE WHEN cardinality(state) = 3 THEN state END, now, step)
+    WHEN 4 THEN ${fn('warm_up')}(CASE WHEN cardinality(state) = 9 THEN state END, now, step)
     ELSE ${fn('sliding_log')}(CASE WHEN cardinality(state) % 2 = 0 THEN state END, now, step) END
 $$;
 
@@ -24,6 +25,8 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN outcome[CASE WHEN takes THEN 2 ELSE 3 END] = 1 THEN CASE
     WHEN step[1] = 2 AND takes THEN outcome[7:9]
     WHEN step[1] = 2 THEN outcome[4:6]
+    WHEN step[1] = 4 AND takes THEN outcome[13:21]
+    WHEN step[1] = 4 THEN outcome[4:12]
     WHEN takes THEN outcome[outcome[4] + 5:]
     ELSE outcome[5:outcome[4] + 4] END END
 $$;
@@ -32,6 +35,7 @@ CREATE OR REPLACE FUNCTION ${fn('taken_of')}(outcome int8[], now int8, step int8
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN step[1] = 3 THEN ${fn('read_log')}(outcome, now, step, written)
+    WHEN step[1] = 4 THEN outcome[1] || outcome[5:7] || CASE WHEN written THEN outcome[14:16] ELSE outcome[5:7] END
     WHEN written THEN outcome[1] || outcome[7:9]
     ELSE outcome[1] || outcome[4:6] END
 $$;
@@ -40,6 +44,7 @@ CREATE OR REPLACE FUNCTION ${fn('spent_at')}(state int8[], now int8, step int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE step[1]
     WHEN 2 THEN state[1] + (2 - step[10]) * step[6] * step[7]
+    WHEN 4 THEN state[1] + state[2] + greatest(2 * step[6] - state[4], 0)
     ELSE coalesce(state[cardinality(state) - 1], now) + step[6] END
 $$;
 `

@@ -81,7 +81,7 @@ local function fitsAt(log, now, step, units)
 end
 
 kernels['sliding-log'] = {
-  owns = function(state) return type(state) == 'table' and state.start == nil and state.gross == nil end,
+  owns = function(state) return type(state) == 'table' and state.start == nil and state.gross == nil and state.cold == nil end,
   step = slidingLog,
   tell = function(reply, place, now, step, base, next, written)
     local log = written and next or base

@@ -28,6 +28,13 @@ local function decode(raw)
     local start, current, previous = string.match(raw, '^w:(%d+):(%d+):(%d+)$')
     return start and { start = tonumber(start), current = tonumber(current), previous = tonumber(previous) } or nil
   end
+  if kind == 'c' then
+    local at, ahead, early, cold, scale = string.match(raw, '^c:(%d+):(%d+):(%d+):(%d+):(%d+)$')
+    return at and {
+      at = tonumber(at), ahead = tonumber(ahead), early = tonumber(early),
+      cold = tonumber(cold), scale = tonumber(scale),
+    } or nil
+  end
   if kind == 'b' then
     local tat, gross, turn = string.match(raw, '^b:(-?%d+):(%d+):(%d+)$')
     return tat and { tat = tonumber(tat), gross = tonumber(gross), turn = tonumber(turn) } or nil
