@@ -4,7 +4,9 @@ import { expirySql, type Names } from './names.ts'
  * `take_same` for a bucket whose unit does not take whole microseconds: the same update, in the same order, with a second
  * column. Each number of a step is `tick − early / scale`, and the caller has made the sums that do not depend on the
  * state: `total` is what all calls take, `first` and `last` are what is compared for the first call and for all.
- * `early + x` is at least 0 and less than twice the scale, so that `/` is the carry, and `%` is the rest.
+ * Each expression is prepared again in each transaction: `counts` is written even if the remainder is 0, and a row expires
+ * up to a microsecond later than necessary. `early + x` is at least 0 and less than twice the scale, so that `/` is the
+ * carry, and `%` is the rest.
  *
  * The result is four numbers: now; 1 and the state after all calls, or 0 and the `base`; each a tick and its `early`. Or
  * that of `take_all` with the text `steps`.
@@ -16,10 +18,10 @@ export const takeFractionSql = ({ table, fn }: Names): string => {
   const next = `(${base} + total - (${early} + total_early) / scale)`
   const update = `UPDATE ${table} t SET
       tat = ${next} * CASE WHEN ${next} - now > ceiling THEN -1 ELSE 1 END,
-      counts = CASE WHEN (${early} + total_early) % scale > 0 THEN ARRAY[scale, (${early} + total_early) % scale] END,
-      expires = ${expirySql(next, 't.expires')}
+      counts = ARRAY[scale, (${early} + total_early) % scale],
+      expires = ${expirySql(`(${base} + total)`, 't.expires')}
     WHERE t.name = named AND t.tat - now <= ceiling AND ${base} + last - (${early} + last_early) / scale <= now + patience
-    RETURNING abs(t.tat), coalesce(t.counts[2], 0) INTO full_at, full_early;
+    RETURNING abs(t.tat), t.counts[2] INTO full_at, full_early;
     IF FOUND THEN RETURN concat_ws(' ', now, 1, full_at, full_early); END IF;`
   return `
 CREATE OR REPLACE FUNCTION ${fn('take_fraction')}
