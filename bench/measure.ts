@@ -7,6 +7,17 @@ export interface Candidate {
   readonly run: (keys: readonly string[], from: number, to: number) => void | Promise<void>
 }
 
+/** Concurrent callers. Each sends its next call after a result. */
+export const callers =
+  (count: number, ask: (key: string) => Promise<unknown>): Candidate['run'] =>
+  async (keys, from, to) => {
+    let next = from
+    const call = async (): Promise<void> => {
+      while (next < to) await ask(keys[next++] as string)
+    }
+    await Promise.all(Array.from({ length: count }, call))
+  }
+
 /** The minimum number of turns, even on a slow machine: a median of fewer is not meaningful. */
 const LEAST_ROUNDS = 6
 

@@ -2,6 +2,7 @@
 
 import { longKeys } from './long-keys.ts'
 import { measureInPairs } from './measure.ts'
+import { remainder } from './remainder.ts'
 import { AMPLE, candidate, type Rival, rivals } from './rivals.ts'
 import type { Aim, Case, Table } from './table.ts'
 import { type Workload, workloads } from './workloads.ts'
@@ -83,4 +84,5 @@ export const cases: Readonly<Record<string, Case>> = {
       progress,
     ),
   long: longKeys,
+  remainder: remainder.memory,
 }

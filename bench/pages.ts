@@ -108,6 +108,16 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
     'A timestamp under the bare address takes less because its name is shorter. Ours has the store’s prefix, its version, and braces that keep a key in one hash slot. Redis allocates memory in steps of 16 bytes here, so that the shortest prefix saves almost nothing.',
   ],
   [
+    'A bucket with a remainder in Redis',
+    'a remainder',
+    'Its state is three numbers instead of one, and its result has two numbers more. Both are encoded, sent and parsed. The smaller the rest of a decision, as in a batch, the larger their share.',
+  ],
+  [
+    'A bucket with a remainder in PostgreSQL',
+    'a remainder',
+    'Its row has an array beside the number, and its update computes with both: PostgreSQL prepares more expressions in each transaction.',
+  ],
+  [
     'A decision in PostgreSQL',
     'spillway, not batched',
     'The peer prepares its statement under a name, which poolers that share sessions do not support. Without that, a hand-written bucket takes about as long as ours. Ours also limits the wait for a row’s lock and sets the time from which the row may be swept. With `prepare: true` the server plans once, too. By default, decisions of one event-loop tick are sent as one batch.',

@@ -10,6 +10,7 @@ import { type Postgres, startPostgres } from '../test/services/postgres.ts'
 import { publishedSql } from '../test/services/postgres-seed.ts'
 import { type Candidate, measure } from './measure.ts'
 import { pools } from './pool.ts'
+import { remainder } from './remainder.ts'
 import { spent } from './spent.ts'
 import { type Aim, type Case, exactly, scaled, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
@@ -241,4 +242,5 @@ export const cases: Readonly<Record<string, Case>> = {
   refused: (progress) =>
     decisions({ workload: 'hot', callers: 8, terms: SCANT, aims: [aim(COALESCED, 1), ...flawless] }, progress),
   pools,
+  remainder: remainder.postgres,
 }

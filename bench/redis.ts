@@ -9,8 +9,9 @@ import { RedisStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
 import { type Redis, startRedis } from '../test/services/redis.ts'
-import { type Candidate, measureInPairs } from './measure.ts'
+import { type Candidate, callers, measureInPairs } from './measure.ts'
 import { askingByHand } from './redis-by-hand.ts'
+import { remainder } from './remainder.ts'
 import { spent } from './spent.ts'
 import { type Aim, type Case, exactly, type Figure, scaled, type Table } from './table.ts'
 import { workloads } from './workloads.ts'
@@ -79,17 +80,6 @@ async function field(): Promise<Field> {
     },
   }
 }
-
-/** Concurrent callers. Each sends its next call after a result. */
-const callers =
-  (count: number, ask: Ask): Candidate['run'] =>
-  async (keys, from, to) => {
-    let next = from
-    const call = async (): Promise<void> => {
-      while (next < to) await ask(keys[next++] as string)
-    }
-    await Promise.all(Array.from({ length: count }, call))
-  }
 
 /** The script alone, sent by redis-benchmark: the cost with a client that costs little. */
 async function byBenchmark({ server, admin, limiter }: Field, count: number): Promise<Candidate> {
@@ -248,4 +238,5 @@ export const cases: Readonly<Record<string, Case>> = {
   shares,
   asked,
   bytes,
+  remainder: remainder.redis,
 }
