@@ -36,3 +36,26 @@ test('a bucket of this library has no error', () => {
   })
   expect(rowOf('Spillway')).toEqual(cells)
 })
+
+// It keeps tokens as a floating-point number. A wait is cut off to nanoseconds, and what was cut off stays in the tokens,
+// so that only rounding adds up. Each wait rounds seven times, by 2^-53 at most, which limits the error of any number of waits;
+// a simulation of its arithmetic stays below that.
+test('a floating-point number of tokens has less than the error that the table states', () => {
+  const cells = rates.map(([limit, seconds]) => {
+    const rate = limit / seconds
+    const waits = 200_000
+    let [tokens, elapsed] = [0, 0n]
+    for (let i = 0; i < waits; i++) {
+      tokens -= 1
+      const wait = Math.trunc((-tokens / rate) * 1e9)
+      elapsed += BigInt(wait)
+      tokens += (Math.floor(wait / 1e9) + (wait % 1e9) / 1e9) * rate
+    }
+    const period = BigInt(seconds) * NANOS
+    const exact = elapsed * BigInt(limit) - BigInt(waits) * period
+    const most = (units: number): number => units * 7 * 2 ** -53
+    expect(Math.abs(tokens - Number(exact) / Number(period))).toBeLessThan(most(waits))
+    return `< 10^${Math.ceil(Math.log10(most(Number(UNITS))))} units`
+  })
+  expect(rowOf('x/time/rate')).toEqual(cells)
+})
