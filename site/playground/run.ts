@@ -1,9 +1,9 @@
 import { type Decision, decide, type Micros, type Quota, type SyncStore, stepFor, type Taken } from '@spillway/core'
 import {
+  type Denial,
   type Header,
   type HeaderForm,
   httpGuard,
-  type Refusal,
   type RequestReader,
   type Verdict,
 } from '@spillway/core/http'
@@ -15,7 +15,7 @@ export interface Answer {
   readonly arrival: Arrival
   readonly decision: Decision
   readonly headers: readonly Header[]
-  readonly refusal: Refusal | undefined
+  readonly refusal: Denial | undefined
 }
 
 /** The remaining units at a time: fractions if units refill continuously, otherwise whole units. */

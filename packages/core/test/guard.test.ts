@@ -3,9 +3,9 @@ import { type FakeClock, fakeClock, modelStore } from '@spillway/conformance'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   type DecisionEvent,
+  type Denial,
   httpGuard,
   type RateLimitOptions,
-  type Refusal,
   type RequestReader,
   type Verdict,
 } from '../src/http/index.ts'
@@ -137,7 +137,7 @@ describe('a match', () => {
     [{ claim: ['plan'] }, 'match.claim must be an object with the required value of each name'],
     [{ claim: { plan: 'pro' } }, 'match.claim needs claims that the app has verified'],
     [{}, 'match is empty: add a condition, or leave it out.'],
-  ])('written as %j is refused', (match, message) => {
+  ])('written as %j is rejected', (match, message) => {
     expect(() => setUp({ quota: perMinute(1), match: match as never })).toThrow(message)
   })
 })
@@ -159,7 +159,7 @@ describe('skip', () => {
   })
 
   // An empty one would let everything through.
-  test('that says nothing is refused', () => {
+  test('that says nothing is rejected', () => {
     expect(() => setUp({ quota: perMinute(1), skip: {} })).toThrow('skip is empty')
     expect(() => setUp({ quota: perMinute(1), skip: { ips: '10.0.0.1' } as never })).toThrow('Did you mean "ip"?')
   })
@@ -298,7 +298,7 @@ describe('what a request took is corrected', () => {
     expect(setUp({ quota: perMinute(1), mode: 'shadow' }).judge().after).toBeUndefined()
   })
 
-  test('not at all where nothing was counted, or the request is refused', () => {
+  test('not at all where nothing was counted, or the request is denied', () => {
     const { judge } = setUp({ quota: perMinute(1), refundIf: () => true, match: { path: '/' } })
     const verdicts = [judge({ path: '/other' }), judge(), judge()]
     expect(verdicts.map(({ after }) => after && 'later')).toEqual([undefined, 'later', undefined])
@@ -340,7 +340,7 @@ describe('a request that is held back', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('waits no longer than maxWait: what does not fit by then is refused at once', async () => {
+  test('waits no longer than maxWait: what does not fit by then is denied at once', async () => {
     vi.useFakeTimers()
     const { guard } = setUp({ quota: perSecond(1), maxWait: '1s' })
     const verdicts = Promise.all([guard({}), guard({}), guard({})])
@@ -473,15 +473,15 @@ describe('the guard', () => {
       ],
       onDenied: () => ({ contentType: 'text/plain' }),
     })
-    const refused = (path: string) => [judge({ path }), judge({ path })][1]?.answer?.(undefined) as Refusal
-    const login = refused('/login')
+    const denialOf = (path: string) => [judge({ path }), judge({ path })][1]?.answer?.(undefined) as Denial
+    const login = denialOf('/login')
     expect(login).toMatchObject({ status: 429, contentType: 'text/plain' })
     expect(JSON.parse(login?.body ?? '')).toMatchObject({
       type: 'https://iana.org/assignments/http-problem-types#abnormal-usage-detected',
       title: 'Request not satisfied due to detection of abnormal request pattern',
     })
-    expect(refused('/api')).toMatchObject({ status: 418, contentType: 'application/problem+json' })
-    expect(refused('/')).toMatchObject({ status: 429, contentType: 'text/plain' })
+    expect(denialOf('/api')).toMatchObject({ status: 418, contentType: 'application/problem+json' })
+    expect(denialOf('/')).toMatchObject({ status: 429, contentType: 'text/plain' })
   })
 
   test.each([

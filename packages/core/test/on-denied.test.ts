@@ -1,7 +1,7 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
-import { type DeniedOption, httpGuard, type Refusal } from '../src/http/index.ts'
+import { type Denial, type DeniedOption, httpGuard } from '../src/http/index.ts'
 import { perMinute } from '../src/index.ts'
 
 // What onDenied may return: what users of other limiters write works, or is refused with the right spelling.
@@ -9,7 +9,7 @@ import { perMinute } from '../src/index.ts'
 const response = { own: true }
 
 /** What is answered to the second request of one a minute; undefined if `onDenied` answers by itself. */
-async function answered(onDenied: DeniedOption<object, object>, sendsResponses = false): Promise<Refusal | undefined> {
+async function answered(onDenied: DeniedOption<object, object>, sendsResponses = false): Promise<Denial | undefined> {
   const store = modelStore(fakeClock())
   const guard = httpGuard<object, object>({ quota: perMinute(1), store, onDenied }, { ...plainReader, sendsResponses })
   await guard({})
@@ -19,7 +19,7 @@ async function answered(onDenied: DeniedOption<object, object>, sendsResponses =
 const standard = { status: 429, contentType: 'application/problem+json', headers: [] }
 const TEXT = 'text/plain; charset=utf-8'
 
-test.each<[string, unknown, Partial<Refusal>]>([
+test.each<[string, unknown, Partial<Denial>]>([
   ['nothing', undefined, standard],
   ['no parts', {}, standard],
   ['parts that are undefined', { status: undefined, headers: undefined, body: undefined }, standard],

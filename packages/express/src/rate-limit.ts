@@ -1,10 +1,10 @@
 import {
+  type Denial,
   httpGuard,
   isOver,
   joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
-  type Refusal,
   type RequestDecision,
   type Verdict,
   whenClosed,
@@ -74,7 +74,7 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: N
 }
 
 /** Sends the answer, unless `onDenied` has answered itself. */
-function deny(res: Response, denial: Refusal | undefined): void {
+function deny(res: Response, denial: Denial | undefined): void {
   if (denial === undefined || isOver(res)) return
   const { status, contentType, headers, body } = denial
   for (const [name, value] of headers) res.setHeader(name, value)

@@ -1,10 +1,10 @@
 import {
+  type Denial,
   httpGuard,
   isOver,
   joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
-  type Refusal,
   type RequestDecision,
   type Verdict,
   whenClosed,
@@ -96,7 +96,7 @@ function follow(
 }
 
 /** Sends the answer, unless `onDenied` has answered itself. */
-function deny(reply: FastifyReply, denial: Refusal | undefined): void {
+function deny(reply: FastifyReply, denial: Denial | undefined): void {
   if (denial === undefined || isLate(reply)) return
   const { status, contentType, headers, body } = denial
   for (const [name, value] of headers) reply.header(name, value)

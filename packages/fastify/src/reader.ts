@@ -2,11 +2,14 @@ import { type Closable, firstValue, hidesBody, type RequestReader, whenClosed } 
 import type { FastifyRequest } from 'fastify'
 
 const FORGERIES = 64
-const NOBODY = '192.0.2.1' // an address reserved for documentation
+const FORGED_ADDRESS = '192.0.2.1' // an address reserved for documentation
 
 /** A request whose addresses are all forged: how many of them Fastify trusts reveals the app's proxy settings. */
 const FORGED = {
-  raw: { socket: { remoteAddress: NOBODY }, headers: { 'x-forwarded-for': Array(FORGERIES).fill(NOBODY).join() } },
+  raw: {
+    socket: { remoteAddress: FORGED_ADDRESS },
+    headers: { 'x-forwarded-for': Array(FORGERIES).fill(FORGED_ADDRESS).join() },
+  },
 }
 
 export const reader: RequestReader<FastifyRequest> = {

@@ -1,7 +1,7 @@
-import { joinHeaders, type Refusal, type Verdict } from '@spillway/core/http'
+import { type Denial, joinHeaders, type Verdict } from '@spillway/core/http'
 
 /** The response to a denied request, including the headers of earlier limiters. */
-export function denialResponse(request: Request, denial: Refusal, limitHeaders: ReadonlyMap<string, string>): Response {
+export function denialResponse(request: Request, denial: Denial, limitHeaders: ReadonlyMap<string, string>): Response {
   const { status, contentType, body, response } = denial
   if (response) return withLimitHeaders(response as Response, request, limitHeaders)
   const headers = { ...Object.fromEntries([...limitHeaders, ...denial.headers]), 'Content-Type': contentType }

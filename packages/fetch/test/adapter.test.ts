@@ -25,7 +25,7 @@ function mount(options: NeutralOptions, { timeout, inner, onHandled }: Scene): S
 testAdapter(test, mount)
 
 const ok = () => new Response('ok')
-const told = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')]
+const limitFields = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')]
 
 describe('the client address', () => {
   test.each<[runtime: string, beside: (address: string) => unknown]>([
@@ -64,9 +64,9 @@ test('several limiters on one request merge their headers', async () => {
   const inner = rateLimit({ name: 'inner', quota: perSecond(1), store })
   const app = outer(inner(ok))
   const policies = '"outer";q=2;w=60, "inner";q=1;w=1'
-  expect(told(await app(new Request(URL_)))).toEqual([policies, '"outer";r=1;t=30, "inner";r=0;t=1'])
-  const refused = await app(new Request(URL_))
-  expect([refused.status, ...told(refused)]).toEqual([429, policies, '"outer";r=0;t=30, "inner";r=0;t=1'])
+  expect(limitFields(await app(new Request(URL_)))).toEqual([policies, '"outer";r=1;t=30, "inner";r=0;t=1'])
+  const denied = await app(new Request(URL_))
+  expect([denied.status, ...limitFields(denied)]).toEqual([429, policies, '"outer";r=0;t=30, "inner";r=0;t=1'])
 })
 
 test('sets its headers on immutable responses, and does not change shared ones', async () => {
@@ -79,7 +79,7 @@ test('sets its headers on immutable responses, and does not change shared ones',
     (answers[new URL(request.url).pathname] as () => Response)(),
   )
   const moved = await app(new Request(`${URL_}/moved`))
-  expect([moved.status, moved.headers.get('location'), ...told(moved)]).toEqual([
+  expect([moved.status, moved.headers.get('location'), ...limitFields(moved)]).toEqual([
     302,
     'http://elsewhere.example/',
     '"default";q=10;w=60',
@@ -87,7 +87,7 @@ test('sets its headers on immutable responses, and does not change shared ones',
   ])
   const [first, second] = [await app(new Request(`${URL_}/shared`)), await app(new Request(`${URL_}/shared`))]
   expect([first.status, second.status]).toEqual([404, 404])
-  expect([told(first)[1], told(second)[1]]).toEqual(['"default";r=8;t=6', '"default";r=7;t=6'])
+  expect([limitFields(first)[1], limitFields(second)[1]]).toEqual(['"default";r=8;t=6', '"default";r=7;t=6'])
 })
 
 test('does not change results without headers', async () => {
@@ -145,7 +145,7 @@ test.each<[string, (reader: ReadableStreamDefaultReader<Uint8Array>, close: () =
   const options = { quota: perMinute(100), key: () => 'ann', cost: 50, settle: () => tokens, store }
   const app = rateLimit(options)((_: Request, _env: object, _context: typeof context) => answer())
   const response = await app(new Request(URL_), {}, context)
-  expect([response.status, response.headers.get('x-own'), told(response)[1]]).toEqual([
+  expect([response.status, response.headers.get('x-own'), limitFields(response)[1]]).toEqual([
     201,
     'kept',
     '"default";r=50;t=1',

@@ -1,11 +1,11 @@
 import {
+  type Denial,
   httpGuard,
   isAbandoned,
   joinHeaders,
   missingHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
-  type Refusal,
   type RequestDecision,
   type Verdict,
 } from '@spillway/core/http'
@@ -68,29 +68,29 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
   const { decision, headers, denial, answer, after } = verdict
   // Reading c.res creates a response, so it is read only if another limiter has set headers on it.
   const before = (name: string): string | null => c.res.headers.get(name)
-  const told = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
+  const joined = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
   if (decision) c.set('rateLimit', decision)
-  const tell = (): void => {
-    for (const [name, value] of missingHeaders(told, before)) c.header(name, value)
+  const restoreHeaders = (): void => {
+    for (const [name, value] of missingHeaders(joined, before)) c.header(name, value)
   }
-  for (const [name, value] of told) c.header(name, value)
-  if (denial) return answer ? answered(c, await answer(c), denial, tell) : denied(c, denial)
+  for (const [name, value] of joined) c.header(name, value)
+  if (denial) return answer ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
   await (after ? nextThen(c, next, (status) => after(status, c)) : next())
   // A handler that returns a Response of its own discards the headers set above.
-  const [first] = told
-  if (first && !before(first[0])?.includes(first[1])) tell()
+  const [first] = joined
+  if (first && !before(first[0])?.includes(first[1])) restoreHeaders()
 }
 
 /** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */
-function answered(c: Context, own: Refusal | undefined, standard: Refusal, tell: () => void): Response {
+function answered(c: Context, own: Denial | undefined, standard: Denial, restoreHeaders: () => void): Response {
   if (own?.response) c.res = own.response as Response
   else if (own || !c.finalized) return denied(c, own ?? standard)
-  tell()
+  restoreHeaders()
   return c.res
 }
 
 /** Made by the context, which adds the headers that earlier middleware has set. */
-function denied(c: Context, { status, contentType, headers, body }: Refusal): Response {
+function denied(c: Context, { status, contentType, headers, body }: Denial): Response {
   for (const [name, value] of headers) c.header(name, value)
   c.header('Content-Type', contentType)
   return c.newResponse(body, status as StatusCode)

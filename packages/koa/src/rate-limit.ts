@@ -1,11 +1,11 @@
 import {
+  type Denial,
   type Header,
   httpGuard,
   isOver,
   joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
-  type Refusal,
   type RequestDecision,
   type Verdict,
   whenClosed,
@@ -50,8 +50,8 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     const { decision, headers, denial, answer, after } = verdict
     const limited = ctx.state.rateLimit !== undefined
     if (decision) ctx.state.rateLimit = decision
-    const told = joinHeaders(headers, limited, (name) => ctx.res.getHeader(name))
-    for (const [name, value] of told) ctx.response.set(name, value)
+    const joined = joinHeaders(headers, limited, (name) => ctx.res.getHeader(name))
+    for (const [name, value] of joined) ctx.response.set(name, value)
     if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
     if (denial === undefined) {
       return next().catch((error: unknown) => {
@@ -59,7 +59,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         throw error
       })
     }
-    if (answer) return askAnswer(ctx, denial, answer)
+    if (answer) return sendAnswer(ctx, denial, answer)
     deny(ctx, denial)
     return DONE
   }
@@ -74,14 +74,14 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 const DONE = Promise.resolve()
 
 /** Sends the answer, unless `onDenied` has answered itself by returning the context or setting its response. */
-async function askAnswer(ctx: Context, standard: Refusal, answer: NonNullable<Verdict['answer']>): Promise<void> {
+async function sendAnswer(ctx: Context, standard: Denial, answer: NonNullable<Verdict['answer']>): Promise<void> {
   const { status, body } = ctx
   const own = await answer(ctx)
   const isSet = ctx.status !== status || ctx.body !== body || ctx.respond === false || isOver(ctx.res)
   if (own && !(own === standard && isSet)) deny(ctx, own)
 }
 
-function deny(ctx: Context, { status, contentType, headers, body }: Refusal): void {
+function deny(ctx: Context, { status, contentType, headers, body }: Denial): void {
   for (const [name, value] of headers) ctx.response.set(name, value)
   ctx.status = status
   ctx.response.set('Content-Type', contentType)
@@ -91,8 +91,8 @@ function deny(ctx: Context, { status, contentType, headers, body }: Refusal): vo
 /** Koa answers an error with the error's own headers only: they are extended by those of this response. */
 function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {
   if (!(error instanceof Error)) return
-  const told = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
-  const all = { ...(error as { headers?: object }).headers, ...told }
+  const carried = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
+  const all = { ...(error as { headers?: object }).headers, ...carried }
   try {
     // Not assigned: the error may have a getter of that name and no setter.
     Object.defineProperty(error, 'headers', { value: all, configurable: true, enumerable: true, writable: true })

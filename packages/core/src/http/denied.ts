@@ -85,7 +85,7 @@ export function answerOf<R, A>(
 }
 
 /** The names of other rate limiters, with the name to write here. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
+const PEER_NAMES: Readonly<Record<string, string>> = {
   statusCode: 'status',
   code: 'status',
   message: 'body',
@@ -107,7 +107,7 @@ function denialFrom(returned: unknown, standard: Denial, sendsResponses: boolean
     throw invalid('the answer of onDenied', "such as { status: 429, body: 'Slow down.' }, text, or nothing", returned)
   }
   checkOptions('what onDenied returns', returned, ['status', 'contentType', 'headers', 'body'], (name) => {
-    const here = ELSEWHERE[name]
+    const here = PEER_NAMES[name]
     return `${here === undefined ? 'JSON is written as body' : `Here that is ${here}`}: { status: 429, body: { … } }.`
   })
   const { status = standard.status, contentType, headers = [], body } = returned as DeniedAnswer

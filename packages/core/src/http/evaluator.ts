@@ -95,8 +95,8 @@ export function evaluatorFor<R, S>(
 
   const denialOf = (request: R, decision: Decision, names?: ShownNames): Pick<Verdict, 'denial' | 'answer'> => {
     // Every decision names a compiled policy.
-    const { denialFor: refuse, onDenied: option = onDenied } = ruleNamed(decision.policy) as CompiledPolicy<R, S>
-    const denial = refuse(decision, names)
+    const { denialFor, onDenied: option = onDenied } = ruleNamed(decision.policy) as CompiledPolicy<R, S>
+    const denial = denialFor(decision, names)
     const check = option as DeniedOption<R> | undefined
     return { denial, answer: check && ((response) => answerOf(check, request, decision, response, denial, reader)) }
   }

@@ -108,7 +108,7 @@ export function advertised(quota: Quota): { readonly limit: number; readonly win
  * Formats the value of one field. `scarcest` is the policy with the fewest units remaining, for fields that report only
  * one policy.
  */
-export type Field = (told: readonly PolicyResult[], scarcest: PolicyResult, nowMs: () => number) => string
+export type Field = (results: readonly PolicyResult[], scarcest: PolicyResult, nowMs: () => number) => string
 
 /** A format of the header fields, named after the newest revision that defines it. */
 export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy-epoch'
@@ -116,8 +116,8 @@ export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy
 /** The fields by format, newest first. Drafts 8 to 11 are one format: they define the same fields and parameters. */
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
-    'RateLimit-Policy': (told) => listed(told, ({ item, pk }) => item.policy + pk),
-    RateLimit: (told) => listed(told, limitItem),
+    'RateLimit-Policy': (results) => listed(results, ({ item, pk }) => item.policy + pk),
+    RateLimit: (results) => listed(results, limitItem),
   },
   'draft-7': {
     'RateLimit-Policy': policyNumbers,
@@ -178,13 +178,13 @@ const spells = (bytes: Uint8Array, text: string): boolean =>
   bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
 
 /** Drafts 6 and 7 identify a policy by its limit: of several policies with one limit, only the first is listed. */
-function policyNumbers(told: readonly PolicyResult[]): string {
+function policyNumbers(results: readonly PolicyResult[]): string {
   const isFirst = ({ item }: PolicyResult, i: number): boolean =>
-    told.findIndex((other) => other.item.limit === item.limit) === i
-  return listed(told.length === 1 ? told : told.filter(isFirst), ({ item }) => item.numbers)
+    results.findIndex((other) => other.item.limit === item.limit) === i
+  return listed(results.length === 1 ? results : results.filter(isFirst), ({ item }) => item.numbers)
 }
 
 /** The members of a list. Allocates no list for a single policy, the common case. */
-function listed(told: readonly PolicyResult[], text: (each: PolicyResult) => string): string {
-  return told.length === 1 ? text(told[0] as PolicyResult) : told.map(text).join(', ')
+function listed(results: readonly PolicyResult[], text: (each: PolicyResult) => string): string {
+  return results.length === 1 ? text(results[0] as PolicyResult) : results.map(text).join(', ')
 }

@@ -13,7 +13,7 @@ export type HeaderForm = Wire | 'draft-8' | 'draft-9' | 'draft-10'
  * Formats the header fields of the policies that counted a request; none if no policy did. `nowMs` is called only if a
  * field needs it.
  */
-export type HeaderWriter = (told: readonly PolicyResult[], nowMs: () => number) => readonly Header[]
+export type HeaderWriter = (results: readonly PolicyResult[], nowMs: () => number) => readonly Header[]
 
 const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
   ['draft-6', 'draft-6'],
@@ -71,11 +71,11 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
     for (const [name, field] of Object.entries(fields)) if (!named.has(name)) named.set(name, field)
   }
   const fields = [...named]
-  return (told, nowMs) => {
-    const [first] = told
+  return (results, nowMs) => {
+    const [first] = results
     if (first === undefined) return []
-    const scarcest = told.length === 1 ? first : told.reduce(hasFewerLeft)
-    return fields.map(([name, field]) => [name, field(told, scarcest, nowMs)])
+    const scarcest = results.length === 1 ? first : results.reduce(hasFewerLeft)
+    return fields.map(([name, field]) => [name, field(results, scarcest, nowMs)])
   }
 }
 

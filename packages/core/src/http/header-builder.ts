@@ -52,12 +52,12 @@ export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderO
   return ({ checks, decision }, names) => {
     const decisions = decision.policies ?? [decision]
     // Compiled policies make no other checks.
-    const told = (checks as readonly HttpCheck[]).map(({ policy: { name, item }, pk }, i) => {
+    const results = (checks as readonly HttpCheck[]).map(({ policy: { name, item }, pk }, i) => {
       const shown = names?.get(name)
       return { decision: decisions[i] as Decision, item: shown ? renamedItem(item, name, shown) : item, pk }
     })
     // While the store does not answer, only policies with a local fallback have numbers.
-    const known = decision.degraded ? told.filter((each) => isCounted(each.decision)) : told
+    const known = decision.degraded ? results.filter((each) => isCounted(each.decision)) : results
     const headers = write(known, Date.now)
     const all = decision.allowed ? headers : [...headers, ...retryAfter(checks, decision, jitter)]
     return exposes ? exposed(all) : all

@@ -90,7 +90,7 @@ const COMMON_OPTIONS: readonly string[] = [
 export const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))
 
 /** The options here, with the names that other rate limiters have for them. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
+const PEER_NAMES: Readonly<Record<string, string>> = {
   'quota: perMinute(100)': 'windowMs max limit points duration',
   key: 'keyGenerator',
   headers: 'standardHeaders legacyHeaders',
@@ -103,7 +103,7 @@ export function checkRateLimitOptions(options: unknown): void {
   const several = (options as { policies?: unknown } | null | undefined)?.policies !== undefined
   const known = ['policies', ...(several ? [] : ownOptions()), ...COMMON_OPTIONS]
   checkOptions('rateLimit', options, known, (name, given) => {
-    const [here] = Object.entries(ELSEWHERE).find(([, theirs]) => theirs.split(' ').includes(name)) ?? []
+    const [here] = Object.entries(PEER_NAMES).find(([, theirs]) => theirs.split(' ').includes(name)) ?? []
     if (here) return `Here that is ${here}; @spillway/express/compat takes the options of express-rate-limit.`
     // Without any known option, the argument is a request. With `kernel`, it is a quota.
     if (name !== 'kernel' && given.some((each) => known.includes(each))) return undefined

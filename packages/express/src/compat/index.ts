@@ -55,7 +55,7 @@ function begin(store: ExpressRateLimitStore, options: Options): void {
 }
 
 /** A request in progress, and its configuration. */
-interface Visit {
+interface Exchange {
   readonly request: Request
   readonly response: Response
   readonly options: Options
@@ -69,7 +69,7 @@ function limiter(
 ): (request: Request, response: Response, next: NextFunction) => Promise<unknown> {
   return async (request, response, next) => {
     if (await options.skip(request, response)) return next()
-    const visit = { request, response, options, checks }
+    const exchange = { request, response, options, checks }
     const key = await options.keyGenerator(request, response)
     const counted = await count(store, key, options)
     if (counted instanceof Error) {
@@ -77,12 +77,12 @@ function limiter(
       return next()
     }
     checks.counted(request, store, key)
-    const info = await infoOf(visit, key, counted)
+    const info = await infoOf(exchange, key, counted)
     Object.assign(request, { [options.requestPropertyName]: info })
-    await tell(visit, info)
+    await setHeaders(exchange, info)
     uncountLater(request, response, { store, key, resetTime: info.resetTime }, options)
     if (info.used <= info.limit) return next()
-    await tellWhen(visit, info)
+    await setRetryAfter(exchange, info)
     return options.handler(request, response, next, options)
   }
 }
@@ -102,13 +102,13 @@ async function count(
 }
 
 async function infoOf(
-  { request, response, options, checks }: Visit,
+  { request, response, options, checks }: Exchange,
   key: string,
   counted: Counted,
 ): Promise<RateLimitInfo> {
   const { totalHits: used } = counted
   checks.hits(used)
-  const limit = await said(options.limit, request, response)
+  const limit = await valueFor(options.limit, request, response)
   checks.limit(limit)
   // Copied, because some stores change a date after returning it.
   const resetTime = counted.resetTime && new Date(counted.resetTime.getTime())
@@ -117,25 +117,25 @@ async function infoOf(
   return Object.defineProperty(info, 'current', { value: used })
 }
 
-async function tell({ request, response, options, checks }: Visit, info: RateLimitInfo): Promise<void> {
+async function setHeaders({ request, response, options, checks }: Exchange, info: RateLimitInfo): Promise<void> {
   const { legacyHeaders, standardHeaders, identifier } = options
   if (legacyHeaders) setLegacyFields(response, info)
   if (!standardHeaders) return
   checks.draft(standardHeaders)
   if (standardHeaders !== 'draft-6') checks.reset(info.resetTime)
-  const name = standardHeaders === 'draft-8' ? await said(identifier, request, response) : ''
+  const name = standardHeaders === 'draft-8' ? await valueFor(identifier, request, response) : ''
   setStandardFields(response, info, options, name)
 }
 
-async function tellWhen({ request, response, options }: Visit, { resetTime }: RateLimitInfo): Promise<void> {
+async function setRetryAfter({ request, response, options }: Exchange, { resetTime }: RateLimitInfo): Promise<void> {
   const { legacyHeaders, standardHeaders, retryAfter, windowMs } = options
   if ((!legacyHeaders && !standardHeaders) || response.headersSent) return
-  const seconds = (await said(retryAfter, request, response)) ?? secondsTo(resetTime, windowMs)
+  const seconds = (await valueFor(retryAfter, request, response)) ?? secondsTo(resetTime, windowMs)
   response.setHeader('Retry-After', String(seconds))
 }
 
 /** The value of an option for a request: the option itself, or what it returns. */
-function said<T>(option: T | FromRequest<T>, request: Request, response: Response): T | Promise<T> {
+function valueFor<T>(option: T | FromRequest<T>, request: Request, response: Response): T | Promise<T> {
   return typeof option === 'function' ? (option as FromRequest<T>)(request, response) : option
 }
 

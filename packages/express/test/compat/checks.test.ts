@@ -100,12 +100,12 @@ test('disabled checks do not warn', async () => {
 })
 
 test('rejects options that could not work', () => {
-  const refused: readonly [Record<string, unknown>, string][] = [
+  const rejected: readonly [Record<string, unknown>, string][] = [
     [{ windowMs: 0 }, 'windowMs must be a positive duration'],
     [{ windowMs: Number.NaN }, 'windowMs must be a positive duration'],
     [{ store: {} }, 'store must be a store of express-rate-limit'],
     [{ store: 'redis' }, 'got "redis"'],
     [{ logger: { warn: () => {} } }, 'logger must have the methods error and warn'],
   ]
-  for (const [options, message] of refused) expect(() => ours(options)).toThrow(message)
+  for (const [options, message] of rejected) expect(() => ours(options)).toThrow(message)
 })

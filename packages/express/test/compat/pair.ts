@@ -38,9 +38,9 @@ export function appOf(limit: express.RequestHandler, property = 'rateLimit'): Ex
 /** All parts of an answer; its date only if the limiter has set it. */
 export async function answer(app: Express, { method = 'get', path = '/', headers = {} }: Asked): Promise<unknown> {
   try {
-    const { status, headers: told, text } = await request(app)[method](path).set(headers)
-    const { date, ...rest } = told
-    return { status, text, headers: 'x-ratelimit-reset' in rest ? told : rest }
+    const { status, headers: all, text } = await request(app)[method](path).set(headers)
+    const { date, ...rest } = all
+    return { status, text, headers: 'x-ratelimit-reset' in rest ? all : rest }
   } catch (error) {
     return (error as NodeJS.ErrnoException).code
   }

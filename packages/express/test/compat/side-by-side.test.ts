@@ -87,7 +87,7 @@ const stories: readonly (readonly [string, () => Partial<TheirOptions>, readonly
     }),
     times(1),
   ],
-  ['a property', () => ({ limit: 2, requestPropertyName: 'told', ...quiet }), times(2)],
+  ['a property', () => ({ limit: 2, requestPropertyName: 'quota', ...quiet }), times(2)],
   [
     'a key',
     () => ({ limit: 1, keyGenerator: (req) => req.get('x-key') ?? 'none', standardHeaders: 'draft-8', ...quiet }),

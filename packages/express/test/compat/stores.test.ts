@@ -31,7 +31,7 @@ describe('over a stopped clock', () => {
   afterEach(() => void vi.useRealTimers())
 
   /** The results of a history; like a limiter, it never subtracts from a missing count. */
-  async function tell(make: () => TheirStore | ExpressRateLimitStore, history: readonly Call[]): Promise<unknown> {
+  async function resultsOf(make: () => TheirStore | ExpressRateLimitStore, history: readonly Call[]): Promise<unknown> {
     vi.setSystemTime(START)
     const store = make()
     void (store as ExpressRateLimitStore).init?.({ windowMs })
@@ -51,9 +51,9 @@ describe('over a stopped clock', () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         const memory = new MemoryStore()
-        const expected = await tell(() => memory, history)
+        const expected = await resultsOf(() => memory, history)
         memory.shutdown()
-        expect(await tell(() => toExpressRateLimitStore(memoryStore()), history)).toEqual(expected)
+        expect(await resultsOf(() => toExpressRateLimitStore(memoryStore()), history)).toEqual(expected)
       }),
     )
   })
