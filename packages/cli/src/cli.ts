@@ -38,15 +38,14 @@ function withoutPasswords(text: string): string {
 }
 
 /** Options that were renamed, too different for commander to suggest the new name. */
-const RENAMED = new Map([
+const RENAMED = [
   ['--refuse-at-most', '--deny-at-most'],
   ['--refusals', '--denials'],
-])
+] as const
 
 function withNewName(message: string): string {
-  const option = /^error: unknown option '([a-z-]+)/.exec(message)?.[1] ?? ''
-  const name = RENAMED.get(option)
-  return name === undefined ? message : `${message}(Did you mean ${name}?)\n`
+  const renamed = RENAMED.find(([old]) => message.startsWith(`error: unknown option '${old}`))
+  return renamed ? `${message}(Did you mean ${renamed[1]}?)\n` : message
 }
 
 const ipv6Prefix = (): Option =>
