@@ -7,7 +7,7 @@ import { deadlineOf, rollbackResult, type StoreResult } from './store-result.ts'
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
 
-/** The deadline of each part of what begins when a remote store is first asked; in-memory stores come first, and need none. */
+/** The deadline of each group, from the first call to a remote store on; undefined for in-memory stores, which come first. */
 export type Deadlines = (group: readonly PolicyCheck[]) => CallDeadline | undefined
 
 export function deadlines(): Deadlines {
@@ -21,34 +21,34 @@ export function deadlines(): Deadlines {
 
 type Answer = (group: readonly PolicyCheck[]) => MaybePromise<StoreResult>
 
-/** Asks part after part, until one denies: those before it are given back, and those after it say what they would. */
+/** Calls group after group until one denies: then those before it are rolled back, and those after it are peeked. */
 export function acquireInOrder(
   groups: readonly (readonly PolicyCheck[])[],
   answer: Answer,
   peek: Answer,
   deadlineFor: Deadlines,
 ): MaybePromise<readonly StoreResult[]> {
-  const undo = (result: StoreResult): MaybePromise<StoreResult | undefined> =>
+  const rollbackOne = (result: StoreResult): MaybePromise<StoreResult | undefined> =>
     rollbackResult(result, deadlineFor(result.checks))
-  const look = (group: readonly PolicyCheck[]): MaybePromise<StoreResult | undefined> => {
+  const peekLater = (group: readonly PolicyCheck[]): MaybePromise<StoreResult | undefined> => {
     const seen = peek(group)
     return seen instanceof Promise ? unlessExpired(seen, deadlineFor(group) as CallDeadline) : seen
   }
-  const from = (at: number, taken: readonly StoreResult[]): MaybePromise<readonly StoreResult[]> => {
-    const checks = groups[at]
+  const acquireFrom = (index: number, taken: readonly StoreResult[]): MaybePromise<readonly StoreResult[]> => {
+    const checks = groups[index]
     if (checks === undefined) return taken
-    const goOn = (result: StoreResult): MaybePromise<readonly StoreResult[]> => {
-      if (result.decisions.every(({ allowed }) => allowed)) return from(at + 1, [...taken, result])
-      const others = [...taken.map(undo), ...groups.slice(at + 1).map(look)]
-      return andThen(all(others), (told) => [result, ...told.filter((each) => each !== undefined)])
+    const proceed = (result: StoreResult): MaybePromise<readonly StoreResult[]> => {
+      if (result.decisions.every(({ allowed }) => allowed)) return acquireFrom(index + 1, [...taken, result])
+      const others = [...taken.map(rollbackOne), ...groups.slice(index + 1).map(peekLater)]
+      return andThen(all(others), (results) => [result, ...results.filter((each) => each !== undefined)])
     }
     const fail = (error: unknown): never => {
       // The caller does not wait for the refunds: its deadline may have passed.
-      for (const result of taken) void undo(result)
+      for (const result of taken) void rollbackOne(result)
       throw error
     }
     const result = answer(checks)
-    return result instanceof Promise ? result.then(goOn, fail) : goOn(result)
+    return result instanceof Promise ? result.then(proceed, fail) : proceed(result)
   }
-  return from(0, [])
+  return acquireFrom(0, [])
 }

@@ -19,8 +19,8 @@ import type { StepOptions, Verb } from './verbs.ts'
 export type { Acquisition } from './store-result.ts'
 
 /**
- * Puts asks to their stores, all or none of them. If one is denied that has a spill policy, that is asked in its place:
- * denied asks have consumed nothing.
+ * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:
+ * a denied acquisition has consumed nothing.
  */
 export function acquire(
   verb: Verb,
@@ -35,9 +35,9 @@ export function acquire(
 const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
 
 /**
- * Puts asks to their stores, all or none of them, and answers at once if the stores can. One store takes all or none by
- * itself. Several are asked in turn, and when one refuses or fails, those before it are given back what they took; so
- * for a moment others may find less there than there is.
+ * Runs a verb on all checks, all-or-nothing, and in the same tick if all stores are in-memory stores. One store is atomic by
+ * itself. Several are called one after the other, and if one denies or fails, those before it are rolled back: for a moment,
+ * other callers may find fewer units than are available.
  */
 function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
   const alone = answerSingle(checks, verb, stepOptions)
@@ -55,11 +55,11 @@ function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: S
   return andThen(answers, (answered) => acquisitionOf(checks, answered))
 }
 
-/** The answer alone. */
+/** The decision alone. */
 export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybePromise<Decision> =>
   andThen(acquire(verb, checks), ({ decision }) => decision)
 
-/** Corrects a booking to what it really cost: what is left over goes back, what is missing is charged. */
+/** Corrects an acquisition to its actual cost: refunds the surplus, charges the deficit. */
 export async function settleAcquisition(
   { decision, results }: Acquisition,
   actualOf: (check: PolicyCheck) => number,
@@ -67,7 +67,7 @@ export async function settleAcquisition(
   if (decision.allowed) await Promise.all(results.map((result) => settleResult(result, actualOf)))
 }
 
-/** Gives all of a booking back. What a failing store keeps comes back with time. */
+/** Refunds an acquisition. If a store fails, its units refill with time. */
 export async function rollback({ decision, results }: Acquisition): Promise<void> {
   if (decision.allowed) await all(results.map((result) => rollbackResult(result)))
 }

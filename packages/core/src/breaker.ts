@@ -15,13 +15,13 @@ const LONGEST_OPEN_MS = 15_000
 const MAX_CIRCUITS = 1_000
 const MAX_REFUNDS = 1_000
 
-/** What is known of a store by its answers. */
+/** The health of a store, judged by its answers to this process. */
 export interface StoreHealth {
   /** The state of the circuit breaker; of a store with several shards, the worst. */
   readonly circuit: 'closed' | 'half-open' | 'open'
   /** Refunds that are kept until the store answers again. */
   readonly refundsQueued: number
-  /** Refunds that could neither be sent nor kept: these units return with time only. */
+  /** Refunds that could neither be sent nor kept: these units only refill with time. */
   readonly refundsDropped: number
 }
 
@@ -33,7 +33,7 @@ export interface Breaker {
   /** Makes a call for a key, or fails with a {@link StoreError}. */
   call<T>(key: StateKey, work: () => MaybePromise<T>, deadline: CallDeadline, logger: Logger): Promise<T>
   /**
-   * Refunds what no caller waits for: at once if the shard's last call succeeded or the shard is known to answer, else as
+   * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to answer, else as
    * soon as it answers again. A refund is sent once only: one that failed may have been made.
    */
   queueRefund(refunds: readonly Take[], answers?: boolean): void
@@ -45,7 +45,7 @@ export interface Breaker {
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
 
-/** What a breaker takes besides the store, for tests. */
+/** Options of a breaker, for tests. */
 export interface BreakerOptions {
   /** The time in milliseconds. */
   readonly now?: () => number
@@ -71,7 +71,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
   let refundsDropped = 0
 
   const shardOf = (key: StateKey): Shard => store.shardOf?.(key) ?? store.slotOf?.(key)
-  // While no shard fails, none has to be told from another.
+  // As long as no shard has failed, the shard does not matter.
   const circuitOf = (key: StateKey): Circuit | undefined =>
     circuits.size === 0 ? undefined : circuits.get(shardOf(key))
   const dropped = (refunds = 1): void => {
@@ -122,7 +122,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
       return inTime(work, deadline, (error) => {
         if (isProbe) circuit.probing = false
         if (error === undefined) return answered(current())
-        // What cannot be asked is the program's mistake, not the store's.
+        // An invalid call is a mistake of the program, not a failure of the store.
         if (error instanceof QuotaError) return
         log.failed(error, logger)
         if (error.healthy) answered(current())
@@ -140,8 +140,8 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
     dropped: () => dropped(),
     get health() {
       const open = [...circuits.values()].filter(isOpen)
-      const isResting = open.some(({ openUntilMs }) => now() < openUntilMs)
-      const circuit: StoreHealth['circuit'] = isResting ? 'open' : open.length > 0 ? 'half-open' : 'closed'
+      const isAnyOpen = open.some(({ openUntilMs }) => now() < openUntilMs)
+      const circuit: StoreHealth['circuit'] = isAnyOpen ? 'open' : open.length > 0 ? 'half-open' : 'closed'
       return { circuit, refundsQueued, refundsDropped }
     },
   }
@@ -153,10 +153,10 @@ const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
 /** The breaker of a store: one for all limiters that use it. */
 export const breakerOf: (store: Store) => Breaker = oncePer((store) => breaker(store))
 
-/** What is known of a store by its answers to this process, such as for a health check. */
+/** Returns the health of a store, judged by its answers to this process, such as for a health check. */
 export const storeHealth = (store: Store): StoreHealth => breakerOf(store).health
 
-/** The result of `work`, or a {@link StoreError}, also if there is none by the deadline; `ended` is called once. */
+/** The result of `work`, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once. */
 function inTime<T>(
   work: () => MaybePromise<T>,
   deadline: CallDeadline,
@@ -190,10 +190,10 @@ function inTime<T>(
   })
 }
 
-/** A store that has given up itself may still learn what was taken. */
+/** The late answer of a store that has reported a timeout itself. */
 const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
 
-/** Gives whatever a store throws the one name that callers look for; a mistake of the program's stays one. */
+/** Wraps what a store throws in a {@link StoreError}; a {@link QuotaError} is left as it is. */
 export function asStoreError(cause: unknown): StoreError | QuotaError {
   if (cause instanceof StoreError || cause instanceof QuotaError) return cause
   return new StoreError(`The store failed: ${cause instanceof Error ? cause.message : formatValue(cause)}.`, cause)

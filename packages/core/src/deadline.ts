@@ -21,7 +21,7 @@ export function deadlineIn(span: Micros, startMs: number = performance.now()): C
   return { atMs: startMs + spanMs, spanMs }
 }
 
-/** Until when any of several callers waits; undefined if one has no deadline. */
+/** The latest of several deadlines; undefined if a caller has none. */
 export function latestDeadline(deadlines: Iterable<Deadline | undefined>): Deadline | undefined {
   let atMs = 0
   for (const deadline of deadlines) {
@@ -35,21 +35,21 @@ export function latestDeadline(deadlines: Iterable<Deadline | undefined>): Deadl
 export const isExpired = (deadline: Deadline | undefined): boolean =>
   deadline !== undefined && performance.now() >= deadline.atMs
 
-/** Why a call was not sent whose caller has stopped waiting. */
+/** The error of a call that is not sent because its deadline has passed. */
 export const expiredError = (): StoreError =>
   new StoreError('The deadline passed before the store could be asked.', undefined, { reason: 'timeout' })
 
 /**
  * Calls back when the deadline has passed, unless stopped by the function returned.
  *
- * Timers run before sockets are read. So the event loop gets a turn of I/O first, in which an answer that has arrived is
- * found. And if the timer itself was late, this process stood still: the store gets that time in addition, once.
+ * Timers run before sockets are read: so the event loop first reads I/O, which finds an answer that has arrived. If the timer
+ * itself is late, the event loop was blocked: the deadline is extended by that time, once.
  */
 export function whenExpired(deadline: CallDeadline, callback: () => void): () => void {
   const expired = (): void => {
     stop = afterIo(callback)
   }
-  // To the microsecond: what floating point adds would cost a millisecond.
+  // Rounded to the microsecond: a floating-point error would cost a millisecond.
   const leftMs = (): number => Math.round((deadline.atMs - performance.now()) * 1000) / 1000
   let stop = setLongTimeout(Math.max(leftMs(), 0), () => {
     const overrunMs = -leftMs()
@@ -61,7 +61,7 @@ export function whenExpired(deadline: CallDeadline, callback: () => void): () =>
   return () => stop()
 }
 
-// Held here: fake timers would stop it.
+// Read at load time: fake timers would replace it.
 const immediate = typeof setImmediate === 'function' ? setImmediate : undefined
 
 /** Calls back when the event loop has read from its sockets. */

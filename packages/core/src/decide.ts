@@ -10,21 +10,21 @@ import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota } from './
 import { LONGEST, type Micros } from './time.ts'
 import { maxUnits } from './verbs.ts'
 
-/** What a state comes to under a quota: whole units, and moments no earlier than now. */
+/** A state under a quota: whole units, and moments no earlier than now. */
 interface QuotaStatus {
   readonly remaining: number
-  /** When the units asked for fit. */
+  /** When the requested units fit. */
   readonly fitsAt: Micros
   readonly fullAt: Micros
   /** When more is left than `remaining`. */
   readonly moreAt: Micros
-  /** When the request, if taken, goes ahead. */
+  /** When an allowed request may run. */
   readonly turnAt: Micros
 }
 
 const NONE: readonly string[] = Object.freeze([])
 
-/** Turns what a store saw into what a caller wants to know: the one place where state becomes remaining and waits. */
+/** Turns a store's result into a decision. Remaining units and waits are computed here only. */
 export function decide(policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision {
   const { allowed, now } = taken
   const reading = statusOf(quota, cost, step, taken)
@@ -44,8 +44,8 @@ export function decide(policy: string, quota: Quota, cost: number, step: Step, t
 }
 
 /**
- * What `decide` says of one unit of a bucket that refills continuously, from the one number that tells it all: how many
- * ticks ahead of now the bucket was full before the take.
+ * The same as `decide` for one unit of a bucket that refills continuously, from one number: `before`, how many ticks ahead of
+ * now the bucket was full before the take.
  */
 export function decideSingleUnit(policy: string, quota: BucketQuota, step: BucketStep, before: number): Decision {
   const { limit, ticksPerUnit, scale } = quota
@@ -68,11 +68,11 @@ export function decideSingleUnit(policy: string, quota: BucketQuota, step: Bucke
   }
 }
 
-/** A step's number in ticks: they are parts of a microsecond where the step has a fraction. */
+/** A number of a step in ticks, which are parts of a microsecond if the step has a fraction. */
 const ticksIn = (micros: Micros, name: 'check' | 'tolerance', { fraction }: BucketStep): number =>
   fraction === null ? micros : micros * fraction.scale - fraction[name]
 
-/** What the store saw when it took a unit of which `decideSingleUnit` told, at `now`. */
+/** The store's result for a unit that `decideSingleUnit` decided, at `now`. */
 export function takenSingleUnit(
   allowed: boolean,
   { ticksPerUnit, scale }: BucketQuota,
@@ -114,7 +114,7 @@ function bucketStatus(quota: BucketQuota, step: BucketStep, taken: BucketTaken):
     fitsAt: momentAfter(now, fitsAt(base, step), schedule),
     fullAt: ahead === 0 ? now : momentAfter(now, tat, schedule),
     moreAt: ahead === 0 ? now : momentAfter(now, exactly(tat - used.tick, early - used.early, scale).tick, schedule),
-    // A charge has no turn. A request that may be paid for later has one: it waits until the last one is paid.
+    // A charge has no turn. A request on an overdraft has one: it waits until earlier debts are refilled.
     turnAt: step.tolerance === LONGEST ? now : momentAfter(now, turn, schedule),
   }
 }
@@ -172,15 +172,15 @@ function warmUpStatus({ tolerance }: WarmUpStep, { now, aheadBefore, ahead }: Wa
   }
 }
 
-/** One answer out of several policies': allowed when all allow, and otherwise the longest wait. */
+/** Merges the decisions of several policies: allowed if all allow, else the denial with the longest wait. */
 export function merge(decisions: readonly Decision[]): Decision {
-  const refusals = decisions.filter((decision) => !decision.allowed)
+  const denials = decisions.filter((decision) => !decision.allowed)
   const degraded = mostSevere(decisions)
   const sure = degraded ? decisions.filter(isCounted) : decisions
-  const speaking =
-    refusals.length > 0 ? refusals.reduce(longerWait) : (sure.length > 0 ? sure : decisions).reduce(moreRestrictive)
-  // Written out: to spread a decision costs more than to make several.
-  const { allowed, policy, limit, remaining, cost, retryAfterMs, resetAfterMs, replenishAfterMs } = speaking
+  const governing =
+    denials.length > 0 ? denials.reduce(longerWait) : (sure.length > 0 ? sure : decisions).reduce(moreRestrictive)
+  // Written out: spreading a decision is slower than building several.
+  const { allowed, policy, limit, remaining, cost, retryAfterMs, resetAfterMs, replenishAfterMs } = governing
   const merged = {
     allowed,
     policy,
@@ -191,13 +191,13 @@ export function merge(decisions: readonly Decision[]): Decision {
     resetAfterMs,
     replenishAfterMs,
     delayMs: allowed ? decisions.reduce((longest, { delayMs }) => Math.max(longest, delayMs), 0) : 0,
-    violated: allowed ? NONE : refusals.map((refusal) => refusal.policy),
+    violated: allowed ? NONE : denials.map((denial) => denial.policy),
     policies: decisions,
   }
   return degraded ? { ...merged, degraded } : merged
 }
 
-/** Whether a decision has numbers of its policy's own quota: the store's, or this process's. */
+/** Reports whether a decision has numbers of its policy's quota, counted by the store or this process. */
 export const isCounted = ({ degraded }: Decision): boolean => degraded === undefined || degraded.action === 'local'
 
 function mostSevere(decisions: readonly Decision[]): Decision['degraded'] {

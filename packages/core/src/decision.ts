@@ -1,6 +1,6 @@
 import type { StoreFailure } from './errors.ts'
 
-/** The answer to one request: a value, also when it is no. Spans of time are in milliseconds, to the microsecond. */
+/** The decision about one request. A denial is a value, not an error. Times are in milliseconds, with microsecond precision. */
 export interface Decision<Name extends string = string> {
   /** Whether the request is allowed; from `peek`, whether it would be. */
   readonly allowed: boolean

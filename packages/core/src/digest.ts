@@ -1,8 +1,8 @@
-/** How many bytes a digest has, and a block of what is hashed. */
+/** The bytes of a digest, and of a block of input. */
 const BLOCK = 16
-/** How often a block is mixed. */
+/** Mixing rounds per block. */
 const ROUNDS = 8
-/** A character of more than a byte. V8 knows of most texts that they have none, and looks at no character of them. */
+/** A character of more than a byte. V8 marks texts without any, and then does not read them. */
 const WIDE = /[\u0100-\uffff]/
 
 interface Hash {
@@ -11,15 +11,15 @@ interface Hash {
 }
 type CreateHash = (algorithm: string) => Hash
 
-// Every runtime has the first, though no ECMAScript library declares it. Asked for the second way, the module is found
-// where there is one, and the edge does without.
+// Every runtime has `crypto`, though no ECMAScript library declares it. `getBuiltinModule` finds `node:crypto` without an
+// import that edge runtimes could not resolve.
 declare const crypto: { getRandomValues<T>(into: T): T }
 declare const process:
   | { versions?: { node?: string }; getBuiltinModule?: (name: string) => { createHash?: CreateHash } | undefined }
   | undefined
 
 /**
- * Reports whether anybody can choose texts whose hashes agree in this runtime's Map: in Bun, which hashes without a
+ * Reports whether clients can choose texts that collide in this runtime's Map: in Bun, which hashes without a
  * secret, and in Node 24.0.0 to 24.4.0, whose secret a text can cancel (CVE-2025-27209).
  */
 export function hasKnownHashes(): boolean {
@@ -28,14 +28,14 @@ export function hasKnownHashes(): boolean {
 }
 
 /**
- * Builds what names long keys: by 16 bytes, as text of a byte each, which no two keys share. They are hashes behind a
- * secret that is drawn by lot when this is called, so that nobody can choose two keys that agree: SHA-256, cut short,
- * where there is Node's, and else Chaskey.
+ * Builds a function that hashes long keys to 16 bytes, as text of one byte a character. The hash is keyed by a random secret
+ * for each call of `digester`, so that clients cannot choose two keys that collide: SHA-256, truncated, if `node:crypto` is
+ * available, else Chaskey.
  */
 export function digester(): (key: string) => string {
   const node = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:crypto')
   const hash = node?.createHash ? sha256(node.createHash) : chaskey(crypto.getRandomValues(new Int32Array(8)))
-  // A key that is new is looked for, and then kept.
+  // A new key is digested twice in a row: for its lookup and for its insertion.
   let last = { key: '', digest: '' }
   return (key) => {
     if (key !== last.key) last = { key, digest: hash(key) }
@@ -45,7 +45,7 @@ export function digester(): (key: string) => string {
 
 function sha256(createHash: CreateHash): (text: string) => string {
   const secret = crypto.getRandomValues(new Uint8Array(2 * BLOCK))
-  // Texts of the same bytes, of which one is of a byte a character and the other of two, have different secrets.
+  // A secret for each encoding: the same bytes may be a text in Latin-1 and another one in UTF-16.
   const [narrow, wide] = [secret.subarray(BLOCK), secret.subarray(0, BLOCK)]
   return (text) => {
     const hash = WIDE.test(text)

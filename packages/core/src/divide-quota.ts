@@ -15,16 +15,18 @@ import {
 } from './quota.ts'
 import type { Micros } from './time.ts'
 
-/** Among whom a quota is shared. */
+/** Options of `divideQuota`. */
 export interface DivideQuotaOptions {
   /** How many processes count separately: a whole number, 1 or more. */
   readonly replicas: number
 }
 
 /**
- * The share of a quota for one of several processes that count each for itself, as where the store they share is away:
- * `divideQuota(perMinute(300), { replicas: 4 })` is 75 a minute. Together their rate is the quota's at most. A burst of
- * fewer units than there are processes is one unit for each.
+ * Returns the share of a quota for one of several processes that count separately, as when their shared store fails:
+ * `divideQuota(perMinute(300), { replicas: 4 })` is 75 a minute. Together their rate is at most the quota's. If the burst is
+ * smaller than the number of processes, each gets a burst of one unit.
+ *
+ * Throws a `QuotaError` if `replicas` is invalid.
  */
 export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
   checkOptions('divideQuota', options, ['replicas'])
@@ -68,7 +70,7 @@ function divideBucket({ schedule, start: whole, ...quota }: BucketQuota, replica
   })
 }
 
-/** A unit takes so many times as long. Beyond what is counted exactly it takes a little longer. */
+/** Multiplies the time of a unit. It is rounded up if the product cannot be counted exactly. */
 function slower(
   { ticksPerUnit: unit, scale }: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>,
   times: number,
@@ -79,7 +81,7 @@ function slower(
   return { ticksPerUnit: longer, scale: parts }
 }
 
-/** Whole units at a time: fewer in the same time or, of less than one for each, one in a longer time. */
+/** Fewer units in the same interval or, if that is less than one for each process, one unit in a longer interval. */
 function split(amount: number, interval: Micros, replicas: number): { amount: number; interval: Micros } {
   if (amount >= replicas) return { amount: Math.floor(amount / replicas), interval }
   return { amount: 1, interval: interval * Math.ceil(replicas / amount) }

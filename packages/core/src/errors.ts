@@ -39,11 +39,11 @@ export const withLink = (message: string, code: ErrorCode | WarningCode): string
 /** The message without that link, to be used in another one. */
 export const withoutLink = (message: string): string => message.replace(/ \[https:[^ \]]*\]$/, '')
 
-/** A limiter, quota or call written wrongly: a mistake in the program, never a property of a request. */
+/** Thrown for an invalid limiter, quota or call: a mistake in the program, never a property of a request. */
 export class QuotaError extends RangeError {
   /** The name of the class. */
   override readonly name = 'QuotaError'
-  /** What kind of mistake it is. */
+  /** The kind of mistake. */
   readonly code: ErrorCode
 
   constructor(code: ErrorCode, message: string) {
@@ -58,7 +58,7 @@ export class QuotaError extends RangeError {
  */
 export type StoreFailure = 'error' | 'timeout' | 'pool' | 'open'
 
-/** The store itself failed: unreachable, too slow, out of memory. `cause` holds what it said. */
+/** The store failed: unreachable, too slow, out of memory. `cause` is the store's own error. */
 export class StoreError extends Error {
   /** The name of the class. */
   override readonly name = 'StoreError'
@@ -67,11 +67,11 @@ export class StoreError extends Error {
   /** Why there was no answer. */
   readonly reason: StoreFailure
   /**
-   * After a timeout: what the store answers in the end, undefined where it fails. It never rejects. A timeout without it
-   * says that nothing was sent.
+   * After a timeout: the store's late answer, undefined if it fails. It never rejects. If `late` is undefined after a timeout,
+   * nothing was sent.
    */
   readonly late: Promise<unknown> | undefined
-  /** The store is well and has refused this call alone, so that the failure does not open its circuit. */
+  /** Whether the store works and has rejected this call only, so that the failure does not open its circuit. */
   readonly healthy: boolean
 
   constructor(

@@ -1,10 +1,10 @@
 import { type StoreError, withoutLink } from './errors.ts'
 import { type Logger, warn } from './warn.ts'
 
-/** How far apart two reports of a failing store are at least. */
+/** The shortest time between two reports of a failing store. */
 const REPORT_INTERVAL_MS = 60_000
 
-/** What is counted between two reports. */
+/** The counts since the last report. */
 interface Counts {
   /** Calls that the store failed, or did not answer in time. */
   failed: number
@@ -14,7 +14,7 @@ interface Counts {
   dropped: number
 }
 
-/** Reports the failures of a store: the first one at once, and what followed once a minute at most, in numbers. */
+/** Logs the failures of a store: the first one at once, then counts at most once a minute. */
 export interface FailureLog {
   failed(error: StoreError, logger: Logger): void
   skipped(): void

@@ -1,7 +1,7 @@
 import type { Decision } from './decision.ts'
 import { formatValue, QuotaError } from './errors.ts'
 
-/** A limiter that decides while a store does not answer; any `RateLimiter` is one. */
+/** A fallback limiter, which decides while a store does not answer; any `RateLimiter` is one. */
 export interface FallbackLimiter {
   consume(key: string, cost?: number): Promise<Decision>
   peek(key: string, cost?: number): Promise<Decision>
@@ -10,14 +10,14 @@ export interface FallbackLimiter {
 }
 
 /**
- * What to do with a request when the store does not answer: count it against the same quota in this process, allow it,
- * deny it (503, not 429: it is not the client's fault), ask another limiter, or throw the error.
+ * The failure mode: if the store does not answer, a request is counted against the same quota in this process, allowed,
+ * denied (503, not 429: it is not the client's fault), decided by another limiter, or the error is thrown.
  */
 export type StoreErrorOption = 'local' | 'allow' | 'deny' | 'throw' | FallbackLimiter
 
 const MODES: readonly unknown[] = ['local', 'allow', 'deny', 'throw']
 
-/** Checks what is to be done when the store does not answer. */
+/** Checks a failure mode. */
 export function checkStoreError(option: unknown): StoreErrorOption {
   if (MODES.includes(option)) return option as StoreErrorOption
   if (typeof option === 'object' && option !== null && 'consume' in option) return option as FallbackLimiter

@@ -17,22 +17,22 @@ import {
 } from './store-result.ts'
 import { type StepOptions, stepFor, type Verb } from './verbs.ts'
 
-/** What the store of a part answers; without its answer, what its policies' `onStoreError` says. */
+/** The store's answer to a group of checks; if the store fails, the result of the policies' failure modes. */
 export function answerOrFallBack(
   checks: readonly PolicyCheck[],
   verb: Verb,
   stepOptions?: StepOptions,
   deadline?: CallDeadline,
 ): MaybePromise<StoreResult> {
-  const part = answerTo(checks, takesFor(checks, verb, stepOptions), deadline)
-  if (!(part instanceof Promise)) return part
-  return part.catch((error: unknown) => {
+  const result = answerTo(checks, takesFor(checks, verb, stepOptions), deadline)
+  if (!(result instanceof Promise)) return result
+  return result.catch((error: unknown) => {
     if (error instanceof StoreError) return fallBack(error, checks, verb, stepOptions)
     throw error
   })
 }
 
-/** Decides without the store, by the strictest of what the policies say. */
+/** Decides without the store, by the strictest failure mode of the policies. */
 export async function fallBack(
   error: StoreError,
   checks: readonly PolicyCheck[],
@@ -41,11 +41,11 @@ export async function fallBack(
 ): Promise<StoreResult> {
   const modes = checks.map(({ policy }) => policy.storeConfig.onStoreError)
   const takes = verb === 'consume' || verb === 'charge'
-  const undoLate = (): void => {
+  const refundLate = (): void => {
     if (takes) rollbackLate(error, checks)
   }
   if (modes.includes('throw')) {
-    undoLate()
+    refundLate()
     throw error
   }
   const isDenied = modes.includes('deny')
@@ -68,32 +68,32 @@ export async function fallBack(
     const undone = await rollbackResult(local.answered)
     return decisionsBy(undone?.decisions ?? [])
   }
-  // What the store takes after all stays only for a request that is allowed and that nothing else has counted.
+  // Units that the store takes late are kept only for an allowed request that was counted nowhere else.
   const isDeniedAtLast = part.decisions.some(({ allowed }) => !allowed)
-  const stays = !isDeniedAtLast && local === undefined && asked.length === 0
-  if (!stays) undoLate()
+  const keepsLate = !isDeniedAtLast && local === undefined && asked.length === 0
+  if (!keepsLate) refundLate()
   if (isDeniedAtLast) await rollback()
   return {
     ...part,
     rollback: async () => {
-      if (stays) undoLate()
+      if (keepsLate) refundLate()
       return { ...part, decisions: await rollback() }
     },
     settle: async (actualOf) => {
       if (!local) return
-      const askOf = new Map(local.answered.checks.map((put, i) => [put, local.checks[i] as PolicyCheck]))
-      await settleResult(local.answered, (put) => actualOf(askOf.get(put) as PolicyCheck))
+      const original = new Map(local.answered.checks.map((check, i) => [check, local.checks[i] as PolicyCheck]))
+      await settleResult(local.answered, (check) => actualOf(original.get(check) as PolicyCheck))
     },
   }
 }
 
 interface CountedLocally {
   readonly checks: readonly PolicyCheck[]
-  /** The same, put to the local store. */
+  /** The answer of the local store to the same checks. */
   readonly answered: StoreAnswer
 }
 
-/** Counts in this process what its policies want counted there: all or nothing of it. */
+/** Counts the checks with the failure mode `'local'` in this process, all-or-nothing. */
 function countLocally(
   all: readonly PolicyCheck[],
   modes: readonly StoreErrorOption[],
@@ -102,12 +102,12 @@ function countLocally(
 ): CountedLocally | undefined {
   const checks = all.filter((_, i) => modes[i] === 'local')
   if (checks.length === 0) return undefined
-  const puts = checks.map((check) => ({ ...check, policy: localOf(check.policy) }))
-  // The local store answers at once.
-  return { checks, answered: answerTo(puts, takesFor(puts, verb, stepOptions)) as StoreAnswer }
+  const localChecks = checks.map((check) => ({ ...check, policy: localOf(check.policy) }))
+  // The local store answers in the same tick.
+  return { checks, answered: answerTo(localChecks, takesFor(localChecks, verb, stepOptions)) as StoreAnswer }
 }
 
-/** A policy as this process enforces it by itself. */
+/** The policy with this process's share of the quota, in the local store. */
 export const localOf: (policy: Policy) => Policy = oncePer((policy: Policy): Policy => {
   const { localQuota: share, storeConfig } = policy
   const store = localStoreOf(storeConfig.store)
@@ -144,7 +144,7 @@ function askLimiters(
   )
 }
 
-// An empty key, which is that of all requests that lack it, is none for a limiter.
+// Requests without a key share the empty key, which limiters reject.
 const keyOf = ({ key }: PolicyCheck): string => key || 'none'
 
 function decisionFor(

@@ -12,7 +12,7 @@ import { checkCost, checkKey } from './verbs.ts'
 /** Consumes units of one policy for a key. */
 export type ConsumeSync = (key: string, cost?: number) => Decision
 
-/** The straight way of one policy to a store in this process, without the lists that several need; none if it has none. */
+/** The fast path of one policy to an in-memory store: without lists, which several policies need. Undefined if there is none. */
 export function syncFastPath(store: SyncStore, policies: readonly Policy[]): ConsumeSync | undefined {
   const [policy] = policies
   if (policy === undefined || policies.length > 1 || !store.takeOneSync) return undefined
@@ -31,7 +31,7 @@ export function syncFastPath(store: SyncStore, policies: readonly Policy[]): Con
   }
 }
 
-/** The same to a remote store, by a promise. */
+/** The fast path of one policy to a remote store. Undefined for several policies. */
 export function remoteFastPath(
   policies: readonly Policy[],
 ): ((key: string, cost?: number) => Promise<Decision>) | undefined {

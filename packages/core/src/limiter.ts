@@ -18,44 +18,47 @@ import { consumeUpTo, type UpToDecision } from './up-to.ts'
 import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 
-/** Counts keys against one quota, or several that are taken together: all or none. */
+/** A limiter: counts keys against one quota, or several, which are consumed all-or-nothing. */
 export interface RateLimiter {
-  /** Takes `cost` units if they are there. A denial is an answer; what a failing store does, `onStoreError` says. */
+  /**
+   * Consumes `cost` units (default: 1) if they are available. A denial is a decision, not an error. If the store fails,
+   * `onStoreError` decides.
+   */
   consume(key: string, cost?: number): Promise<Decision>
   /**
-   * Consumes as many units as there are, up to `units`, in one step of the store: `consumed` says how many. Denied if it
-   * is not even one. Of several quotas, the one with the fewest decides. An overdraft is not drawn upon.
+   * Consumes as many units as are available, up to `units`, in one step of the store: `consumed` is their number. Denied if
+   * it is 0. Of several quotas, the one with the fewest units decides. An overdraft is not used.
    */
   consumeUpTo(key: string, units: number): Promise<UpToDecision>
-  /** The answer `consume` would give now, taking nothing. `remaining` is what is left before the request. */
+  /** Returns the decision of `consume`, without consuming. `remaining` is the number of units before the request. */
   peek(key: string, cost?: number): Promise<Decision>
-  /** Gives units back, up to full. Where nothing has been taken it does nothing. */
+  /** Refunds `cost` units (default: 1), until the quota is full. */
   refund(key: string, cost?: number): Promise<Decision>
-  /** Takes units whether or not they are there. What is missing is a debt that later requests wait for. */
+  /** Consumes `cost` units (default: 1), even if they are not available. The deficit is a debt that later requests wait for. */
   charge(key: string, cost?: number): Promise<Decision>
-  /** Takes units ahead of their time, and tells in `delayMs` when that is. Settle it with `commit` or `cancel`. */
+  /** Consumes units in advance; `delayMs` is the wait until they may be used. Settle it with `commit` or `cancel`. */
   reserve(key: string, options?: ReserveOptions): Promise<Reservation>
-  /** Resolves when it is this caller's turn; first come, first served. Rejects at once if that is past `maxWait`. */
+  /** Resolves when it is the caller's turn, in the order of the calls. Rejects at once if the wait is longer than `maxWait`. */
   wait(key: string, options?: WaitOptions): Promise<Decision>
   /**
-   * Resets a key: its next request finds a full quota. Resolves with whether any policy had a state of it, which can be
-   * one that time has refilled since. Rejects with a `StoreError` if the store fails.
+   * Resets a key, which becomes new. Resolves with whether any policy had a state of it, which may have been full again.
+   * Rejects with a `StoreError` if the store fails.
    */
   reset(key: string): Promise<boolean>
   /**
-   * Resets all keys, of one policy if it is named, and resolves with how many states there were. No deadline applies: a
-   * remote store is asked in many small steps. Rejects with a `QuotaError` if the store cannot list its states.
+   * Resets all keys, of one policy if it is named, and resolves with the number of states deleted. No deadline applies: a
+   * remote store deletes in many small steps. Rejects with a `QuotaError` if the store cannot list its states.
    */
   resetAll(policy?: string): Promise<number>
 }
 
-/** A limiter whose store is in this process: it can also answer without a promise. */
+/** A limiter on an in-memory store: it can also decide without a promise. */
 export interface SyncRateLimiter extends RateLimiter {
-  /** What `consume` answers, at once. */
+  /** The decision of `consume`, without a promise. */
   consumeSync(key: string, cost?: number): Decision
 }
 
-/** What concerns all quotas of a limiter. */
+/** Options for all quotas of a limiter. */
 interface CommonOptions extends StoreOptions {
   /** Where the counts are kept. */
   readonly store: Store
@@ -95,9 +98,9 @@ export type RateLimiterOptions = CommonOptions &
       }
   )
 
-/** Builds a limiter over a store. */
+/** Builds a limiter on an in-memory store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: RateLimiterOptions & { readonly store: SyncStore }): SyncRateLimiter
-/** Builds a limiter over a store that is elsewhere, or may be. */
+/** Builds a limiter on any store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
   checkOptions('rateLimiter', options, ['quota', 'quotas', 'spill', 'name', ...STORE_OPTIONS])
@@ -107,30 +110,30 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const policies = policiesOf(options, storeConfig)
   const targets = targetsOf(options)
   register(policies.map(({ name, quota }) => ({ store, name, quota })))
-  const asksOf = (verb: Verb, key: string, cost: number): readonly PolicyCheck[] => {
+  const checksFor = (verb: Verb, key: string, cost: number): readonly PolicyCheck[] => {
     checkKey(key)
     const checks = policies.map((policy): PolicyCheck => ({ policy, key, cost: checkCost(cost, policy.quota, verb) }))
     return spill === undefined ? checks : spilling(checks, targets)
   }
   const run = (verb: Verb, key: string, cost: number): MaybePromise<Decision> =>
-    decideNow(verb, asksOf(verb, key, cost))
+    decideNow(verb, checksFor(verb, key, cost))
 
   const general = (key: string, cost = 1): MaybePromise<Decision> => run('consume', key, cost)
   const consume = (isSync(store) ? undefined : remoteFastPath(policies)) ?? general
 
   const limiter: RateLimiter = {
     consume: (key, cost) => promised(consume, key, cost),
-    consumeUpTo: (key, units) => promised((cost) => consumeUpTo(asksOf('consume', key, cost)), units),
+    consumeUpTo: (key, units) => promised((cost) => consumeUpTo(checksFor('consume', key, cost)), units),
     peek: (key, cost = 1) => promised(run, 'peek', key, cost),
     refund: (key, cost = 1) => promised(run, 'refund', key, cost),
     charge: (key, cost = 1) => promised(run, 'charge', key, cost),
     reserve: async (key, options = {}) => {
       checkOptions('reserve', options, ['cost', 'maxWait'])
-      return reserve(asksOf('consume', key, options.cost ?? 1), maxWaitMicros(options.maxWait))
+      return reserve(checksFor('consume', key, options.cost ?? 1), maxWaitMicros(options.maxWait))
     },
     wait: async (key, options = {}) => {
       checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
-      return wait(asksOf('consume', key, options.cost ?? 1), maxWaitMicros(options.maxWait), options.signal)
+      return wait(checksFor('consume', key, options.cost ?? 1), maxWaitMicros(options.maxWait), options.signal)
     },
     reset: async (key) => {
       checkKey(key)
@@ -152,11 +155,11 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const built = isSync(store)
     ? { ...limiter, ...syncVerbs(syncFastPath(store, policies) ?? (general as ConsumeSync)) }
     : limiter
-  internals.set(built, asksOf)
+  internals.set(built, checksFor)
   return built
 }
 
-/** Deletes all states of the policy that is named, or of all, in the store and in this process. */
+/** Deletes all states of the named policy, or of all, in the store and in the local store. */
 async function resetAll(policies: readonly Policy[], store: Store, named: string | undefined): Promise<number> {
   const names = policies.map(({ name }) => name)
   if (named !== undefined && !names.includes(named)) {
@@ -180,25 +183,27 @@ async function resetAll(policies: readonly Policy[], store: Store, named: string
   }
 }
 
-/** The verbs of a store in this process, where `consume` is `consumeSync` with a promise around its answer. */
+/** The verbs of an in-memory store: `consume` is `consumeSync` as an async function. */
 function syncVerbs(consumeSync: ConsumeSync): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
-  // An async function, which engines inline: by `promised` it takes a third longer.
+  // Engines inline an async function: `promised` takes a third longer.
   return { consumeSync, consume: async (key, cost) => consumeSync(key, cost) }
 }
 
-/** What `consumeAll` needs to know of a limiter. */
+/** The internals of limiters for `consumeAll`. */
 const internals = new WeakMap<RateLimiter, (verb: Verb, key: string, cost: number) => readonly PolicyCheck[]>()
 
 /**
- * Takes from several limiters, or several keys, at once: all or none. That is one call to a store that they share.
- * Where stores differ, they are asked in turn, and those before one that refuses or fails are given back what they took.
+ * Consumes from several limiters, or several keys, all-or-nothing. If they share a store, this is one atomic call. If stores
+ * differ, they are called one after the other, and if one denies or fails, those before it are rolled back.
+ *
+ * Throws a `QuotaError` if a limiter, key or cost is invalid, or a key of a policy is named twice.
  */
 export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number])[],
 ): Promise<Decision> {
   const checks = takes.flatMap(([limiter, key, cost = 1]) => {
-    const asksOf = internals.get(limiter)
-    if (asksOf) return asksOf('consume', key, cost)
+    const checksFor = internals.get(limiter)
+    if (checksFor) return checksFor('consume', key, cost)
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `consumeAll takes [limiter, key, cost] triples; got ${formatValue(limiter)} for a limiter.`,
@@ -220,7 +225,7 @@ function checkApart(checks: readonly PolicyCheck[]): readonly PolicyCheck[] {
   )
 }
 
-/** For each quota, the place of the one that it spills over to. */
+/** For each quota, the index of its spill quota; -1 if it has none. */
 function targetsOf({ quotas = {}, spill = {} }: RateLimiterOptions): Targets {
   const names = Object.keys(quotas)
   checkOptions('spill', spill, names)

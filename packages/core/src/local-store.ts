@@ -5,7 +5,7 @@ import { stateNamer } from './state-name.ts'
 import type { StateKey, Store, SyncStore, Take } from './store.ts'
 import type { Micros } from './time.ts'
 
-/** The most keys that this process counts by itself for a store that does not answer. */
+/** The most keys in the local store. */
 const MAX_KEYS = 10_000
 
 interface Entry {
@@ -20,8 +20,8 @@ interface Entry {
 export type LocalStore = SyncStore & Required<Pick<Store, 'deleteAll'>>
 
 /**
- * A bounded in-memory store for the time in which a remote store does not answer. When there is no room, it evicts the
- * key of a sample that has used the least, so that a key that is limited outlives a flood of fresh ones.
+ * A bounded in-memory store for the time in which a remote store does not answer. When it is full, it evicts the least used
+ * key of a sample, so that a flood of new keys does not evict keys that are limited.
  */
 export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () => Date.now() * 1000): LocalStore {
   const entries: Entry[] = []
@@ -80,5 +80,5 @@ export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () 
   }
 }
 
-/** Where this process counts while a store does not answer: one for all limiters that use it. */
+/** The local store that counts while a store does not answer: one for all limiters on that store. */
 export const localStoreOf: (store: Store) => LocalStore = oncePer(() => localStore())

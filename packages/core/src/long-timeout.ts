@@ -1,4 +1,4 @@
-// Timers are everywhere, though no ECMAScript library declares them.
+// Every runtime has timers, though no ECMAScript library declares them.
 declare function setTimeout(callback: () => void, millis: number): unknown
 declare function clearTimeout(timer: unknown): void
 
@@ -6,8 +6,8 @@ declare function clearTimeout(timer: unknown): void
 const LONGEST_TIMER = 2 ** 31 - 1
 
 /**
- * Calls back after `millis`, however long that is, unless stopped by the function returned. A process that has nothing
- * else to do waits for it, unless it `holds` nobody.
+ * Calls back after `millis`, which may exceed the longest timer, unless stopped by the function returned. The timer keeps the
+ * process running, unless `holds` is false.
  */
 export function setLongTimeout(
   millis: number,
@@ -19,11 +19,11 @@ export function setLongTimeout(
   const start = (): void => {
     const span = Math.min(left, LONGEST_TIMER)
     left -= span
-    timer = setTimeout(goOn, Math.ceil(span))
-    // Timers of browsers and of the edge are numbers, and hold nobody.
+    timer = setTimeout(proceed, Math.ceil(span))
+    // Timers of browsers and edge runtimes are numbers, without `unref`.
     if (!holds) (timer as { unref?: () => void }).unref?.()
   }
-  const goOn = (): void => (left > 0 ? start() : callback())
+  const proceed = (): void => (left > 0 ? start() : callback())
   start()
   return () => clearTimeout(timer)
 }

@@ -1,10 +1,10 @@
 /** A value, or a promise of it: an in-memory store answers in the same tick, and so does everything that waits for it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** What a function given as an option may return: a value, or a promise or any other thenable of it. */
+/** The return type of a function option: a value, or a promise or any other thenable of it. */
 export type Awaitable<T> = T | PromiseLike<T>
 
-/** Normalises what such a function returned: a thenable of another library, or a promise of another realm, is one of ours. */
+/** Normalises such a value: a thenable of another library, or a promise of another realm, becomes a promise of this realm. */
 export function settled<T>(value: Awaitable<T>): MaybePromise<T> {
   if (value instanceof Promise || !isThenable(value)) return value as MaybePromise<T>
   return Promise.resolve(value)
@@ -28,7 +28,7 @@ export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybeP
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** What a call returns, as a promise: also if it returns at once, or throws. */
+/** The result of a call as a promise, also if the call returns a value or throws. */
 export function promised<A extends readonly unknown[], T>(
   call: (...args: A) => MaybePromise<T>,
   ...args: A

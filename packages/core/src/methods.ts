@@ -1,13 +1,13 @@
 import { formatValue, QuotaError } from './errors.ts'
 import { guess } from './options.ts'
 
-/** The methods that Node.js knows: it answers requests by others with 400. */
+/** The methods that Node.js accepts: it answers requests with others by 400. */
 export const METHODS: readonly string[] =
   'ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE'.split(
     ' ',
   )
 
-/** Reports a method in capitals; `what` names the option in the error where it is none. */
+/** Returns a method in capitals. Throws a QuotaError if it is unknown; `what` names the option in the error. */
 export function checkMethod(what: string, method: string): string {
   const name = method.toUpperCase()
   if (METHODS.includes(name)) return name

@@ -1,8 +1,8 @@
 import { formatValue, QuotaError } from './errors.ts'
 
 /**
- * Refuses an options object that is none, or that has a name nobody reads, and says what to write instead: what
- * `hintFor` knows, or the name that was likely meant.
+ * Throws a QuotaError if `options` is not an object, or has an unknown name. The error proposes what to write instead: the
+ * hint of `hintFor`, or the nearest known name.
  */
 export function checkOptions(
   where: string,
@@ -21,13 +21,13 @@ export function checkOptions(
   }
 }
 
-/** The question whether the nearest of the known names was meant; undefined where none is near. */
+/** A question that proposes the nearest known name; undefined if none is near. */
 export function guess(name: string, known: readonly string[]): string | undefined {
   const meant = nearest(name, known)
   return meant && `Did you mean ${formatValue(meant)}?`
 }
 
-/** Refuses what is to be called and cannot be. */
+/** Throws a QuotaError for an option that is not a function. */
 export function checkFunctions<T extends object>(options: T, names: readonly string[]): void {
   for (const name of names) {
     const value: unknown = options[name as keyof T]
@@ -36,7 +36,7 @@ export function checkFunctions<T extends object>(options: T, names: readonly str
   }
 }
 
-/** The known name that a misspelt one is closest to, if it is close at all. */
+/** The known name nearest to a misspelt one; undefined if none is near. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
@@ -59,7 +59,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number
 }
 
-/** Checks a switch; `name` is the option's name in the error. False if it is not given. */
+/** Checks a boolean option; `name` names it in the error. Default: false. */
 export function checkBoolean(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? false
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be true or false; got ${formatValue(value)}.`)

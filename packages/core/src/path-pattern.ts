@@ -1,6 +1,6 @@
 import { formatValue, QuotaError } from './errors.ts'
 
-/** Characters as they are in a path, or percent-encoded. An encoded slash is a slash to some servers, and none to others. */
+/** Characters as they are in a path, or percent-encoded. Servers differ on whether an encoded slash is a slash. */
 const LITERAL = '(?:[^/?#*:(){}\\[\\]+|\\\\<>^"%\\s\\u0000-\\u001f\\u007f]|%(?!2[Ff]|5[Cc])[0-9A-Fa-f]{2})+'
 /** No segment of dots, which clients and servers resolve, and no `$` at the end, which is meant as a regular expression. */
 const SEGMENT = `(?::[A-Za-z_]\\w*|\\*|(?!(?:\\.|%2[Ee]){1,2}(?:/|$)|[^/]*\\$(?:/|$))${LITERAL})`
@@ -12,15 +12,15 @@ const VALID = new RegExp(PATH_PATTERN, 'u')
 
 /** A path pattern by its segments. */
 export interface PathPattern {
-  /** The literal segments; undefined where any one segment matches. */
+  /** The literal segments; undefined for a segment that matches any. */
   readonly segments: readonly (string | undefined)[]
   /** Whether all paths below match, too. */
   readonly prefix: boolean
 }
 
 /**
- * Parses a path pattern; `what` names the option in the error. Each literal segment is read by `literal`. Throws a
- * QuotaError for what is none, with what to write instead: a pattern that never matches is a limit that is not there.
+ * Parses a path pattern; `what` names the option in the error. `literal` reads each literal segment. Throws a QuotaError for
+ * an invalid pattern and proposes a valid one: a pattern that never matches would be a limit that is never enforced.
  */
 export function parsePattern(what: string, pattern: string, literal: (segment: string) => string): PathPattern {
   if (!VALID.test(pattern)) {
@@ -51,7 +51,7 @@ function hintFor(pattern: string): string {
   return `Write ${meant.length === 1 ? formatValue(meant[0]) : `[${meant.map(formatValue).join(', ')}]`}.`
 }
 
-/** The patterns that others write otherwise: optional and repeated parameters, whole URLs, queries, named wildcards. */
+/** Translates the syntax of other routers: optional and repeated parameters, whole URLs, queries, named wildcards. */
 function suggestionFor(pattern: string): readonly string[] {
   const [, parent = '', parameter, repeat] = /^(\/.*|)\/(:\w+)([?+*])$/.exec(pattern) ?? []
   if (parameter !== undefined) {

@@ -14,33 +14,33 @@ export interface Policy {
   readonly name: string
   readonly quota: Quota
   readonly storeConfig: StoreConfig
-  /** What this process enforces by itself while the store does not answer. */
+  /** The quota that this process enforces while the store does not answer. */
   readonly localQuota: Quota
-  /** The step of a plain request, made once. */
+  /** The step that consumes one unit, built once. */
   readonly singleUnit: Step
-  /** The straight way of a plain request; undefined where there is none. */
+  /** The fast path of a request for one unit; undefined if there is none. */
   readonly fastPath: FastPath | undefined
 }
 
-/** A bucket's step that is ready to be taken, and of which `decideSingleUnit` tells. */
+/** A prepared bucket step for one unit, whose result `decideSingleUnit` reads. */
 export interface FastPath {
   readonly take: PreparedTake
   readonly quota: BucketQuota
   readonly step: BucketStep
 }
 
-/** One policy asked about one key. */
+/** The check of one key against one policy. */
 export interface PolicyCheck {
   readonly policy: Policy
   readonly key: string
   readonly cost: number
-  /** What is asked instead if this is denied. */
+  /** The check that replaces this one if it is denied. */
   readonly spill?: PolicyCheck
-  /** What was denied, so that this is asked in its place. */
+  /** The denied checks that this one replaces. */
   readonly emptied?: readonly EmptyPolicy[]
 }
 
-/** An ask that was denied, and whose spill policy was asked then. */
+/** A denied check whose spill policy was checked instead. */
 export interface EmptyPolicy {
   readonly check: PolicyCheck
   readonly decision: Decision
@@ -48,7 +48,7 @@ export interface EmptyPolicy {
 
 const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up']
 
-/** Names a quota, and its states. Names go into headers as they are, hence printable ASCII. */
+/** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
   if (typeof name !== 'string' || !/^[\x20-\x7e]{1,100}$/.test(name)) {
     throw new QuotaError(
@@ -82,30 +82,30 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
   }
 }
 
-/** Reports whether a value is a quota, as far as that can be seen. */
+/** Reports whether a value looks like a quota. */
 export const isQuota = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && KERNELS.includes((value as Quota).kernel)
 
-/** One unit, of a bucket in which all that fits goes ahead at once and comes back continuously: nearly every request. */
+/** One unit of a bucket without a queue that refills continuously: nearly every request. */
 function fastPathOf(store: Store, name: string, quota: Quota, step: Step): FastPath | undefined {
   if (!isSync(store) || !store.prepareSync || quota.kernel !== 'bucket' || step.kernel !== 'bucket') return undefined
   if (quota.schedule !== null || quota.start !== null || quota.immediateUnits < quota.limit) return undefined
-  // Ticks beyond that are not counted by one number.
+  // Ticks beyond that are not exact in one number.
   if (step.ceiling * quota.scale > MOST_SCALE) return undefined
   return { take: store.prepareSync(name, step), quota, step }
 }
 
-/** The step that consumes `cost` units: the one that is ready, where it is that one. */
+/** The step that consumes `cost` units; for one unit, the prebuilt step. */
 export const stepToConsume = ({ quota, singleUnit }: Policy, cost: number): Step =>
   cost === 1 ? singleUnit : stepFor(quota, 'consume', cost)
 
-/** Reports whether requests under this policy wait their turn: its bucket takes more than it lets go at once. */
+/** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */
 export const isQueued = ({ policy: { quota }, spill }: PolicyCheck): boolean =>
   (quota.kernel === 'bucket' && quota.immediateUnits < quota.limit) || (spill !== undefined && isQueued(spill))
 
 /**
- * The asks by what one store takes together. Stores in this process come first: what they refuse costs no way to one
- * elsewhere, and what they took is given back for nothing.
+ * Groups checks by store and hash slot: each group is one atomic call. In-memory stores come first: their denial saves the
+ * call to a remote store, and their refund needs no network.
  */
 export function groupByStore(checks: readonly PolicyCheck[]): readonly (readonly PolicyCheck[])[] {
   const store = checks[0]?.policy.storeConfig.store
@@ -116,9 +116,9 @@ export function groupByStore(checks: readonly PolicyCheck[]): readonly (readonly
     const { store } = check.policy.storeConfig
     const ofStore = groups.get(store) ?? new Map<string | number | undefined, PolicyCheck[]>()
     groups.set(store, ofStore)
-    const part = store.slotOf?.({ policy: check.policy.name, key: check.key })
-    const known = ofStore.get(part)
-    if (known === undefined) ofStore.set(part, [check])
+    const slot = store.slotOf?.({ policy: check.policy.name, key: check.key })
+    const known = ofStore.get(slot)
+    if (known === undefined) ofStore.set(slot, [check])
     else known.push(check)
   }
   return [...groups.entries()]

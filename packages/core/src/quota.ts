@@ -6,26 +6,27 @@ import { LONGEST_WARM_UP } from './kernels/warm-up.ts'
 import { checkOptions } from './options.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
-/** A rate limit's numbers, whomever it is applied to. Built by `perMinute(100)` and its siblings; plain, frozen data. */
+/** The numbers of a rate limit, built by `perMinute(100)` and its siblings: plain, frozen data. */
 export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota | WarmUpQuota
 
 /** A quota kept as a bucket. */
 export interface BucketQuota {
   readonly kernel: 'bucket'
-  /** The most units that can be taken at once. */
+  /** The most units that can be consumed at once. */
   readonly limit: number
-  /** How many of them go ahead at once; the others are taken too, but wait their turn. */
+  /** How many of them are allowed without a delay; the others are allowed with a delay, in a queue. */
   readonly immediateUnits: number
-  /** How long the bucket takes to fill when empty. */
+  /** The time in which an empty bucket refills, in microseconds. */
   readonly window: Micros
-  /** Ticks in which one unit refills, or 1 where there is a grain. */
+  /** Ticks in which one unit refills; 1 if there is a `schedule`. */
   readonly ticksPerUnit: number
-  /** Ticks in a microsecond: 1 where a unit takes whole microseconds, or where there is a grain. */
+  /** Ticks in a microsecond; 1 if a unit takes whole microseconds, or there is a `schedule`. */
   readonly scale: number
-  /** How many units a request may take beyond what is there, for the requests after it to wait for. */
+  /** How many units a request may consume beyond an empty bucket. Later requests wait for them to refill. */
   readonly overdraft: number
+  /** The refill at intervals; `null` refills continuously. */
   readonly schedule: RefillSchedule | null
-  /** How a new key starts; `null` starts full. */
+  /** The level of a new key; `null` starts full. */
   readonly start: Start | null
 }
 
@@ -34,9 +35,9 @@ export interface SlidingWindowQuota {
   readonly kernel: 'sliding-window'
   readonly limit: number
   readonly window: Micros
-  /** The grain of time in which shares of the window are told. */
+  /** The microseconds in whose multiples shares of the window are computed. */
   readonly tick: Micros
-  /** The window starts at the key's first request and ends all at once: the one before it does not count. */
+  /** Whether this is a fixed window from the key's first request: the previous window does not count. */
   readonly fixed: boolean
 }
 
@@ -64,7 +65,7 @@ export interface WarmUpQuota {
   readonly half: Micros
 }
 
-/** What `perSecond` and its siblings take besides the limit. */
+/** Options of `perSecond` and its siblings. */
 export interface RateOptions {
   /**
    * The most units that can be consumed at once. `1` paces requests evenly.
@@ -73,7 +74,7 @@ export interface RateOptions {
   readonly burst?: number
 }
 
-/** What `tokenBucket` takes: `limit` units refill per `per`. */
+/** Options of `tokenBucket`: `limit` units refill per `per`. */
 export interface TokenBucketOptions extends RateOptions {
   /** Units that refill in each `per`: a whole number. */
   readonly limit: number
@@ -103,7 +104,7 @@ export interface TokenBucketOptions extends RateOptions {
   readonly keepFull?: Duration
 }
 
-/** What `fixedWindow` takes: `limit` units in each `window`. */
+/** Options of `fixedWindow`: `limit` units in each `window`. */
 export interface FixedWindowOptions {
   /** Units in each window: a whole number. */
   readonly limit: number
@@ -122,7 +123,7 @@ export interface FixedWindowOptions {
   readonly offset?: Duration
 }
 
-/** What `slidingWindow` and `slidingLog` take: `limit` units in any `window`. */
+/** Options of `slidingWindow` and `slidingLog`: `limit` units in any `window`. */
 export interface WindowOptions {
   /** Units in any window: a whole number. */
   readonly limit: number
@@ -130,7 +131,7 @@ export interface WindowOptions {
   readonly window: Duration
 }
 
-/** What `leakyBucket` takes: `limit` units leave per `per`. */
+/** Options of `leakyBucket`: `limit` units leave per `per`. */
 export interface LeakyBucketOptions {
   /** Units that leave the queue in each `per`, evenly spaced: a whole number. */
   readonly limit: number
@@ -140,7 +141,7 @@ export interface LeakyBucketOptions {
   readonly queue: number
 }
 
-/** What `warmingUp` takes: `limit` units per `per`, once it is warm. */
+/** Options of `warmingUp`: `limit` units per `per`, once it is warm. */
 export interface WarmingUpOptions {
   /** Units in each `per` when warm: a whole number. */
   readonly limit: number
@@ -158,13 +159,13 @@ export interface WarmingUpOptions {
   readonly burst?: number
 }
 
-/** A token bucket of `limit` units a second. */
+/** Returns a token bucket of `limit` units a second. */
 export const perSecond = (limit: number, options?: RateOptions): BucketQuota => rate('perSecond', limit, '1s', options)
-/** A token bucket of `limit` units a minute. */
+/** Returns a token bucket of `limit` units a minute. */
 export const perMinute = (limit: number, options?: RateOptions): BucketQuota => rate('perMinute', limit, '1m', options)
-/** A token bucket of `limit` units an hour. */
+/** Returns a token bucket of `limit` units an hour. */
 export const perHour = (limit: number, options?: RateOptions): BucketQuota => rate('perHour', limit, '1h', options)
-/** A token bucket of `limit` units a day, that is 24 hours. */
+/** Returns a token bucket of `limit` units a day (24 hours). */
 export const perDay = (limit: number, options?: RateOptions): BucketQuota => rate('perDay', limit, '1d', options)
 
 function rate(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
@@ -173,8 +174,9 @@ function rate(what: string, limit: number, per: Duration, options: RateOptions =
 }
 
 /**
- * A bucket of `burst` units that refills at `limit` units per `per`. At most `burst + limit × t / per` units pass in
- * any span of time `t`; where it refills at intervals, `burst` and a whole amount for each interval begun meanwhile.
+ * Returns a token bucket of `burst` units that refills at `limit` units per `per` (GCRA). It allows at most
+ * `burst + limit × t / per` units in any span of time `t`; if it refills at intervals, `burst` and one amount for each interval
+ * that begins in the span. Throws a `QuotaError` if an option is invalid.
  */
 export function tokenBucket(options: TokenBucketOptions): BucketQuota {
   checkOptions('tokenBucket', options, ['limit', 'per', 'burst', 'refill', 'overdraft', 'initial', 'keepFull'])
@@ -182,13 +184,14 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
 }
 
 /**
- * `limit` units in each window, all back at the window's end. Up to twice the limit can pass around the end of a window;
- * `tokenBucket` has no such edge. With `align: 'first'`, a window starts at a key's first request that is allowed.
+ * Returns a quota of `limit` units in each window; all of them refill at the window's end. Around a window boundary,
+ * over-admission is up to twice the limit; `tokenBucket` has none. With `align: 'first'`, a window starts at a key's first
+ * request that is allowed. Throws a `QuotaError` if an option is invalid.
  */
 export function fixedWindow(options: FixedWindowOptions & { readonly align: 'first' }): SlidingWindowQuota
-/** `limit` units in each window of the clock, all back at the window's end. */
+/** Returns a quota of `limit` units in each window of the clock; all of them refill at the window's end. */
 export function fixedWindow(options: FixedWindowOptions & { readonly align?: 'clock' }): BucketQuota
-/** `limit` units in each window, all back at the window's end. */
+/** Returns a quota of `limit` units in each window; all of them refill at the window's end. */
 export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota
 export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota {
   checkOptions('fixedWindow', options, ['limit', 'window', 'align', 'offset'])
@@ -229,8 +232,9 @@ function isAlignedToFirst({ align = 'clock', offset }: FixedWindowOptions): bool
 }
 
 /**
- * `limit` units in any window, estimated from two counts: the previous window's fades out as the current one goes by.
- * At most twice the limit can pass in a window's length, around a boundary; steady traffic gets the limit.
+ * Returns a quota of `limit` units in any window, estimated from the counts of the current and the previous window. Around a
+ * window boundary, over-admission is up to twice the limit in a window's length; steady traffic gets the limit. Throws a
+ * `QuotaError` if an option is invalid.
  */
 export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
   checkOptions('slidingWindow', options, ['limit', 'window'])
@@ -240,7 +244,7 @@ export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
   return Object.freeze({ kernel: 'sliding-window', limit, window, tick, fixed: false })
 }
 
-/** The finest of these ticks in which shares of a window's units are exact. */
+/** The smallest of these ticks in which shares of a window's units are exact. */
 function tickFor(what: string, options: WindowOptions, ticks: readonly Micros[]): Micros {
   const { limit } = options
   const window = micros(options.window, `${what} window`)
@@ -252,12 +256,13 @@ function tickFor(what: string, options: WindowOptions, ticks: readonly Micros[])
   )
 }
 
-/** The longest log a key may have: it is read whole at each request. */
+/** The longest log of a key: each request reads it whole. */
 const LONGEST_LOG = 10_000
 
 /**
- * `limit` units in any window, exactly: each take is remembered for as long. Memory and time a key are those of a list
- * of up to `limit` entries; 10,000 at most.
+ * Returns a quota of `limit` units in any window, exactly: each take is logged for the length of the window. Memory per key
+ * and time per request grow with the log, of up to `limit` entries: 10,000 at most. Throws a `QuotaError` if an option is
+ * invalid.
  */
 export function slidingLog(options: WindowOptions): SlidingLogQuota {
   checkOptions('slidingLog', options, ['limit', 'window'])
@@ -271,8 +276,8 @@ export function slidingLog(options: WindowOptions): SlidingLogQuota {
 }
 
 /**
- * Lets units out one by one, `limit` per `per`, in the order they came. Up to `queue` units wait their turn, told by
- * `delayMs`; more are refused.
+ * Returns a quota that allows units one by one, `limit` per `per`, in the order of the requests. Up to `queue` units wait
+ * for their turn, which `delayMs` reports; more are denied. Throws a `QuotaError` if an option is invalid.
  */
 export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   checkOptions('leakyBucket', options, ['limit', 'per', 'queue'])
@@ -283,9 +288,10 @@ export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
 }
 
 /**
- * `limit` units per `per`, evenly spaced, at a third of that rate at first: the rate rises to `limit` over
+ * Returns a quota of `limit` units per `per`, evenly spaced, at a third of that rate at first. The rate rises to `limit` over
  * `warmUpPeriod`, and falls while a key is idle, as that of Guava's `RateLimiter.create(permitsPerSecond,
- * warmupPeriod)`. At most `burst + limit × t / per` units pass in any span of time `t`.
+ * warmupPeriod)`. It allows at most `burst + limit × t / per` units in any span of time `t`. Throws a `QuotaError` if an
+ * option is invalid.
  */
 export function warmingUp(options: WarmingUpOptions): WarmUpQuota {
   checkOptions('warmingUp', options, ['limit', 'per', 'warmUpPeriod', 'burst'])
@@ -354,7 +360,7 @@ function build(what: string, options: TokenBucketOptions): BucketQuota {
   })
 }
 
-/** How a new key starts that does not start full. */
+/** The level of a new key; null if it starts full. */
 function startOf(
   what: string,
   options: TokenBucketOptions,
@@ -375,7 +381,7 @@ function startOf(
   )
 }
 
-/** How a unit is counted that takes `per / limit`: so many ticks, of so many to a microsecond, both as small as can be. */
+/** The fraction `per / limit`, the microseconds of one unit, in lowest terms: ticks per unit, and ticks per microsecond. */
 function ticksOf(what: string, limit: number, per: Micros): Pick<BucketQuota, 'ticksPerUnit' | 'scale'> {
   const divisor = commonDivisor(per, limit)
   if (limit <= MOST_SCALE) return { ticksPerUnit: per / divisor, scale: limit / divisor }
@@ -391,13 +397,13 @@ export function continuous(what: string, quota: Omit<BucketQuota, 'kernel' | 'wi
   return bucketQuota(what, { ...quota, window: spanOf(limit, unit, scale).tick, schedule: null })
 }
 
-/** The limit nearest to one of which each interval refills whole units. */
+/** The nearest limit that refills whole units in each interval. */
 function wholeLimit(limit: number, per: Micros, interval: Micros): number {
   const step = per / commonDivisor(per, interval)
   return Math.min(Math.max(Math.round(limit / step), 1) * step, per)
 }
 
-/** How a bucket is kept that gets whole amounts back at intervals. */
+/** The schedule of a bucket that refills whole amounts at intervals. */
 export function scheduled(
   what: string,
   { interval, amount, offset }: Omit<RefillSchedule, 'tick'>,
@@ -411,7 +417,7 @@ export function scheduled(
   )
 }
 
-/** A bucket's numbers, if it fills in a time that can be counted. */
+/** The frozen quota. Throws a QuotaError if the bucket takes longer to fill than {@link LONGEST}. */
 export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
   const unitMicros = quota.schedule?.tick ?? quota.ticksPerUnit / quota.scale
   const { limit, immediateUnits, overdraft, schedule } = quota
@@ -427,7 +433,7 @@ export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): B
   return Object.freeze({ kernel: 'bucket', ...quota })
 }
 
-/** Checks a count of units: whole, because a fraction of a unit could never be given back exactly. */
+/** Checks a count of units: whole, because a fraction of a unit could not be refunded exactly. */
 export function checkWhole(what: string, value: unknown, least: number): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
   const nearest = Number.isFinite(value)

@@ -2,14 +2,14 @@ import { formatValue, QuotaError } from './errors.ts'
 import { oncePer } from './once-per.ts'
 import { type Store, scopeOf } from './store.ts'
 
-/** What a limiter counts under a state name. */
+/** A limiter's use of a state name. */
 export interface Registration {
   readonly store: Store
   readonly name: string
   readonly quota?: unknown
   /** The function that picks the quota. */
   readonly tiers?: unknown
-  /** Undefined where the caller brings the key. */
+  /** Undefined if the caller passes the key. */
   readonly key?: unknown
   readonly match?: unknown
 }
@@ -19,15 +19,15 @@ const PARTS = ['quota', 'tiers', 'key', 'match'] as const
 /** The parts as text: functions by their source, so that an application built twice comes out the same. */
 type Texts = Readonly<Partial<Record<(typeof PARTS)[number], string>>>
 
-/** The most names kept for one database: a program that makes up names must not fill the memory. */
+/** The most names per database: a program that generates names must not fill the memory. */
 const MOST_NAMES = 1_000
 
-/** What is registered on each database. */
+/** The registrations of each database. */
 const databases = oncePer((_owner: object) => new Map<string, Texts>())
 
 /**
  * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database
- * with another quota, key or match: the two would count as one. What `before` lists is withdrawn first.
+ * with another quota, key or match: the two would count as one. The registrations in `before` are withdrawn first.
  */
 export function register(registrations: readonly Registration[], before: readonly Registration[] = []): void {
   const known = (each: Registration): Texts | undefined =>
@@ -63,7 +63,7 @@ const textsOf = (registration: Registration): Texts =>
 function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   if (Array.isArray(value)) return JSON.stringify(value)
-  // What people know a quota by comes first: errors cut the rest.
+  // The limit and the window come first: errors cut the rest.
   const { limit, window, ...rest } = value as Readonly<Record<string, unknown>>
   return Object.entries({ limit, window, ...rest })
     .filter(([, each]) => each !== undefined)

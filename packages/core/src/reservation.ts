@@ -5,18 +5,18 @@ import type { PolicyCheck } from './policy.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
 /**
- * Units taken for something whose true cost, or whether it happens at all, is known later. `delayMs` tells how long to
- * wait before going ahead. Settled once, by whichever of its methods is called first; never settled, it stands as it
- * is. Units that have come back by themselves meanwhile are not given back a second time.
+ * Units consumed for work whose actual cost is known later, or that may not happen. `delayMs` is how long to wait before the
+ * work. The first call of a method settles it, later calls change nothing. If it is never settled, its units stay consumed.
+ * Units that have refilled meanwhile are not refunded a second time.
  */
 export interface Reservation extends Decision {
-  /** Settles at `actual` units, 0 or more: the rest is given back, what is missing is charged. */
+  /** Settles at `actual` units, 0 or more (default: the cost): refunds the surplus, or charges the deficit. */
   commit(actual?: number): Promise<void>
-  /** Gives everything back. */
+  /** Refunds all units. */
   cancel(): Promise<void>
 }
 
-/** What `reserve` takes besides the key. */
+/** Options of `reserve`. */
 export interface ReserveOptions {
   /**
    * Units to consume: a whole number, 1 or more.
@@ -30,7 +30,7 @@ export interface ReserveOptions {
   readonly maxWait?: Duration
 }
 
-/** Takes units now, to go ahead with in `delayMs`. */
+/** Consumes units that may be used after `delayMs`. */
 export async function reserve(checks: readonly PolicyCheck[], maxWaitMicros: Micros): Promise<Reservation> {
   const acquisition = await acquire('consume', checks, { maxWaitMicros })
   let settled: Promise<void> | undefined
@@ -45,13 +45,13 @@ export async function reserve(checks: readonly PolicyCheck[], maxWaitMicros: Mic
   }
 }
 
-/** Reads `maxWait`: none is as long as it takes, 0 is not at all. */
+/** Reads `maxWait` in microseconds. Default: no limit; 0 does not wait. */
 export function maxWaitMicros(maxWait: Duration | undefined): Micros {
   if (maxWait === undefined) return LONGEST
   return maxWait === 0 ? 0 : micros(maxWait, 'maxWait')
 }
 
-/** Checks what something really cost. */
+/** Checks an actual cost. */
 export function checkActual(actual: unknown): number {
   if (typeof actual === 'number' && Number.isSafeInteger(actual) && actual >= 0) return actual
   throw new QuotaError(

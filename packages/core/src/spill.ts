@@ -7,13 +7,13 @@ import type { EmptyPolicy, PolicyCheck } from './policy.ts'
 import type { Acquisition } from './store-result.ts'
 
 /**
- * Asks the spill policies of those that deny in their place, until all allow or one that denies has none. A denied booking
- * has consumed nothing, so that each round is one of its own: the second one sees the stores a moment later.
+ * Replaces denied checks by their spill policies until all are allowed, or a denied one has no spill policy. A denied
+ * acquisition has consumed nothing, so that each round is a new acquisition, a moment later.
  */
 export function spillOver(
   acquisition: Acquisition,
   checks: readonly PolicyCheck[],
-  putAgain: (checks: readonly PolicyCheck[]) => MaybePromise<Acquisition>,
+  acquireAgain: (checks: readonly PolicyCheck[]) => MaybePromise<Acquisition>,
 ): MaybePromise<Acquisition> {
   const { decision } = acquisition
   const emptied = checks.some((check) => check.emptied)
@@ -22,9 +22,9 @@ export function spillOver(
   const decisionOf = decisionsOf(acquisition)
   const next = checks.map((check) => insteadOf(check, decisionOf(check)))
   if (next.every((check) => check !== undefined)) {
-    return andThen(putAgain(next), (again) => spillOver(again, next, putAgain))
+    return andThen(acquireAgain(next), (again) => spillOver(again, next, acquireAgain))
   }
-  return emptied ? deniedBooking(acquisition, checks, decisionOf) : acquisition
+  return emptied ? deniedAcquisition(acquisition, checks, decisionOf) : acquisition
 }
 
 type DecisionOf = (check: PolicyCheck) => Decision | undefined
@@ -34,10 +34,10 @@ function decisionsOf({ checks, decision }: Acquisition): DecisionOf {
   return (check) => decisions[checks.indexOf(check)]
 }
 
-/** What is asked next: the same where it does not deny, and undefined where nothing else can be asked. */
+/** The check for the next round: the same if it is allowed, else its spill policy; undefined if there is none. */
 function insteadOf(check: PolicyCheck, decision: Decision | undefined): PolicyCheck | undefined {
   if (decision === undefined || decision.allowed) return check
-  // A store that has failed says nothing of what is left.
+  // The denial of a failed store does not mean that the quota is empty.
   if (check.spill === undefined || decision.degraded?.action === 'deny') return undefined
   return { ...check.spill, emptied: [...(check.emptied ?? []), { check, decision }] }
 }
@@ -48,8 +48,12 @@ const spilledOf = (checks: readonly PolicyCheck[]): Pick<Decision, 'spilled'> =>
   spilled: checks.flatMap(({ emptied = [] }) => emptied.map(({ check }) => check.policy.name)),
 })
 
-/** All that deny, and the wait until one of each chain does not. */
-function deniedBooking(acquisition: Acquisition, checks: readonly PolicyCheck[], decisionOf: DecisionOf): Acquisition {
+/** The denial by all policies checked. The wait ends when each chain has a policy that allows. */
+function deniedAcquisition(
+  acquisition: Acquisition,
+  checks: readonly PolicyCheck[],
+  decisionOf: DecisionOf,
+): Acquisition {
   const chains = checks.map((check): readonly EmptyPolicy[] => {
     const decision = decisionOf(check)
     return [...(check.emptied ?? []), ...(decision ? [{ check, decision }] : [])]
@@ -75,21 +79,21 @@ function deniedBooking(acquisition: Acquisition, checks: readonly PolicyCheck[],
 
 const sooner = (a: Decision, b: Decision): Decision => (b.retryAfterMs < a.retryAfterMs ? b : a)
 
-/** For each of several asks, the place of its spill policy among them; -1 if it has none. */
+/** For each of several checks, the index of its spill policy; -1 if it has none. */
 export type Targets = readonly number[]
 
-/** The asks that are put first, each with its spill policy, which is not one of them. What is not asked spills nowhere. */
+/** The checks of the first round, each with its spill policy. A missing check has no spill policy. */
 export function spilling<A extends { readonly spill?: A }>(
   checks: readonly (A | undefined)[],
   targets: Targets,
 ): readonly A[] {
-  const at = (place: number): A | undefined => {
-    const check = checks[place]
-    const spill = (targets[place] ?? -1) < 0 ? undefined : at(targets[place] as number)
+  const checkAt = (index: number): A | undefined => {
+    const check = checks[index]
+    const spill = (targets[index] ?? -1) < 0 ? undefined : checkAt(targets[index] as number)
     return check && spill ? { ...check, spill } : check
   }
   return checks
-    .map((_, place) => (targets.includes(place) ? undefined : at(place)))
+    .map((_, index) => (targets.includes(index) ? undefined : checkAt(index)))
     .filter((check) => check !== undefined)
 }
 

@@ -5,17 +5,17 @@ import { type Store, scopeOf } from './store.ts'
 import { DEADLINE, type Duration, type Micros, micros } from './time.ts'
 import { checkLogger, type Logger, setLogger } from './warn.ts'
 
-/** A store, how long to wait for its answers, and what to do without them. */
+/** A store, the deadline of its answers, and the failure mode. */
 export interface StoreConfig {
   readonly store: Store
   readonly deadline: Micros
   readonly onStoreError: StoreErrorOption
-  /** How many processes share the quota while each counts by itself. */
+  /** How many processes share the quota while the store does not answer. */
   readonly replicas: number
   readonly logger: Logger
 }
 
-/** What a limiter takes about its store. */
+/** Options of a limiter that concern its store. */
 export interface StoreOptions {
   /**
    * How long to wait for an answer of a remote store.
@@ -43,7 +43,7 @@ export interface StoreOptions {
 
 export const STORE_OPTIONS: readonly string[] = ['store', 'deadline', 'onStoreError', 'replicas', 'logger']
 
-/** Reads what a limiter is told about its store. */
+/** Checks the options that concern the store, and applies defaults. */
 export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
   const logger = checkLogger(options.logger)
   return {
@@ -55,7 +55,7 @@ export function storeConfigOf(options: StoreOptions & { readonly store: Store | 
   }
 }
 
-/** Checks that a store is one, which reports to the logger from now on. */
+/** Checks a store, and makes it report to the logger. */
 export function checkStore(store: unknown, logger: Logger): Store {
   if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) {
     setLogger(scopeOf(store as Store).owner, logger)

@@ -9,7 +9,7 @@ import { type PolicyCheck, stepToConsume } from './policy.ts'
 import { isSync, type Take } from './store.ts'
 import { maxCharge, type StepOptions, stepFor, type Verb } from './verbs.ts'
 
-/** What was answered to asks that one store takes together: by the store, or by what decided in its place. */
+/** The result of the checks of one store: its answer, or the result of the fallback. */
 export type StoreResult = StoreAnswer | FallbackResult
 
 export interface StoreAnswer {
@@ -18,26 +18,26 @@ export interface StoreAnswer {
   readonly taken: readonly Taken[]
 }
 
-/** Decisions that were made without the store. */
+/** Decisions without the store. */
 export interface FallbackResult {
   readonly checks: readonly PolicyCheck[]
   readonly decisions: readonly Decision[]
   readonly taken?: never
-  /** Gives back what was taken instead, for a request that is denied after all. */
+  /** Refunds the units that the fallback consumed, for a request that is denied after all. */
   readonly rollback: () => Promise<Pick<StoreResult, 'checks' | 'decisions'>>
-  /** Corrects what was taken instead to what it really cost. */
+  /** Corrects the units that the fallback consumed to the actual cost. */
   readonly settle: (actualOf: (check: PolicyCheck) => number) => Promise<void>
 }
 
-/** Asks that were put to their stores, and what came of it: enough to give back exactly what was taken. */
+/** The checks of a request with their results: enough to refund exactly the units that were consumed. */
 export interface Acquisition {
-  /** Those that were answered, in the order they were asked. */
+  /** The checks that have a decision, in their order. */
   readonly checks: readonly PolicyCheck[]
   readonly decision: Decision
   readonly results: readonly StoreResult[]
 }
 
-/** The takes that a verb makes of asks. */
+/** The takes of a verb on checks. */
 export const takesFor = (checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): readonly Take[] =>
   checks.map((check) => takeFor(check, verb, stepOptions))
 
@@ -53,8 +53,8 @@ const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOpt
     : stepFor(policy.quota, verb, cost, stepOptions)
 
 /**
- * What a store in this process has answered to one ask, and a booking of it: nearly every request has just that. The lists
- * that several need are made when they are asked for.
+ * The result of one check in an in-memory store, and its acquisition: the common case. Lists, which several checks need, are
+ * built on access.
  */
 class SingleResult implements StoreAnswer {
   readonly checks: readonly PolicyCheck[]
@@ -80,7 +80,7 @@ class SingleResult implements StoreAnswer {
   }
 }
 
-/** Asks a store in this process one thing; undefined where there is more to it. */
+/** The fast path of one check in an in-memory store; undefined for other checks. */
 export function answerSingle(
   checks: readonly PolicyCheck[],
   verb: Verb,
@@ -104,7 +104,7 @@ export function answerSingle(
   return new SingleResult(checks, decide(name, quota, cost, step, taken), () => taken)
 }
 
-/** Puts asks to their one store, and reads its answers. */
+/** Sends checks of one store to it, and decides by its answers. */
 export function answerTo(
   checks: readonly PolicyCheck[],
   takes: readonly Take[],
@@ -118,7 +118,7 @@ export function answerTo(
   })
 }
 
-/** When the earliest of the policies that one store takes together stops waiting for what began at `startMs`. */
+/** The earliest deadline of the policies of one store, for a call that began at `startMs`. */
 export const deadlineOf = (checks: readonly PolicyCheck[], startMs?: number): CallDeadline =>
   deadlineIn(Math.min(...checks.map(({ policy }) => policy.storeConfig.deadline)), startMs)
 
@@ -134,8 +134,8 @@ function takenFrom(
 }
 
 /**
- * Gives units back. A refund that was not sent is kept until the store answers again; one that was sent is never sent
- * again, as it may have been made: it is counted if it fails. Rejects if the refund has not been made yet.
+ * Refunds units. A refund that was not sent is queued until the store answers again. One that was sent is never sent again,
+ * because it may have been applied: it is counted as dropped if it fails. Rejects if the refund is not applied yet.
  */
 async function refundTo(checks: readonly PolicyCheck[], takes: readonly Take[]): Promise<StoreAnswer> {
   try {
@@ -153,7 +153,7 @@ async function refundTo(checks: readonly PolicyCheck[], takes: readonly Take[]):
 export const refundsOf = ({ checks, taken }: Pick<StoreAnswer, 'checks' | 'taken'>): readonly Take[] =>
   checks.map((check, i) => takeFor(check, 'refund', { original: taken[i] as Taken }))
 
-/** Gives a part back, and reports what is left then; undefined if that is not known by the deadline. */
+/** Rolls a result back, and returns the result after the refund; undefined if it is not known by the deadline. */
 export function rollbackResult(result: StoreResult, deadline?: CallDeadline): MaybePromise<StoreResult | undefined> {
   if (result.taken === undefined) return result.rollback().then((undone) => ({ ...result, ...undone }))
   const { checks } = result
@@ -163,8 +163,8 @@ export function rollbackResult(result: StoreResult, deadline?: CallDeadline): Ma
 }
 
 /**
- * Gives back what a store takes after its caller was told that it failed. The refund does not pass the circuit, which
- * this lateness may have opened: the store has just answered.
+ * Refunds units that a store takes after the call was reported as failed. The refund bypasses the circuit, which the timeout
+ * may have opened: the store has just answered.
  */
 export function rollbackLate({ late }: StoreError, checks: readonly PolicyCheck[]): void {
   void late?.then((answer) => {
@@ -174,7 +174,7 @@ export function rollbackLate({ late }: StoreError, checks: readonly PolicyCheck[
   })
 }
 
-/** Corrects a part to what it really cost: what is left over is refunded, what is missing is charged. */
+/** Corrects a result to the actual cost: refunds the surplus, charges the deficit. */
 export async function settleResult(result: StoreResult, actualOf: (check: PolicyCheck) => number): Promise<void> {
   if (result.taken === undefined) return result.settle(actualOf)
   const { checks, taken } = result
@@ -197,7 +197,7 @@ export async function settleResult(result: StoreResult, actualOf: (check: Policy
   if (charges.takes.length > 0) await chargeTo(charges.checks, charges.takes)
 }
 
-/** Charges; a charge that is reported as failed is given back, should it be made later. */
+/** Charges units. If the charge is reported as failed and applied later, it is refunded. */
 async function chargeTo(checks: readonly PolicyCheck[], takes: readonly Take[]): Promise<void> {
   try {
     await answerTo(checks, takes)

@@ -2,51 +2,49 @@ import type { BucketStep } from './kernels/bucket.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { Micros } from './time.ts'
 
-/** Names one state: whom it counts, and under which policy. The pair must be kept apart from every other pair. */
+/** Identifies one state by policy and key. A store must not mix up two pairs. */
 export interface StateKey {
-  /** The name of the policy that counts. */
+  /** The name of the policy. */
   readonly policy: string
-  /** Whom it counts. */
+  /** The key of the client that is counted. */
   readonly key: string
 }
 
 /** One kernel step on one state. */
 export interface Take extends StateKey {
-  /** What the kernel is to do. */
+  /** The arguments of the kernel. */
   readonly step: Step
 }
 
 /**
- * When a caller stops waiting for an answer. A store may ignore it; it is there so that a store does not send what has
- * expired, and does not wait for a connection, a lock or another try for longer than its caller does.
+ * When a caller stops waiting for an answer. A store may ignore it. With it, a store sends no expired call, and waits for a
+ * connection, a lock or a retry no longer than its caller does.
  *
- * What was sent in time is left alone: its answer is passed on however late it comes, because the caller gives back
- * what was taken for a request that was reported as failed.
+ * A store must not cancel a call that was sent in time, and returns its answer however late: the caller refunds units that
+ * were taken for a request that it reported as failed.
  */
 export interface Deadline {
-  /** On the time line of `performance.now()`. Later reads may be larger: time in which this process stood still does not count. */
+  /** Milliseconds on the clock of `performance.now()`. It can grow: time in which the event loop was blocked does not count. */
   readonly atMs: number
 }
 
 /**
  * Where states live. A store runs kernels; it decides nothing else.
  *
- * - Every key expires by itself, no sooner than a minute after its state has become the same as none (`emptyAt`).
+ * - Every key expires, no sooner than a minute after its state has become that of a new key (`emptyAt`).
  * - The clock is the store's own. `at` overrides it, for tests and simulation.
- * - Keys reach the store as they are: any string, of any length, from anyone.
+ * - Keys are untrusted: any string of any length.
  */
 export interface Store {
   /**
-   * Takes every op or none, atomically. Answers in the order of the ops. A batch names a state once at most.
-   * A batch that is refused writes nothing, except that states dated after now are brought back to now, and that a bucket
-   * with a `start` begins.
-   * Rejects only when the store itself fails. `deadline` is when the caller stops waiting, if it does.
+   * Takes all ops or none, atomically. Answers in the order of the ops. A batch names a state at most once.
+   * A denied batch writes nothing, with two exceptions: states dated after now are set to now, and a bucket with a `start`
+   * gets its initial state. Rejects only if the store fails. `deadline` is when the caller stops waiting.
    */
   take(ops: readonly Take[], at?: Micros, deadline?: Deadline): Promise<readonly Taken[]>
   /**
-   * Takes several batches of one part in their order, in one atomic step and at one moment: each all or none, and each
-   * finds what those before it have taken. Absent if the store cannot; a `SyncStore` does it by one `takeSync` after the
-   * other.
+   * Takes several batches of one hash slot in order, in one atomic step and at one moment. Each is all-or-nothing, and sees
+   * the takes of those before it. Absent if the store does not support it; of a `SyncStore`, `takeSync` is called for each.
    */
   takeEach?(
     batches: readonly (readonly Take[])[],
@@ -54,43 +52,43 @@ export interface Store {
     deadline?: Deadline,
   ): Promise<readonly (readonly Taken[])[]>
   /**
-   * Deletes states, of any parts, and returns how many were stored: their next take finds them new. A state counts for at
-   * least a minute after it has become the same as none.
+   * Deletes states, of any hash slots, and returns how many were stored. A state counts as stored for at least a minute after
+   * it has become that of a new key.
    */
   delete(keys: readonly StateKey[], deadline?: Deadline): Promise<number>
   /**
-   * Deletes all states of these policies, in as many steps as it takes, and returns how many there were. A state that is
-   * written meanwhile may stay. Absent if the store cannot list its states.
+   * Deletes all states of these policies, in several steps, and returns how many were stored. A state that is written
+   * meanwhile may remain. Absent if the store cannot list its states.
    */
   deleteAll?(policies: readonly string[]): Promise<number>
   /**
-   * Tells which states live together, for a store that is spread over places: a slot of a cluster, a shard. A batch is
-   * then of one part only; what has several parts is taken from one after the other, and given back where a later one
-   * refuses. The same state is always of the same part. A store without it is all one part.
+   * Returns the hash slot or partition of a state, for a distributed store. Each batch is of one slot only; a request over
+   * several slots is sent to one after the other, and rolled back if a later one denies. The slot of a state never changes.
+   * Default: all states are in one slot.
    */
   slotOf?(key: StateKey): string | number
   /**
-   * Names what a state fails together with, such as a node of a cluster: each has a circuit breaker of its own. Default:
-   * what `slotOf` returns.
+   * Returns the shard of a state, such as a node of a cluster, whose states fail together: each shard has its own circuit
+   * breaker. Default: the result of `slotOf`.
    */
   shardOf?(key: StateKey): string | number
   /**
-   * The largest `limit` of a `slidingLog` that the store takes: a take reads and writes the whole log. A limiter with a
-   * larger one is refused when it is built. Without it, the quota's own maximum counts.
+   * The largest `limit` of a `slidingLog` that the store takes: a take reads and writes the whole log. Building a limiter
+   * with a larger one throws. Default: no limit besides the quota's own maximum.
    */
   readonly maxLogLimit?: number
   /**
-   * Which states the store keeps. Limiters on equal scopes that use one name have to count alike, and are refused when
-   * they are built if they do not. Default: the store itself, so that two stores never share states.
+   * Identifies the states of the store. Limiters with equal scopes and names must have equal quotas, keys and matches, or
+   * building the second one throws. Default: the store itself, so that two stores never share states.
    */
   readonly scope?: StoreScope
 }
 
 /** The states of one database: stores share states if they have the same owner and the same name. */
 export interface StoreScope {
-  /** What the store reaches its states through, such as a client or a pool. */
+  /** The connection to the database, such as a client or a pool. */
   readonly owner: object
-  /** What tells states of one owner apart, such as a prefix or a table. */
+  /** The namespace within the database, such as a prefix or a table. */
   readonly name: string
 }
 
@@ -102,12 +100,12 @@ export const REMOTE_LOG_LIMIT = 1_000
 
 /**
  * Takes a step for a key, and reports how far ahead of now the bucket was full before: `base − now`, in microseconds, or in
- * parts of `scale` where the step has a fraction. NaN where a state is
- * not that simple: then nothing was taken, and `takeOneSync` is to be called.
+ * parts of `scale` if the step has a fraction. NaN for a state that one number cannot describe: then nothing was taken, and the
+ * caller calls `takeOneSync`.
  */
 export type PreparedTake = (key: string, at?: Micros) => number
 
-/** What a wrapper passes on of the store behind it, to which it may show another key. */
+/** The traits that a wrapper copies from its store; `shown` is the key that the store sees. */
 export const storeTraits = (
   store: Store,
   shown: (key: StateKey) => StateKey = (key) => key,
@@ -118,7 +116,7 @@ export const storeTraits = (
   ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
 })
 
-/** The `deleteAll` of a wrapper: that of the store behind it, if there is one, within what the wrapper does around it. */
+/** The `deleteAll` of a wrapper, which calls that of its store within `around`; absent if the store has none. */
 export const deletingAll = (
   store: Store,
   around: (policies: readonly string[], work: () => Promise<number>) => Promise<number> = (_, work) => work(),
@@ -129,7 +127,7 @@ export const deletingAll = (
 
 type TakeEach = NonNullable<Store['takeEach']>
 
-/** The `takeEach` of a wrapper, which calls that of the store behind it, if there is one. */
+/** The `takeEach` of a wrapper, which calls that of its store within `around`; absent if the store has none. */
 export const takingEach = (
   store: Store,
   around: (
@@ -143,21 +141,21 @@ export const takingEach = (
   return takeEach ? { takeEach: (batches, at, deadline) => around(batches, at, deadline, takeEach) } : {}
 }
 
-/** A store in this very process, which answers without a promise. */
+/** An in-memory store, which can answer without a promise. */
 export interface SyncStore extends Store {
-  /** What `take` answers, at once. */
+  /** The answer of `take`, without a promise. */
   takeSync(ops: readonly Take[], at?: Micros): readonly Taken[]
-  /** Takes a single op, as `takeSync` does, without the lists around it: for those to whom that matters. */
+  /** Takes a single op, as `takeSync` does, without lists: the fast path. */
   takeOneSync?(policy: string, key: string, step: Step, at?: Micros): Taken
   /**
-   * Makes a step ready to be taken for many keys, where even the objects of a take matter: a bucket's step that consumes,
-   * without a grain, a start or patience, whose ticks all are below 2^52. A call answers one number, which tells all unless
-   * it is NaN: the take is allowed when it is at most `tolerance − check`.
+   * Prepares a step for many keys, so that a take allocates no objects. The step consumes from a bucket without a schedule, a
+   * start or a wait, and all its ticks are below 2^52. A call returns one number: unless it is NaN, the take is allowed if it
+   * is at most `tolerance − check`.
    */
   prepareSync?(policy: string, step: BucketStep): PreparedTake
-  /** Tells the time by which steps are taken, for those who have to know it besides the number above. */
+  /** Returns the store's time in microseconds since 1970, as for a take by `prepareSync`. */
   clock?(): Micros
-  /** What `delete` returns, at once. */
+  /** The result of `delete`, without a promise. */
   deleteSync(keys: readonly StateKey[]): number
 }
 

@@ -1,23 +1,25 @@
 import { formatValue, QuotaError } from './errors.ts'
 
 /**
- * A moment or a span in whole microseconds. A moment counts from 1970, as the store's clock tells it: about 1.8e15
- * today, exact in a JavaScript number, a Lua number and a PostgreSQL `bigint`.
+ * A moment or a span in whole microseconds. A moment counts from 1970 by the store's clock: about 1.8e15 today, exact in a JavaScript number, a Lua number and a PostgreSQL `bigint`.
  */
 export type Micros = number
 
-/** A span of time as people write it: milliseconds, or a number with its unit. */
+/** A span of time: milliseconds, or a number with its unit, such as `'10s'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 /** The longest span the arithmetic handles, some 95 years: two of them after today stay below 2^53. */
 export const LONGEST: Micros = 3e15
 
-/** How long a store that is elsewhere may take to answer, unless told otherwise. */
+/** The default deadline of a remote store's answer. */
 export const DEADLINE: Duration = '50ms'
 
 const MICROS_PER: Record<string, Micros> = { ms: 1e3, s: 1e6, m: 60e6, h: 3_600e6, d: 86_400e6 }
 
-/** Reads a duration as whole microseconds, at least 1 and at most {@link LONGEST}; `what` names it in the error. */
+/**
+ * Returns a duration in whole microseconds, from 1 to {@link LONGEST}. Throws a `QuotaError` for other values; `what` names the
+ * option in the error.
+ */
 export function micros(duration: Duration, what: string): Micros {
   const micros = Math.round(inMicros(duration))
   if (micros >= 1 && micros <= LONGEST) return micros

@@ -9,23 +9,23 @@ import type { StoreResult } from './store-result.ts'
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
 
-/** A caller in this process that waits for the turn it has booked. */
+/** A caller in this process that waits for its turn. */
 interface Waiter {
   acquisition: Acquisition
   dueMs: number
-  /** Starts the timer anew. */
+  /** Restarts the timer. */
   schedule: () => void
 }
 
-/** Those who wait for the same units of the same states, in the order of their turns. */
+/** The callers that wait for the same units of the same states, in the order of their turns. */
 const queuesOf = oncePer((_store: Store) => new Map<string, Waiter[]>())
 
 /**
- * Waits for the turn of a booking, and resolves with the booking whose turn has come. `onLeave` registers what ends the
- * wait early, and returns how to unregister it; then the units are given back: undefined.
+ * Waits for the turn of an acquisition, and resolves with the acquisition whose turn has come. If the caller leaves first, its
+ * units are refunded, and it resolves with undefined.
  *
- * A turn in the middle of a queue cannot be given back, because later ones stand on it. So the callers behind in this
- * process move up by one each, and the last of their turns is what is given back.
+ * A turn in the middle of a queue cannot be refunded, because later turns depend on it. So the later callers in this process
+ * move up by one each, and the last of their turns is refunded.
  */
 export async function waitForTurn(
   acquisition: Acquisition,
@@ -36,23 +36,23 @@ export async function waitForTurn(
   const waiter: Waiter = { acquisition, dueMs: performance.now() + decision.delayMs, schedule: () => {} }
   const place = queue.findLastIndex(({ dueMs }) => dueMs <= waiter.dueMs) + 1
   queue.splice(place, 0, waiter)
-  const stayed = await new Promise<boolean>((resolve) => {
+  const hasTurn = await new Promise<boolean>((resolve) => {
     let stop: (() => void) | undefined
-    let forget: (() => void) | undefined
-    const end = (stayed: boolean): void => {
+    let unregister: (() => void) | undefined
+    const end = (isDue: boolean): void => {
       stop?.()
-      forget?.()
+      unregister?.()
       waiter.schedule = () => {}
-      resolve(stayed)
+      resolve(isDue)
     }
     waiter.schedule = () => {
       stop?.()
       stop = setLongTimeout(Math.max(waiter.dueMs - performance.now(), 0), () => end(true))
     }
     waiter.schedule()
-    forget = onClientClosed(() => end(false))
+    unregister = onClientClosed(() => end(false))
   })
-  const unused = stayed ? undefined : moveUp(queue, waiter)
+  const unused = hasTurn ? undefined : moveUp(queue, waiter)
   queue.splice(queue.indexOf(waiter), 1)
   if (queue.length === 0) end()
   if (unused === undefined) return waiter.acquisition
@@ -69,7 +69,7 @@ function queueOf(checks: readonly PolicyCheck[]): [queue: Waiter[], end: () => v
   return [queue, () => known.delete(name)]
 }
 
-/** Gives the turn of a caller who leaves to the next, whose turn goes to the one after, and so on; returns the last. */
+/** Moves all later callers up by one turn; returns the acquisition of the last turn, which is free. */
 function moveUp(queue: readonly Waiter[], leaving: Waiter): Acquisition {
   let { acquisition, dueMs } = leaving
   for (const waiter of queue.slice(queue.indexOf(leaving) + 1)) {
@@ -84,7 +84,7 @@ function moveUp(queue: readonly Waiter[], leaving: Waiter): Acquisition {
   return acquisition
 }
 
-/** A booking with the takes of another one of the same; undefined where one of them was made without the store. */
+/** An acquisition with the takes of another one of the same checks; undefined if one was made without the store. */
 function exchanged({ checks, decision, results }: Acquisition, other: Acquisition): Acquisition | undefined {
   const changed = results.map(({ checks, decisions, taken }, i): StoreResult | undefined => {
     const theirs = other.results[i]?.taken

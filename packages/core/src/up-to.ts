@@ -21,15 +21,15 @@ import {
   takesFor,
 } from './store-result.ts'
 
-/** The answer of `consumeUpTo`: denied if nothing was consumed. `cost` is what was asked for. */
+/** The decision of `consumeUpTo`: denied if nothing was consumed. `cost` is the number of units requested. */
 export interface UpToDecision<Name extends string = string> extends Decision<Name> {
   /** Units that were consumed, from 0 to `cost`. */
   readonly consumed: number
 }
 
 /**
- * Sizes that add up to `units`, each at most one more than all after it. Taken one after the other wherever they fit, they
- * reach every number from 0 to `units`: so they take as much as fits, of any algorithm and of several policies at once.
+ * Sizes that add up to `units`, each at most one more than the sum of those after it. Taken in order, each if it fits, they
+ * consume as many units as fit, from 0 to `units`, with any algorithm and with several policies.
  */
 export function sizesUpTo(units: number): readonly number[] {
   const sizes: number[] = []
@@ -37,7 +37,7 @@ export function sizesUpTo(units: number): readonly number[] {
   return sizes
 }
 
-/** Consumes as many units as all policies have, up to the cost of the asks, which is one for all of them. */
+/** Consumes as many units as all policies have, up to the common cost of the checks. */
 export function consumeUpTo(checks: readonly PolicyCheck[]): MaybePromise<UpToDecision> {
   const [{ cost }] = checks as readonly [PolicyCheck]
   let units = Math.min(cost, ...checks.map(({ policy }) => policy.quota.limit))
@@ -63,7 +63,7 @@ const costing = (checks: readonly PolicyCheck[], cost: number): readonly PolicyC
 
 const isAllowed = ({ decisions }: Pick<StoreResult, 'decisions'>): boolean => decisions.every(({ allowed }) => allowed)
 
-/** One store takes as much as fits in one step. */
+/** Takes as many units as fit from one store, in one step. */
 function answerUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | undefined): MaybePromise<StoreResult> {
   const [{ policy, cost }] = checks as readonly [PolicyCheck]
   const { store, logger } = policy.storeConfig
@@ -102,7 +102,7 @@ function takeEachSync(store: SyncStore, batches: readonly (readonly Take[])[]): 
   })
 }
 
-/** What all batches together have taken, as one take of so many units; the denial of a single unit if that is none. */
+/** The sum of all batches as one take; the denial of a single unit if nothing was taken. */
 function sum(
   checks: readonly PolicyCheck[],
   sizes: readonly number[],
@@ -126,14 +126,14 @@ function sum(
   return { checks: consumed, decisions, taken }
 }
 
-/** Without the store: as much as this process has by itself, or all or nothing, as `onStoreError` says. */
+/** The fallback: with `'local'`, as many units as the local store has; with other failure modes, all or nothing. */
 async function fallBackUpTo(
   error: StoreError,
   checks: readonly PolicyCheck[],
   sizes: readonly number[],
 ): Promise<StoreResult> {
   const { store, onStoreError } = (checks[0] as PolicyCheck).policy.storeConfig
-  // What 'allow' lets pass uncounted keeps what the store takes late.
+  // 'allow' counts nothing here, so that units that the store takes late are kept.
   if (onStoreError !== 'allow') {
     void error.late?.then((answers) => {
       if (answers === undefined) return
@@ -146,18 +146,18 @@ async function fallBackUpTo(
   const local = checks.map((check) => ({ ...check, policy: localOf(check.policy) }))
   const counted = answerUpTo(local, undefined) as StoreAnswer
   const { cost } = counted.checks[0] as PolicyCheck
-  const partOf = ({ decisions }: Pick<StoreResult, 'decisions'>): Pick<StoreResult, 'checks' | 'decisions'> => ({
+  const resultOf = ({ decisions }: Pick<StoreResult, 'decisions'>): Pick<StoreResult, 'checks' | 'decisions'> => ({
     checks: costing(checks, cost),
     decisions: decisions.map((each) => ({ ...each, degraded: { reason: error.reason, action: 'local' } })),
   })
   return {
-    ...partOf(counted),
-    rollback: async () => partOf((await rollbackResult(counted)) ?? counted),
+    ...resultOf(counted),
+    rollback: async () => resultOf((await rollbackResult(counted)) ?? counted),
     settle: (actualOf) => settleResult(counted, () => actualOf(checks[0] as PolicyCheck)),
   }
 }
 
-/** Gives back what a part has consumed beyond `units`, the most that a later one had. */
+/** Refunds the units that a store has consumed beyond `units`, the most that a later store had. */
 function trimmed(result: StoreResult, units: number): MaybePromise<StoreResult> {
   const checks = costing(result.checks, units)
   const over = (result.checks[0] as PolicyCheck).cost - units

@@ -8,19 +8,26 @@ import { slowdown, type WarmUpStep, type WarmUpTaken } from './kernels/warm-up.t
 import type { BucketQuota, Quota, WarmUpQuota } from './quota.ts'
 import { LONGEST, type Micros } from './time.ts'
 
-/** What can be done with a quota; each is the same kernel step with other arguments. */
+/** The operations on a quota; each is the same kernel step with other arguments. */
 export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
 
-/** What a verb may be told besides its cost. */
+/** Options of a verb. */
 export interface StepOptions {
-  /** How long the units may be waited for: buckets only. None, unless given; in a queue, until its end. */
+  /**
+   * The longest wait for the units, in microseconds; not for windows and logs.
+   * @default no wait; in a queue, the length of the queue
+   */
   readonly maxWaitMicros?: Micros
   /**
-   * The take that is refunded, so that no more is returned than time has not given back and no later booking stands on.
-   * A take is refunded once.
+   * The take that is refunded. The refund excludes units that have refilled since, and units that later takes depend on. A
+   * take is refunded at most once.
+   * @default the latest take
    */
   readonly original?: Taken
-  /** Consumes nothing of an overdraft. */
+  /**
+   * Whether the overdraft is not used.
+   * @default `false`
+   */
   readonly prepaid?: boolean
 }
 
@@ -62,10 +69,10 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: Ste
   }
 }
 
-/** What a request may owe. */
+/** The overdraft that a request may use. */
 const overdraftFor = (quota: BucketQuota, { prepaid = false }: StepOptions): number => (prepaid ? 0 : quota.overdraft)
 
-/** In a queue, patience is in the room. And no patience is long enough for what never fits at once. */
+/** In a queue, the tolerance includes the wait. A cost that never fits does not wait. */
 const maxWaitFor = (quota: BucketQuota, cost: number, { maxWaitMicros = 0 }: StepOptions): Micros =>
   quota.immediateUnits < quota.limit || cost > maxUnits(quota) ? 0 : maxWaitMicros
 
@@ -113,7 +120,7 @@ const fractionOf = (
   until: until.early,
 })
 
-/** Which take is refunded, when it ends at the earliest, and its ticks. */
+/** The take that is refunded: its `gross`, its earliest end, and its ticks. */
 interface Refunded {
   readonly until: Exact
   readonly ends: number
@@ -124,7 +131,7 @@ const NOTHING: Exact = { tick: 0, early: 0 }
 const ALL: Exact = { tick: LONGEST, early: 0 }
 const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, ends: 0, ticks: NOTHING }
 
-/** What a refund says of the take. It counts a part of a microsecond less where a part is not known. */
+/** The take that is refunded, for the step. An unknown part of a microsecond is rounded down. */
 function refundOf({ scale, schedule }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {
   const [base, tat, gross] = [exactOf(of, 'base', scale), exactOf(of, 'tat', scale), exactOf(of, 'gross', scale)]
   const ticks = exactly(tat.tick - base.tick, tat.early - base.early, scale)
@@ -135,13 +142,13 @@ function refundOf({ scale, schedule }: BucketQuota, burst: Exact, of: BucketTake
   return { until: gross, ends: ends.early === 0 ? ends.tick : ends.tick - 1, ticks }
 }
 
-/** A number of an answer. One of another scale is a part of a microsecond early. */
+/** A number of an answer. One of another scale is rounded down to a whole microsecond. */
 function exactOf(of: BucketTaken, name: 'base' | 'tat' | 'gross', scale: number): Exact {
   const exact = exactIn(of, name)
   return exact.early === 0 || of.early?.scale === scale ? exact : { tick: exact.tick - 1, early: 0 }
 }
 
-/** How far ahead a turn may be. Patience goes beyond a bucket, but a queue is as long as it is, or cut to patience. */
+/** How far ahead of now a take may end: the size of the bucket. In a queue, the wait shortens it. */
 function toleranceOf(
   { limit, immediateUnits, ticksPerUnit, scale }: BucketQuota,
   maxWaitMicros: Micros | undefined,
@@ -198,13 +205,13 @@ function refundOfWarmUp({ scale, half }: WarmUpQuota, refunded: Exact, original:
   }
 }
 
-/** The most units one request can ever take. */
+/** The most units that one request can consume. */
 export function maxUnits(quota: Quota): number {
   if (quota.kernel === 'warm-up') return quota.burst
   return quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit
 }
 
-/** Checks what a request is said to cost: whole units, at least one, never text that looks like a number. */
+/** Checks a cost: a whole number of units, 1 or more, never text. */
 export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
   if (typeof cost !== 'number' || !Number.isSafeInteger(cost) || cost < 1) {
     throw new QuotaError(
@@ -221,14 +228,14 @@ export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
   return cost
 }
 
-/** The most units that can be given back or charged at once. */
+/** The most units that can be refunded or charged at once. */
 export const maxCharge = (quota: Quota): number =>
   quota.kernel === 'bucket' || quota.kernel === 'warm-up' ? Math.floor(LONGEST / unitMicros(quota)) : 2 ** 50
 
 const unitMicros = (quota: BucketQuota | WarmUpQuota): Micros =>
   (quota.kernel === 'bucket' ? quota.schedule?.tick : undefined) ?? quota.ticksPerUnit / quota.scale
 
-/** Checks a key: text that says whom we count. An empty one is a lost identity, which would count all as one. */
+/** Checks a key: text that identifies a client. An empty key would count all clients as one. */
 export function checkKey(key: unknown): string {
   if (typeof key === 'string' && key !== '') return key
   throw new QuotaError(

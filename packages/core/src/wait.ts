@@ -10,7 +10,7 @@ import type { Store } from './store.ts'
 import type { Micros } from './time.ts'
 import { waitForTurn } from './turns.ts'
 
-/** What `wait` takes besides the key. */
+/** Options of `wait`. */
 export interface WaitOptions extends ReserveOptions {
   /**
    * Aborts the wait and returns the units. Pass the deadline as `maxWait`, which fails at once; an
@@ -21,8 +21,8 @@ export interface WaitOptions extends ReserveOptions {
 }
 
 /**
- * Resolves when it is the caller's turn, in the order in which callers came. Rejects with a `RateLimitedError` at once
- * when the turn would come too late, or with the signal's reason; then nothing stays taken.
+ * Resolves when it is the caller's turn, in the order of the calls. Rejects at once with a `RateLimitedError` if the wait is
+ * longer than `maxWaitMicros`, or with the signal's reason if it aborts; then all units are refunded.
  */
 export async function wait(
   checks: readonly PolicyCheck[],
@@ -33,19 +33,19 @@ export async function wait(
   const acquisition = await bookTurn(checks, maxWaitMicros, onAbort(signal))
   if (acquisition === undefined) throw signal?.reason
   const { decision } = acquisition
-  if (!decision.allowed) throw refused(decision, checks)
+  if (!decision.allowed) throw deniedError(decision, checks)
   if (!signal?.aborted) return decision
   await rollback(acquisition)
   throw signal.reason
 }
 
 /**
- * Resolves with a booking when its turn has come, with a refused one if the turn would come too late, and with undefined
- * if the caller leaves first.
+ * Resolves with an acquisition when its turn has come, with a denied one if the wait is too long, and with undefined if the
+ * caller leaves first.
  *
- * A bucket books the turn in the store, so that the order holds for all processes. When a caller gives up, those behind
- * it in this process move up. A window cannot be booked: the callers in this process queue up, and the first of them asks
- * again when its wait is over.
+ * A bucket reserves the turn in the store, so that the order holds for all processes. When a caller leaves, later callers in
+ * this process move up. A window has no turns: the callers in this process wait in line, and the first of them retries when
+ * its wait is over.
  */
 export async function bookTurn(
   checks: readonly PolicyCheck[],
@@ -54,16 +54,16 @@ export async function bookTurn(
 ): Promise<Acquisition | undefined> {
   if (checks.every(canReserve)) return attempt(checks, maxWaitMicros, onClientClosed)
   const started = Date.now()
-  const { ahead, leave } = standInLine(checks)
+  const { ahead, leave } = joinLine(checks)
   try {
     if (ahead !== undefined) {
       const acquisition = await acquire('peek', checks)
       if (acquisition.decision.retryAfterMs * 1000 > maxWaitMicros) return acquisition
-      const stayed = await waitUnlessClosed(
+      const isFirst = await waitUnlessClosed(
         ahead.then(() => true),
         onClientClosed,
       )
-      if (!stayed) return undefined
+      if (!isFirst) return undefined
     }
     return await attempt(checks, Math.max(maxWaitMicros - (Date.now() - started) * 1000, 0), onClientClosed)
   } finally {
@@ -80,25 +80,24 @@ async function attempt(
   const { allowed, delayMs, retryAfterMs, degraded } = acquisition.decision
   if (allowed) return delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
   const left = maxWaitMicros - retryAfterMs * 1000
-  // A bucket would have booked the turn, had there been one: its queue is full, or too long. And without the store no
-  // wait is known.
+  // A bucket that denies has no turn within the wait. And a denial without the store has no known wait.
   if (!(left >= 0) || degraded?.action === 'deny' || checks.every(canReserve)) return acquisition
-  if (!(await staysFor(retryAfterMs, onClientClosed))) return undefined
-  // A timer may fire up to a millisecond early; that must not cost the caller its turn.
+  if (!(await delay(retryAfterMs, onClientClosed))) return undefined
+  // A timer may fire up to a millisecond early, which must not deny the retry.
   return attempt(checks, Math.max(left, 1_000), onClientClosed)
 }
 
-/** Reports, when the time is over or the caller leaves, whether it has stayed. */
-function staysFor(millis: number, onClientClosed: OnClientClosed): Promise<boolean> {
+/** Resolves with true when the time is over, with false if the caller leaves first. */
+function delay(millis: number, onClientClosed: OnClientClosed): Promise<boolean> {
   return new Promise((resolve) => {
-    let forget: (() => void) | undefined
-    const end = (stayed: boolean): void => {
+    let unregister: (() => void) | undefined
+    const end = (isOver: boolean): void => {
       stop()
-      forget?.()
-      resolve(stayed)
+      unregister?.()
+      resolve(isOver)
     }
     const stop = setLongTimeout(millis, () => end(true))
-    forget = onClientClosed(() => end(false))
+    unregister = onClientClosed(() => end(false))
   })
 }
 
@@ -110,7 +109,7 @@ const onAbort =
     return () => signal?.removeEventListener('abort', leave)
   }
 
-const refused = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>
+const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>
   new RateLimitedError(
     decision,
     checks.some((check) => check.policy.name === decision.policy && isQueued(check)),
@@ -121,17 +120,17 @@ const canReserve = ({ policy: { quota } }: PolicyCheck): boolean =>
 
 const linesOf = oncePer((_store: Store) => new Map<string, Promise<void>>())
 
-/** Stands behind the callers in this process that wait for the same states; `ahead` resolves when they have left. */
-function standInLine(checks: readonly PolicyCheck[]): { ahead: Promise<void> | undefined; leave: () => void } {
+/** Joins the line of the callers in this process that wait for the same states; `ahead` resolves when they have left. */
+function joinLine(checks: readonly PolicyCheck[]): { ahead: Promise<void> | undefined; leave: () => void } {
   const { store } = (checks[0] as PolicyCheck).policy.storeConfig
   const known = linesOf(store)
   const name = JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
   const ahead = known.get(name)
   let left: () => void = () => {}
-  const gone = new Promise<void>((resolve) => {
+  const done = new Promise<void>((resolve) => {
     left = resolve
   })
-  const last = ahead === undefined ? gone : ahead.then(() => gone)
+  const last = ahead === undefined ? done : ahead.then(() => done)
   known.set(name, last)
   const leave = (): void => {
     left()

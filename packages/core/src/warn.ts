@@ -22,8 +22,8 @@ const [MAX_DETAILS, MAX_DETAIL_CHARACTERS] = [10, 1_000]
 const loggedBy = oncePer((_logger: Logger) => new Map<WarningCode, Set<string>>())
 
 /**
- * Logs a likely mistake once per logger and code. Text that clients can influence belongs into `detail`: ten different
- * details per code are logged at most, so that no client can flood the log, or hide one warning behind another.
+ * Logs a likely mistake once per logger and code. Pass text that clients can influence as `detail`: at most ten different
+ * details per code are logged, so that no client can flood the log, or hide one warning behind another.
  */
 export function warnOnce(logger: Logger, code: WarningCode, message: string, detail = ''): void {
   const logged = loggedBy(logger)
@@ -51,5 +51,5 @@ export function setLogger(owner: object, logger: Logger): void {
   if (logger !== console) loggers.set(owner, logger)
 }
 
-/** The logger that a limiter on the store was given last; the console if none was. */
+/** The logger of the last limiter built on the store. Default: the console. */
 export const loggerOf = (owner: object): Logger => loggers.get(owner) ?? console

@@ -15,7 +15,7 @@ export interface RequestState<T> {
 export interface RequestStates<T> {
   /** Creates the state of a request; undefined if there is one already. */
   begin(request: object): RequestState<T> | undefined
-  /** The value that is stored for a request; undefined if there is none. */
+  /** The value that is stored for a request; undefined if it has none. */
   read(request: object): T | undefined
 }
 

@@ -15,11 +15,11 @@ import { fullMoment, fullTick, microsOf, type RefillSchedule, tickOf, turnTick }
 import { type Start, startedState } from './start.ts'
 
 /**
- * The bucket kernel: one step of every quota that fills up and drains at a steady rate.
+ * The bucket kernel: GCRA (the generic cell rate algorithm), one step for every quota that refills at a steady rate.
  *
- * The state of a key is one integer, `tat`: the moment the bucket is full again (the "theoretical arrival time" of GCRA). No
- * state means full. Taking units pushes that moment into the future; time passing brings it nearer.
- * Token bucket, pacing, leaky bucket, debt, interval refill and fixed windows are this one step with other arguments.
+ * The state of a key is one integer, `tat`: the theoretical arrival time (TAT) of GCRA, at which the bucket is full again. A
+ * key without a state is full. A take moves `tat` into the future.
+ * Token bucket, pacing, leaky bucket, debt, interval refill and fixed windows are this step with other arguments.
  *
  * A take of `k` ticks owns the interval `[tat, tat + k]` of the tick line, and its turn comes when the end of that interval
  * is `burst` ahead of now. The invariant: no two takes own the same tick, and each interval lies between its turn and
@@ -31,13 +31,13 @@ import { type Start, startedState } from './start.ts'
  *     floor  = now for the last take, else max(now, the latest turn)
  *     return = min(ticks refunded, end − floor), 0 at least
  *
- * because time has given back what lies below now, and no take may come to lie before its turn. A state without
- * refunds knows both: the last take ends at `tat`, and has its turn at `tat − burst`. A state that has seen a refund of
- * another take than the last has two more numbers: `gross` is what `tat` would be if no take had been moved down, and
- * `turn` is the latest turn. A take is known by `gross` after it, and ends at that less `gross − tat`. A refund of the last
- * take lowers both: a take and its refund leave the state as it was. So does time, once it has passed `gross`.
+ * because the bucket has refilled what lies below now, and no take may come to lie before its turn. A state without
+ * refunds has both numbers: the last take ends at `tat`, and has its turn at `tat − burst`. After a refund of another take
+ * than the last, the state has two more numbers: `gross` is what `tat` would be if no take had been moved down, and
+ * `turn` is the latest turn. `gross` after a take identifies the take, which ends at that less `gross − tat`. A refund of the
+ * last take lowers both: a take and its refund leave the state as it was. Once now has passed `gross`, the bucket is full.
  *
- * Where the exact number is not known, less is returned, never more: a refund of a later take counts as one of an earlier,
+ * If the exact number is not known, the refund returns less, never more: a refund of a later take counts as one of an earlier,
  * but no take ends before its turn and its ticks; a debt counts as if it had a turn; after a clock has stepped back by more
  * than the bucket holds, takes from before return nothing, and neither do those of a reset or evicted state.
  *
@@ -45,50 +45,50 @@ import { type Start, startedState } from './start.ts'
  */
 export interface BucketStep {
   readonly kernel: 'bucket'
-  /** Ticks the take adds to `tat`; negative refunds. A tick is a microsecond, or a unit where there is a `schedule`. */
+  /** Ticks the take adds to `tat`; negative refunds. A tick is a microsecond; with a `schedule`, a unit. */
   readonly increment: number
-  /** Ticks that must fit for the take to be allowed: `increment`, or less where a request may be paid for later. */
+  /** Ticks that must fit for the take to be allowed: `increment`, or less if the quota has an overdraft. */
   readonly check: number
   /** How many ticks ahead of now `tat` may be pushed: the size of the bucket. */
   readonly tolerance: number
-  /** How many ticks ahead of now an honest `tat` can be; one farther ahead was written before the clock stepped back. */
+  /** How many ticks ahead of now a valid `tat` can be; one farther ahead was written before the clock stepped back. */
   readonly ceiling: number
-  /** Ticks that go at once: a take's turn comes when `tat` after it is no farther ahead of now. */
+  /** Ticks without a delay: a take's turn comes when `tat` after it is no farther ahead of now. */
   readonly burst: number
-  /** How long the caller would wait for the units. */
+  /** How long the caller waits for the units at most, in microseconds. */
   readonly maxWaitMicros: Micros
-  /** Which take is refunded: `gross` after it; `Number.MAX_SAFE_INTEGER` where that is not known. */
+  /** The take that is refunded, by its `gross`; `Number.MAX_SAFE_INTEGER` if that is not known. */
   readonly until: number
   /** The tick at which the refunded take ends at the earliest: its turn and its ticks. */
   readonly ends: number
-  /** Refunds all that the take has taken. */
+  /** Whether all ticks of the take are refunded. */
   readonly whole: boolean
-  /** How a bucket refills in whole amounts; `null` refills continuously. */
+  /** The refill at intervals; `null` refills continuously. */
   readonly schedule: RefillSchedule | null
-  /** How a key without a state starts; `null` starts full. */
+  /** The level of a new key; `null` starts full. */
   readonly start: Start | null
-  /** What the ticks above have besides whole microseconds; `null` where a unit takes whole microseconds. */
+  /** The parts of a microsecond of the ticks above; `null` if a unit takes whole microseconds. */
   readonly fraction: Fraction | null
-  /** Looks without taking: nothing is written. */
+  /** Whether nothing is consumed or written. */
   readonly peek: boolean
 }
 
-/** What a store saw when it made a bucket step. */
+/** The result of a bucket step in a store. */
 export interface BucketTaken {
-  /** This step fits by itself. A batch takes only when every step of it fits. */
+  /** Whether this step fits. A batch takes only if each of its steps fits. */
   readonly allowed: boolean
   readonly now: Micros
   /** The tick at which the bucket was full again before the step, never in the past. */
   readonly base: number
   /** The tick at which it is full again now: later than `base` if taken, earlier if refunded. */
   readonly tat: number
-  /** What `tat` would be if no refund had moved takes down: by this number a take can be refunded; else `tat`. */
+  /** What `tat` would be if no refund had moved takes down. It identifies the take for a refund. Equal to `tat` without refunds. */
   readonly gross: number
-  /** Only where the step has a `fraction`. */
+  /** Present only if the step has a `fraction`. */
   readonly early?: Earlies
 }
 
-/** What the kernel found out: whether the step fits, and the state to keep either way. */
+/** The result of the kernel: whether the step fits, and the state to store in either case. */
 export interface BucketOutcome {
   readonly allowed: boolean
   readonly base: number
@@ -104,18 +104,18 @@ export interface BucketOutcome {
   readonly kept: BucketState | undefined
 }
 
-/** The farthest that `gross` is ahead of `tat`, so that it can be counted: some 31 years. */
+/** The most that `gross` is ahead of `tat`, in microseconds (about 31 years): sums stay exact. */
 export const MOST_RETURNED: Micros = 1e15
 
-/** The farthest that a clock may step back with takes from before still refunded: what is brought back moves them down. */
+/** The largest clock step back, in microseconds (1 hour), after which takes from before are still refunded. */
 export const LONGEST_STEP: Micros = 3_600e6
 
 /**
  * Steps a bucket.
  *
- * A stored `tat` farther ahead than `ceiling` can only come from a clock that has since stepped back. It is brought
- * back to the ceiling, an empty bucket, so that the step mints nothing and locks out for no longer than the bucket
- * takes to fill. Debts and bookings reach farther on purpose: those are stored with a minus sign and left alone.
+ * A stored `tat` farther ahead than `ceiling` can only come from a clock that has since stepped back. It is set
+ * to the ceiling, an empty bucket: the clock step adds no units, and denies for no longer than the bucket takes to fill.
+ * Debts and reservations may reach farther: those are stored with a minus sign and not changed.
  */
 export function bucket(stored: BucketState | undefined, now: Micros, step: BucketStep): BucketOutcome {
   const state = startedState(stored, now, step)
@@ -135,7 +135,7 @@ export function bucket(stored: BucketState | undefined, now: Micros, step: Bucke
   }
 }
 
-/** The first tick at which a step fits that has found the bucket full again at `base`. */
+/** The first tick at which a step fits a bucket that is full again at `base`. */
 export function fitsAt(base: Exact, { check, tolerance, fraction }: BucketStep): number {
   const parts = fraction ?? WHOLE
   return exactly(base.tick + check - tolerance, base.early + parts.check - parts.tolerance, parts.scale).tick
@@ -146,7 +146,7 @@ interface Ticks {
   readonly base: Exact
   readonly gross: Exact
   readonly turn: number
-  /** Not brought back from the future. */
+  /** False if `tat` was farther ahead than the ceiling, and has been set to it. */
   readonly honest: boolean
 }
 
@@ -161,7 +161,7 @@ function foundIn(state: BucketState | undefined, at: number, step: BucketStep): 
   const base = latest(honest ? { tick: tat, early } : { tick: at + ceiling, early: 0 }, now)
   const gross = latest({ tick: fullTick(whole.gross, schedule), early: grossEarly }, base)
   if (honest) return { base, gross, turn: turnTick(whole.turn, schedule), honest }
-  // What is brought back moves takes down, too, nobody knows by how much each: they return nothing until they are over.
+  // Setting `tat` to the ceiling moves takes down by unknown amounts. After a long step, refunds of them return nothing.
   const known = (gross.tick - base.tick) * microsOf(schedule) <= LONGEST_STEP
   return { base, gross: known ? gross : base, turn: known ? gross.tick : 0, honest }
 }
@@ -195,7 +195,7 @@ function refund({ base, gross, turn }: Ticks, at: number, step: BucketStep): Tic
 
 const NOTHING: Exact = { tick: 0, early: 0 }
 
-/** The ticks a refund returns; none of a take that is not in the state, as after a reset. */
+/** The ticks a refund returns; 0 if the state does not hold the take, as after a reset. */
 function returnedBy(step: BucketStep, last: boolean, at: number, base: Exact, gross: Exact, turn: number): Exact {
   const { scale, increment, until } = step.fraction ?? WHOLE
   const refunded = { tick: -step.increment, early: 0 - increment }
@@ -214,7 +214,7 @@ function atMost(gross: Exact, tat: Exact, schedule: RefillSchedule | null): Exac
   return gross.tick <= most ? gross : { tick: most, early: 0 }
 }
 
-/** The plain state of a bucket that is as a step has found it; none if it is full. */
+/** The state of a bucket as a step has found it, without refunds; undefined if it is full. */
 export function bucketState(
   { now, base, early }: Pick<BucketTaken, 'now' | 'base' | 'early'>,
   step: BucketStep,

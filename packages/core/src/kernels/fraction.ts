@@ -1,8 +1,8 @@
 /**
  * Exact moments and spans where a unit does not take whole microseconds. Such a number is `tick − early / scale`: `tick` is
  * the first whole microsecond at or after it, and `early`, 0 to `scale − 1`, says how much before that it is. Only whole
- * numbers below 2^53 are added and compared, so that the sums are exact. Who cannot use `early` ignores it, which is a
- * part of a microsecond late and never early.
+ * numbers below 2^53 are added and compared, so that the sums are exact. Code that ignores `early` is late by less than a
+ * microsecond, and never early.
  */
 export interface Exact {
   readonly tick: number
@@ -12,7 +12,7 @@ export interface Exact {
 /** The most ticks in a microsecond: two of them are still counted exactly. */
 export const MOST_SCALE: number = 2 ** 52
 
-/** What a bucket's step has besides whole microseconds: the `early` of its numbers, each in parts of `scale`. */
+/** The `early` of the numbers of a bucket's step, in parts of `scale`. */
 export interface Fraction {
   /** Parts of a microsecond. */
   readonly scale: number
@@ -31,7 +31,7 @@ export interface Earlies {
   readonly gross: number
 }
 
-/** The exact number of an answer. */
+/** A number of an answer with its part of a microsecond. */
 export const exactIn = (
   taken: Record<'base' | 'tat' | 'gross', number> & { readonly early?: Earlies },
   name: 'base' | 'tat' | 'gross',
@@ -40,7 +40,7 @@ export const exactIn = (
 /** A step all of whose numbers are whole. */
 export const WHOLE: Fraction = Object.freeze({ scale: 1, increment: 0, check: 0, tolerance: 0, burst: 0, until: 0 })
 
-/** A sum or difference of ticks and of earlies that are in the range, made one that is in the range. */
+/** Brings a sum or difference back into the range: `early` from 0 to `scale − 1`. */
 export function exactly(tick: number, early: number, scale: number): Exact {
   if (early < 0) return { tick: tick + 1, early: early + scale }
   return early < scale ? { tick, early } : { tick: tick - 1, early: early - scale }
@@ -54,14 +54,14 @@ export const earliest = (a: Exact, b: Exact): Exact => (isBefore(b, a) ? b : a)
 
 export const latest = (a: Exact, b: Exact): Exact => (isBefore(a, b) ? b : a)
 
-/** How many units of `each` parts are begun in a span that is no less than 0. */
+/** The units of `each` parts in a span of 0 or more, rounded up. */
 export function unitsIn({ tick, early }: Exact, each: number, scale: number): number {
   if (tick * scale <= MOST_SCALE) return Math.ceil((tick * scale - early) / each)
   const parts = BigInt(tick) * BigInt(scale) - BigInt(early)
   return Number((parts + BigInt(each) - 1n) / BigInt(each))
 }
 
-/** A span of `count × each` parts of a microsecond, 0 or more. What is beyond 2^53 is never reached: its ticks are the nearest number. */
+/** A span of `count × each` parts of a microsecond, 0 or more. Beyond 2^53 the ticks are rounded: no state gets there. */
 export function spanOf(count: number, each: number, scale: number): Exact {
   const parts = count * each
   if (scale === 1) return { tick: parts, early: 0 }
@@ -81,7 +81,7 @@ function largeSpanOf(parts: bigint, scale: bigint): Exact {
 export const partsBetween = (from: Exact, to: Exact, scale: number): number =>
   (to.tick - from.tick) * scale - (to.early - from.early)
 
-/** So many parts of a microsecond later than another; earlier where they are less than 0. */
+/** A moment `parts` of a microsecond later; earlier if `parts` is negative. */
 export function laterBy({ tick, early }: Exact, parts: number, scale: number): Exact {
   const span = spanOf(Math.abs(parts), 1, scale)
   return parts < 0
@@ -89,5 +89,5 @@ export function laterBy({ tick, early }: Exact, parts: number, scale: number): E
     : exactly(tick + span.tick, early + span.early, scale)
 }
 
-/** The greatest whole number that divides both. */
+/** The greatest common divisor. */
 export const commonDivisor = (a: number, b: number): number => (b === 0 ? a : commonDivisor(b, a % b))

@@ -20,16 +20,16 @@ import {
 import { fullBy } from './start.ts'
 import { coldAt, type WarmUpOutcome, type WarmUpState, type WarmUpStep, type WarmUpTaken, warmUp } from './warm-up.ts'
 
-/** The arguments of a kernel, told apart by `kernel`. */
+/** The arguments of a kernel; `kernel` names it. */
 export type Step = BucketStep | SlidingWindowStep | SlidingLogStep | WarmUpStep
 
-/** The state of a key. One that another kernel has written is as good as none. */
+/** The state of a key. A kernel ignores the state of another kernel, as if the key were new. */
 export type State = BucketState | SlidingWindowState | SlidingLogState | WarmUpState
 
-/** What a store saw when it made a step; `decide` turns it into what a caller wants to know. */
+/** The result of a step in a store; `decide` turns it into a `Decision`. */
 export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken | WarmUpTaken
 
-/** What a kernel found out. `taken` is to be stored if its batch goes through, `kept` if not. */
+/** The result of a kernel. The store writes `taken` if the whole batch is allowed, else `kept`. */
 export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome | WarmUpOutcome
 
 const isBucketState = (state: State | undefined): state is BucketState =>
@@ -37,7 +37,7 @@ const isBucketState = (state: State | undefined): state is BucketState =>
 
 const isWarmUpState = (state: State | undefined): state is WarmUpState => typeof state === 'object' && 'cold' in state
 
-/** Makes a step, with the kernel it is for. */
+/** Runs the kernel that the step names. */
 export function runKernel(state: State | undefined, now: Micros, step: Step): Outcome {
   switch (step.kernel) {
     case 'bucket':
@@ -51,7 +51,7 @@ export function runKernel(state: State | undefined, now: Micros, step: Step): Ou
   }
 }
 
-/** What a store answers once it knows whether the batch of an outcome was written. */
+/** The answer of a store to a step, depending on whether its batch was written. */
 export function takenOf(outcome: Outcome, now: Micros, step: Step, written: boolean): Taken {
   switch (step.kernel) {
     case 'bucket': {
@@ -77,14 +77,14 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
 const earliesOf = ({ base, tat, gross }: BucketOutcome['early'], scale: number, written: boolean): Earlies =>
   written ? { scale, base, tat, gross } : { scale, base, tat: base, gross: base }
 
-/** What one take would have seen that takes as much as several have taken at one moment, from `first` to `last`. */
+/** The result of one take equal to several takes at one moment, from `first` to `last`. */
 export const spanning = (first: Taken, last: Taken): Taken =>
   'base' in first && 'base' in last ? { ...last, base: first.base, ...earlySpanning(first, last) } : last
 
 const earlySpanning = (first: BucketTaken, last: BucketTaken): Pick<BucketTaken, 'early'> =>
   first.early && last.early ? { early: { ...last.early, base: first.early.base } } : {}
 
-/** The moment from which on a state that `step` has written is the same as none. */
+/** When a state that `step` has written may be deleted: from then on it equals that of a new key. */
 export function emptyAt(state: State, step: Step): Micros {
   switch (step.kernel) {
     case 'bucket':

@@ -1,6 +1,6 @@
 import type { Micros } from '../time.ts'
 
-/** A bucket refilled by `amount` units every `every`; `unit` is the time that stands for one unit in the state. */
+/** The refill of a bucket by `amount` units every `interval`; `tick` is the time that stands for one unit in the state. */
 export interface RefillSchedule {
   readonly interval: Micros
   readonly amount: number
@@ -9,12 +9,12 @@ export interface RefillSchedule {
   readonly offset: Micros
 }
 
-/** The tick the clock shows: with a grain it jumps by a whole amount at each interval's start. */
+/** The tick at `now`: with a schedule it grows by `amount` at the start of each interval. */
 export function tickOf(now: Micros, schedule: RefillSchedule | null): number {
   return schedule === null ? now : Math.floor((now + schedule.offset) / schedule.interval) * schedule.amount
 }
 
-/** The first moment at which the clock shows `tick` or more. */
+/** The first moment whose tick is `tick` or more. */
 export function momentOf(tick: number, schedule: RefillSchedule | null): Micros {
   return schedule === null ? tick : Math.ceil(tick / schedule.amount) * schedule.interval - schedule.offset
 }
@@ -32,8 +32,8 @@ export const turnTick = (turn: Micros, schedule: RefillSchedule | null): number 
   turn === 0 ? 0 : fullTick(turn, schedule)
 
 /**
- * The state is kept as a moment even where the clock counts units, so that a changed quota finds a sensible bucket. It is
- * kept an interval late then, so that a state in the past is always that of a full bucket, and may be forgotten.
+ * The state is a moment also if ticks are units, so that it stays meaningful when the quota changes. With a schedule it is
+ * stored one interval late: a state in the past is always that of a full bucket, and may be evicted.
  */
 export function fullMoment(tick: number, schedule: RefillSchedule | null): Micros {
   return schedule === null

@@ -3,12 +3,12 @@ import type { State, Step } from './kernel.ts'
 import type { SlidingLogState } from './sliding-log.ts'
 import type { SlidingWindowState } from './sliding-window.ts'
 
-/** How many entries of a log are summed up: of those before them, each counts as one unit. */
+/** How many entries of a log are added up; each earlier one counts as one unit. */
 const SUMMED = 16
 
 /**
- * How long a bucket of the same quota takes to refill one unit of a state that is no moment; 1 for a bucket. Below zero
- * for a fixed window, whose units all refill at its end.
+ * The microseconds in which one unit refills, for states that count units; 1 for a bucket. Negative for a fixed window,
+ * whose units all refill at its end.
  */
 export const unitTime = (step: Step): Micros => {
   switch (step.kernel) {
@@ -24,8 +24,8 @@ export const unitTime = (step: Step): Micros => {
 }
 
 /**
- * How long a bucket would take to refill what a state has used: the order in which keys are evicted, from the shortest.
- * A denial does not change it, nor does it depend on when the key was last allowed, as `emptyAt` does.
+ * The microseconds in which the used units of a state refill. Keys are evicted in this order, shortest first. Unlike
+ * `emptyAt`, it changes neither with a denial nor with the time of the last allowed request.
  */
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
   if (typeof state === 'number') return Math.abs(state) - now
@@ -41,10 +41,10 @@ function unitsInWindow({ start, current, previous }: SlidingWindowState, emptyAt
   return current + previous * Math.min(1 - windows, 1)
 }
 
-/** At least these units: a log is too long to be read whole where many are compared. */
+/** A lower bound: a whole log is too long to read when many are compared. */
 function unitsInLog(log: SlidingLogState, emptyAt: Micros, now: Micros): number {
   const from = log.length === 0 ? 0 : now - (emptyAt - (log[log.length - 2] as number))
-  // The first entry that has not left the window, by halving.
+  // Binary search for the first entry within the window.
   let [first, end] = [0, log.length / 2]
   while (first < end) {
     const middle = (first + end) >> 1
@@ -57,13 +57,13 @@ function unitsInLog(log: SlidingLogState, emptyAt: Micros, now: Micros): number 
   return units
 }
 
-/** How many keys are compared to evict one, and how many at most while all of them have used more than the new key. */
+/** How many keys are compared to evict one, and how many at most as long as all of them have used more than the new key. */
 const [SAMPLE, MOST_SAMPLED] = [8, 64]
 
 /**
- * Chooses which of `count` keys is evicted: the one that has used the least among the `next` few, which are neighbours and
- * cheap to look at. While all of those have used more than the new key, others are drawn by lot: however limited keys lie,
- * and whoever has put them there, none is chosen while half of all are not limited.
+ * Chooses which of `count` keys is evicted: the least used of a sample. The sample begins with the `next` few keys, which are
+ * cheap to read. If all of them have used more than the new key, random keys are added: as long as half of all keys are not
+ * limited, a client that places limited keys side by side cannot get one evicted.
  */
 export function leastUsed(
   count: number,

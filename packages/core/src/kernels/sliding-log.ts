@@ -1,19 +1,18 @@
 import type { Micros } from '../time.ts'
 
 /**
- * The sliding-log kernel: every take of the last window, with its moment. Exact: never more than the limit in any span
- * of a window's length. A key's log holds one entry for each moment at which something was taken, hence at most as
- * many as the limit has units.
+ * The sliding-log kernel: every take of the last window, with its moment. It is exact: no span of a window's length
+ * exceeds the limit. A log has one entry for each moment with a take, at most `limit` entries.
  */
 export interface SlidingLogStep {
   readonly kernel: 'sliding-log'
-  /** Units the take adds; negative gives back. */
+  /** Units the take adds; negative refunds. */
   readonly increment: number
   /** Units that must fit for the take to be allowed. */
   readonly check: number
   readonly limit: number
   readonly window: Micros
-  /** When the units were taken that are given back; 0 gives back the latest. */
+  /** When the refunded units were taken; 0 refunds the latest. */
   readonly since: Micros
   readonly peek: boolean
 }
@@ -21,13 +20,13 @@ export interface SlidingLogStep {
 /** A key's log, oldest first: moment, units, moment, units, … */
 export type SlidingLogState = readonly number[]
 
-/** What a store saw when it made a sliding-log step. */
+/** The result of a sliding-log step in a store. */
 export interface SlidingLogTaken {
   readonly allowed: boolean
   readonly now: Micros
-  /** Units in the window as it is now. */
+  /** Units in the window after the step. */
   readonly used: number
-  /** When `check` units fit, as the log was before the step; now if they do already. */
+  /** When `check` units fit the log as it was before the step; now if they already do. */
   readonly fitsAt: Micros
   /** When more units fit than now; now if the log is empty. */
   readonly freesAt: Micros
@@ -35,7 +34,7 @@ export interface SlidingLogTaken {
   readonly emptyAt: Micros
 }
 
-/** What `slidingLog` found out: `taken` is to be stored if its batch goes through, `kept` if not. */
+/** The result of `slidingLog`: the store writes `taken` if the whole batch is allowed, else `kept`. */
 export interface SlidingLogOutcome {
   readonly allowed: boolean
   readonly base: SlidingLogState
@@ -59,7 +58,7 @@ export function slidingLog(state: SlidingLogState | undefined, now: Micros, step
   }
 }
 
-/** What is told of a log: as it is after the step, but for `fitsAt`, which is about the log before it. */
+/** Reads the log after the step, except `fitsAt`, which is about the log before it. */
 export function readLog(
   outcome: SlidingLogOutcome,
   now: Micros,
@@ -86,7 +85,7 @@ function live(log: SlidingLogState, now: Micros, window: Micros): SlidingLogStat
   return newest <= now ? rest : dated(rest, now)
 }
 
-/** The log with everything after now moved to now, as one entry. */
+/** The log with all entries after now merged into one at now. */
 function dated(log: SlidingLogState, now: Micros): SlidingLogState {
   const past = log.findIndex((value, i) => i % 2 === 0 && value >= now)
   return [...log.slice(0, past), now, unitsOf(log.slice(past))]
@@ -98,7 +97,7 @@ function unitsOf(log: SlidingLogState): number {
   return units
 }
 
-/** Once the limit is passed, which only a charge does, what is owed is one entry: the log stays bounded. */
+/** Beyond the limit, which only a charge exceeds, the debt is one entry, so that the log is bounded. */
 function more(log: SlidingLogState, now: Micros, { increment, limit }: SlidingLogStep): SlidingLogState {
   const newest = log.length === 0 ? Number.NaN : (log[log.length - 2] as number)
   const owed = log.length > 0 && unitsOf(log) >= limit
@@ -106,7 +105,7 @@ function more(log: SlidingLogState, now: Micros, { increment, limit }: SlidingLo
   return [...log.slice(0, -2), now, (log[log.length - 1] as number) + increment]
 }
 
-/** Gives units back to the moment they were taken at, or where that is not known to the latest. */
+/** Refunds units to the entry of their take; if that is not known, to the latest. */
 function less(log: SlidingLogState, { increment, since }: SlidingLogStep): SlidingLogState {
   const left = [...log]
   let give = -increment

@@ -1,18 +1,18 @@
 import type { Micros } from '../time.ts'
 
 /**
- * The sliding-window kernel: two counts, the older one fading out as the newer one's window goes by. A fixed window that
- * starts at a key's first request is the same without the older count: the window ends all at once.
+ * The sliding-window kernel: the counts of the current and the previous window. A fixed window that starts at a key's
+ * first request has no previous count: all its units refill at its end.
  *
- * A key's first window starts with its first request. What counts is the current window's units, and of the previous
- * window's as large a share as the current window has still to run, in whole units, rounded down. Between two windows
- * that is an estimate: up to twice the limit can pass within one window's length.
+ * A key's first window starts with its first request. The units used are those of the current window, plus a share of the
+ * previous window's: the share of the current window that is still to come, rounded down to whole units. This is an
+ * estimate: over-admission is up to twice the limit within one window's length.
  *
- * All of it is whole numbers: shares are compared multiplied out, in ticks coarse enough to stay exact.
+ * Arithmetic is on whole numbers: shares are compared by cross-multiplication, in ticks coarse enough to be exact.
  */
 export interface SlidingWindowStep {
   readonly kernel: 'sliding-window'
-  /** Units the take adds; negative gives back. */
+  /** Units the take adds; negative refunds. */
   readonly increment: number
   /** Units that must fit for the take to be allowed. */
   readonly check: number
@@ -21,11 +21,11 @@ export interface SlidingWindowStep {
   readonly ticks: number
   /** The length of a tick. */
   readonly tick: Micros
-  /** Counts the current window alone: no state outlives it, and the next request starts a window of its own. */
+  /** Whether only the current window counts: the first request after its end starts the next window. */
   readonly fixed: boolean
-  /** The most units a window can count, however much is charged. */
+  /** The most units a window counts: larger charges are cut. */
   readonly most: number
-  /** The start of the window that counts the units refunded; 0 refunds the latest. Once it is gone, nothing is returned. */
+  /** The start of the window that counts the units refunded; 0 refunds the latest. A window that has expired refunds nothing. */
   readonly since: Micros
   readonly peek: boolean
 }
@@ -37,16 +37,16 @@ export interface SlidingWindowState {
   readonly previous: number
 }
 
-/** What a store saw when it made a sliding-window step: the state as it is now. */
+/** The result of a sliding-window step in a store: the state after it. */
 export interface SlidingWindowTaken extends SlidingWindowState {
   readonly allowed: boolean
   readonly now: Micros
 }
 
-/** What `slidingWindow` found out: `taken` is to be stored if its batch goes through, `kept` if not. */
+/** The result of `slidingWindow`: the store writes `taken` if the whole batch is allowed, else `kept`. */
 export interface SlidingWindowOutcome {
   readonly allowed: boolean
-  /** The state as found, turned to the window that now is in. */
+  /** The state as found, moved on to the current window. */
   readonly base: SlidingWindowState
   readonly next: SlidingWindowState
   readonly taken: SlidingWindowState | undefined
@@ -56,7 +56,7 @@ export interface SlidingWindowOutcome {
 /**
  * Steps a sliding window.
  *
- * A window that starts after now was started before the clock stepped back: it is made to start now, at its fullest.
+ * A window that starts after now was started before the clock stepped back: it is made to start now, with all its units used.
  */
 export function slidingWindow(
   state: SlidingWindowState | undefined,
@@ -86,7 +86,7 @@ function turned(state: SlidingWindowState | undefined, now: Micros, window: Micr
   return { start: state.start + window, current: 0, previous: state.current }
 }
 
-/** Gives units back to the window they were taken in; where that is not known, to the current one first. */
+/** Refunds units to the window of their take; if that is not known, to the current one first. */
 function less({ start, current, previous }: SlidingWindowState, step: SlidingWindowStep): SlidingWindowState {
   const give = -step.increment
   const unknown = step.since === 0

@@ -3,24 +3,24 @@ import type { BucketState } from './bucket-state.ts'
 import type { Fraction } from './fraction.ts'
 import { fullMoment, type RefillSchedule, tickOf } from './refill-schedule.ts'
 
-/** How a bucket starts that is not full at first. */
+/** The start of a bucket that is not full at first. */
 export interface Start {
   /** Ticks that are missing at first. */
   readonly lacking: number
-  /** How much less that is, in parts of the quota's `scale`. */
+  /** The part of a microsecond by which that is less, in parts of the quota's `scale`. */
   readonly early: number
-  /** How long a bucket stays known after it is full: later, its key counts as new. */
+  /** How long a full bucket's state is kept, in microseconds. After that, its key is new. */
   readonly keep: Micros
 }
 
-/** What a step says of the buckets it finds. */
+/** The parts of a step that decide about new keys. */
 interface Starting {
   readonly start: Start | null
   readonly schedule: RefillSchedule | null
   readonly fraction: Fraction | null
 }
 
-/** The state that a step finds: of a new key, and of one whose bucket has been full for `keep`, the state it starts with. */
+/** The stored state; for a new key, or one whose bucket has been full for `keep`, the initial state. */
 export function startedState(state: BucketState | undefined, now: Micros, step: Starting): BucketState | undefined {
   const { start, schedule, fraction } = step
   if (start === null) return state
@@ -31,5 +31,5 @@ export function startedState(state: BucketState | undefined, now: Micros, step: 
   return { tat, gross: tat, turn: 0, scale: fraction.scale, early, grossEarly: early }
 }
 
-/** The moment from which on a bucket is full whatever it has seen. */
+/** The moment from which on a bucket is full, with or without refunds. */
 export const fullBy = (state: BucketState): Micros => (typeof state === 'number' ? Math.abs(state) : state.gross)

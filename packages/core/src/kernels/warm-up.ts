@@ -26,17 +26,17 @@ export interface WarmUpStep {
   readonly kernel: 'warm-up'
   /** Microseconds' worth of units; negative refunds. */
   readonly increment: number
-  /** How much less that is, in parts of `scale`; negative where `increment` is. */
+  /** The part of a microsecond by which that is less, in parts of `scale`; negative in a refund. */
   readonly early: number
   /** Parts of a microsecond. */
   readonly scale: number
-  /** Microseconds that are needed before the turn: of units that may not be paid for later. */
+  /** Microseconds that must pass before the turn, for units beyond the burst. */
   readonly check: number
   /** How long a take may have to wait for its turn. */
   readonly tolerance: number
   /** Half of the warm-up period, in microseconds. */
   readonly half: number
-  /** Which take is refunded: the turn after it; `Number.MAX_SAFE_INTEGER` where that is not known. */
+  /** The take that is refunded, by the turn after it; `Number.MAX_SAFE_INTEGER` if that is not known. */
   readonly until: number
   /** How much earlier that turn is, in parts of `scale`. */
   readonly untilEarly: number
@@ -57,7 +57,7 @@ export interface WarmUpState {
   readonly scale: number
 }
 
-/** What a store saw when it made a warm-up step: `ahead`, `early` and `cold` as they are now, and as they were before. */
+/** The result of a warm-up step in a store: `ahead`, `early` and `cold` after the step, and before it. */
 export interface WarmUpTaken {
   readonly allowed: boolean
   readonly now: Micros
@@ -69,7 +69,7 @@ export interface WarmUpTaken {
   readonly cold: number
 }
 
-/** What `warmUp` found out: `taken` is to be stored if its batch goes through, `kept` if not. */
+/** The result of `warmUp`: the store writes `taken` if the whole batch is allowed, else `kept`. */
 export interface WarmUpOutcome {
   readonly allowed: boolean
   readonly base: WarmUpState
@@ -121,7 +121,7 @@ function refund(base: WarmUpState, step: WarmUpStep): WarmUpState {
   return { at, ahead: 0, early: 0, cold: Math.min(cold - turn.tick, 2 * step.half), scale }
 }
 
-/** What units take longer than when warm, in microseconds, while `cold` falls from `before` to `after`. */
+/** The microseconds that units take longer than when warm, while `cold` falls from `before` to `after`. */
 export function slowdown(before: number, after: number, half: number): number {
   const a = Math.max(before - half, 0)
   const b = Math.max(after - half, 0)
@@ -139,6 +139,6 @@ function dividedUp(x: number, y: number, divisor: number): number {
   return whole * SPLIT + Math.ceil((rest * SPLIT + x * low) / divisor)
 }
 
-/** From when on a key is as cold as a new one. */
+/** The moment from which on a key is as cold as a new one. */
 export const coldAt = ({ at, ahead, cold }: WarmUpState, half: number): Micros =>
   at + ahead + Math.max(2 * half - cold, 0)

@@ -7,7 +7,7 @@ import { isLong, stateNamer } from '../state-name.ts'
 import type { StateKey } from '../store.ts'
 import type { Micros } from '../time.ts'
 
-/** The state that a refusal shows, for as long as nothing is taken or given back; undefined where it does not tell. */
+/** The state that a denial reveals, valid until the next consume or refund; undefined if the denial does not determine it. */
 export function cachedStateOf(step: Step, taken: Taken): State | undefined {
   switch (step.kernel) {
     case 'bucket':
@@ -25,7 +25,7 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
   }
 }
 
-/** A full log that frees its first unit and its last when the real one does, which is all that is told of it. */
+/** A full log that frees its first and last unit when the real one does: later denials depend on nothing else. */
 function cachedLogOf(
   { used, freesAt, emptyAt }: SlidingLogTaken,
   { limit, window }: SlidingLogStep,
@@ -34,13 +34,13 @@ function cachedLogOf(
   return used === 1 ? [emptyAt - window, 1] : [freesAt - window, 1, emptyAt - window, used - 1]
 }
 
-/** What a step has shown of a state. */
+/** A state, and the step whose answer revealed it. */
 export interface CachedState {
   readonly step: Step
   readonly state: State
 }
 
-/** Reports whether what one step has shown means the same to another, now. */
+/** Reports whether a cached state is valid for another step, now. */
 export function isCompatible({ step: cached, state }: CachedState, step: Step, now: Micros): boolean {
   switch (step.kernel) {
     case 'bucket':
@@ -49,7 +49,7 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
       const window = step.ticks * step.tick
       if (cached.kernel !== 'sliding-window' || cached.ticks * cached.tick !== window) return false
       if (cached.fixed !== step.fixed) return false
-      // Which window starts next, only the state as it is kept can tell.
+      // The start of the next window depends on the stored state.
       return now - (state as SlidingWindowState).start < window
     }
     case 'sliding-log':
@@ -76,10 +76,10 @@ export function sameSchedule(
 
 const named = stateNamer()
 
-/** The name of a pair of policy and key; none for a long one, so that long keys fill no memory. */
+/** The name of a policy and key; undefined for a long one, so that long keys cannot fill the memory. */
 export const shortStateName = (state: StateKey): string | undefined => (isLong(state) ? undefined : named(state))
 
-/** A pair of its own: to keep a slice of a header would keep the whole header alive. */
+/** A copy, as a slice of a header would keep the whole header in memory. */
 export function copyOf({ policy, key }: StateKey): StateKey {
   const text = [policy, key].join(' ')
   return { policy: text.slice(0, policy.length), key: text.slice(policy.length + 1) }

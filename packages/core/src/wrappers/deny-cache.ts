@@ -6,7 +6,7 @@ import { deletingAll, type StateKey, type Store, storeTraits, type Take, takingE
 import { type Duration, type Micros, micros } from '../time.ts'
 import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
 
-/** What `withDenyCache` takes besides the store. */
+/** Options of `withDenyCache`. */
 export interface DenyCacheOptions {
   /**
    * How long a denial is cached at most. Meanwhile this process denies a key that another process has refunded or
@@ -32,22 +32,23 @@ export interface DenyCacheOptions {
   readonly stopwatch?: () => number
 }
 
-/** What is known of a key that was refused. */
+/** The cached denial of a key. */
 interface CachedDenial extends CachedState {
   readonly policy: string
-  /** When the store refused it, by the store's clock, and when that was heard, by ours. */
+  /** When the store denied it, by the store's clock. */
   readonly now: Micros
+  /** When the answer arrived, by `stopwatch`. */
   readonly receivedMs: number
 }
 
 const isAllowed = ({ allowed }: Taken): boolean => allowed
 const isRefund = ({ step }: Take): boolean => step.increment < 0
 
-/** What all wrappers of a scope know. */
+/** The cache of all wrappers of a scope. */
 interface Cache {
   readonly denials: Map<string, CachedDenial>
   calls: number
-  /** An answer to this call or an earlier one may be older than a refund or reset: it is not remembered. */
+  /** Answers up to this call may be older than a refund or reset, and are not cached. */
   lastInvalidation: number
 }
 
@@ -57,17 +58,19 @@ const cacheOf = oncePer((_scope: object): Cache => ({ denials: new Map(), calls:
 declare const performance: { now(): number }
 
 /**
- * A store that remembers whom the store behind it has refused, and refuses again by itself until the wait is over: a
- * client that keeps knocking costs the store no more than one call in a while.
+ * Returns a store with a deny cache: it caches the denials of `store` and denies the same keys in this process until the
+ * wait or `for` is over. Meanwhile, retries of a denied client cause no calls to the store.
  *
- * It runs the very kernel on the state that the refusal has shown, so that what it says is what the store would say. The
- * store's clock is taken to have gone on since as ours has; as the answer took time to come, that is late rather than
- * early. Whatever is not certain to be refused, or would write, goes to the store.
+ * It runs the kernel on the state that the denial revealed, so that its answers are those of the store. The store's clock is
+ * extrapolated by a local monotonic clock. Because the answer took time to arrive, the estimate is late, never early. A
+ * request that may be allowed, or would write, is sent to the store.
+ *
+ * Throws a `QuotaError` if an option is invalid.
  */
 export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Store {
   checkOptions('withDenyCache', options, ['for', 'maxKeys', 'scope', 'stopwatch'])
   const { maxKeys = 10_000, scope = {}, stopwatch = () => performance.now() } = options
-  const believedMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
+  const validMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
@@ -77,13 +80,13 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   const cache = cacheOf(scope)
   const { denials } = cache
 
-  /** What is known of all of these, if it is fresh. */
+  /** The cached denials of all keys; undefined if one is missing or expired. */
   const known = (ops: readonly Take[]): readonly CachedDenial[] | undefined => {
     const found: CachedDenial[] = []
     for (const op of ops) {
       const name = shortStateName(op)
       const denial = name === undefined ? undefined : denials.get(name)
-      if (denial === undefined || stopwatch() - denial.receivedMs > believedMs) return undefined
+      if (denial === undefined || stopwatch() - denial.receivedMs > validMs) return undefined
       found.push(denial)
     }
     return found
@@ -101,7 +104,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   const remember = (ops: readonly Take[], taken: readonly Taken[]): void => {
     const receivedMs = stopwatch()
     for (const [i, op] of ops.entries()) {
-      // Only looking does not mend what a clock has done that stepped back: what is shown then is not what is kept.
+      // After a clock step back, a peek reports a corrected state without writing it: the stored state differs.
       if (op.step.peek) continue
       const name = shortStateName(op)
       if (name === undefined) continue

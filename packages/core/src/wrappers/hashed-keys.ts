@@ -2,9 +2,9 @@ import { QuotaError } from '../errors.ts'
 import { deletingAll, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
 
 /**
- * A store that sees keys only as `hash` writes them: no address, user or token of your clients is in it. The hash has
- * to keep keys apart, and be one that nobody else can make, such as an HMAC with a secret: addresses are few enough to
- * try all. Another hash finds new states.
+ * Returns a store that stores only the hashes of keys: no address, user or token of your clients. `hash` must be
+ * collision-free and secret, such as an HMAC: there are so few addresses that an attacker can try all of them. A changed
+ * hash finds no earlier state.
  */
 export function withHashedKeys(store: Store, hash: (key: string) => string): Store {
   const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: hash(state.key) })

@@ -20,7 +20,7 @@ import {
 } from './lease.ts'
 import { firstSize, type LeaseBounds, type LeaseSize, learn, leaseParts } from './lease-size.ts'
 
-/** What a store is asked about one request. */
+/** The arguments of a store call for one request. */
 export interface Call {
   readonly take: PlainTake
   readonly at: Micros | undefined
@@ -33,18 +33,18 @@ interface Waiter extends Call {
   readonly reject: (error: unknown) => void
 }
 
-/** What is known of a key. */
+/** The lease of a key, and the requests that wait for one. */
 export interface Entry extends LeaseSize {
   readonly key: StateKey
   lease: Lease | undefined
-  /** Ends when the requests that wait for a lease are answered. */
+  /** Settles when the requests that wait for a lease are answered. */
   serving: Promise<void> | undefined
-  /** When the lease was asked for that they wait for. */
+  /** When the store was called for the lease that they wait for. */
   askedMs: number
   readonly waiters: Waiter[]
   /** How many other calls of the key are under way: no lease is taken meanwhile. */
   others: number
-  /** Ends when the lease has been returned. */
+  /** Settles when the lease has been returned. */
   ending: Promise<void> | undefined
 }
 
@@ -63,20 +63,25 @@ export const isUnused = ({ lease, serving, others, ending }: Entry): boolean =>
   !lease && !serving && !ending && others === 0
 
 export interface LeaseServer {
-  /** Takes a request's units from the lease of its key, or from the store with those of others. */
+  /** Consumes a request's units from the lease of its key, or from the store together with those of other requests. */
   take(entry: Entry, call: Call): Promise<BucketTaken>
-  /** Asks the store about one request, as without leases. */
+  /** Calls the store for one request, as without leases. */
   check(entry: Entry, call: Call): Promise<BucketTaken>
   returnLease(key: StateKey, lease: Lease, at: Micros | undefined): Promise<void>
   /**
-   * Reports whether the store has not answered for longer than a lease is kept. It may never answer: nobody waits for it
-   * any more, and its answer leaves no lease.
+   * Reports whether the store has not answered for longer than a lease is kept. It may never answer: new requests do not
+   * wait for it, and its answer grants no lease.
    */
   isStuck(entry: Entry): boolean
 }
 
-/** Takes leases and spends them; `stopwatch` is our clock in milliseconds, and `kept` hears of each new lease. */
-export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => number, kept: () => void): LeaseServer {
+/** Grants and spends leases. `stopwatch` is the local clock in milliseconds; `onLease` is called for each new lease. */
+export function leaseServer(
+  store: Store,
+  bounds: LeaseBounds,
+  stopwatch: () => number,
+  onLease: () => void,
+): LeaseServer {
   const askFor = async (entry: Entry, { take, at, deadline }: Call, step: BucketStep): Promise<BucketTaken> => {
     const [taken] = (await store.take([{ ...take, step }], at, deadline)) as [BucketTaken]
     learn(entry, step, take.step, taken, stopwatch(), bounds)
@@ -85,7 +90,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
   const check: LeaseServer['check'] = (entry, call) => askFor(entry, call, call.take.step)
   const returnLease: LeaseServer['returnLease'] = async (key, lease, at) => {
     const parts = partsLeft(lease, at ?? momentOf(lease, stopwatch()))
-    // Should it fail, the bucket refills the units by itself.
+    // If it fails, the bucket refills the units.
     if (parts > 0) await store.take([{ ...key, step: returnStep(lease, parts) }], at).catch(() => {})
   }
   const isStuck = ({ askedMs }: Entry): boolean => stopwatch() - askedMs > bounds.idleMs
@@ -99,7 +104,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     if (spent) entry.usedMs = stopwatch()
     return spent
   }
-  /** Answers one who waits, if that takes no call. */
+  /** Answers a waiting request if that needs no call. */
   const isServed = (entry: Entry, waiter: Waiter): boolean => {
     const spent = fromLease(entry, waiter)
     if (spent) waiter.resolve(spent)
@@ -113,7 +118,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     while (entry.waiters.length > 0)
     entry.serving = undefined
   }
-  /** Answers those who wait, with few calls for all of them, and keeps what is left over. */
+  /** Answers the waiting requests in few calls, and keeps the remaining units as a lease. */
   const serveWaiters = async (entry: Entry): Promise<void> => {
     const waiters = entry.waiters.splice(0).filter((each) => !isServed(entry, each))
     const [first] = waiters
@@ -127,7 +132,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     if (others > 0 || !waiters.every(({ take }) => isSameQuota(take.step, step))) return false
     return lease !== undefined || parts > partsOf(step)
   }
-  /** Takes a lease of these parts, or of what those who wait need, if that is more. */
+  /** Leases these parts, or what the waiting requests need if that is more. */
   const lease = async (entry: Entry, first: Waiter, waiters: readonly Waiter[], parts: number): Promise<void> => {
     const { lease: old } = entry
     const { take, at } = first
@@ -149,7 +154,7 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
       for (const { reject } of [...waiters, ...entry.waiters.splice(0)]) reject(error)
     }
   }
-  /** Serves all, the first with what was left before, which was not enough for it, and keeps the rest. */
+  /** Answers all, using up the old lease first, and keeps the rest as the new lease. */
   const grant = (entry: Entry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
     const { step } = (waiters[0] as Waiter).take
     const scale = scaleOf(step)
@@ -162,11 +167,11 @@ export function leaseServer(store: Store, bounds: LeaseBounds, stopwatch: () => 
     if (isSame(tat, base) || isStuck(entry)) return
     const held = partsBetween(base, tat, scale)
     entry.lease = { step, now: taken.now, askedMs: entry.askedMs, tat, gross, held }
-    kept()
+    onLease()
   }
   /**
-   * A lease was denied, and the answer says what is left. Those who wait are denied if it is not enough for them; about
-   * the others the store is asked, one by one and all at once.
+   * Answers the waiting requests after a denied lease. The answer shows how many units are left: requests that they do not
+   * suffice for are denied, and the store is called for each of the others, concurrently.
    */
   const denyOrAsk = (entry: Entry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
     const { step } = (waiters[0] as Waiter).take

@@ -4,22 +4,22 @@ import { tickOf } from '../kernels/refill-schedule.ts'
 import type { Micros } from '../time.ts'
 import { isSameQuota, momentOf, partsOf, scaleOf } from './lease.ts'
 
-/** What the store has answered last about a key. */
+/** The store's last answer for a key. */
 interface Answer {
   readonly step: BucketStep
-  /** The store's clock, and ours. */
+  /** The store's clock; `askedMs` is the local one. */
   readonly now: Micros
   readonly askedMs: number
   /** The tick at which the bucket is full again. */
   readonly tat: Exact
 }
 
-/** For how many requests the next lease of a key is. */
+/** The size of a key's next lease. */
 export interface LeaseSize {
   /** Requests: doubles when a lease for so many is taken, halves when one is denied or returned. */
   size: number
   last: Answer | undefined
-  /** When a request of the key was last allowed or denied, by our clock. */
+  /** When a request of the key was last allowed or denied, by the local clock. */
   usedMs: number
 }
 
@@ -29,12 +29,12 @@ export interface LeaseBounds {
   readonly idleMs: number
 }
 
-/** Keys are asked about as without leases at first. */
+/** The first request of a key leases nothing. */
 export const firstSize = (): LeaseSize => ({ size: 1, last: undefined, usedMs: 0 })
 
 /**
- * The parts of ticks of the next lease, those of `step` among them: for `size` requests, for half of what was left in the bucket,
- * and for what it refills in `maxLoss`, whichever is least.
+ * The size of the next lease in parts of ticks, including those of `step`: the least of `size` requests, half of what was
+ * left in the bucket, and what the bucket refills in `maxLoss`.
  */
 export function leaseParts(
   { size, last, usedMs }: LeaseSize,
@@ -53,7 +53,7 @@ export function leaseParts(
   return Math.max(Math.min(size, Math.floor(most / parts)), 1) * parts
 }
 
-/** Learns from what the store has answered to a step for requests like `request`. */
+/** Adapts the size to the store's answer to `step`, a lease for requests like `request`. */
 export function learn(
   of: LeaseSize,
   step: BucketStep,
@@ -62,7 +62,7 @@ export function learn(
   ms: number,
   { requests }: LeaseBounds,
 ): void {
-  // One that was smaller, as there was no room for more, says nothing of the next.
+  // A lease that the bucket or `maxLoss` limited is no reason to grow.
   const grown = partsOf(step) < of.size * partsOf(request) ? of.size : Math.min(of.size * 2, requests)
   of.size = taken.allowed ? grown : halved(of.size)
   of.last = { step, tat: exactIn(taken, 'tat'), now: taken.now, askedMs: ms }

@@ -6,21 +6,21 @@ import type { Take } from '../store.ts'
 import { LONGEST, type Micros } from '../time.ts'
 import { sameSchedule } from './cached-state.ts'
 
-/** A request that takes its units from a bucket now or not at all. */
+/** A request that consumes units of a bucket without waiting. */
 export interface PlainTake extends Take {
   readonly step: BucketStep
 }
 
-/** Units that are taken from the store and not spent yet. */
+/** Units that are consumed in the store and not yet spent here. */
 export interface Lease {
-  /** The step that they were taken by. */
+  /** The step that consumed them. */
   readonly step: BucketStep
-  /** The store's clock, and ours before the store was asked. */
+  /** The store's clock; `askedMs` is the local one before the call. */
   readonly now: Micros
   readonly askedMs: number
-  /** The tick at which the bucket is full again, as if nobody took anything after them. */
+  /** The tick at which the bucket would be full again if nothing were consumed after them. */
   readonly tat: Exact
-  /** By which number the units can be refunded. */
+  /** Identifies the units for a refund. */
   readonly gross: Exact
   /** Parts of ticks that are left to spend: the last ones before `tat`. */
   held: number
@@ -40,12 +40,12 @@ export function isPlain(take: Take | undefined): take is PlainTake {
   )
 }
 
-/** Reports whether two steps are of quotas that count alike, so that one may spend what the other has leased. */
+/** Reports whether two steps are of the same quota, so that one may spend the other's lease. */
 export function isSameQuota(a: BucketStep, b: BucketStep): boolean {
   return a.tolerance === b.tolerance && a.ceiling === b.ceiling && sameSchedule(a, b)
 }
 
-/** The store's clock, as ours tells it: ours may be ahead, never behind. */
+/** The store's time, extrapolated by the local clock: it may be ahead, never behind. */
 export const momentOf = ({ now, askedMs }: Pick<Lease, 'now' | 'askedMs'>, ms: number): Micros =>
   now + Math.ceil((ms - askedMs) * 1000)
 
@@ -56,18 +56,18 @@ export const scaleOf = ({ fraction }: BucketStep): number => fraction?.scale ?? 
 export const partsOf = ({ increment, fraction }: BucketStep): number =>
   fraction === null ? increment : increment * fraction.scale - fraction.increment
 
-/** What is left of a lease: the bucket has refilled by itself what lies before `now`. */
+/** The parts left of a lease, without those that the bucket has refilled by `now`. */
 export const partsLeft = ({ tat, held, step }: Lease, now: Micros): number =>
   Math.max(Math.min(held, partsBetween({ tick: tickOf(now, step.schedule), early: 0 }, tat, scaleOf(step))), 0)
 
-/** Whether a bucket takes a step that was full again at `full`, and where it begins. */
+/** Whether a step fits a bucket that is full again at `full`, and the tick at which the take begins. */
 export function tryAt(full: Exact, now: Micros, step: BucketStep): { readonly allowed: boolean; readonly base: Exact } {
   const seen = { scale: scaleOf(step), base: full.early, tat: full.early, gross: full.early }
   const { allowed, base, early } = bucket(bucketState({ now, base: full.tick, early: seen }, step), now, step)
   return { allowed, base: { tick: base, early: early.base } }
 }
 
-/** Spends units of a lease; undefined if it has not enough. */
+/** Spends units of a lease; undefined if it has too few. */
 export function spend(lease: Lease, step: BucketStep, now: Micros): BucketTaken | undefined {
   const [left, parts] = [partsLeft(lease, now), partsOf(step)]
   const { allowed, base } = tryAt(laterBy(lease.tat, -left, scaleOf(step)), now, step)
@@ -76,14 +76,14 @@ export function spend(lease: Lease, step: BucketStep, now: Micros): BucketTaken 
   return takenAt({ ...lease, now }, base, step)
 }
 
-/** What a store would answer to a step from `base` on that is part of what it has answered to another. */
+/** The answer to a step that begins at `base`, as a part of the answer `of` a larger one. */
 export function takenAt(of: Pick<Lease, 'now' | 'tat' | 'gross'>, base: Exact, step: BucketStep): BucketTaken {
   const scale = scaleOf(step)
   const tat = laterBy(base, partsOf(step), scale)
   return takenOf(true, of.now, base, tat, laterBy(tat, partsBetween(of.tat, of.gross, scale), scale), step)
 }
 
-/** What a store would answer that found the bucket full again at `base`, to a step that does not fit. */
+/** The answer to a step that does not fit a bucket that is full again at `base`. */
 export const denial = (now: Micros, base: Exact, step: BucketStep): BucketTaken =>
   takenOf(false, now, base, base, base, step)
 
@@ -105,8 +105,8 @@ export function stepOf(step: BucketStep, parts: number): BucketStep {
 }
 
 /**
- * Returns what is left of a lease if nobody has taken anything after it: with a burst of 0, a refund moves nobody down,
- * as others may have leased what would be moved.
+ * The step that returns the rest of a lease, if nothing was consumed after it. Its burst of 0 keeps the refund from moving
+ * later takes down, because other processes may hold those as leases.
  */
 export function returnStep({ step, gross }: Lease, parts: number): Step {
   const { tick, early } = spanOf(parts, 1, scaleOf(step))

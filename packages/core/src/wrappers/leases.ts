@@ -10,7 +10,7 @@ import { isPlain, isSameQuota } from './lease.ts'
 import { type Call, type Entry, isUnused, leaseServer, newEntry } from './lease-server.ts'
 import { halved } from './lease-size.ts'
 
-/** What `withLeases` takes besides the store. */
+/** Options of `withLeases`. */
 export interface LeaseOptions {
   /** The most requests one lease is for: 2 or more. */
   readonly requests: number
@@ -31,32 +31,33 @@ export interface LeaseOptions {
   readonly stopwatch?: () => number
 }
 
-/** A store that hands out leases. */
+/** A store with leases. */
 export interface LeasingStore extends Store {
-  /** Returns what is leased and not spent: before the process ends, so that others need not wait for it. */
+  /** Returns all unspent units to the store. Call it before the process ends, so that other processes can consume them. */
   release(): Promise<void>
 }
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }
 
-/** The most keys that are known at a time; of further ones, the store is asked about each request. */
+/** The most keys with an entry; requests for further keys go to the store. */
 const MOST = 10_000
 
 /**
- * A store that takes units of a bucket for many requests at once and spends them in this process: far fewer calls, and
- * an answer at once for most requests.
+ * Returns a store that leases units of a bucket for many requests at once and spends them in this process: far fewer calls,
+ * and most requests are answered without one.
  *
- * It admits nothing that the bucket would not. Held units count as not taken only as long as the bucket has not refilled
- * past them: what it has refilled by itself is dropped here. What it costs is fairness: units held here are not available
- * to other processes until they are spent, returned or refilled.
+ * It allows no more than the bucket does: leased units that the bucket has refilled since are dropped. The price is fairness:
+ * leased units are not available to other processes until they are spent, returned or refilled.
  *
- * The first request of a key is asked about as without leases. A lease doubles each time it is renewed within `idle`, and
- * halves when it is denied or returned. It is for half of what is left in the bucket at most, and for no more than the
- * bucket refills in `maxLoss`: that is what a process loses that is killed.
+ * The first request of a key is sent to the store. A lease doubles each time it is renewed within `idle`, and halves when it
+ * is denied or returned. It holds at most half of what is left in the bucket, and at most what the bucket refills in
+ * `maxLoss`: a process that is killed loses no more than that.
  *
- * Exact as long as no other process refunds or resets the key: what another one refunds or resets is overdrawn by no more
- * than that, for as long as a lease lasts. Windows and logs are not leased.
+ * It is exact as long as no other process refunds or resets the key. If one does, over-admission is at most what the
+ * bucket refills in `maxLoss`, for as long as a lease lasts. Windows and logs are not leased.
+ *
+ * Throws a `QuotaError` if an option is invalid.
  */
 export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   checkOptions('withLeases', options, ['requests', 'maxLoss', 'idle', 'stopwatch'])
@@ -75,7 +76,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   const entries = new Map<string, Entry>()
   let stop: (() => void) | undefined
 
-  /** The entry of a key, as the newest; undefined where too many are in use. */
+  /** The entry of a key, moved to the end; undefined if too many are in use. */
   const entryOf = (name: string, key: StateKey): Entry | undefined => {
     const known = entries.get(name)
     if (known === undefined && entries.size >= MOST && !evict()) return undefined
@@ -105,7 +106,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   const server = leaseServer(store, bounds, stopwatch, watch)
 
   const takeOne = (entry: Entry, call: Call): Promise<BucketTaken> => {
-    // A quota that was changed counts otherwise.
+    // The lease of a changed quota cannot be spent.
     const isChanged = entry.lease !== undefined && !isSameQuota(entry.lease.step, call.take.step)
     return isChanged ? alone([call.take], () => server.check(entry, call), call) : server.take(entry, call)
   }
@@ -135,7 +136,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
     entry.others--
     if (isUnused(entry) && entry.last === undefined) entries.delete(name)
   }
-  /** Does what else is asked of keys: it finds them as if nothing had been leased, and nothing is leased meanwhile. */
+  /** Runs other work on keys: their leases are returned first, and none is granted meanwhile. */
   const alone = async <T>(
     keys: readonly StateKey[],
     work: () => Promise<T>,
