@@ -54,6 +54,6 @@ test('never throws, whatever text comes in', () => {
   )
 })
 
-test.each([0, 129, 56.5, '56', Number.NaN])('a prefix of %j bits is refused', (ipv6Prefix) => {
+test.each([0, 129, 56.5, '56', Number.NaN])('a prefix of %j bits is rejected', (ipv6Prefix) => {
   expect(() => ipKey('2001:db8::1', { ipv6Prefix: ipv6Prefix as number })).toThrow('ipv6Prefix must be 1 to 128 bits')
 })

@@ -94,7 +94,7 @@ describe('policies that live apart', () => {
     )
   })
 
-  test('a sliding window is given its units back, though it stays open where the refused request has opened it', async () => {
+  test('a sliding window is refunded, though it remains started if the denied request has started it', async () => {
     const clock = fakeClock()
     const quota = slidingWindow({ limit: 2, window: '1m' })
     const window = rateLimiter({ quota, store: modelStore(clock) })
@@ -175,7 +175,7 @@ describe('when one of several stores fails', () => {
     expect(await left()).toEqual([5, 5, 5])
   })
 
-  test('one that is late gives back what it took after all', async () => {
+  test('one that is late refunds the units it took after all', async () => {
     vi.useFakeTimers()
     const { stores, all, left } = setUp()
     stores[2]?.break('slow')
@@ -189,7 +189,7 @@ describe('when one of several stores fails', () => {
   })
 
   // What cannot be told is not: the refusal stands, by those who know.
-  test('a refusal by one before it stands', async () => {
+  test('a denial by one before it stands', async () => {
     const { stores, limiters, all } = setUp()
     await limiters[1]?.consume('alice', 5)
     stores[2]?.break('failing')
@@ -201,7 +201,7 @@ describe('when one of several stores fails', () => {
     ])
   })
 
-  test('one that fails before it is given back leaves the refusal as it is', async () => {
+  test('one that fails before it is refunded leaves the denial as it is', async () => {
     const { stores, limiters } = setUp()
     const [first, second] = limiters as [RateLimiter, RateLimiter]
     await second.consume('alice', 5)

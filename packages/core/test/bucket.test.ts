@@ -30,7 +30,7 @@ function story(quota: BucketQuota, rows: readonly (readonly [number, number, boo
   }
 }
 
-describe('a bucket, told as stories', () => {
+describe('a bucket, step by step', () => {
   test('drains by its burst and fills by its rate', () =>
     story(perSecond(2, { burst: 4 }), [
       [0, 1, true, 500_000],
@@ -50,7 +50,7 @@ describe('a bucket, told as stories', () => {
       [60, 1, true, 100_000],
     ]))
 
-  test('with a grain gives back at the turn of an interval only', () =>
+  test('with a schedule refills at the start of an interval only', () =>
     story(fixedWindow({ limit: 2, window: '1m' }), [
       // The state is kept an interval later than the bucket is full.
       [1, 2, true, 119 * second],
@@ -65,11 +65,11 @@ describe('the state of a bucket', () => {
   const state = NOON + 60 * second
   const full = { ...perMinute(10) }
 
-  test('is bit-identical after a refusal', () => {
+  test('is bit-identical after a denial', () => {
     expect(consume(full, state, NOON, 1).state).toBe(state)
   })
 
-  test('is none while nothing has been taken: a refund gives nothing', () => {
+  test('is absent while nothing has been consumed: a refund returns nothing', () => {
     expect(bucket(undefined, NOON, stepFor(full, 'refund', 5)).taken).toBeUndefined()
   })
 
@@ -186,7 +186,7 @@ describe('a bucket, whatever the history', () => {
     )
   })
 
-  test('mints nothing while the clock steps back, and is open again within the time to full', () => {
+  test('adds no units while the clock steps back, and allows again within the time to full', () => {
     fc.assert(
       fc.property(quotas, calls, fc.integer({ min: 1, max: 1e12 }), (quota, history, step) => {
         let state: BucketState | undefined

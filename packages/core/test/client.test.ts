@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { TrustProxy } from '../src/http/trust.ts'
 import { behind, client, forwardedTo } from './clients.ts'
 
-describe('proxies told by number', () => {
+describe('proxies by number', () => {
   test.each([
     [0, '203.0.113.7', '10.0.0.1'],
     [1, '203.0.113.7', '203.0.113.7'],
@@ -30,7 +30,7 @@ describe('proxies told by number', () => {
 })
 
 // What npm's proxy-addr documents, retold.
-describe('proxies told by address', () => {
+describe('proxies by address', () => {
   test.each([
     ['a peer that is not ours speaks for itself', ['10.0.0.9'], '203.0.113.7', '10.0.0.1'],
     [
@@ -56,7 +56,7 @@ describe('proxies told by address', () => {
   test('a mapped peer is the IPv4 it is', () =>
     expect(behind(['10.0.0.0/8'], '203.0.113.7', '::ffff:10.0.0.1')).toBe('203.0.113.7'))
 
-  test('a peer without an address is nobody we know', () =>
+  test('a peer without an address is unknown', () =>
     expect(client(['0.0.0.0/0', '::/0'], undefined, { 'x-forwarded-for': '203.0.113.7' })).toBe(undefined))
 })
 

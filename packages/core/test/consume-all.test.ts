@@ -34,7 +34,7 @@ describe('consumeAll', () => {
   })
 
   // I12, and rows 10 and 11 of the peers' bugs: what one refuses, another has charged.
-  test('takes from none when one refuses, and tells the longest wait of those that do', async () => {
+  test('consumes from none if one denies, and reports the longest wait of those that do', async () => {
     const { user, tenant, model, left } = setUp()
     await consumeAll([
       [user, 'alice', 10],

@@ -41,7 +41,7 @@ describe('a store that fails', () => {
     expect(decision).toMatchObject({ allowed: true, degraded: { reason: 'error', action: 'allow' } })
   })
 
-  test('refuses with 503, not 429, where told to deny', async () => {
+  test("denies with 503, not 429, with 'deny'", async () => {
     const { store, send } = setUp({ onStoreError: 'deny' })
     store.break('failing')
     const { decision, headers, denial } = await send()
@@ -66,7 +66,7 @@ describe('a store that fails', () => {
   })
 
   // Row 31 of the peers' bugs: a slow store lets requests through, and a failing one throws, whatever is configured.
-  test('is handed to the app where told to throw', async () => {
+  test("is passed to the app with 'throw'", async () => {
     const { store, send } = setUp({ onStoreError: 'throw' })
     store.break('failing')
     await expect(send()).rejects.toThrow(StoreError)
@@ -83,7 +83,7 @@ describe('a store that fails', () => {
     expect((await send()).denial?.status).toBe(503)
   })
 
-  test('asks no limiter instead where one policy refuses, and all of them are refused', async () => {
+  test('asks no fallback limiter if one policy denies, and denies all of them', async () => {
     const fallback = elsewhere()
     const { store, send } = setUp({
       policies: [
@@ -146,7 +146,7 @@ describe('a store that does not answer', () => {
     expect(answered).toBe(true)
   })
 
-  test('refuses a deadline that is none', () => {
+  test('rejects an invalid deadline', () => {
     expect(() => setUp({ policies: [{ name: 'a', quota: perMinute(3), deadline: 'soon' as never }] })).toThrow(
       'deadline',
     )
@@ -250,7 +250,7 @@ describe("a store that fails, with 'local'", () => {
     expect(await left()).toBe(1)
   })
 
-  test('gives back what a request did not cost after all, where it was counted', async () => {
+  test('refunds the surplus of a request where it was counted', async () => {
     const { store, send, left } = setUp({ refundIf: (status) => status >= 500 })
     store.break('failing')
     const first = await send()
@@ -302,7 +302,7 @@ describe("a store that fails, with 'local'", () => {
     expect(delays).toEqual([0, 1_000, 2_000, false])
   })
 
-  test('is forgotten for a key that is reset, which fails as the store does', async () => {
+  test('is deleted for a key that is reset, which fails as the store does', async () => {
     const store = faultyStore(modelStore(fakeClock()))
     const limiter = rateLimiter({ quota, store })
     store.break('failing')
@@ -358,7 +358,7 @@ test('a failing store is reported to the logger of the limiter that asked it', a
 })
 
 // What a caller was told has failed is given back when the late answer arrives, whatever the verb.
-describe('what a store takes after its caller was told that it failed', () => {
+describe('units that a store takes after the call was reported as failed', () => {
   const verbs = {
     consume: (limiter: ReturnType<typeof rateLimiter>) => limiter.consume('alice'),
     charge: (limiter: ReturnType<typeof rateLimiter>) => limiter.charge('alice'),

@@ -77,7 +77,7 @@ test.each<[string, readonly (readonly [atMicros: number, verb: Verb, cost: numbe
   }
 })
 
-describe('a key that is refused', () => {
+describe('a key that is denied', () => {
   test.each([
     ['token bucket', 1, perMinute(10)],
     ['interval refill', 1, tokenBucket({ limit: 10, per: '1m', refill: '1m' })],
@@ -102,7 +102,7 @@ describe('a key that is refused', () => {
     expect((await limiter.consume('a')).allowed).toBe(true)
   })
 
-  test('is not remembered if it is long, so that nobody fills the memory with such keys', async () => {
+  test('is not cached if it is long, so that such keys cannot fill the memory', async () => {
     const { behind, limiter } = setUp()
     const callsOf = async (key: string): Promise<number> => {
       await limiter.consume(key, 10)
@@ -121,7 +121,7 @@ describe('a key that is refused', () => {
     expect(await limiter.consume('a', 2)).toMatchObject({ allowed: true, remaining: 0 })
   })
 
-  test('is free at once when units are given back, or it is reset', async () => {
+  test('is allowed at once when units are refunded, or it is reset', async () => {
     const { limiter } = setUp()
     await limiter.consume('a', 10)
     await limiter.consume('a')
@@ -174,7 +174,7 @@ describe('a key that is refused', () => {
     expect((await limiter.consume('a')).allowed).toBe(true)
   })
 
-  test('is forgotten when many others are refused', async () => {
+  test('is evicted when many others are denied', async () => {
     const { behind, limiter } = setUp(perMinute(1), { maxKeys: 2 })
     for (const key of ['a', 'b', 'c', 'a', 'b', 'c']) await limiter.consume(key)
     const calls = behind.calls
@@ -240,7 +240,7 @@ describe('wrappers of one scope', () => {
   })
 })
 
-test('a batch is refused near at hand if all of its states are known', async () => {
+test('a batch is denied by the cache if all of its states are cached', async () => {
   const clock = fakeClock()
   const behind = faultyStore(modelStore(clock))
   const store = withDenyCache(behind, { stopwatch: () => clock() / 1000 })
@@ -254,7 +254,7 @@ test('a batch is refused near at hand if all of its states are known', async () 
   expect(behind.calls).toBe(calls)
 })
 
-test.each([{ maxKeys: 0 }, { maxKeys: 1.5 }, { for: 0 }, { ttl: 1 }])('refuses %j', (options) => {
+test.each([{ maxKeys: 0 }, { maxKeys: 1.5 }, { for: 0 }, { ttl: 1 }])('rejects %j', (options) => {
   expect(() =>
     withDenyCache(
       modelStore(() => START),

@@ -150,14 +150,14 @@ describe('one policy', () => {
   const write = (form: HeaderForm, parts: Parameters<typeof decisionOf>[0], told = item, pk = '') =>
     headerWriter([form])([{ item: told, pk, decision: decisionOf(parts) }], nowMs).map(([, value]) => value)
 
-  test('tells when there is more, or, refused, when the request fits', () => {
+  test('reports when more units refill, or, if denied, when the request fits', () => {
     const waits = { remaining: 2, retryAfterMs: 7_001, replenishAfterMs: 601 }
     expect(write('draft-11', waits)[1]).toBe('"per minute";r=2;t=1')
     expect(write('draft-11', { ...waits, allowed: false })[1]).toBe('"per minute";r=2;t=8')
     expect(write('draft-11', { ...waits, allowed: false, retryAfterMs: Infinity })[1]).toBe('"per minute";r=2')
   })
 
-  test('tells its unit, and its partition in both fields', () => {
+  test('reports its unit, and its partition in both fields', () => {
     const told = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes' })
     const pk = partitionReader((key) => new TextEncoder().encode(`${key}!`), console)('ann') as string
     expect(write('draft-11', {}, told, pk)).toEqual([
@@ -187,7 +187,7 @@ describe('one policy', () => {
   )
 })
 
-test('drafts 6 and 7 tell the first of several policies with one limit', () => {
+test('drafts 6 and 7 report the first of several policies with one limit', () => {
   const hourly = headerItem({ name: 'hourly', quota: slidingWindow({ limit: 100, window: '1h' }) })
   const told = [item, hourly, burst].map((each) => ({ item: each, pk: '', decision: decisionOf() }))
   expect(headerWriter(['draft-6'])(told, nowMs).at(-1)).toEqual(POLICY)
@@ -296,5 +296,5 @@ test('what is advertised is the rate, as far as whole numbers go, and no less th
   )
 })
 
-test('nothing is told where no policy counted', () =>
+test('no header is sent if no policy counted', () =>
   expect(headerWriter(['draft-6', 'draft-11', 'legacy-epoch'])([], nowMs)).toEqual([]))

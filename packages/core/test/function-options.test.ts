@@ -97,7 +97,7 @@ describe.each(ways)('an option that returns %s', (_, later) => {
     expect((await send({ path: '21' })).decision?.cost).toBe(20)
   })
 
-  test('claims: users are told apart, and are looked up once for each request', async () => {
+  test('claims: users are counted separately, and are looked up once for each request', async () => {
     const claims = vi.fn(({ user }: FakeRequest) => later(user))
     const { send, left } = setUp({
       claims,

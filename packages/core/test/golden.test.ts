@@ -171,7 +171,7 @@ test.each(rows.map((row, i) => [row[0] as string, row[1] as string, i, row] as c
 )
 
 // Row 3 of the peers' bugs: a reset is told in seconds from now, and in seconds since 1970 as soon as some option is set.
-test('no other option changes what is told', async () => {
+test('no other option changes the headers', async () => {
   const options: readonly Partial<RateLimitOptions<{ cost: number }>>[] = [
     { skip: () => false },
     { quota: () => ALGORITHMS['token bucket'] as Quota },

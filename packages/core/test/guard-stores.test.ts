@@ -34,7 +34,7 @@ function setUp(options: Partial<PolicyOptions<object>> = {}, common: Partial<Rat
 }
 
 describe('when the second of two stores fails', () => {
-  test("'allow' passes the request, which the first has counted, and tells of that alone", async () => {
+  test("'allow' allows the request, which the first has counted, and reports that alone", async () => {
     const { send, stores, left } = setUp({ onStoreError: 'allow' })
     stores.b.break('failing')
     const { decision, headers, denial } = await send()
@@ -47,7 +47,7 @@ describe('when the second of two stores fails', () => {
     expect(await left()).toEqual([9, 10])
   })
 
-  test("'deny' refuses it, and the first is given back what it took", async () => {
+  test("'deny' denies it, and the first is rolled back", async () => {
     const { send, stores, left } = setUp({ onStoreError: 'deny' })
     stores.b.break('failing')
     const { decision, headers, denial } = await send()
@@ -57,14 +57,14 @@ describe('when the second of two stores fails', () => {
     expect(await left()).toEqual([10, 10])
   })
 
-  test("'throw' hands the error on, and the first is given back what it took", async () => {
+  test("'throw' passes the error on, and the first is rolled back", async () => {
     const { send, stores, left } = setUp({ onStoreError: 'throw' })
     stores.b.break('failing')
     await expect(send()).rejects.toThrow(StoreError)
     expect(await left()).toEqual([10, 10])
   })
 
-  test('a limiter is asked instead, and what it refuses is paid for nowhere', async () => {
+  test('a fallback limiter is asked, and what it denies is consumed nowhere', async () => {
     const { guard, fallback, stores, left } = setUp()
     guard.replace([
       { name: 'a', quota: perMinute(10), store: stores.a },
@@ -84,7 +84,7 @@ describe('when the second of two stores fails', () => {
   })
 })
 
-describe('when the first of two stores fails and the second refuses', () => {
+describe('when the first of two stores fails and the second denies', () => {
   const refusing = async (options: Partial<PolicyOptions<object>> = {}) => {
     const all = setUp(options)
     await all.send()
@@ -92,7 +92,7 @@ describe('when the first of two stores fails and the second refuses', () => {
     return all
   }
 
-  test('the refusal is that of the second', async () => {
+  test('the denial is that of the second', async () => {
     const { send, stores } = await refusing()
     stores.a.break('failing')
     const { headers, denial } = await send()
@@ -104,7 +104,7 @@ describe('when the first of two stores fails and the second refuses', () => {
     ])
   })
 
-  test('a limiter that was asked instead is given back what it took', async () => {
+  test('a fallback limiter that was asked is refunded', async () => {
     const { guard, fallback, stores, leftIn } = await refusing()
     guard.replace([
       { name: 'a', quota: perMinute(10), store: stores.a, onStoreError: fallback },
@@ -133,7 +133,7 @@ describe('when the first of two stores fails and the second refuses', () => {
 })
 
 describe('policies in two stores', () => {
-  test('ask the one in this process first: what it refuses costs no way to the other', async () => {
+  test('ask the in-memory store first: its denial saves the call to the other', async () => {
     const clock = fakeClock()
     const far = faultyStore(modelStore(clock))
     const guard = httpGuard<object>(
@@ -186,7 +186,7 @@ describe('policies in two stores', () => {
     expect((await left())[0]).toBe(5)
   })
 
-  test('that is none is refused', () => {
+  test('that is invalid is rejected', () => {
     expect(() => setUp({ store: {} as Store })).toThrow('store must be a store')
   })
 })

@@ -143,7 +143,7 @@ describe('a match', () => {
 })
 
 describe('skip', () => {
-  test('lets an allow list through, uncounted, and refuses the others', () => {
+  test('allows an allow list, uncounted, and denies the others', () => {
     const { judge } = setUp({ quota: perMinute(1), skip: { ip: ['10.0.0.0/8', '2001:db8::/48'] } })
     for (const ip of ['10.0.0.1', '10.255.0.1', '2001:db8::1', '::ffff:10.0.0.1']) {
       expect([judge({ ip }), judge({ ip })].map(({ decision }) => decision)).toEqual([undefined, undefined])
@@ -190,13 +190,13 @@ describe('tiers', () => {
     expect(judge().decision).toBeUndefined()
   })
 
-  test('need claims that somebody has verified', () => {
+  test('need verified claims', () => {
     expect(() => setUp({ quota: perMinute(1), key: 'claim:sub' })).toThrow('needs claims that the app has verified')
   })
 })
 
 describe('a shadow policy', () => {
-  test('counts and reports, never refuses, and leaves the enforced ones alone', () => {
+  test('counts and reports, never denies, and does not affect the enforced ones', () => {
     const events: DecisionEvent<FakeRequest>[] = []
     const { judge } = setUp({
       policies: [
@@ -228,7 +228,7 @@ describe('a shadow policy', () => {
     expect([judge(), judge()].map(({ denial: refusal }) => refusal)).toEqual([undefined, undefined])
   })
 
-  test('that fails harms nobody', async () => {
+  test('that fails affects no request', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
     const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store, onStoreError: 'throw' })
@@ -244,7 +244,7 @@ describe('a shadow policy', () => {
 describe('what a request took is corrected', () => {
   const left = ({ judge }: ReturnType<typeof setUp>) => (judge().decision?.remaining ?? Number.NaN) + 1
 
-  test('by hand, once', async () => {
+  test('by the app, once', async () => {
     const limit = setUp({ quota: perMinute(10), cost: ({ headers }) => Number(headers?.['cost'] ?? 1) })
     const { decision } = limit.judge({ headers: { cost: '6' } })
     await decision?.settle(2)
@@ -304,7 +304,7 @@ describe('what a request took is corrected', () => {
     expect(verdicts.map(({ after }) => after && 'later')).toEqual([undefined, 'later', undefined])
   })
 
-  test('never twice: what has come back by itself is not given back', async () => {
+  test('never twice: units that have refilled are not refunded', async () => {
     const { clock, judge } = setUp({ quota: perMinute(10), cost: 10 })
     const { decision } = judge()
     clock.advance(60_000)
@@ -325,7 +325,7 @@ describe('what a request took is corrected', () => {
 })
 
 describe('a request that is held back', () => {
-  test('goes ahead at its turn, one after another', async () => {
+  test('is allowed at its turn, one after another', async () => {
     vi.useFakeTimers()
     const { guard } = setUp({ quota: leakyBucket({ limit: 10, per: '1s', queue: 2 }) })
     const order: string[] = []
@@ -430,7 +430,7 @@ describe('the guard', () => {
     expect((await guard({})).decision?.remaining).toBe(7)
   })
 
-  test('answers a refusal as the app would have it', () => {
+  test("answers a denial by the app's handler", () => {
     const { judge } = setUp({
       quota: perMinute(1),
       onDenied: (_, { policy }) => ({
@@ -464,7 +464,7 @@ describe('the guard', () => {
     expect(body).toBe(JSON.stringify(document))
   })
 
-  test('answers a refusal as the policy that refuses would have it', () => {
+  test('answers a denial by the handler of the policy that denies', () => {
     const { judge } = setUp({
       policies: [
         { name: 'login', quota: perMinute(1), match: { path: '/login' }, problem: 'abnormal-usage-detected' },
@@ -510,7 +510,7 @@ describe('the guard', () => {
     expect(judge().decision?.policies).toHaveLength(2)
   })
 
-  test('tells a diagnostics channel, and survives a listener that throws', () => {
+  test('publishes to a diagnostics channel, and survives a listener that throws', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const heard: unknown[] = []
     const listen = (message: unknown) => heard.push(message)

@@ -28,7 +28,7 @@ test('the store behind it sees no key as it is', async () => {
   ])
 })
 
-test('a store that is an object of a class still tells its parts', () => {
+test('a store that is an object of a class still reports its slots', () => {
   class Sharded implements Store {
     readonly #shards = 7
     take = async (): Promise<never[]> => []
@@ -40,7 +40,7 @@ test('a store that is an object of a class still tells its parts', () => {
   expect(withHashedKeys(new Sharded(), (key) => `${key}#`).slotOf?.({ policy: 'p', key: 'alice' })).toBe(6)
 })
 
-test('a secret that is unset is none: keys would stay readable', () => {
+test('an unset secret is rejected: keys would be readable', () => {
   expect(() => checkSecret('redisStore', undefined)).toThrow(
     'redisStore hashKeys is undefined: is its environment variable set? Leave the option out to keep keys readable.',
   )

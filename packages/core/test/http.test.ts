@@ -89,7 +89,7 @@ describe('the guard', () => {
     ])
   })
 
-  test('tells the rate in whole seconds, and waits rounded up to them', () => {
+  test('reports the rate in whole seconds, and waits rounded up to them', () => {
     const guard = guardOf({ quota: tokenBucket({ limit: 10, per: 250, burst: 12 }) })
     expect(judge(guard).headers).toEqual([
       ['RateLimit-Policy', '"default";q=40;w=1'],
@@ -178,7 +178,7 @@ describe('the guard', () => {
     expect(statuses).toEqual([200, 429, 200, 200, 200, 200, 429, 429])
   })
 
-  test('charges no more than the most, whoever says so', () => {
+  test('charges no more than the maximum, from any source', () => {
     expect(judge(guardOf({ quota: perMinute(100), cost: 20, maxCost: 10 })).decision?.cost).toBe(10)
   })
 
@@ -195,7 +195,7 @@ describe('the guard', () => {
     expect(costs).toEqual([7, 7, 10, 10, 10, 2, 2, 2, 2])
   })
 
-  test('refuses a key that is no text, rather than count all as one', () => {
+  test('rejects a key that is no text, rather than count all as one', () => {
     expect(() => judge(guardOf({ quota: perMinute(1), key: () => 42 }))).toThrow('Write String(…)')
   })
 

@@ -59,7 +59,7 @@ test.each([
   [0.5, 0.5],
 ])('jitter %s is %d', (jitter, share) => expect(checkJitter(jitter)).toBe(share))
 
-test.each([-0.1, 0.51, 50, Number.NaN, Infinity, '0.5', true, null])('jitter %s is refused', (jitter) => {
+test.each([-0.1, 0.51, 50, Number.NaN, Infinity, '0.5', true, null])('jitter %s is rejected', (jitter) => {
   expect(() => checkJitter(jitter)).toThrow(QuotaError)
   expect(() => checkJitter(jitter)).toThrow('Write 0.5 for 50 %')
 })

@@ -20,7 +20,7 @@ const second = 1_000_000
 describe('the edges of a bucket, to the microsecond', () => {
   const quota = perSecond(1, { burst: 5 })
 
-  test('patience of one is one', () => {
+  test('a wait of 1 is 1', () => {
     const due = (maxWaitMicros: number) =>
       bucket(START + 5 * second + 1, START, stepFor(perSecond(1, { burst: 6 }), 'consume', 1, { maxWaitMicros }))
         .allowed
@@ -103,7 +103,7 @@ describe('a state is the same as none', () => {
     expect(emptyAt([], one(slidingLog(minute)))).toBe(0)
   })
 
-  test('no sooner than two windows have gone by, where their shares are told in coarse ticks', () => {
+  test('no sooner than after two windows, if their shares are in coarse ticks', () => {
     const coarse = slidingWindow({ limit: 1_000_000, window: '7d' })
     const week = 7 * 86_400 * second
     expect(coarse.tick).toBe(1_000)

@@ -184,7 +184,7 @@ describe('a lease', () => {
     expect(await allowedOf(limiter, 100)).toBe(31)
   })
 
-  test('is returned when nobody has spent of it for a second', async () => {
+  test('is returned when it was unused for a second', async () => {
     const { clock, limiter, direct } = setUp(perMinute(100))
     await consume(limiter, 4)
     expect((await direct.peek('a')).remaining).toBe(93)
@@ -279,7 +279,7 @@ describe('a lease', () => {
     expect((await direct.peek('a')).resetAfterMs).toBe(501)
   })
 
-  test('that is answered a second late is not kept, as nobody waited for it before something else', async () => {
+  test('that is answered a second late is not kept, as other calls did not wait for it', async () => {
     const clock = fakeClock()
     const model = modelStore(clock)
     let [delayMs, calls] = [0, 0]
@@ -398,7 +398,7 @@ describe('a lease', () => {
     await consume(limiter, 1)
   })
 
-  test('that cannot be returned is no error to anybody', async () => {
+  test('that cannot be returned causes no error', async () => {
     const { clock, limiter, shared, stores } = setUp(perMinute(100))
     await consume(limiter, 4)
     shared.break('failing')

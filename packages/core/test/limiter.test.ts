@@ -27,7 +27,7 @@ describe('a limiter', () => {
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10)
   })
 
-  test('answers a client that waits exactly as long as it was told, and no sooner', async () => {
+  test('allows a client that waits exactly retryAfterMs, and no sooner', async () => {
     const { clock, limiter } = setUp(perSecond(7, { burst: 3 }))
     limiter.consumeSync('alice', 3)
     const { retryAfterMs } = limiter.consumeSync('alice', 2)
@@ -80,7 +80,7 @@ describe('a limiter', () => {
     expect(await limiter.consume('alice')).toMatchObject({ allowed: true })
   })
 
-  test('forgets a key when reset', async () => {
+  test('resets a key', async () => {
     const { limiter } = setUp()
     await limiter.consume('alice', 10)
     await limiter.consume('bob', 10)
@@ -153,7 +153,7 @@ describe('several quotas on one key', () => {
     expect(never).toMatchObject({ violated: ['burst', 'hourly'], retryAfterMs: Infinity })
   })
 
-  test('are all forgotten by a reset', async () => {
+  test('are all deleted by a reset', async () => {
     const { limiter } = setUp()
     await limiter.consume('alice', 2)
     await limiter.reset('alice')
@@ -175,12 +175,12 @@ describe('a call written wrongly', () => {
     },
   )
 
-  test.each(['', null, undefined, 5, {}] as never[])('with key %s is refused, and says so', async (key) => {
+  test.each(['', null, undefined, 5, {}] as never[])('with key %s is rejected, with the reason', async (key) => {
     await expect(setUp().limiter.consume(key)).rejects.toThrow('key must be a non-empty string')
     await expect(setUp().limiter.reset(key)).rejects.toThrow('key must be a non-empty string')
   })
 
-  test('with a debt of centuries is refused', async () => {
+  test('with a debt of centuries is denied', async () => {
     await expect(setUp().limiter.charge('alice', 2 ** 52)).rejects.toThrow('95 years of this quota')
   })
 })

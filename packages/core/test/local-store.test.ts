@@ -51,7 +51,7 @@ test('knows long keys by their digests', () => {
   expect(longestName(['a', 'b'].map((each) => each.repeat(15_000)))).toBe(16)
 })
 
-test('knows all keys by their digests where anybody can choose texts whose hashes agree', () => {
+test('names all keys by their digests if clients can choose texts that collide', () => {
   vi.stubGlobal('Bun', {})
   expect(longestName(['a', 'b', 'a key of many characters'])).toBe(16)
   vi.unstubAllGlobals()

@@ -53,7 +53,7 @@ test.each<[string, unknown, Partial<Denial>]>([
   }
 })
 
-test('the problem document tells the status that it is answered with', async () => {
+test('the problem document has the status of the response', async () => {
   expect(JSON.parse((await answered(() => ({ status: 503 })))?.body ?? '')).toMatchObject({ status: 503 })
 })
 

@@ -138,7 +138,7 @@ describe('a pattern of a path', () => {
   })
 
   // A file server resolves dots and decodes slashes; a router does not. What is skipped has to be it for both.
-  test('a spelling gets nobody around a limit, and nobody into an exception', () => {
+  test('no spelling bypasses a limit, or gets into an exception', () => {
     for (const path of [
       '/files/a',
       '/x/../files/a',
@@ -171,7 +171,7 @@ describe('a method', () => {
     expect(() => policiesFrom([rule({ match: { method } })])).not.toThrow()
   })
 
-  test('is refused where it is none, with the one that was likely meant', () => {
+  test('is rejected if it is invalid, with the one that was likely meant', () => {
     expect(() => guardOf({ match: { method: 'PSOT' } })).toThrow('match.method knows no "PSOT". Did you mean "POST"?')
     expect(() => guardOf({ match: { method: ['GET', 'get '] } })).toThrow('Did you mean "GET"?')
     expect(() => guardOf({ match: { method: 'FETCH-ALL' } })).toThrow('for one of your own, match by a function')

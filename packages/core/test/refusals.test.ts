@@ -31,7 +31,7 @@ function isAcceptedAsNamed(build: (value: number) => unknown, value: number, nam
   build(Number(proposed))
 }
 
-test('a limit that is refused names one that is accepted', () =>
+test('a limit that is rejected names one that is accepted', () =>
   fc.assert(
     fc.property(wrong, periods, (limit, per) =>
       isAcceptedAsNamed((limit) => tokenBucket({ limit, per, burst: 1 }), limit, /Use (?:a limit of )?(\d+)[.,]/),

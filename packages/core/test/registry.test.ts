@@ -60,7 +60,7 @@ describe('two limiters of one name on one database', () => {
     for (let i = 0; i < 10_000; i++) build()
   })
 
-  test('are told what differs, of both', () => {
+  test('are reported with what differs, of both', () => {
     const client = {}
     limit({ quota: perMinute(100), key: 'ip', store: storeOn(client) })
     expect(() => limit({ quota: perMinute(100), key: 'cookie:sid', store: storeOn(client) })).toThrow(

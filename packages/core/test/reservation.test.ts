@@ -55,7 +55,7 @@ describe.each(everyKind)('a reservation of four of ten, %s', (_, quota) => {
   })
 
   // I13: what has come back by itself belongs to whoever takes it next.
-  test('settled after its units have come back by themselves, gives back nothing of what others took', async () => {
+  test('settled after its units have refilled, refunds nothing of other takes', async () => {
     const { clock, limiter } = setUp(quota)
     const { cancel } = await limiter.reserve('alice', { cost: 4 })
     clock.advance(120_001)
@@ -91,7 +91,7 @@ describe('a reservation', () => {
     expect(await left()).toBe(2)
   })
 
-  test('gives back no more than has not come back meanwhile', async () => {
+  test('refunds no more than has not refilled meanwhile', async () => {
     const { clock, limiter } = setUp()
     const { cancel } = await limiter.reserve('alice', { cost: 4 })
     clock.advance(12_000)
@@ -100,7 +100,7 @@ describe('a reservation', () => {
     expect(await limiter.peek('alice')).toMatchObject({ remaining: 5, resetAfterMs: 30_000 })
   })
 
-  test('waits as long as it takes unless told otherwise, in the order of the callers', async () => {
+  test('waits without a limit by default, in the order of the callers', async () => {
     const { limiter } = setUp(perSecond(1))
     const turns = await Promise.all([1, 2, 3].map(() => limiter.reserve('alice')))
     expect(turns.map(({ delayMs }) => delayMs)).toEqual([0, 1_000, 2_000])
@@ -119,7 +119,7 @@ describe('a reservation', () => {
     expect([asked.allowed, asked.delayMs, asked.retryAfterMs]).toEqual(allowed ? [true, 2_000, 0] : [false, 0, 2_000])
   })
 
-  test('of more than ever fits at once is refused for good, however patient the caller', async () => {
+  test('of more than ever fits at once is denied for good, with any maxWait', async () => {
     const { limiter, left } = setUp()
     expect(await limiter.reserve('alice', { cost: 11 })).toMatchObject({ allowed: false, retryAfterMs: Infinity })
     expect(await left()).toBe(10)
@@ -127,7 +127,7 @@ describe('a reservation', () => {
     expect(await limiter.reserve('alice', { cost: 10 })).toMatchObject({ allowed: true, delayMs: 60_000 })
   })
 
-  test('of a queue waits in it, no longer than it has patience, and nowhere else', async () => {
+  test('of a queue waits in it, no longer than maxWait, and nowhere else', async () => {
     const { limiter } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 2 }))
     const turn = async (maxWait?: number) => {
       const { allowed, delayMs } = await limiter.reserve('alice', maxWait === undefined ? {} : { maxWait })
@@ -148,7 +148,7 @@ describe('a reservation', () => {
     expect((await limiter.charge('alice', 5)).delayMs).toBe(0)
   })
 
-  test('of several quotas settles them all, and goes ahead when the last one lets it', async () => {
+  test('of several quotas settles them all, and waits for the last one', async () => {
     const clock = fakeClock()
     const quotas = { second: perSecond(1), minute: perMinute(10), log: slidingLog({ limit: 20, window: '1m' }) }
     const limiter = rateLimiter({ quotas, store: modelStore(clock) })
@@ -160,7 +160,7 @@ describe('a reservation', () => {
     expect(await left()).toEqual([0, 9, 19])
   })
 
-  test('keeps its word at a store that fails when it is settled: the caller hears of it', async () => {
+  test('rejects if its store fails when it is settled', async () => {
     const store = faultyStore(modelStore(fakeClock()))
     const limiter = rateLimiter({ quota: perMinute(10), store })
     const { cancel } = await limiter.reserve('alice')

@@ -102,7 +102,7 @@ describe('errors name the path and the fix', () => {
   })
 })
 
-test('a prototype is nobody’s to set', () => {
+test('a prototype cannot be set', () => {
   const match = JSON.parse('{"header:__proto__": "x", "claim:__proto__": true}')
   const [policy] = policiesFrom([rule({ match })])
   expect(Object.entries(policy?.match?.header ?? {})).toEqual([['__proto__', 'x']])

@@ -27,7 +27,7 @@ describe('the examples that the format comes with', () => {
     ])
   })
 
-  test('a fixed cost, and one that a header tells', () => {
+  test('a fixed cost, and one from a header', () => {
     const fixed = { tokens_per_second: 100, burst: 200, cost_source: 'fixed', fixed_cost: 2, default_cost: 1 }
     expect(config(fixed)).toEqual({
       name: 'a',
@@ -46,7 +46,7 @@ describe('the examples that the format comes with', () => {
     })
   })
 
-  test('a burst below the rate, which the format forbids elsewhere, paces evenly', () =>
+  test('a burst below the rate, which other formats forbid, paces evenly', () =>
     expect(config({ rps: 10, burst: 1 })?.quota).toEqual(perSecond(10, { burst: 1 })))
 })
 

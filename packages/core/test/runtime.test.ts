@@ -23,13 +23,13 @@ test.each<[runtime: string, beside: unknown, address: string | undefined]>([
   expect(connectionAddress(request({ 'cf-connecting-ip': '198.51.100.1' }), beside)).toBe(address)
 })
 
-test.each(['Node.js/22', 'Deno/2.1.4', 'Bun/1.2', undefined])('believes no header in %s', (userAgent) => {
+test.each(['Node.js/22', 'Deno/2.1.4', 'Bun/1.2', undefined])('trusts no header in %s', (userAgent) => {
   vi.stubGlobal('navigator', { userAgent })
   const beside = { incoming: { socket: { remoteAddress: '192.0.2.1' } } }
   expect(connectionAddress(request({ 'cf-connecting-ip': '198.51.100.1' }), beside)).toBe('192.0.2.1')
 })
 
-test('believes the header of Cloudflare on Workers, and whatever else is handed over does not count there', () => {
+test('trusts the header of Cloudflare on Workers, and ignores other addresses there', () => {
   vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
   const bindings = { incoming: { socket: { remoteAddress: '192.0.2.1' } } }
   expect(connectionAddress(request({ 'cf-connecting-ip': '198.51.100.1' }), bindings)).toBe('198.51.100.1')

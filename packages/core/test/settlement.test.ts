@@ -48,7 +48,7 @@ afterEach(() => {
 })
 
 describe('of several policies', () => {
-  test('each is corrected once by hand, in any order', async () => {
+  test('each is corrected once by the app, in any order', async () => {
     const { guard, left } = setUp([tokens, requests])
     const { decision } = await guard({})
     await decision?.settle(5, 'tokens')
@@ -57,7 +57,7 @@ describe('of several policies', () => {
     expect([await left('tokens'), await left('requests')]).toEqual([95, 99])
   })
 
-  test('one by hand, and the others by the response', async () => {
+  test('one by the app, and the others by the response', async () => {
     const settle = vi.fn<() => number>(() => Number.NaN)
     const { guard, left } = setUp([
       { ...tokens, settle },
@@ -70,7 +70,7 @@ describe('of several policies', () => {
     expect([await left('tokens'), await left('requests')]).toEqual([70, 97])
   })
 
-  test('one by hand, and the others by the status', async () => {
+  test('one by the app, and the others by the status', async () => {
     const { guard, left } = setUp([tokens, requests], { refundIf: (status) => status >= 500 })
     const { decision, after } = await guard({})
     await decision?.settle(30, 'tokens')
@@ -103,14 +103,14 @@ describe('a policy that only watches', () => {
   const watching = { ...tokens, mode: 'shadow' } as const
   const name = 'tokens (shadow)'
 
-  test('is corrected by the response, or it would tell of refusals that will never be', async () => {
+  test('is corrected by the response, or it would report denials that never happen', async () => {
     const { guard, events } = setUp([requests, { ...watching, ...byResponse }])
     for (let i = 0; i < 4; i++) await (await guard({})).after?.(200, { tokens: 5 })
     const told = events.filter(({ mode }) => mode === 'shadow').map(({ decision }) => decision.remaining)
     expect(told).toEqual([50, 45, 40, 35])
   })
 
-  test('is given back by the status, also where no policy is in force', async () => {
+  test('is refunded by the status, also if no policy is enforced', async () => {
     const { guard, left } = setUp([watching], { refundIf: (status) => status >= 500 })
     const { decision, after } = await guard({})
     expect([decision, await left(name)]).toEqual([undefined, 50])
@@ -119,7 +119,7 @@ describe('a policy that only watches', () => {
   })
 
   // A handler is not to fail because its policy is tried out first.
-  test('is corrected by hand under its own name, and is not meant where none is said', async () => {
+  test('is corrected by the app under its own name only', async () => {
     const { guard, left } = setUp([requests, watching])
     const { decision } = await guard({})
     await decision?.settle(5, 'tokens')
@@ -157,7 +157,7 @@ test('a request under way keeps its policies when others are put in force', asyn
   expect((await refused).denial?.body).toContain('#abnormal-usage-detected')
 })
 
-test('what nobody waits for any more does not end the process', async () => {
+test('a correction without a caller that waits does not end the process', async () => {
   const unheard = vi.fn<(reason: unknown) => void>()
   process.on('unhandledRejection', unheard)
   const { guard } = setUp([

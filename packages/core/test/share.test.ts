@@ -62,7 +62,7 @@ describe.each(Object.entries(quotas))('the share of %s', (_, quotaOf) => {
   })
 })
 
-test('is told in the quota itself', () => {
+test('is in the quota itself', () => {
   expect(divideQuota(perMinute(300), { replicas: 4 })).toEqual(perMinute(75))
   expect(divideQuota(perSecond(10, { burst: 2 }), { replicas: 5 })).toEqual(perSecond(2, { burst: 1 }))
   expect(divideQuota(fixedWindow({ limit: 2, window: '1m' }), { replicas: 4 })).toEqual(
@@ -70,7 +70,7 @@ test('is told in the quota itself', () => {
   )
 })
 
-test.each([0, -1, 1.5, '4', undefined])('refuses %o replicas', (replicas) => {
+test.each([0, -1, 1.5, '4', undefined])('rejects %o replicas', (replicas) => {
   const check = () => divideQuota(perMinute(10), { replicas: replicas as number })
   expect(check).toThrow(QuotaError)
   expect(check).toThrow('divideQuota replicas must be a whole number, 1 or more; got')

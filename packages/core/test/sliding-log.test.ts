@@ -126,7 +126,7 @@ describe('a sliding log', () => {
     ]),
   )
 
-  test('is left as it is by a refusal, also where some of it has gone by', () => {
+  test('is unchanged by a denial, also if some of it has expired', () => {
     const state = [START - 20 * second, 1, START, 3]
     expect(kernel(state, START, stepOf('consume', 1)).kept).toBe(state)
   })

@@ -117,7 +117,7 @@ describe('a sliding window', () => {
     ]),
   )
 
-  test('counts no more than whole numbers hold, however much is charged, and refuses no charge', () => {
+  test('counts no more than whole numbers hold, however much is charged, and denies no charge', () => {
     const minute = slidingWindow({ limit: 10, window: '1m' })
     const charge = (at: number, found?: SlidingWindowState) =>
       kernel(found, START + at * second, stepOf(minute, 'charge', 2 ** 50))
@@ -147,7 +147,7 @@ test('a changed limit finds the same counts: 60 used of 100 leave 140 of 200, an
   ])
 })
 
-describe('what a sliding window tells', () => {
+describe('what a sliding window reports', () => {
   test('of its waits: to the fading of the window before, or to that of its own', async () => {
     const { take, peek } = asked(ten)
     expect(take(0, 10)).toMatchObject({ remaining: 0, replenishAfterMs: 10_000.001, resetAfterMs: 20_000 })

@@ -325,7 +325,7 @@ describe('a spill that cannot be', () => {
     expect(() => httpGuard({ policies, store: modelStore(() => START) } as never, plainReader)).toThrow(message)
   })
 
-  test('is refused of quotas, too', () => {
+  test('is rejected for quotas, too', () => {
     const store = modelStore(() => START)
     expect(() => rateLimiter({ quotas, spill: { second: 'extar' }, store })).toThrow('Did you mean "extra"?')
     expect(() => rateLimiter({ quotas, spill: { secnd: 'extra' }, store })).toThrow('Did you mean "second"?')

@@ -139,14 +139,14 @@ test.each<[string, StoreErrorOption, number, boolean]>([
   if (onStoreError === 'local') expect((await limiter.consumeUpTo('a', 6)).consumed).toBe(0)
 })
 
-test('if the store fails, it throws if told to', async () => {
+test("if the store fails, it throws with 'throw'", async () => {
   const store = faultyStore(modelStore(() => START))
   const limiter = rateLimiter({ quota: perMinute(4), store, onStoreError: 'throw', ...quiet })
   store.break('failing')
   await expect(limiter.consumeUpTo('a', 6)).rejects.toThrow(StoreError)
 })
 
-test('what the store takes late is given back', async () => {
+test('units that the store takes late are refunded', async () => {
   vi.useFakeTimers()
   const model = modelStore(() => START)
   const store = faultyStore(model)
@@ -162,7 +162,7 @@ test('what the store takes late is given back', async () => {
   expect(storeHealth(store).refundsDropped).toBe(0)
 })
 
-test('is refused by a store that cannot do it, and for what is no number of units', async () => {
+test('is rejected for a store without takeEach, and for an invalid number of units', async () => {
   const { take, delete: remove } = modelStore(() => START)
   const limiter = rateLimiter({ quota: perMinute(4), store: { take, delete: remove } })
   await expect(limiter.consumeUpTo('a', 6)).rejects.toThrow(QuotaError)

@@ -15,7 +15,7 @@ import { bucket } from '../src/kernels/bucket.ts'
 const limiterOf = (quota: Quota) => rateLimiter({ quota, store: modelStore(fakeClock()) })
 
 describe('what can be charged', () => {
-  test('is refused only once 95 years are owed', () => {
+  test('is denied only once 95 years are owed', () => {
     const step = (cost: number) => stepFor(perSecond(1_000_000), 'charge', cost)
     const full = bucket(undefined, START, step(3e15))
     const over = bucket(full.taken, START, step(1))
@@ -23,7 +23,7 @@ describe('what can be charged', () => {
     expect([full.allowed, over.allowed, more.allowed]).toEqual([true, true, false])
   })
 
-  test('or given back in one call is 95 years of a bucket, or as many units as can be counted', async () => {
+  test('or refunded in one call is 95 years of a bucket, or as many units as can be counted', async () => {
     const limiter = limiterOf(perSecond(1))
     const tooMuch = '95 years of this quota'
     expect(await limiter.charge('alice', 3e9)).toMatchObject({ allowed: true, resetAfterMs: 3e12 })
@@ -35,7 +35,7 @@ describe('what can be charged', () => {
     await expect(windowed.charge('alice', 2 ** 50 + 1)).rejects.toThrow(tooMuch)
   })
 
-  test('is no bound for what is asked: that is refused', async () => {
+  test('is no bound for consume: that is denied', async () => {
     expect(await limiterOf(perSecond(1)).consume('alice', 3e9 + 1)).toMatchObject({ retryAfterMs: Infinity })
   })
 })
@@ -73,7 +73,7 @@ describe('of several policies', () => {
     expect((await decisionOf({ first: perMinute(first), second: perMinute(second) }, 1)).policy).toBe(speaks)
   })
 
-  test('one refusal leaves nothing to wait for in the queue of another', async () => {
+  test('one denial leaves nothing to wait for in the queue of another', async () => {
     const quotas = { queue: leakyBucket({ limit: 1, per: '1s', queue: 5 }), minute: perMinute(1) }
     expect(await decisionOf(quotas, 2)).toMatchObject({ allowed: false, delayMs: 0, violated: ['minute'] })
   })

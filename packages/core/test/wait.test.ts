@@ -122,13 +122,13 @@ test('callers who give up after a second neither starve those who come nor let t
 })
 
 describe('waiting', () => {
-  test('sends nobody away who has time: the window of a sliding window fades just after its end', async () => {
+  test('denies no caller within maxWait: the window of a sliding window fades just after its end', async () => {
     const { call, all } = setUp(slidingWindow({ limit: 2, window: '1s' }))
     const turns = await all(['a', 'b', 'c', 'd', 'e'].map((name) => call(name)))
     expect(turns).toEqual(['a@0', 'b@0', 'c@1.001', 'd@1.501', 'e@2.001'])
   })
 
-  test('tells in its error what was decided, and why', async () => {
+  test('reports in its error what was decided, and why', async () => {
     const { limiter } = setUp(perSecond(1))
     await limiter.wait('api')
     const late = limiter.wait('api', { maxWait: 500 })
@@ -143,7 +143,7 @@ describe('waiting', () => {
     )
   })
 
-  test('tells in its error of a queue that is full', async () => {
+  test('reports in its error a queue that is full', async () => {
     const { limiter } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 1 }))
     const waits = Promise.all([limiter.wait('api'), limiter.wait('api')])
     await expect(limiter.wait('api')).rejects.toThrow(
@@ -180,7 +180,7 @@ describe('waiting', () => {
     expect(await all(['a', 'b', 'c'].map((name) => call(name)))).toEqual(['a@0', 'b@1', 'c@10'])
   })
 
-  test('in a full queue there is none: it refuses at once, however patient the caller', async () => {
+  test('in a full queue is denied at once, with any maxWait', async () => {
     const { call, all } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 1 }))
     const calls = [call('a'), call('b'), call('c'), call('d', { maxWait: '1m' })]
     expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@1', 'c refused@0', 'd refused@0'])
@@ -192,7 +192,7 @@ describe('waiting', () => {
     expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@3', 'c refused@0', 'd@5'])
   })
 
-  test('in line for a window, one whose patience ends there is refused when it does, not later', async () => {
+  test('in line for a window, one whose maxWait ends there is denied when it does, not later', async () => {
     const { call, all } = setUp(slidingLog({ limit: 1, window: '10s' }))
     const calls = [call('a'), call('b'), call('c', { maxWait: '15s' })]
     expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@10', 'c refused@10'])

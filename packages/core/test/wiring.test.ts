@@ -43,7 +43,7 @@ test('a proxy that the framework knows of is not warned about', () => {
   expect(warn).not.toHaveBeenCalled()
 })
 
-test('a proxy that nobody trusts is warned about once, with the fix', () => {
+test('an untrusted proxy is warned about once, with the fix', () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const judge = judgeOf({ quota: perMinute(9) })
   for (let i = 0; i < 3; i++) judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': '203.0.113.7' } })
