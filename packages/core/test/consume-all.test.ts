@@ -109,7 +109,7 @@ describe('consumeAll', () => {
       ],
       'names key "alice" of "user" twice. Add up the costs.',
     ],
-  ])('refuses %s, and takes nothing', async (_, takes, message) => {
+  ])('rejects %s, and takes nothing', async (_, takes, message) => {
     const { user, left } = setUp()
     await expect(consumeAll(takes(user) as never)).rejects.toThrow(message)
     expect(await left()).toEqual([10, 20, 30])

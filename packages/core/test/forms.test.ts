@@ -140,7 +140,7 @@ describe('the option', () => {
     [[undefined], 'got undefined'],
     [['draft-7', 'draft-9'], "cannot be both 'draft-7' and 'draft-9', which write RateLimit differently"],
     [['legacy-delta', 'legacy-epoch'], 'which write X-RateLimit-Reset differently'],
-  ])('%j is refused', (option, message) => {
+  ])('%j is rejected', (option, message) => {
     expect(() => formsOf(option as HeaderForm)).toThrow(QuotaError)
     expect(() => formsOf(option as HeaderForm)).toThrow(message)
   })

@@ -223,7 +223,7 @@ test.each<[string, () => unknown]>([
   ['a promise', () => Promise.reject(new Error('a'))],
   ['a thenable', () => forwardingOf(Promise.reject(new Error('b')))],
   ['a promise of another realm', () => runInNewContext('Promise.reject(new Error("c"))')],
-])('onDecision may return %s: its failure is reported, and harms nobody', async (_, onDecision) => {
+])('onDecision may return %s: its failure is reported, and affects no request', async (_, onDecision) => {
   const { send } = setUp({ quota, onDecision })
   expect((await send()).denial).toBeUndefined()
   await turn()
@@ -292,7 +292,7 @@ describe('what a function returns is checked', () => {
     ['skip', {}, 'got an object.'],
     ['claims', 'token', 'claims must return an object, or undefined; got "token".'],
     ['claims', 1, 'got 1.'],
-  ])('%s: %s is refused', async (option, value, message) => {
+  ])('%s: %s is rejected', async (option, value, message) => {
     for (const say of [() => value, async () => value]) {
       const { send } = setUp({ quota, key: 'claim:sub', claims: () => ({}), [option]: say })
       const error = await send().then(

@@ -166,7 +166,7 @@ describe('the guard', () => {
       'two policies are named "default"',
     ],
     ['a policy beside policies', { policies: [{ quota: perMinute(1) }], quota: perMinute(1) }, 'no option "quota"'],
-  ])('refuses %s and says what to write', (_, options, message) => {
+  ])('rejects %s and says what to write', (_, options, message) => {
     expect(() => guardOf(options)).toThrow(QuotaError)
     expect(() => guardOf(options)).toThrow(message)
   })

@@ -416,7 +416,7 @@ test.each([
   { requests: 10, idle: 0 },
   { requests: 10, maxLoss: 0 },
   { units: 10 },
-])('refuses %j', (options) => {
+])('rejects %j', (options) => {
   expect(() =>
     withLeases(
       modelStore(() => START),

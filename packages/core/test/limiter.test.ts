@@ -210,7 +210,7 @@ describe('a store that keeps short logs', () => {
   test.each([
     ['as it is', store],
     ['behind wrappers', withLeases(withDenyCache(withHashedKeys(store, (key) => key)), { requests: 2 })],
-  ])('refuses a longer one, %s', (_, store) => {
+  ])('rejects a longer one, %s', (_, store) => {
     expect(() => rateLimiter({ quota: log(1_001), store })).toThrow(
       'this store keeps sliding logs of up to 1000 entries, since a take reads and writes the whole log; got a limit of 1001. Use slidingWindow',
     )

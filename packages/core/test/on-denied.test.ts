@@ -78,7 +78,7 @@ test.each<[string, unknown, string]>([
   ],
   ['false', false, 'got false.'],
   ['a list', [], 'got an array.'],
-])('%s is refused, and says what to write', async (_, returned, message) => {
+])('%s is rejected, and says what to write', async (_, returned, message) => {
   for (const onDenied of [() => returned, async () => returned]) {
     await expect(answered(onDenied as never)).rejects.toThrow(message)
   }

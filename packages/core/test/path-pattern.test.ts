@@ -102,7 +102,7 @@ describe('a pattern of a path', () => {
     ['/:0', 'is one segment'],
     ['/***', 'is one segment'],
     ['/{a,b}', 'is one segment'],
-  ])('%s is refused, with what to write', (pattern, fix) => {
+  ])('%s is rejected, with what to write', (pattern, fix) => {
     for (const what of ['match', 'skip'] as const) {
       expect(() => guardOf({ [what]: { path: pattern } })).toThrow(QuotaError)
       expect(() => guardOf({ [what]: { path: ['/fine', pattern] } })).toThrow(`${what}.path`)

@@ -31,7 +31,7 @@ describe('two limiters of one name on one database', () => {
     ['match', { quota: perMinute(5), match: () => true }, { quota: perMinute(5), match: () => false }],
     ['tiers', { quota: () => perMinute(5) }, { quota: () => perMinute(6) }],
     ['tiers', { quota: () => perMinute(5) }, { quota: perMinute(5) }],
-  ])('are refused where they differ in %s: %j and %j', (part, one, other) => {
+  ])('are rejected where they differ in %s: %j and %j', (part, one, other) => {
     const client = {}
     limit({ ...one, store: storeOn(client) })
     const second = () => limit({ ...other, store: storeOn(client) })

@@ -321,7 +321,7 @@ describe('a spill that cannot be', () => {
     ],
     ['a shadow', [policy('a', { spill: 'b' }), policy('b', { mode: 'shadow' })], 'there is none named "b".'],
     ['that of a shadow', [policy('a', { spill: 'b', mode: 'shadow' }), policy('b')], 'there is none named "a"'],
-  ])('is refused when the limiter is built: %s', (_, policies, message) => {
+  ])('is rejected when the limiter is built: %s', (_, policies, message) => {
     expect(() => httpGuard({ policies, store: modelStore(() => START) } as never, plainReader)).toThrow(message)
   })
 
@@ -359,7 +359,7 @@ describe('a rule with spill', () => {
     ],
     [[rule('a', { spill: 'b' }), rule('b', { spill: 'a' })], 'policy "a" spills over to itself'],
     [[rule('a', { spill: 5 })], 'rules[0].spill must be'],
-  ])('is refused: %j', (rules, message) => {
+  ])('is rejected: %j', (rules, message) => {
     expect(() => policiesFrom(rules)).toThrow(message)
   })
 })

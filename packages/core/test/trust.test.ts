@@ -122,7 +122,7 @@ test.each<[string, unknown, string]>([
   ['no header', { hops: 1, header: '' }, 'the name of a header'],
   ['a sentence', { hops: 1, header: 'x forwarded for' }, 'the name of a header'],
   ['a misspelt name', { hop: 1 }, 'Did you mean "hops"?'],
-])('trust in %s is refused', (_, trust, message) => {
+])('trust in %s is rejected', (_, trust, message) => {
   const build = () => trustOf(trust as TrustProxy)
   expect(build).toThrow(QuotaError)
   expect(build).toThrow(message)

@@ -96,6 +96,6 @@ test.each([
   ['trustProxy', true, 'trustProxy'],
   ['headers', 'legacy', 'legacy-delta'],
   ['jitter', 2, 'jitter must be 0 to 0.5'],
-])('a wrong %s is refused when the limiter is built', (name, value, message) => {
+])('a wrong %s is rejected when the limiter is built', (name, value, message) => {
   expect(() => judgeOf({ quota: perMinute(1), [name]: value } as never)).toThrow(message)
 })
