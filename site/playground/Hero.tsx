@@ -1,4 +1,5 @@
-import { type Decision, decide, stepFor, type Taken, tokenBucket } from '@spillway/core'
+import { type Decision, type Taken, tokenBucket } from '@spillway/core'
+import { decide, stepFor } from '@spillway/core/internal'
 import { memoryStore, rateLimiter } from '@spillway/memory'
 import { defineComponent, onBeforeUnmount, ref, shallowRef } from 'vue'
 import { spanText } from './summary.ts'

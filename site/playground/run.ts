@@ -1,4 +1,4 @@
-import { type Decision, decide, type Micros, type Quota, type SyncStore, stepFor, type Taken } from '@spillway/core'
+import type { Decision, Micros, Quota, SyncStore, Taken } from '@spillway/core'
 import {
   type Denial,
   type Header,
@@ -7,6 +7,7 @@ import {
   type RequestReader,
   type Verdict,
 } from '@spillway/core/http'
+import { decide, stepFor } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { Arrival, Client, Traffic } from './traffic.ts'
 

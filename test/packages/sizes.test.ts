@@ -33,6 +33,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/conformance': 37_800,
   '@spillway/core': 25_000,
   '@spillway/core/http': 31_200,
+  '@spillway/core/internal': 14_000,
   '@spillway/core/rules': 7_700,
   '@spillway/express': 42_000,
   '@spillway/express/compat': 15_900,

@@ -1,5 +1,6 @@
 import { START } from '@spillway/conformance'
-import { type BucketTaken, rateLimiter, type Store, stepFor, tokenBucket } from '@spillway/core'
+import { type BucketTaken, rateLimiter, type Store, tokenBucket } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { redisStore } from '@spillway/redis'
 import { Redis as Client } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,14 +1,6 @@
 import { START } from '@spillway/conformance'
-import {
-  fixedWindow,
-  type Outcome,
-  perMinute,
-  runKernel,
-  type State,
-  slidingLog,
-  slidingWindow,
-  stepFor,
-} from '@spillway/core'
+import { fixedWindow, perMinute, type State, slidingLog, slidingWindow } from '@spillway/core'
+import { type Outcome, runKernel, stepFor } from '@spillway/core/internal'
 import { describe, expect, test } from 'vitest'
 import { crowd, ours, polled } from './ours.ts'
 import { GetThenSet, WeightedWindows } from './published/kong.ts'

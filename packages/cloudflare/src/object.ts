@@ -1,14 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
-import {
-  emptyAt,
-  type Micros,
-  runKernel,
-  type State,
-  type StateKey,
-  type Take,
-  type Taken,
-  takenOf,
-} from '@spillway/core'
+import type { Micros, State, StateKey, Take, Taken } from '@spillway/core'
+import { emptyAt, runKernel, takenOf } from '@spillway/core/internal'
 import { States } from './states.ts'
 
 /** How long an expired state is kept: its key may be used again soon, or the clock may step back. */

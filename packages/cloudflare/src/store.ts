@@ -1,14 +1,5 @@
-import {
-  checkOptions,
-  type Micros,
-  QuotaError,
-  REMOTE_LOG_LIMIT,
-  type StateKey,
-  type Store,
-  shown,
-  type Take,
-  type Taken,
-} from '@spillway/core'
+import { type Micros, QuotaError, type StateKey, type Store, type Take, type Taken } from '@spillway/core'
+import { checkOptions, formatValue, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 
 /** A binding to the Durable Objects of class `RateLimits`: a `DurableObjectNamespace<RateLimits>`. */
 export interface RateLimitsNamespace {
@@ -51,12 +42,12 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
   if (typeof namespace?.idFromName !== 'function') {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `durableObjectStore needs a binding to Durable Objects; got ${shown(namespace)}. Is it among durable_objects.bindings in the configuration of the Worker, by the same name?`,
+      `durableObjectStore needs a binding to Durable Objects; got ${formatValue(namespace)}. Is it among durable_objects.bindings in the configuration of the Worker, by the same name?`,
     )
   }
   const { shards } = options
   if (shards !== undefined && !(Number.isSafeInteger(shards) && shards >= 1)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `shards must be a whole number, 1 or more; got ${shown(shards)}.`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `shards must be a whole number, 1 or more; got ${formatValue(shards)}.`)
   }
   const partOf =
     shards === undefined ? ({ key }: StateKey) => objectOf(key) : ({ key }: StateKey) => partAt(hashOf(key) % shards)
@@ -98,7 +89,7 @@ function onlyPart(ops: readonly Take[], partOf: (key: StateKey) => string): stri
   if (other === undefined) return partOf(first)
   throw new QuotaError(
     'ERR_SPILLWAY_KEY',
-    `keys ${shown(first.key)} and ${shown(other.key)} are in different Durable Objects, and one batch must use one object. Use the same key for all policies, check the keys one after the other, or use one object for all keys: durableObjectStore(namespace, { shards: 1 }).`,
+    `keys ${formatValue(first.key)} and ${formatValue(other.key)} are in different Durable Objects, and one batch must use one object. Use the same key for all policies, check the keys one after the other, or use one object for all keys: durableObjectStore(namespace, { shards: 1 }).`,
   )
 }
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
 import { RateLimits } from '@spillway/cloudflare/object'
 import { type TestFunction, testStore } from '@spillway/conformance'
-import { perDay, perMinute, type RateLimiter, rateLimiter, type Store, stepFor, type Take } from '@spillway/core'
+import { perDay, perMinute, type RateLimiter, rateLimiter, type Store, type Take } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { suiteServer } from '../../../test/services/elsewhere.ts'
 
 // Runs in workerd: the conformance suite, and the tests of this store's objects.

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import {
   type Decision,
-  decide,
   type Micros,
   type Store,
-  stepFor,
   type Taken,
   type TokenBucketOptions,
   tokenBucket,
-  type Verb,
 } from '@spillway/core'
+import { decide, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { type ExactTake, exactBucket } from './exact.ts'

@@ -9,13 +9,12 @@ import {
   type Step,
   slidingLog,
   slidingWindow,
-  stepFor,
   type Take,
   type Taken,
   tokenBucket,
-  type Verb,
   warmingUp,
 } from '@spillway/core'
+import { stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { modelStore } from './model.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { perMinute, type Store, slidingLog, stepFor, type Take, type Taken } from '@spillway/core'
+import { perMinute, type Store, slidingLog, type Take, type Taken } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { START } from './clock.ts'
 import type { TestFunction } from './runner.ts'
 import { awkwardKeys, consume, peek } from './takes.ts'

@@ -1,4 +1,5 @@
-import { type Micros, micros, type TokenBucketOptions, type Verb } from '@spillway/core'
+import { type Micros, micros, type TokenBucketOptions } from '@spillway/core'
+import type { Verb } from '@spillway/core/internal'
 
 /** What the exact bucket answers, in whole microseconds. */
 export interface ExactAnswer {

@@ -9,9 +9,9 @@ import {
   type Step,
   type Store,
   type SyncStore,
-  stepFor,
   type Take,
 } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { type Call, histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'

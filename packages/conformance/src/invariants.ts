@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import {
   type Decision,
-  decide,
   type Micros,
   perDay,
   perMinute,
   perSecond,
   type Quota,
   type Store,
-  stepFor,
   type Taken,
-  type Verb,
 } from '@spillway/core'
+import { decide, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { quotasOf } from './arbitraries.ts'
 import { START } from './clock.ts'

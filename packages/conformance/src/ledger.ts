@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
-import {
-  type BucketQuota,
-  type BucketTaken,
-  decide,
-  type Micros,
-  type Quota,
-  type SlidingLogTaken,
-  type SlidingWindowTaken,
-  type Store,
-  stepFor,
-  type Taken,
-  type Terms,
-  type Verb,
-  type WarmUpTaken,
+import type {
+  BucketQuota,
+  BucketTaken,
+  Micros,
+  Quota,
+  SlidingLogTaken,
+  SlidingWindowTaken,
+  Store,
+  Taken,
+  WarmUpTaken,
 } from '@spillway/core'
+import { decide, type StepOptions, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { type Algorithm, quotasOf } from './arbitraries.ts'
 import { START } from './clock.ts'
@@ -74,13 +71,13 @@ export const actsOf = (others: boolean): fc.Arbitrary<readonly Act[]> =>
 export async function balance(store: Store, quota: Quota, acts: readonly Act[]): Promise<void> {
   const entries: Entry[] = []
   let [at, elapsed, granted] = [START, 0, 0]
-  const ask = async (verb: Verb, cost: number, terms?: Terms) => {
+  const ask = async (verb: Verb, cost: number, terms?: StepOptions) => {
     const step = stepFor(quota, verb, cost, terms)
     const [taken] = (await store.take([{ policy: 'p', key: 'a', step }], at)) as [Taken]
     return { taken, decision: decide('p', quota, cost, step, taken) }
   }
   /** Refunds, and returns how many units the state gained. */
-  const refund = async (cost: number, terms?: Terms): Promise<number> => {
+  const refund = async (cost: number, terms?: StepOptions): Promise<number> => {
     const { taken: before } = await ask('peek', 1)
     return unitsOf(quota, before) - unitsOf(quota, (await ask('refund', cost, terms)).taken)
   }

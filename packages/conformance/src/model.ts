@@ -1,14 +1,5 @@
-import {
-  type Micros,
-  type Outcome,
-  runKernel,
-  type State,
-  type StateKey,
-  type SyncStore,
-  type Take,
-  type Taken,
-  takenOf,
-} from '@spillway/core'
+import type { Micros, State, StateKey, SyncStore, Take, Taken } from '@spillway/core'
+import { type Outcome, runKernel, takenOf } from '@spillway/core/internal'
 
 /**
  * Returns the reference store: a map without eviction, and the kernels. Its results are correct by definition, and other

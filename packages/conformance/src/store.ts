@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { decide, type Micros, perMinute, perSecond, type Store, stepFor, type Taken, tokenBucket } from '@spillway/core'
+import { type Micros, perMinute, perSecond, type Store, type Taken, tokenBucket } from '@spillway/core'
+import { decide, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { testAnyRate } from './any-rate.ts'
 import { histories, momentsOf } from './arbitraries.ts'

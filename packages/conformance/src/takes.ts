@@ -1,4 +1,5 @@
-import { perMinute, type Quota, type StateKey, stepFor, type Take } from '@spillway/core'
+import { perMinute, type Quota, type StateKey, type Take } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 
 /** Consumes units of a key: ten a minute by default. */
 export const consume = (key: string, cost = 1, quota: Quota = perMinute(10), policy = 'p'): Take => ({

@@ -7,15 +7,14 @@ import {
   perMinute,
   type Quota,
   type Store,
-  sizesUpTo,
   slidingLog,
   slidingWindow,
-  stepFor,
   type Take,
   type Taken,
   tokenBucket,
   warmingUp,
 } from '@spillway/core'
+import { sizesUpTo, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { histories, momentsOf, quotas } from './arbitraries.ts'
 import { START } from './clock.ts'

@@ -7,9 +7,9 @@ import {
   slidingLog,
   slidingWindow,
   tokenBucket,
-  type Verb,
   warmingUp,
 } from '@spillway/core'
+import type { Verb } from '@spillway/core/internal'
 
 /** A call and its result. Times are in milliseconds after {@link START}, and may step back. */
 export type Row = readonly [

@@ -1,19 +1,16 @@
-import {
-  type BucketOutcome,
-  type BucketTaken,
-  type FractionalBucket,
-  type Micros,
-  type Outcome,
-  runKernel,
-  type State,
-  type StateKey,
-  type Step,
-  type Store,
-  type SyncStore,
-  type Take,
-  type Taken,
-  takenOf,
+import type {
+  BucketTaken,
+  FractionalBucket,
+  Micros,
+  State,
+  StateKey,
+  Step,
+  Store,
+  SyncStore,
+  Take,
+  Taken,
 } from '@spillway/core'
+import { type BucketOutcome, type Outcome, runKernel, takenOf } from '@spillway/core/internal'
 
 import { describe, expect, test } from 'vitest'
 import { fakeClock, modelStore, START, testStore } from '../src/index.ts'

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { breaker } from '../src/breaker.ts'
 import { deadlineIn } from '../src/deadline.ts'
-import { perMinute, QuotaError, type Store, StoreError, stepFor, type Take } from '../src/index.ts'
+import { perMinute, QuotaError, type Store, StoreError, type Take } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
 
 const lost = () => Promise.reject(new Error('connection lost'))
 const well = () => Promise.resolve('well')

@@ -10,11 +10,10 @@ import {
   rateLimiter,
   slidingLog,
   slidingWindow,
-  stepFor,
   tokenBucket,
-  type Verb,
   withDenyCache,
 } from '../src/index.ts'
+import { stepFor, type Verb } from '../src/internal/index.ts'
 
 /** A store that counts its calls, behind a cache, with one clock for both. */
 function setUp(quota: Quota = perMinute(10), options = {}) {

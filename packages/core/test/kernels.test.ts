@@ -1,18 +1,16 @@
 import { START } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import {
-  emptyAt,
   fixedWindow,
   perMinute,
   perSecond,
   type Quota,
-  runKernel,
   type State,
   slidingLog,
   slidingWindow,
-  stepFor,
   tokenBucket,
 } from '../src/index.ts'
+import { emptyAt, runKernel, stepFor } from '../src/internal/index.ts'
 import { bucket } from '../src/kernels/bucket.ts'
 
 const second = 1_000_000

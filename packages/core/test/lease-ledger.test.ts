@@ -7,13 +7,11 @@ import {
   type LeasingStore,
   type Micros,
   type Store,
-  stepFor,
   type Take,
-  type Terms,
   tokenBucket,
-  type Verb,
   withLeases,
 } from '../src/index.ts'
+import { type StepOptions, stepFor, type Verb } from '../src/internal/index.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -109,7 +107,7 @@ async function play(
   const entries: Entry[] = []
   const resets: [number, number][] = []
   let [event, granted, refunded] = [0, 0, 0]
-  const takeOf = (key: string, verb: Verb, cost: number, stepOptions?: Terms): Take => ({
+  const takeOf = (key: string, verb: Verb, cost: number, stepOptions?: StepOptions): Take => ({
     policy: 'p',
     key,
     step: stepFor(quota, verb, cost, stepOptions),
@@ -124,7 +122,7 @@ async function play(
     const turn = Math.min(Math.max(taken.now, calledAt), clock())
     entries.push({ turn, called, answered: event++, taken, process, cost, units: cost, settled: false })
   }
-  const refund = async (store: Store, cost: number, stepOptions?: Terms): Promise<number> => {
+  const refund = async (store: Store, cost: number, stepOptions?: StepOptions): Promise<number> => {
     const [taken] = (await store.take([takeOf('a', 'refund', cost, stepOptions)])) as [BucketTaken]
     const returned = ((taken.base - taken.tat) * quota.scale - earlier(taken)) / quota.ticksPerUnit
     refunded += returned

@@ -19,10 +19,10 @@ import {
   rateLimiter,
   type Store,
   slidingLog,
-  stepFor,
   tokenBucket,
   withLeases,
 } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())

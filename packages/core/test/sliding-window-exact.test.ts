@@ -1,7 +1,8 @@
 import { START } from '@spillway/conformance'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type SlidingWindowState, type SlidingWindowStep, slidingWindow, stepFor } from '../src/index.ts'
+import { type SlidingWindowState, type SlidingWindowStep, slidingWindow } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
 import { slidingWindow as kernel } from '../src/kernels/sliding-window.ts'
 
 const second = 1_000_000

@@ -6,9 +6,8 @@ import {
   type SlidingWindowStep,
   type SlidingWindowTaken,
   slidingWindow,
-  stepFor,
-  type Verb,
 } from '../src/index.ts'
+import { stepFor, type Verb } from '../src/internal/index.ts'
 import { slidingWindow as kernel } from '../src/kernels/sliding-window.ts'
 import { asked } from './asked.ts'
 

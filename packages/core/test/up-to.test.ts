@@ -11,13 +11,13 @@ import {
   type Store,
   StoreError,
   type StoreErrorOption,
-  sizesUpTo,
   slidingWindow,
   storeHealth,
   withDenyCache,
   withHashedKeys,
   withLeases,
 } from '../src/index.ts'
+import { sizesUpTo } from '../src/internal/index.ts'
 
 afterEach(() => void vi.useRealTimers())
 

@@ -1,15 +1,7 @@
 import { fakeClock, modelStore, START } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
-import {
-  leakyBucket,
-  perMinute,
-  perSecond,
-  type Quota,
-  rateLimiter,
-  slidingWindow,
-  stepFor,
-  tokenBucket,
-} from '../src/index.ts'
+import { leakyBucket, perMinute, perSecond, type Quota, rateLimiter, slidingWindow, tokenBucket } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
 import { bucket } from '../src/kernels/bucket.ts'
 
 const limiterOf = (quota: Quota) => rateLimiter({ quota, store: modelStore(fakeClock()) })

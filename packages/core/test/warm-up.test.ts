@@ -1,15 +1,6 @@
 import { fakeClock, modelStore, START } from '@spillway/conformance'
-import {
-  divideQuota,
-  rateLimiter,
-  runKernel,
-  type State,
-  stepFor,
-  takenOf,
-  type Verb,
-  type WarmUpTaken,
-  warmingUp,
-} from '@spillway/core'
+import { divideQuota, rateLimiter, type State, type WarmUpTaken, warmingUp } from '@spillway/core'
+import { runKernel, stepFor, takenOf, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LONGEST_WARM_UP, slowdown } from '../src/kernels/warm-up.ts'

@@ -1,4 +1,5 @@
-import { digester, type Micros } from '@spillway/core'
+import type { Micros } from '@spillway/core'
+import { digester } from '@spillway/core/internal'
 import { Hashes, NONE, SHORT } from './hashes.ts'
 import type { Slots } from './slots.ts'
 import { Table } from './table.ts'

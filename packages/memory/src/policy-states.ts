@@ -1,13 +1,5 @@
-import {
-  emptyAt,
-  hasKnownHashes,
-  leastUsed,
-  type Micros,
-  refillTime,
-  type State,
-  type Step,
-  unitTime,
-} from '@spillway/core'
+import type { Micros, State, Step } from '@spillway/core'
+import { emptyAt, hasKnownHashes, leastUsed, refillTime, unitTime } from '@spillway/core/internal'
 import { Earlies } from './earlies.ts'
 import { PackedSlots } from './packed-slots.ts'
 import { MapSlots, type Slots } from './slots.ts'

@@ -1,4 +1,5 @@
-import type { BucketStep, Fraction, Micros, PreparedTake } from '@spillway/core'
+import type { BucketStep, Micros, PreparedTake } from '@spillway/core'
+import type { Fraction } from '@spillway/core/internal'
 import type { PolicyStates } from './policy-states.ts'
 
 /** The bucket kernel for the most common step and state, on the stored numbers. */

@@ -1,4 +1,5 @@
-import { digester, type Micros } from '@spillway/core'
+import type { Micros } from '@spillway/core'
+import { digester } from '@spillway/core/internal'
 
 /** Numbered slots, each with a key and a timestamp. New slots are used in ascending order. */
 export interface Slots {

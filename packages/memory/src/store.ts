@@ -1,19 +1,16 @@
 import {
   type BucketStep,
-  checkOptions,
   type Micros,
   type PreparedTake,
   QuotaError,
-  runKernel,
   type State,
   type StateKey,
   type Step,
   type SyncStore,
-  shown,
   type Take,
   type Taken,
-  takenOf,
 } from '@spillway/core'
+import { checkOptions, formatValue, runKernel, takenOf } from '@spillway/core/internal'
 import { steadyClock } from './clock.ts'
 import { PolicyStates } from './policy-states.ts'
 import { prepare } from './prepare.ts'
@@ -49,7 +46,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, ['maxKeys', 'clock'])
   const { maxKeys = 100_000, clock = steadyClock() } = options
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `maxKeys must be a whole number, 1 or more; got ${shown(maxKeys)}.`)
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `maxKeys must be a whole number, 1 or more; got ${formatValue(maxKeys)}.`,
+    )
   }
   // One map per policy: the hot path need not concatenate policy and key.
   const statesByPolicy = new Map<string, PolicyStates>()

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { digester } from '@spillway/core'
+import { digester } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { Hashes, SHORT } from '../src/hashes.ts'

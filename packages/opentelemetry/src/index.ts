@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Meter, type Tracer, trace } from '@opentelemetry/api'
-import { checkOptions, isSync, type Store } from '@spillway/core'
+import { isSync, type Store } from '@spillway/core'
+import { checkOptions } from '@spillway/core/internal'
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
 import { timed, watchSize } from './stores.ts'

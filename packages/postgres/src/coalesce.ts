@@ -1,4 +1,5 @@
-import { StoreError, type Taken, withoutLink } from '@spillway/core'
+import { StoreError, type Taken } from '@spillway/core'
+import { withoutLink } from '@spillway/core/internal'
 import { failure } from './retry.ts'
 import { latest, TimeoutError, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'

@@ -1,4 +1,5 @@
-import { checkOptions, type Duration, micros, QuotaError, shown } from '@spillway/core'
+import { type Duration, micros, QuotaError } from '@spillway/core'
+import { checkOptions, formatValue } from '@spillway/core/internal'
 import { type Names, namesOf } from './sql/names.ts'
 
 /** The table of the states. */
@@ -44,13 +45,13 @@ export function namesFrom(what: string, options: MigrationOptions, known: readon
     if (typeof name === 'string' && /^[a-z_][a-z0-9_]{0,39}$/i.test(name)) continue
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `${what} ${option} must be a name of letters, digits and underscores, 40 at most, such as "rate_limits"; got ${shown(name)}.`,
+      `${what} ${option} must be a name of letters, digits and underscores, 40 at most, such as "rate_limits"; got ${formatValue(name)}.`,
     )
   }
   if (DURABILITIES.includes(durability)) return namesOf(schema, table)
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `${what} durability must be 'logged', 'async' or 'unlogged'; got ${shown(durability)}.`,
+    `${what} durability must be 'logged', 'async' or 'unlogged'; got ${formatValue(durability)}.`,
   )
 }
 
@@ -58,5 +59,5 @@ export function namesFrom(what: string, options: MigrationOptions, known: readon
 export function millis(what: string, duration: Duration): number {
   const ms = Math.ceil(micros(duration, what) / 1000)
   if (ms < 2 ** 31) return ms
-  throw new QuotaError('ERR_SPILLWAY_DURATION', `${what} must be shorter than 24 days; got ${shown(duration)}.`)
+  throw new QuotaError('ERR_SPILLWAY_DURATION', `${what} must be shorter than 24 days; got ${formatValue(duration)}.`)
 }

@@ -1,4 +1,5 @@
-import { StoreError, shown } from '@spillway/core'
+import { StoreError } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
 import { TimeoutError, type Until } from './until.ts'
 
 /**
@@ -50,7 +51,7 @@ export function failure(error: unknown, timeoutMicros: number): StoreError {
       ...(late && { late }),
     })
   }
-  const { code = '', message = shown(error) } = error as { code?: string; message?: string }
+  const { code = '', message = formatValue(error) } = error as { code?: string; message?: string }
   const cure = HINTS[code] ?? (isRetryable(error) ? `Other transactions held its locks for ${timeoutMicros} ms.` : '')
   return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
     healthy: code.startsWith('22') || code === '55P03' || isRetryable(error),

@@ -1,14 +1,13 @@
 import {
-  checkSecret,
   type Deadline,
   type Duration,
-  REMOTE_LOG_LIMIT,
   type StateKey,
   type Store,
   StoreError,
   type Taken,
   withHashedKeys,
 } from '@spillway/core'
+import { checkSecret, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, lateOf, type Send } from './coalesce.ts'
 import { keyed, rowName, startOf } from './key.ts'

@@ -1,4 +1,5 @@
-import { type Duration, QuotaError, shown } from '@spillway/core'
+import { type Duration, QuotaError } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
 import { type Database, type Run, runOn } from './clients.ts'
 import { millis, namesFrom, type TableOptions } from './options.ts'
 import { failure, retrying } from './retry.ts'
@@ -29,7 +30,7 @@ export async function sweep(database: Database, options: SweepOptions = {}): Pro
   if (!Number.isSafeInteger(batch) || batch < 1 || batch > 100_000) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `sweep batch must be a whole number from 1 to 100000; got ${shown(batch)}.`,
+      `sweep batch must be a whole number from 1 to 100000; got ${formatValue(batch)}.`,
     )
   }
   return sweepAll(runOn(database), names, batch)

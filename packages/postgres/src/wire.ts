@@ -1,4 +1,5 @@
-import type { BucketStep, Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
+import type { BucketStep, Deadline, Micros, Step, Take, Taken } from '@spillway/core'
+import type { Fraction } from '@spillway/core/internal'
 import { type Exact, exactly, minus, multiple } from './fraction.ts'
 import { rowName } from './key.ts'
 

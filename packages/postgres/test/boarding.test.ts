@@ -1,5 +1,6 @@
 import { START } from '@spillway/conformance'
-import { perDay, stepFor, type Taken } from '@spillway/core'
+import { perDay, type Taken } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { afterEach, expect, test, vi } from 'vitest'
 import { coalescing } from '../src/coalesce.ts'
 import { type Call, callOf } from '../src/wire.ts'

@@ -1,5 +1,6 @@
 import { modelStore, quotas, START } from '@spillway/conformance'
-import { perMinute, stepFor, type Take, tokenBucket } from '@spillway/core'
+import { perMinute, type Take, tokenBucket } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,14 +1,6 @@
 import { START } from '@spillway/conformance'
-import {
-  perDay,
-  type Quota,
-  type Store,
-  slidingLog,
-  slidingWindow,
-  stepFor,
-  type Take,
-  type Taken,
-} from '@spillway/core'
+import { perDay, type Quota, type Store, slidingLog, slidingWindow, type Take, type Taken } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'

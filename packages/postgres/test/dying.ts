@@ -1,7 +1,8 @@
 // A process that is killed during a statement: consumes one unit on the server at `argv[2]`.
 
 import { START } from '@spillway/conformance'
-import { perDay, stepFor } from '@spillway/core'
+import { perDay } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { unhurried } from './unhurried.ts'
 

@@ -11,9 +11,9 @@ import {
   type Store,
   StoreError,
   slidingWindow,
-  stepFor,
   type Taken,
 } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startPgBouncer } from '../../../test/services/pgbouncer.ts'

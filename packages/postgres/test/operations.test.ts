@@ -9,9 +9,9 @@ import {
   StoreError,
   slidingLog,
   slidingWindow,
-  stepFor,
   type Taken,
 } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'

@@ -1,16 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { START } from '@spillway/conformance'
-import {
-  perMinute,
-  type Quota,
-  StoreError,
-  slidingLog,
-  slidingWindow,
-  stepFor,
-  type Take,
-  type Verb,
-} from '@spillway/core'
+import { perMinute, type Quota, StoreError, slidingLog, slidingWindow, type Take } from '@spillway/core'
+import { stepFor, type Verb } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'

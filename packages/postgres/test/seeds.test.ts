@@ -1,5 +1,6 @@
 import { START } from '@spillway/conformance'
-import { perSecond, type RateLimiter, rateLimiter, type Store, stepFor, type Taken, tokenBucket } from '@spillway/core'
+import { perSecond, type RateLimiter, rateLimiter, type Store, type Taken, tokenBucket } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'

@@ -1,4 +1,5 @@
-import { type Deadline, QuotaError, shown } from '@spillway/core'
+import { type Deadline, QuotaError } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
 import { deleteMatching } from './scan.ts'
 import type { EvalRequest } from './wire.ts'
 
@@ -42,7 +43,7 @@ export function redisOf(client: RedisClient): RedisAdapter {
   }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `redisStore takes a client of ioredis, \`new Redis()\`, or of node-redis, \`createClient()\`; got ${shown(client)}.`,
+    `redisStore takes a client of ioredis, \`new Redis()\`, or of node-redis, \`createClient()\`; got ${formatValue(client)}.`,
   )
 }
 

@@ -1,4 +1,5 @@
-import { type Deadline, latestDeadline, type Micros, type Taken } from '@spillway/core'
+import type { Deadline, Micros, Taken } from '@spillway/core'
+import { latestDeadline } from '@spillway/core/internal'
 import type { Call } from './wire.ts'
 
 /** Sends calls in one script call, and returns the result of each. */

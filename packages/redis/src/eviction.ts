@@ -1,4 +1,4 @@
-import { loggerOf, warnOnce } from '@spillway/core'
+import { loggerOf, warnOnce } from '@spillway/core/internal'
 
 /** Policies that evict no state of a limited key before the states of new keys with the same quota. */
 const SAFE: readonly string[] = ['noeviction', 'volatile-ttl']

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
-import { QuotaError, type StateKey, shown } from '@spillway/core'
+import { QuotaError, type StateKey } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
 import { escaped } from './scan.ts'
 
 /** The version of the stored format. A script with another format needs another version, and starts with new states. */
@@ -42,7 +43,7 @@ export function checkPrefix(prefix: unknown): string {
   if (typeof prefix === 'string' && prefix !== '' && /^[!-z|~]*(?:\{[!-z|~]+\}[!-z|~]*)?$/.test(prefix)) return prefix
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `redisStore prefix must be printable ASCII without spaces, such as "shop", or with one pair of braces, such as "{shop}", to keep everything in one slot; got ${shown(prefix)}.`,
+    `redisStore prefix must be printable ASCII without spaces, such as "shop", or with one pair of braces, such as "{shop}", to keep everything in one slot; got ${formatValue(prefix)}.`,
   )
 }
 

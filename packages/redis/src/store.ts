@@ -1,20 +1,17 @@
 import {
-  checkOptions,
-  checkSecret,
   type Duration,
   type LeaseOptions,
   type LeasingStore,
   QuotaError,
-  REMOTE_LOG_LIMIT,
   type StateKey,
   type Store,
   StoreError,
-  shown,
   type Take,
   withDenyCache,
   withHashedKeys,
   withLeases,
 } from '@spillway/core'
+import { checkOptions, checkSecret, formatValue, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { warnOfEviction } from './eviction.ts'
@@ -164,7 +161,7 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
   const slots = names.map(slotOf)
   const other = slots.findIndex((slot) => slot !== slots[0])
   if (other < 0) return undefined
-  const [first, second] = [ops[0], ops[other]].map((op) => shown(op?.key))
+  const [first, second] = [ops[0], ops[other]].map((op) => formatValue(op?.key))
   return new QuotaError(
     'ERR_SPILLWAY_KEY',
     `keys ${first} and ${second} are in different hash slots of the Redis Cluster, and one batch must use one slot. Use the same key for all policies, or a prefix with a hash tag such as "{shop}".`,
@@ -175,6 +172,6 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
 const OF_ONE_CALL = /^(CROSSSLOT|TRYAGAIN|WRONGTYPE|ERR .*user_script)/
 
 function failure(error: unknown): StoreError {
-  const why = error instanceof Error && error.message !== '' ? error.message : shown(error)
+  const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
   return new StoreError(`Redis failed: ${why}`, error, { healthy: OF_ONE_CALL.test(why) })
 }

@@ -1,4 +1,5 @@
-import type { BucketTaken, Deadline, Fraction, Micros, Step, Take, Taken } from '@spillway/core'
+import type { BucketTaken, Deadline, Micros, Step, Take, Taken } from '@spillway/core'
+import type { Fraction } from '@spillway/core/internal'
 import { type Script, scriptFor } from './script.ts'
 
 /** One call of `take`: its ops, and the names of their keys. */

@@ -1,5 +1,6 @@
 import { START, testStore } from '@spillway/conformance'
-import { consumeAll, type Decision, perDay, QuotaError, rateLimiter, type StoreError, stepFor } from '@spillway/core'
+import { consumeAll, type Decision, perDay, QuotaError, rateLimiter, type StoreError } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

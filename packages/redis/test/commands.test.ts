@@ -6,10 +6,10 @@ import {
   rateLimiter,
   slidingLog,
   slidingWindow,
-  stepFor,
   type Take,
   tokenBucket,
 } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 // A process that is killed while it holds a lease. It reports the time of its first unit by the server's clock.
 
-import { type BucketTaken, stepFor, tokenBucket } from '@spillway/core'
+import { type BucketTaken, tokenBucket } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { Redis } from 'ioredis'
 import { redisStore } from '../src/index.ts'
 import type { Leasing } from './lease-crash.test.ts'

@@ -1,4 +1,5 @@
-import { type BucketTaken, stepFor } from '@spillway/core'
+import type { BucketTaken } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { Cluster, Redis as Ioredis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { startRedis } from '../../../test/services/redis.ts'

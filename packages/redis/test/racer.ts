@@ -1,6 +1,7 @@
 // One of several processes that race for one key, with fifty callers for one second. It reports its counts.
 
-import { stepFor, type Taken } from '@spillway/core'
+import type { Taken } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import { Cluster, Redis } from 'ioredis'
 import { redisStore } from '../src/index.ts'
 import { HOT, hotQuota, type Race, type Tally } from './race.ts'

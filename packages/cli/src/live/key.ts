@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { type KeySelector, keyReader, type RequestReader, type Sources } from '@spillway/core/http'
+import { type KeySelector, keyReader, type RequestReader, type RequestSources } from '@spillway/core/http'
 import type { RulePolicy } from '@spillway/core/rules'
 import { UserError } from '../io.ts'
 import { withoutPort } from '../log/client.ts'
@@ -46,7 +46,7 @@ const reader: RequestReader<Parts> = {
   onClientClosed: () => () => {},
 }
 
-function sourcesFor(selectors: readonly KeySelector[], ipv6Prefix: number): Sources<Parts> {
+function sourcesFor(selectors: readonly KeySelector[], ipv6Prefix: number): RequestSources<Parts> {
   const names = selectors.filter((each) => each.startsWith('claim:')).map((each) => each.slice('claim:'.length))
   const claims = (typed: Parts) => Object.fromEntries(names.map((name) => [name, typed.get(`claim:${name}`)]))
   return { reader, address: reader.address, claims, ipv6Prefix, logger: console }

@@ -1,5 +1,6 @@
-import { type Decision, decide, type Micros, type Quota, type Step, stepFor, type Taken } from '@spillway/core'
-import { costReader, keyReader, matcher, type Sources, spilling } from '@spillway/core/http'
+import type { Decision, Micros, Quota, Step, Taken } from '@spillway/core'
+import { costReader, keyReader, matcher, type RequestSources, spilling } from '@spillway/core/http'
+import { decide, stepFor } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
@@ -191,7 +192,7 @@ function recordDenial(of: KeyTally, at: Micros, { retryAfterMs }: Decision): voi
   if (retryAfterMs > of.longestRetryMs) of.longestRetryMs = retryAfterMs
 }
 
-function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Compiled {
+function compile(policy: RulePolicy, sources: RequestSources<Entry>, tally: Tally): Compiled {
   return {
     policy,
     tally,
@@ -210,7 +211,7 @@ function compile(policy: RulePolicy, sources: Sources<Entry>, tally: Tally): Com
 export function sourcesFor(
   policies: readonly RulePolicy[],
   { address = (entry) => entry.address, ipv6Prefix = 56 }: PlanOptions,
-): Sources<Entry> {
+): RequestSources<Entry> {
   const names = policies.flatMap(({ key, match }) => [
     ...[key].flat().flatMap((each) => (each.startsWith('claim:') ? [each.slice('claim:'.length)] : [])),
     ...Object.keys(match?.claim ?? {}),

@@ -1,4 +1,5 @@
-import { type BucketState, type BucketStep, type Quota, runKernel, stepFor, tokenBucket } from '@spillway/core'
+import { type BucketState, type BucketStep, type Quota, tokenBucket } from '@spillway/core'
+import { runKernel, stepFor } from '@spillway/core/internal'
 import type { Spool } from './spool.ts'
 
 /** The spans that quotas are suggested for. */

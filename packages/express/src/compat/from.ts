@@ -1,14 +1,13 @@
 import {
-  checkOptions,
   type Micros,
   micros,
   QuotaError,
   type SlidingWindowStep,
   type SlidingWindowTaken,
   type Store,
-  shown,
   type Take,
 } from '@spillway/core'
+import { checkOptions, formatValue } from '@spillway/core/internal'
 import { type AnyExpressRateLimitStore, type Counted, type ExpressRateLimitStore, promised } from './store.ts'
 
 /** The options of `fromExpressRateLimitStore`. */
@@ -38,7 +37,7 @@ export function fromExpressRateLimitStore(
     policy ??= op.policy
     if (policy !== op.policy) {
       throw unsupportedStore(
-        `counts one policy, ${shown(policy)} here; ${shown(op.policy)} needs a store, and a prefix, of its own`,
+        `counts one policy, ${formatValue(policy)} here; ${formatValue(op.policy)} needs a store, and a prefix, of its own`,
       )
     }
     const { step } = op

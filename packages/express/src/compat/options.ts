@@ -1,4 +1,5 @@
-import { micros, QuotaError, type Store, shown } from '@spillway/core'
+import { micros, QuotaError, type Store } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
 import type { NextFunction, Request, Response } from 'express'
 import { ipKeyGenerator } from './address.ts'
 import { type Checks, checksOf, type Logger, type ValidateOption } from './checks.ts'
@@ -187,5 +188,8 @@ function nameOf(request: Request, { windowMs, requestPropertyName }: Options): s
 function checkLogger(logger: unknown): Logger {
   const { error, warn } = (logger ?? {}) as Partial<Logger>
   if (typeof error === 'function' && typeof warn === 'function') return logger as Logger
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `logger must have the methods error and warn; got ${shown(logger)}.`)
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `logger must have the methods error and warn; got ${formatValue(logger)}.`,
+  )
 }

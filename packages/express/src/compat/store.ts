@@ -1,4 +1,5 @@
-import { QuotaError, type Store, shown } from '@spillway/core'
+import { QuotaError, type Store } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
 
 /** The count of a key in an express-rate-limit store. */
 export interface Counted {
@@ -41,7 +42,7 @@ export function promised(store: unknown): ExpressRateLimitStore {
   if (!has(store, 'incr', 'decrement', 'resetKey')) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `store must be a store of express-rate-limit, with increment, decrement and resetKey, or of Spillway, such as memoryStore(); got ${shown(store)}.`,
+      `store must be a store of express-rate-limit, with increment, decrement and resetKey, or of Spillway, such as memoryStore(); got ${formatValue(store)}.`,
     )
   }
   const legacy = store as LegacyExpressRateLimitStore

@@ -1,5 +1,4 @@
 import {
-  checkOptions,
   fixedWindow,
   isSync,
   micros,
@@ -7,9 +6,8 @@ import {
   type SlidingWindowQuota,
   type SlidingWindowTaken,
   type Store,
-  stepFor,
-  type Verb,
 } from '@spillway/core'
+import { checkOptions, stepFor, type Verb } from '@spillway/core/internal'
 import type { Counted, ExpressRateLimitStore } from './store.ts'
 
 /** The options of `toExpressRateLimitStore`. */

@@ -1,4 +1,4 @@
-import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core'
+import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core/internal'
 import type { Names } from './names.ts'
 
 /**

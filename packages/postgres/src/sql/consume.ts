@@ -1,4 +1,4 @@
-import { LONGEST } from '@spillway/core'
+import { LONGEST } from '@spillway/core/internal'
 import { LONGEST_KEY, LONGEST_POLICY } from '../key.ts'
 import type { Names } from './names.ts'
 

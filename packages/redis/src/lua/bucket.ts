@@ -1,4 +1,4 @@
-import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core'
+import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core/internal'
 
 /**
  * The bucket kernel in Lua: `kernels/bucket.ts` of core, in the same order with the same names. A bucket without a

@@ -1,4 +1,4 @@
-import { LONGEST, MOST_SCALE } from '@spillway/core'
+import { LONGEST, MOST_SCALE } from '@spillway/core/internal'
 import { bucketLua } from './bucket.ts'
 import { headLua, runLua } from './take.ts'
 
