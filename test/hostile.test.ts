@@ -160,7 +160,7 @@ function checkAsked(asked: readonly Take[], { policies }: Scenario, request: Hos
   )
   for (const [i, { quota, parts }] of policies.entries()) {
     const { key, step } = asked[i] as Take
-    const unit = quota.kernel === 'bucket' ? quota.ticksPerUnit / quota.scale : 1
+    const unit = 'ticksPerUnit' in quota ? quota.ticksPerUnit / quota.scale : 1
     assert.ok(Math.abs(step.increment - costOf(request) * unit) < 1)
     if (parts) {
       const [apiKey, method, ...others] = partsOf(key)

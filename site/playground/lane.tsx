@@ -49,8 +49,8 @@ const LaneNow = defineComponent(
             </p>
             {last ? (
               <p>
-                <span class={last.refusal ? 'pg-status pg-no' : 'pg-status pg-yes'}>
-                  {last.refusal ? last.refusal.status : 200}
+                <span class={last.denial ? 'pg-status pg-no' : 'pg-status pg-yes'}>
+                  {last.denial ? last.denial.status : 200}
                 </span>{' '}
                 {verdictText(last)}
               </p>

@@ -8,11 +8,11 @@ import type { Playground } from './state.ts'
 import { lastBefore, spanText } from './summary.ts'
 
 /** An answer as an HTTP response, with its problem document indented. */
-export function responseText({ refusal, headers }: Answer): string {
-  const type = refusal?.contentType ?? 'text/plain'
-  const body = refusal ? JSON.stringify(JSON.parse(refusal.body), null, 2) : 'hello'
+export function responseText({ denial, headers }: Answer): string {
+  const type = denial?.contentType ?? 'text/plain'
+  const body = denial ? JSON.stringify(JSON.parse(denial.body), null, 2) : 'hello'
   const fields = [...headers, ['Content-Type', type] as const].map(([name, value]) => `${name}: ${value}`)
-  return [`HTTP/1.1 ${refusal ? '429 Too Many Requests' : '200 OK'}`, ...fields, '', body].join('\n')
+  return [`HTTP/1.1 ${denial ? '429 Too Many Requests' : '200 OK'}`, ...fields, '', body].join('\n')
 }
 
 function captionOf({ arrival, decision }: Answer, ordinal: number, all: number): string {

@@ -16,7 +16,7 @@ export interface Answer {
   readonly arrival: Arrival
   readonly decision: Decision
   readonly headers: readonly Header[]
-  readonly refusal: Denial | undefined
+  readonly denial: Denial | undefined
 }
 
 /** The remaining units at a time: fractions if units refill continuously, otherwise whole units. */
@@ -101,11 +101,11 @@ export function run(quota: Quota, { arrivals, span }: Traffic, { apart, headers 
     readUntil(arrival.at)
     now = start + arrival.at
     read()
-    const { headers, denial: refusal } = guard(arrival) as Verdict
+    const { headers, denial: denial } = guard(arrival) as Verdict
     const step = stepFor(quota, 'consume', arrival.cost)
     const decision = decide('default', quota, arrival.cost, step, seen[0] as Taken)
     read()
-    return { arrival, decision, headers, refusal }
+    return { arrival, decision, headers, denial }
   })
   readUntil(span - 1) // the next window begins at its end
   return { quota, answers, levels }

@@ -31,15 +31,15 @@ describe('the playground answers as an app does', () => {
       const store = memoryStore({ clock: () => now })
       app.use(rateLimit({ quota: ALGORITHMS[id].quota(numbers), key: 'header:client', cost: 'header:cost', store }))
       app.get('/', (c) => c.text('hello'))
-      for (const { arrival, headers, refusal } of run(ALGORITHMS[id].quota(numbers), traffic(pattern), terms).answers) {
+      for (const { arrival, headers, denial } of run(ALGORITHMS[id].quota(numbers), traffic(pattern), terms).answers) {
         now = epoch + arrival.at
         const response = await app.request('/', { headers: { client: arrival.client, cost: String(arrival.cost) } })
         const told = ['RateLimit-Policy', 'RateLimit', 'Retry-After'].flatMap((name) => {
           const value = response.headers.get(name)
           return value === null ? [] : [[name, value]]
         })
-        expect([response.status, told]).toEqual([refusal?.status ?? 200, headers])
-        if (refusal) expect(await response.text()).toBe(refusal.body)
+        expect([response.status, told]).toEqual([denial?.status ?? 200, headers])
+        if (denial) expect(await response.text()).toBe(denial.body)
       }
     },
   )

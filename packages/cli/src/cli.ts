@@ -40,7 +40,7 @@ function withoutPasswords(text: string): string {
 /** Options that were renamed, too different for commander to suggest the new name. */
 const RENAMED = [
   ['--refuse-at-most', '--deny-at-most'],
-  ['--refusals', '--denials'],
+  ['--refusals', '--denials'], // cspell:ignore refusals
 ] as const
 
 function withNewName(message: string): string {

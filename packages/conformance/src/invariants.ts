@@ -120,7 +120,7 @@ async function exactWaits(subject: Subject, history: readonly Call[]): Promise<v
     assert.equal(before.allowed, decision.allowed, 'peek says what consume does')
     assert.ok(Number.isInteger(decision.remaining) && decision.remaining >= 0 && decision.remaining <= decision.limit)
     if (decision.allowed) continue
-    assert.deepEqual(decision, before, 'a refusal changes nothing')
+    assert.deepEqual(decision, before, 'a denial changes nothing')
     if (decision.retryAfterMs === Infinity) continue
     const fits = at + Math.round(decision.retryAfterMs * 1000)
     assert.ok(fits > at, 'a denied request must wait')
@@ -161,7 +161,7 @@ async function steadyBack(subject: Subject, history: readonly Call[]): Promise<v
   // A cold unit takes up to three times as long as a warm one.
   const debt = quota.kernel === 'warm-up' ? 3 * MOST_COST * quota.window : overdraft
   const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + grain + debt)
-  assert.equal(whole.remaining, quota.limit, 'nobody is locked out')
+  assert.equal(whole.remaining, quota.limit, 'no key is locked out')
 }
 
 async function refunds(subject: Subject, history: readonly Call[]): Promise<void> {

@@ -434,7 +434,7 @@ export const vectors: readonly Vector[] = [
       // 3 s cold before, and idle for 0.1 s.
       [2_600, 'consume', 1, true, 0, 0, 1_600],
       [3_000, 'refund', 1, true, 0, 0, 1_200, 0],
-      // Nobody says which: a unit from 2.1 s cold to 3.1 s, which took 1.6 s.
+      // Without a handle: a unit from 2.1 s cold to 3.1 s, which took 1.6 s.
       [3_000, 'refund', 1, true, 1, 0, 0],
       [3_000, 'charge', 1, true, 0, 0, 2_000],
       [3_000, 'charge', 2, true, 0, 0, 4_125],

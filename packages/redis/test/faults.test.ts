@@ -330,4 +330,5 @@ test('a cluster that loses a master fails by the deadline, and continues with th
   const again = await admits(patient, 120)
   expectBetween(again, 0, 100 + (await timer.refilled()))
   expectBetween(again + (await admits(patient, 10)), 0, 100 + (await timer.refilled()))
-})
+  // A failover, and a circuit that opens for longer each time meanwhile.
+}, 120_000)

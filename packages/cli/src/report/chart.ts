@@ -57,7 +57,7 @@ export function chart(options: ChartOptions): Html {
     parts,
     bottom,
   }
-  const told = {
+  const data = {
     startMs,
     widthMs,
     unit,
@@ -65,7 +65,7 @@ export function chart(options: ChartOptions): Html {
     right: WIDTH - RIGHT,
     series: series.map(({ name, values }) => ({ name, values })),
   }
-  return html`<svg class="chart" role="img" aria-label="${title}" viewBox="0 0 ${WIDTH} ${height}" data-chart="${JSON.stringify(told)}">
+  return html`<svg class="chart" role="img" aria-label="${title}" viewBox="0 0 ${WIDTH} ${height}" data-chart="${JSON.stringify(data)}">
 ${ticks.filter((tick) => tick <= top).map((tick) => gridLine(frame, tick, unit))}${timeAxis(frame, startMs, widthMs)}
 ${DRAWN[kind](frame, series)}
 <line class="cursor" y1="${TOP}" y2="${bottom}" visibility="hidden"/></svg>`
