@@ -101,7 +101,7 @@ export function run(quota: Quota, { arrivals, span }: Traffic, { apart, headers 
     readUntil(arrival.at)
     now = start + arrival.at
     read()
-    const { headers, denial: denial } = guard(arrival) as Verdict
+    const { headers, denial } = guard(arrival) as Verdict
     const step = stepFor(quota, 'consume', arrival.cost)
     const decision = decide('default', quota, arrival.cost, step, seen[0] as Taken)
     read()

@@ -6,7 +6,7 @@ import { momentOf, type RefillSchedule, tickOf } from './kernels/refill-schedule
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
-import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota } from './quota.ts'
+import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota } from './quota-types.ts'
 import { LONGEST, type Micros } from './time.ts'
 import { maxUnits } from './verbs.ts'
 

@@ -1,18 +1,9 @@
+import { bucketQuota, checkWhole, continuous, scheduled } from './bucket-quota.ts'
 import { commonDivisor, MOST_SCALE, spanOf, unitsIn } from './kernels/fraction.ts'
 import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
-import {
-  type BucketQuota,
-  bucketQuota,
-  checkWhole,
-  continuous,
-  fixedWindow,
-  type Quota,
-  scheduled,
-  slidingLog,
-  slidingWindow,
-  warmUpQuota,
-} from './quota.ts'
+import { fixedWindow, slidingLog, slidingWindow, warmUpQuota } from './quota.ts'
+import type { BucketQuota, Quota } from './quota-types.ts'
 import type { Micros } from './time.ts'
 
 /** Options of `divideQuota`. */

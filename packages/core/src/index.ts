@@ -27,28 +27,26 @@ export {
 } from './limiter.ts'
 export type { Signal } from './long-timeout.ts'
 export {
-  type BucketQuota,
-  type FixedWindowOptions,
   fixedWindow,
-  type LeakyBucketOptions,
   leakyBucket,
   perDay,
   perHour,
   perMinute,
   perSecond,
-  type Quota,
-  type RateOptions,
-  type SlidingLogQuota,
-  type SlidingWindowQuota,
   slidingLog,
   slidingWindow,
-  type TokenBucketOptions,
   tokenBucket,
-  type WarmingUpOptions,
-  type WarmUpQuota,
-  type WindowOptions,
   warmingUp,
 } from './quota.ts'
+export type {
+  FixedWindowOptions,
+  LeakyBucketOptions,
+  RateOptions,
+  TokenBucketOptions,
+  WarmingUpOptions,
+  WindowOptions,
+} from './quota-options.ts'
+export type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from './quota-types.ts'
 export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
 export {

@@ -1,6 +1,6 @@
+import { checkWhole } from './bucket-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
 import { checkStoreError, type StoreErrorOption } from './failure-mode.ts'
-import { checkWhole } from './quota.ts'
 import { type Store, scopeOf } from './store.ts'
 import { DEADLINE, type Duration, type Micros, micros } from './time.ts'
 import { checkLogger, type Logger, setLogger } from './warn.ts'

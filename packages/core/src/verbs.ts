@@ -5,7 +5,7 @@ import type { Step, Taken } from './kernels/kernel.ts'
 import { tickOf } from './kernels/refill-schedule.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import { slowdown, type WarmUpStep, type WarmUpTaken } from './kernels/warm-up.ts'
-import type { BucketQuota, Quota, WarmUpQuota } from './quota.ts'
+import type { BucketQuota, Quota, WarmUpQuota } from './quota-types.ts'
 import { LONGEST, type Micros } from './time.ts'
 
 /** The operations on a quota; each is the same kernel step with other arguments. */

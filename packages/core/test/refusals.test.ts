@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { QuotaError } from '../src/errors.ts'
-import { fixedWindow, leakyBucket, type TokenBucketOptions, tokenBucket } from '../src/quota.ts'
+import { fixedWindow, leakyBucket, tokenBucket } from '../src/quota.ts'
+import type { TokenBucketOptions } from '../src/quota-options.ts'
 import type { Duration } from '../src/time.ts'
 
 // "Use a limit of 29411 or 30303" was refused, too, when it was used.

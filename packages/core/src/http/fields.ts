@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
-import type { Quota } from '../quota.ts'
+import type { Quota } from '../quota-types.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { seconds } from './headers.ts'
 import { byteSequence, integer, quoted } from './structured.ts'

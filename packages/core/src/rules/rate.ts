@@ -1,5 +1,6 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import { fixedWindow, leakyBucket, type Quota, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
+import { fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
+import type { Quota } from '../quota-types.ts'
 import { type Duration, LONGEST } from '../time.ts'
 import { fraction } from './decimal.ts'
 

@@ -1,5 +1,5 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import type { Quota } from '../quota.ts'
+import type { Quota } from '../quota-types.ts'
 import { checkSpills } from '../spill.ts'
 import { quotaFrom, type RateConfig } from './rate.ts'
 import { ruleSchema, rulesSchema } from './schema.ts'

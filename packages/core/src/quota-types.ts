@@ -1,0 +1,62 @@
+import type { RefillSchedule } from './kernels/refill-schedule.ts'
+import type { Start } from './kernels/start.ts'
+import type { Micros } from './time.ts'
+
+/** The numbers of a rate limit, built by `perMinute(100)` and its siblings: plain, frozen data. */
+export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota | WarmUpQuota
+
+/** A quota kept as a bucket. */
+export interface BucketQuota {
+  readonly kernel: 'bucket'
+  /** The most units that can be consumed at once. */
+  readonly limit: number
+  /** How many of them are allowed without a delay; the others are allowed with a delay, in a queue. */
+  readonly immediateUnits: number
+  /** The time in which an empty bucket refills, in microseconds. */
+  readonly window: Micros
+  /** Ticks in which one unit refills; 1 if there is a `schedule`. */
+  readonly ticksPerUnit: number
+  /** Ticks in a microsecond; 1 if a unit takes whole microseconds, or there is a `schedule`. */
+  readonly scale: number
+  /** How many units a request may consume beyond an empty bucket. Later requests wait for them to refill. */
+  readonly overdraft: number
+  /** The refill at intervals; `null` refills continuously. */
+  readonly schedule: RefillSchedule | null
+  /** The level of a new key; `null` starts full. */
+  readonly start: Start | null
+}
+
+/** A quota kept as two counts. */
+export interface SlidingWindowQuota {
+  readonly kernel: 'sliding-window'
+  readonly limit: number
+  readonly window: Micros
+  /** The microseconds in whose multiples shares of the window are computed. */
+  readonly tick: Micros
+  /** Whether this is a fixed window from the key's first request: the previous window does not count. */
+  readonly fixed: boolean
+}
+
+/** A quota kept as a log. */
+export interface SlidingLogQuota {
+  readonly kernel: 'sliding-log'
+  readonly limit: number
+  readonly window: Micros
+}
+
+/** A quota whose rate rises while it is used. */
+export interface WarmUpQuota {
+  readonly kernel: 'warm-up'
+  /** One unit is allowed at a time. */
+  readonly limit: 1
+  /** The most units that one request may consume, for the requests after it to wait for. */
+  readonly burst: number
+  /** The time of one unit when warm, in whole microseconds. */
+  readonly window: Micros
+  /** Ticks of one unit when warm. */
+  readonly ticksPerUnit: number
+  /** Ticks in a microsecond. */
+  readonly scale: number
+  /** Half of the warm-up period. */
+  readonly half: Micros
+}
