@@ -32,7 +32,7 @@ export function warnOnce(logger: Logger, code: WarningCode, message: string, det
   const cut = detail.slice(0, MAX_DETAIL_CHARACTERS)
   if (details.size === MAX_DETAILS || details.has(cut)) return
   details.add(cut)
-  warn(logger, code, `${message}${cut}${details.size === MAX_DETAILS ? ' (Further ones are not logged.)' : ''}`)
+  warn(logger, code, `${message}${cut}${details.size === MAX_DETAILS ? ' (No more are logged.)' : ''}`)
 }
 
 /** Checks a logger. Default: the console. */

@@ -24,7 +24,7 @@ test('ten details per code are logged, and hide no other warning', () => {
   warnOnce(console, 'WARN_SPILLWAY_SETTLE', 'another callback threw: ', 'request 0')
   expect(logged).toEqual([
     ...Array.from({ length: 9 }, (_, i) => `spillway: a callback threw: request ${i}${link('listener')}`),
-    `spillway: a callback threw: request 9 (Further ones are not logged.)${link('listener')}`,
+    `spillway: a callback threw: request 9 (No more are logged.)${link('listener')}`,
     `spillway: another callback threw: request 0${link('settle')}`,
   ])
 })

@@ -92,7 +92,7 @@ function frameworkAddress<R>(reader: RequestReader<R>, logger: Logger): RequestS
         warnOnce(
           logger,
           'WARN_SPILLWAY_UNTRUSTED_PROXY',
-          'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this warning.',
+          'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this.',
         )
       }
     }
