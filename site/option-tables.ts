@@ -12,6 +12,15 @@ export interface Table {
   readonly guides?: Readonly<Record<string, string>>
 }
 
+/** The guides of the options about a store, which limiters and policies share. */
+const STORE_GUIDES = {
+  store: 'guides/stores.md',
+  deadline: 'guides/failure.md',
+  onStoreError: 'guides/failure.md',
+  replicas: 'guides/failure.md',
+  logger: 'guides/failure.md',
+}
+
 export const TABLES: readonly Table[] = [
   {
     heading: '`rateLimit`',
@@ -20,11 +29,7 @@ export const TABLES: readonly Table[] = [
     type: 'RateLimitOptions',
     besides: 'core/src/http/compile-policy.ts PolicyOptions',
     guides: {
-      store: 'guides/stores.md',
-      deadline: 'guides/failure.md',
-      onStoreError: 'guides/failure.md',
-      replicas: 'guides/failure.md',
-      logger: 'guides/failure.md',
+      ...STORE_GUIDES,
       skip: 'guides/keys.md#select-requests',
       countPreflight: 'guides/cors.md#preflights',
       maxWait: 'guides/cost.md',
@@ -52,9 +57,7 @@ export const TABLES: readonly Table[] = [
       defaultCost: 'guides/cost.md',
       maxCost: 'guides/cost.md',
       settle: 'guides/cost.md',
-      store: 'guides/stores.md',
-      deadline: 'guides/failure.md',
-      onStoreError: 'guides/failure.md',
+      ...STORE_GUIDES,
       problem: 'guides/headers.md',
       onDenied: 'guides/headers.md',
       unit: 'guides/headers.md',
@@ -73,11 +76,7 @@ export const TABLES: readonly Table[] = [
     file: 'core/src/limiter.ts',
     type: 'RateLimiterOptions',
     guides: {
-      store: 'guides/stores.md',
-      deadline: 'guides/failure.md',
-      onStoreError: 'guides/failure.md',
-      replicas: 'guides/failure.md',
-      logger: 'guides/failure.md',
+      ...STORE_GUIDES,
     },
   },
   { heading: '`reserve`', text: 'Besides the key.', file: 'core/src/reservation.ts', type: 'ReserveOptions' },
