@@ -229,7 +229,7 @@ describe('the headers of a limiter behind another', () => {
     ]
     expect(both(counts(prefix, few as string[]), headersOf(many as string[]))).toEqual(counts(prefix, few as string[]))
     expect(both(counts(prefix, many as string[]), headersOf(few as string[]))).toEqual(counts(prefix, few as string[]))
-    // What somebody else has written as a number is one, and the last of equals stays.
+    // A header that other code has set as a number is compared as one. Of equal values the last is kept.
     expect(both(counts(prefix, [5, 0, 60]), headersOf(['9', '0', '7']))).toEqual(counts(prefix, ['9', '0', '7']))
     expect(both(counts(prefix, [5, 0, 60]), headersOf(['9', '1', '7']))).toEqual(counts(prefix, [5, 0, 60]))
   })

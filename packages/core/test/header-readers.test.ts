@@ -14,7 +14,7 @@ const MOST = 999_999_999_999_999
 const millis = (most: number) => fc.integer({ min: 0, max: most * 1000 }).map((micros) => micros / 1000)
 
 /** Whatever numbers a decision and its quota can have. */
-const anyTold = (most: number, longestMs: number) =>
+const anyResult = (most: number, longestMs: number) =>
   fc
     .record({
       name: fc.string({
@@ -41,10 +41,10 @@ const anyTold = (most: number, longestMs: number) =>
       }
     })
 
-type Told = ReturnType<typeof anyTold> extends fc.Arbitrary<infer T> ? T : never
+type Result = ReturnType<typeof anyResult> extends fc.Arbitrary<infer T> ? T : never
 
-const written = (form: HeaderForm, told: readonly Told[]): Headers =>
-  new Headers(headerWriter([form])(told, () => NOW).map(([name, value]): [string, string] => [name, value]))
+const written = (form: HeaderForm, results: readonly Result[]): Headers =>
+  new Headers(headerWriter([form])(results, () => NOW).map(([name, value]): [string, string] => [name, value]))
 
 /** The items of a list, with the bytes of byte sequences as numbers. */
 const itemsOf = (text: string | null) =>
@@ -59,19 +59,19 @@ const waitOf = ({ allowed, retryAfterMs, replenishAfterMs }: Decision): number =
   Math.ceil((allowed ? replenishAfterMs : retryAfterMs) / 1000)
 
 describe('a structured-field reader agrees', () => {
-  const several = fc.array(anyTold(Number.MAX_SAFE_INTEGER, 1e12), { minLength: 1, maxLength: 3 })
+  const several = fc.array(anyResult(Number.MAX_SAFE_INTEGER, 1e12), { minLength: 1, maxLength: 3 })
 
   // Row 19 of the peers' bugs: a name with a quote in it makes a field that nobody can read.
   test('with drafts 8 to 11, whatever the names and numbers', () => {
     fc.assert(
-      fc.property(several, (told) => {
-        const headers = written('draft-11', told)
+      fc.property(several, (results) => {
+        const headers = written('draft-11', results)
         const partition = (pk?: Uint8Array) => pk && { pk: [...pk] }
         expect(itemsOf(headers.get('ratelimit-policy'))).toEqual(
-          told.map(({ expected: { name, q, w, pk } }) => [name, { q, w, ...partition(pk) }]),
+          results.map(({ expected: { name, q, w, pk } }) => [name, { q, w, ...partition(pk) }]),
         )
         expect(itemsOf(headers.get('ratelimit'))).toEqual(
-          told.map(({ decision, expected: { name, pk } }) => {
+          results.map(({ decision, expected: { name, pk } }) => {
             const t = waitOf(decision)
             const r = Math.min(decision.remaining, MOST)
             return [name, { r, ...(t > 0 && t < Infinity && { t }), ...partition(pk) }]
@@ -84,10 +84,10 @@ describe('a structured-field reader agrees', () => {
 
   test('with draft 7', () => {
     fc.assert(
-      fc.property(several, (told) => {
-        const headers = written('draft-7', told)
-        const least = Math.min(...told.map(({ decision }) => decision.remaining))
-        const { decision, expected } = told.find((each) => each.decision.remaining === least) as Told
+      fc.property(several, (results) => {
+        const headers = written('draft-7', results)
+        const least = Math.min(...results.map(({ decision }) => decision.remaining))
+        const { decision, expected } = results.find((each) => each.decision.remaining === least) as Result
         expect(parseDictionary(headers.get('ratelimit') ?? '')).toEqual(
           new Map(
             Object.entries({
@@ -97,7 +97,7 @@ describe('a structured-field reader agrees', () => {
             }),
           ),
         )
-        const quotas = new Map(told.toReversed().map(({ expected: { q, w } }) => [q, { w }]))
+        const quotas = new Map(results.toReversed().map(({ expected: { q, w } }) => [q, { w }]))
         expect(new Map(itemsOf(headers.get('ratelimit-policy')) as [number, object][])).toEqual(quotas)
       }),
       { numRuns: 1000 },
@@ -121,10 +121,10 @@ describe('ratelimit-header-parser agrees', () => {
     ['legacy-epoch', 'unix'],
   ] as const)('with %s', (form, reset) => {
     fc.assert(
-      fc.property(anyTold(MOST, 20 * 86_400_000), (told) => {
-        const { remaining, resetAfterMs } = told.decision
-        const limit = told.expected.q
-        expect(parseRateLimit(written(form, [told]), { reset })).toEqual({
+      fc.property(anyResult(MOST, 20 * 86_400_000), (results) => {
+        const { remaining, resetAfterMs } = results.decision
+        const limit = results.expected.q
+        expect(parseRateLimit(written(form, [results]), { reset })).toEqual({
           limit,
           remaining,
           used: limit - remaining,

@@ -133,7 +133,7 @@ describe('a limiter with a spill policy', () => {
     expect(limiter.consumeSync('a', 2).policy).toBe('extra')
   })
 
-  // Who pays is told apart by an account of its own: units of either, whole seconds at a time.
+  // A limiter for each quota, on a store of its own, predicts which quota pays.
   test('allows exactly what one of both has room for, whatever the history', () => {
     const calls = fc.array(fc.tuple(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 1, max: 4 })), {
       maxLength: 40,
