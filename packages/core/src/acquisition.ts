@@ -16,8 +16,6 @@ import {
 } from './store-result.ts'
 import type { StepOptions, Verb } from './verbs.ts'
 
-export type { Acquisition } from './store-result.ts'
-
 /**
  * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:
  * a denied acquisition has consumed nothing.

@@ -40,20 +40,27 @@ function startOf(
   what: string,
   options: TokenBucketOptions,
   burst: number,
-  { ticksPerUnit: unit, scale }: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>,
+  ticks: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>,
 ): Start | null {
   const { initial, keepFull } = options
   if (initial === undefined && keepFull === undefined) return null
   const units = checkWhole(`${what} initial`, initial, 0)
   const keep = micros(keepFull ?? '1d', `${what} keepFull`)
-  if (units < burst) {
-    const { tick, early } = spanOf(burst - units, unit, scale)
-    return Object.freeze({ lacking: tick, early, keep })
-  }
+  if (units < burst) return startLacking(burst - units, ticks, keep)
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `${what} initial must be less than burst, which is what a new key starts with by default; got ${units} of ${burst}. Leave initial out.`,
   )
+}
+
+/** A start that lacks `units` of a full bucket. */
+export function startLacking(
+  units: number,
+  { ticksPerUnit: unit, scale }: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>,
+  keep: Micros,
+): Start {
+  const { tick, early } = spanOf(units, unit, scale)
+  return Object.freeze({ lacking: tick, early, keep })
 }
 
 /** The fraction `per / limit`, the microseconds of one unit, in lowest terms: ticks per unit, and ticks per microsecond. */

@@ -1,5 +1,5 @@
-import { bucketQuota, checkWhole, continuous, scheduled } from './bucket-quota.ts'
-import { commonDivisor, MOST_SCALE, spanOf, unitsIn } from './kernels/fraction.ts'
+import { bucketQuota, checkWhole, continuous, scheduled, startLacking } from './bucket-quota.ts'
+import { commonDivisor, MOST_SCALE, unitsIn } from './kernels/fraction.ts'
 import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
 import { fixedWindow, slidingLog, slidingWindow, warmUpQuota } from './quota.ts'
@@ -41,11 +41,10 @@ function divideBucket({ schedule, start: whole, ...quota }: BucketQuota, replica
     immediateUnits: part(quota.immediateUnits),
     overdraft: Math.floor(quota.overdraft / replicas),
   }
-  const startIn = ({ ticksPerUnit: unit, scale }: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>): Start | null => {
+  const startIn = (ticks: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>): Start | null => {
     if (whole === null) return null
     const lacking = unitsIn({ tick: whole.lacking, early: whole.early }, quota.ticksPerUnit, quota.scale)
-    const { tick, early } = spanOf(limit - Math.floor((quota.limit - lacking) / replicas), unit, scale)
-    return Object.freeze({ ...whole, lacking: tick, early })
+    return startLacking(limit - Math.floor((quota.limit - lacking) / replicas), ticks, whole.keep)
   }
   if (schedule === null) {
     const ticks = slower(quota, replicas)

@@ -110,12 +110,19 @@ export function answerTo(
   takes: readonly Take[],
   deadline?: CallDeadline,
 ): MaybePromise<StoreAnswer> {
-  return andThen(takenFrom(checks, takes, deadline), (taken) => {
-    const decisions = checks.map(({ policy, cost }, i) =>
-      decide(policy.name, policy.quota, cost, (takes[i] as Take).step, taken[i] as Taken),
-    )
-    return { checks, decisions, taken }
-  })
+  return andThen(takenFrom(checks, takes, deadline), (taken) => storeAnswer(checks, takes, taken))
+}
+
+/** The results of a store's takes, with the decision of each check. */
+export function storeAnswer(
+  checks: readonly PolicyCheck[],
+  takes: readonly Take[],
+  taken: readonly Taken[],
+): StoreAnswer {
+  const decisions = checks.map(({ policy, cost }, i) =>
+    decide(policy.name, policy.quota, cost, (takes[i] as Take).step, taken[i] as Taken),
+  )
+  return { checks, decisions, taken }
 }
 
 /** The earliest deadline of the policies of one store, for a call that began at `startMs`. */

@@ -1,10 +1,10 @@
-import { type Acquisition, rollback } from './acquisition.ts'
+import { rollback } from './acquisition.ts'
 import type { OnClientClosed } from './client-closed.ts'
 import { setLongTimeout } from './long-timeout.ts'
 import { oncePer } from './once-per.ts'
 import type { PolicyCheck } from './policy.ts'
 import type { Store } from './store.ts'
-import type { StoreResult } from './store-result.ts'
+import type { Acquisition, StoreResult } from './store-result.ts'
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }

@@ -1,7 +1,7 @@
 import { acquireInOrder, deadlines } from './acquire-in-order.ts'
 import { breakerOf } from './breaker.ts'
 import type { CallDeadline } from './deadline.ts'
-import { decide, merge } from './decide.ts'
+import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, StoreError } from './errors.ts'
 import { fallBack, localOf } from './fallback.ts'
@@ -17,7 +17,7 @@ import {
   type StoreAnswer,
   type StoreResult,
   settleResult,
-  takeFor,
+  storeAnswer,
   takesFor,
 } from './store-result.ts'
 
@@ -68,7 +68,7 @@ function answerUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | und
   const [{ policy, cost }] = checks as readonly [PolicyCheck]
   const { store, logger } = policy.storeConfig
   const sizes = sizesUpTo(cost)
-  const batches = sizes.map((size) => costing(checks, size).map((check) => takeFor(check, 'consume', PREPAID)))
+  const batches = sizes.map((size) => takesFor(costing(checks, size), 'consume', PREPAID))
   if (isSync(store)) return sum(checks, sizes, takeEachSync(store, batches))
   if (!store.takeEach) {
     throw new QuotaError(
@@ -114,16 +114,7 @@ function sum(
   const [first, last] = [answers[fits.indexOf(true)] ?? answers.at(-1), answers.at(fits.lastIndexOf(true))]
   const consumed = costing(checks, Math.max(units, 1))
   const taken = checks.map((_, i) => spanning(first?.[i] as Taken, last?.[i] as Taken))
-  const decisions = consumed.map((check, i) =>
-    decide(
-      check.policy.name,
-      check.policy.quota,
-      check.cost,
-      takeFor(check, 'consume', PREPAID).step,
-      taken[i] as Taken,
-    ),
-  )
-  return { checks: consumed, decisions, taken }
+  return storeAnswer(consumed, takesFor(consumed, 'consume', PREPAID), taken)
 }
 
 /** The fallback: with `'local'`, as many units as the local store has; with other failure modes, all or nothing. */

@@ -1,4 +1,4 @@
-import { type Acquisition, acquire, rollback } from './acquisition.ts'
+import { acquire, rollback } from './acquisition.ts'
 import { type OnClientClosed, waitUnlessClosed } from './client-closed.ts'
 import type { Decision } from './decision.ts'
 import { type Signal, setLongTimeout } from './long-timeout.ts'
@@ -7,6 +7,7 @@ import { isQueued, type PolicyCheck } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
 import type { Store } from './store.ts'
+import type { Acquisition } from './store-result.ts'
 import type { Micros } from './time.ts'
 import { waitForTurn } from './turns.ts'
 

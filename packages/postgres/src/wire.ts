@@ -1,6 +1,7 @@
 import type { BucketStep, Deadline, Micros, Step, Take, Taken } from '@spillway/core'
 import type { Fraction } from '@spillway/core/internal'
-import { type Exact, exactly, minus, multiple } from './fraction.ts'
+import { type Exact, exactly } from '@spillway/core/internal'
+import { minus, multiple } from './fraction.ts'
 import { rowName } from './key.ts'
 
 /** One call of `take`: its ops, and the names of their rows. */

@@ -1,5 +1,6 @@
-import { type Acquisition, acquire } from '../acquisition.ts'
+import { acquire } from '../acquisition.ts'
 import type { PolicyCheck } from '../policy.ts'
+import type { Acquisition } from '../store-result.ts'
 import type { Micros } from '../time.ts'
 import { waitForTurn } from '../turns.ts'
 import { bookTurn } from '../wait.ts'

@@ -1,9 +1,10 @@
-import { type Acquisition, rollback, settleAcquisition } from '../acquisition.ts'
+import { rollback, settleAcquisition } from '../acquisition.ts'
 import type { Decision } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import type { Awaitable, MaybePromise } from '../maybe-promise.ts'
 import type { PolicyCheck } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
+import type { Acquisition } from '../store-result.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { type CompiledPolicy, shadowName } from './compile-policy.ts'
 
