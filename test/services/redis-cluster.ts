@@ -72,7 +72,13 @@ export async function startRedisCluster({ masters: count = 3, replicated = true 
     nodes,
     settled,
     async masterOf(key) {
-      return nodes[(await ownerOf(key)).index] as Redis
+      let master: Redis | undefined
+      // A node names a master that has been killed until it learns of the failover.
+      await until(async () => {
+        master = nodes[(await ownerOf(key)).index]
+        return master?.alive === true
+      })
+      return master as Redis
     },
     async move(key, half) {
       const { slot, index } = await ownerOf(key)
