@@ -4,11 +4,11 @@ import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { Start } from './kernels/start.ts'
 import type { TokenBucketOptions } from './quota-options.ts'
 import type { BucketQuota } from './quota-types.ts'
-import { LONGEST, type Micros, micros } from './time.ts'
+import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
 export function build(what: string, options: TokenBucketOptions): BucketQuota {
-  const limit = checkWhole(`${what} limit`, options.limit, 1)
   const per = micros(options.per, `${what} per`)
+  const limit = checkWhole(`${what} limit`, options.limit, 1, sameRate(options.limit, options.per, per))
   const burst = checkWhole(`${what} burst`, options.burst ?? limit, 1)
   const overdraft = checkWhole(`${what} overdraft`, options.overdraft ?? 0, 0)
   if (options.refill === undefined || options.refill === 'continuous') {
@@ -116,15 +116,32 @@ export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): B
 }
 
 /** Checks a count of units: whole, because a fraction of a unit could not be refunded exactly. */
-export function checkWhole(what: string, value: unknown, least: number): number {
+export function checkWhole(what: string, value: unknown, least: number, instead = ''): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
   const nearest = Number.isFinite(value)
     ? ` Use ${Math.min(Math.max(Math.round(value as number), least), MOST_SCALE)}.`
     : ''
-  const fix =
-    typeof value === 'number' && value > 0 && value < 1 ? " For less than one a second, write 1 per '2s'." : ''
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${nearest}${fix}`,
+    `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${instead === '' ? nearest : instead}`,
   )
+}
+
+/** The largest denominator for which the same rate in whole units is proposed. */
+const MOST_DENOMINATOR = 1e4
+
+/** How to write a rate of a fraction of a unit: whole units in a longer time. Empty if there is no short way. */
+function sameRate(limit: number, per: Duration, perMicros: Micros): string {
+  if (!(limit > 0 && limit < 1e6) || Number.isInteger(limit)) return ''
+  for (let times = 2; times <= MOST_DENOMINATOR && perMicros * times <= LONGEST; times++) {
+    const units = Math.round(limit * times)
+    if (units < 1 || units / times !== limit) continue
+    const [, amount, unit] = /^([\d.]+)(\D*)$/.exec(String(per)) as unknown as readonly string[]
+    const longer = `${Number((Number(amount) * times).toFixed(9))}${unit}`
+    const burst = Math.max(Math.round(limit), 1)
+    const options = [`limit: ${units}`, `per: ${unit === '' ? longer : `'${longer}'`}`]
+    if (burst !== units) options.push(`burst: ${burst}`)
+    return ` For this rate, write tokenBucket({ ${options.join(', ')} }).`
+  }
+  return ''
 }

@@ -58,7 +58,10 @@ describe('quotas', () => {
 
   test.each([
     ['a limit of 0', () => perMinute(0), 'perMinute limit must be a whole number, 1 or more; got 0.'],
-    ['a fraction', () => perSecond(0.5), "For less than one a second, write 1 per '2s'."],
+    ['a fraction', () => perMinute(0.5), "For this rate, write tokenBucket({ limit: 1, per: '2m' })."],
+    ['a whole number and a fraction', () => perSecond(2.5), "tokenBucket({ limit: 5, per: '2s', burst: 3 })."],
+    ['a fraction per milliseconds', () => tokenBucket({ limit: 0.1, per: 500 }), '({ limit: 1, per: 5000 }).'],
+    ['a fraction without a short decimal', () => perSecond(Math.PI), 'got 3.141592653589793. Use 3.'],
     ['text', () => perMinute('100' as never), 'got "100"'],
     ['NaN', () => perMinute(Number.NaN), 'got NaN'],
     ['an infinite limit', () => perMinute(Infinity), 'got Infinity'],

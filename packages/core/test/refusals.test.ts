@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { QuotaError } from '../src/errors.ts'
 import { fixedWindow, leakyBucket, tokenBucket } from '../src/quota.ts'
 import type { TokenBucketOptions } from '../src/quota-options.ts'
-import type { Duration } from '../src/time.ts'
+import { type Duration, micros } from '../src/time.ts'
 
 // "Use a limit of 29411 or 30303" was refused, too, when it was used.
 
@@ -16,6 +16,15 @@ const wrong = fc.oneof(
   fc.integer({ min: -5, max: 2_000_000_000 }),
   fc.integer({ min: 1, max: 4_000_000 }).map((n) => n / 7),
 )
+
+function caught(build: () => unknown): QuotaError {
+  try {
+    build()
+  } catch (error) {
+    if (error instanceof QuotaError) return error
+  }
+  throw new Error('accepted')
+}
 
 /** Builds a quota of `value`, and if that is refused, of the value that the error names. */
 function isAcceptedAsNamed(build: (value: number) => unknown, value: number, named: RegExp): void {
@@ -35,9 +44,34 @@ function isAcceptedAsNamed(build: (value: number) => unknown, value: number, nam
 test('a limit that is rejected names one that is accepted', () =>
   fc.assert(
     fc.property(wrong, periods, (limit, per) =>
-      isAcceptedAsNamed((limit) => tokenBucket({ limit, per, burst: 1 }), limit, /Use (?:a limit of )?(\d+)[.,]/),
+      isAcceptedAsNamed(
+        (limit) => tokenBucket({ limit, per, burst: 1 }),
+        limit,
+        /(?:Use|limit:)(?: a limit of)? (\d+)[.,]/,
+      ),
     ),
   ))
+
+// "Write 1 per '2s'" was the advice for perMinute(0.5): sixty times too much.
+test('a fraction of a unit is proposed as the same rate in whole units', () => {
+  const decimals = fc.integer({ min: 1, max: 99_999 }).map((hundredths) => hundredths / 100)
+  const spans = fc.oneof(
+    fc.constantFrom<Duration[]>('1s', '1m', '0.1s', '1.5h', '30d'),
+    fc.integer({ min: 1, max: 1e9 }),
+  )
+  fc.assert(
+    fc.property(decimals, spans, (limit, per) => {
+      fc.pre(!Number.isInteger(limit))
+      const error = caught(() => tokenBucket({ limit, per }))
+      const proposal = /tokenBucket\(\{ limit: (\d+), per: '?([\w.]+)'?(?:, burst: (\d+))? \}\)/.exec(error.message)
+      const [, units, span = '', burst] = proposal ?? []
+      const proposed = /^\d+$/.test(span) ? Number(span) : (span as Duration)
+      tokenBucket({ limit: Number(units), per: proposed, burst: Number(burst ?? units) })
+      const hundredths = BigInt(Math.round(limit * 100))
+      expect(hundredths * BigInt(micros(proposed, 'per'))).toBe(100n * BigInt(units ?? 0) * BigInt(micros(per, 'per')))
+    }),
+  )
+})
 
 test('a limit that does not refill whole units names one that does', () =>
   fc.assert(
