@@ -1,5 +1,5 @@
-import { clientAddress } from '../src/http/client.ts'
-import type { TrustProxy } from '../src/http/trust.ts'
+import type { TrustProxy } from '../src/http/client-address.ts'
+import { clientAddress } from '../src/http/client-address.ts'
 
 interface Request {
   readonly peer: string | undefined

@@ -32,7 +32,7 @@ export function checkPrefix(ipv6Prefix: number, least: number): void {
 }
 
 /** The mask of the upper `bits` of a 16-bit group. */
-export const mask = (bits: number): number => (bits >= 16 ? 0xffff : bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff)
+const mask = (bits: number): number => (bits >= 16 ? 0xffff : bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff)
 
 /** The eight 16-bit groups of an IPv4 or IPv6 address, IPv4 as mapped into IPv6; undefined if it is invalid. */
 export function parseAddress(address: string): readonly number[] | undefined {
@@ -44,7 +44,7 @@ export function parseAddress(address: string): readonly number[] | undefined {
 }
 
 /** The eight 16-bit groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is invalid. */
-export function parseIPv6(address: string): readonly number[] | undefined {
+function parseIPv6(address: string): readonly number[] | undefined {
   const [text = ''] = address.split('%', 1)
   const halves = text.split('::')
   if (halves.length > 2) return undefined
@@ -76,8 +76,43 @@ function parseGroups(text: string, half: number, halves: readonly string[]): num
 }
 
 /** The four bytes of a dotted IPv4 address; undefined if it is invalid. */
-export function parseIPv4(address: string): readonly number[] | undefined {
+function parseIPv4(address: string): readonly number[] | undefined {
   const parts = address.split('.')
   const bytes = parts.map((part) => (/^(0|[1-9]\d{0,2})$/.test(part) ? Number(part) : 256))
   return parts.length === 4 && bytes.every((byte) => byte < 256) ? bytes : undefined
+}
+
+/** The first `bits` of an address, which all addresses of a network share. */
+interface Network {
+  readonly groups: readonly number[]
+  readonly bits: number
+}
+
+/**
+ * Builds the test whether an address is in the list or in one of its networks. An invalid address is in none. Throws a
+ * QuotaError, which names the option `what`, for an invalid entry.
+ */
+export function within(what: string, cidrs: readonly unknown[]): (address: string | undefined) => boolean {
+  const networks = cidrs.map((cidr) => networkOf(what, cidr))
+  return (address) => {
+    const groups = address === undefined ? undefined : parseAddress(address)
+    return groups !== undefined && networks.some((network) => contains(network, groups))
+  }
+}
+
+/** IPv4 is compared as mapped into IPv6, on both sides. */
+function contains({ groups, bits }: Network, address: readonly number[]): boolean {
+  return groups.every((group, i) => ((group ^ (address[i] as number)) & mask(bits - 16 * i)) === 0)
+}
+
+function networkOf(what: string, cidr: unknown): Network {
+  const [address = '', prefix, ...rest] = typeof cidr === 'string' ? cidr.split('/') : []
+  const groups = address.includes('%') ? undefined : parseAddress(address)
+  const width = address.includes(':') ? 128 : 32
+  const bits = prefix === undefined ? width : /^(0|[1-9]\d{0,2})$/.test(prefix) ? Number(prefix) : 129
+  if (groups !== undefined && bits <= width && rest.length === 0) return { groups, bits: bits + 128 - width }
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} lists addresses and networks such as '10.0.0.0/8' or '::1'; got ${formatValue(cidr)}.`,
+  )
 }

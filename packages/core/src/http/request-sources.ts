@@ -1,10 +1,9 @@
 import { checked, type MaybePromise } from '../maybe-promise.ts'
-import { type Logger, warnOnce } from '../warn.ts'
+import type { Logger } from '../warn.ts'
 import { checkPrefix } from './address.ts'
-import { addressIn, clientAddress } from './client.ts'
+import { clientAddress, frameworkAddress, type TrustProxy } from './client-address.ts'
 import type { Claims, RequestReader } from './reader.ts'
 import { checkReturnedClaims } from './returned.ts'
-import type { TrustProxy } from './trust.ts'
 
 /** Options that identify the client of a request. */
 export interface RequestSourceOptions<R> {
@@ -66,40 +65,3 @@ export function claimsOnce<R>({ claims }: Pick<RequestSources<R>, 'claims'>, req
 }
 
 const noClaims = (): undefined => undefined
-
-/** The client's address by the framework's own proxy settings. Warns if these settings look wrong. */
-function frameworkAddress<R>(reader: RequestReader<R>, logger: Logger): RequestSources<R>['address'] {
-  let watched = 100
-  return (request) => {
-    const address = reader.address(request)
-    if (watched > 0) {
-      watched--
-      if (address === undefined) {
-        warnOnce(
-          logger,
-          'WARN_SPILLWAY_NO_ADDRESS',
-          'a request has no client address: all such requests count as one client. Set trustProxy: 1 if a proxy of yours sends the address in X-Forwarded-For, or set key.',
-        )
-      }
-      if (reader.trustsEveryProxy?.(request)) {
-        warnOnce(
-          logger,
-          'WARN_SPILLWAY_TRUSTS_EVERY_PROXY',
-          "the app trusts every proxy, so a client can send another X-Forwarded-For with each request and is never limited. Set the number of your proxies: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
-        )
-      }
-      if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
-        warnOnce(
-          logger,
-          'WARN_SPILLWAY_UNTRUSTED_PROXY',
-          'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this.',
-        )
-      }
-    }
-    return address === undefined ? undefined : withoutPort(address)
-  }
-}
-
-/** Some proxies append the client's port, which differs per connection, and frameworks keep it. */
-const withoutPort = (address: string): string =>
-  address.includes(':') && /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address
