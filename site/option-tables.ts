@@ -27,7 +27,7 @@ export const TABLES: readonly Table[] = [
     text: 'The middleware of every framework takes these options, and either the options of one policy beside them or a list of `policies`.',
     file: 'core/src/http/options.ts',
     type: 'RateLimitOptions',
-    besides: 'core/src/http/compile-policy.ts PolicyOptions',
+    besides: 'core/src/http/policy-options.ts PolicyOptions',
     guides: {
       ...STORE_GUIDES,
       skip: 'guides/keys.md#select-requests',
@@ -46,7 +46,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: 'A policy',
     text: 'One quota, whom it counts and what a request costs.',
-    file: 'core/src/http/compile-policy.ts',
+    file: 'core/src/http/policy-options.ts',
     type: 'PolicyOptions',
     guides: {
       quota: 'guides/tiers.md',

@@ -1,104 +1,28 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import { checkStoreError, type StoreErrorOption } from '../failure-mode.ts'
-import { type Awaitable, andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
+import { checkStoreError } from '../failure-mode.ts'
+import { andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
 import { checkFunctions, checkOptions } from '../options.ts'
-import { isQuota, policyOf } from '../policy.ts'
+import { isQuota, type Policy, policyOf } from '../policy.ts'
 import type { Quota } from '../quota-types.ts'
 import type { Registration } from '../registry.ts'
 import { checkSpills, type Targets } from '../spill.ts'
-import type { Store } from '../store.ts'
 import { checkStore, type StoreConfig } from '../store-config.ts'
-import { type Duration, micros } from '../time.ts'
+import { micros } from '../time.ts'
 import { maxUnits } from '../verbs.ts'
 import { type Logger, warnOnce } from '../warn.ts'
-import type { DenialOptions, DeniedOption } from './denied.ts'
-import { checkUnit, headerItem, type PartitionReader, type PolicyHeaderOptions, partitionReader } from './fields.ts'
-import type { HttpPolicy } from './header-builder.ts'
-import { type MatchOption, matcher } from './match.ts'
+import type { DeniedOption } from './denied.ts'
+import { checkUnit, type HeaderItem, headerItem, type PartitionReader, partitionReader } from './fields.ts'
+import { matcher } from './match.ts'
+import { POLICY_OPTIONS, type PolicyOptions } from './policy-options.ts'
 import { checkProblem, type DenialBuilder, denialBuilder } from './problem.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import { checkReturnedActual } from './returned.ts'
-import { type CostOptions, costReader, type KeyOption, keyReader } from './selectors.ts'
+import { type CostOptions, costReader, keyReader } from './selectors.ts'
 
-/** A named quota, with the clients and requests that it counts and the cost of a request. */
-export interface PolicyOptions<R, S = unknown, Name extends string = string, A = S>
-  extends CostOptions<R>,
-    PolicyHeaderOptions,
-    DenialOptions<R, A, Name> {
-  /**
-   * The policy's name in headers, problem documents and decisions, and part of its state's name in the store.
-   * @default `'default'`
-   */
-  readonly name?: Name
-  /**
-   * The units per period, such as `perMinute(100)`, or a function that returns the quota of a request, such as that of
-   * its user's plan.
-   */
-  readonly quota: Quota | ((request: R) => Awaitable<Quota>)
-  /**
-   * The client that a request counts for: a selector such as `'ip'` or `'header:x-api-key'`, a list of selectors, or a
-   * function.
-   * @default `'ip'`
-   */
-  readonly key?: KeyOption<R>
-  /**
-   * The requests that the policy applies to.
-   * @default all requests
-   */
-  readonly match?: MatchOption<R>
-  /**
-   * `'shadow'` counts and reports, in a state of its own, but never denies.
-   * @default `'enforce'`
-   */
-  readonly mode?: 'enforce' | 'shadow'
-  /**
-   * The store of this policy's counts.
-   * @default the limiter's `store`
-   */
-  readonly store?: Store
-  /**
-   * The time to wait for a remote store. Policies that one store checks together share the shortest deadline.
-   * @default the limiter's `deadline`
-   */
-  readonly deadline?: Duration
-  /**
-   * The decision while the store does not answer.
-   * @default the limiter's `onStoreError`
-   */
-  readonly onStoreError?: StoreErrorOption
-  /**
-   * The name of the policy that is drawn upon only if this one is empty: if this one denies a request, its units are
-   * consumed from that one instead.
-   * @default none
-   */
-  readonly spill?: NoInfer<Name>
-  /**
-   * Returns the actual cost, read from the response. The units consumed are corrected to it: the rest is refunded, or
-   * more is charged.
-   * @default none
-   */
-  readonly settle?: (response: S) => Awaitable<number>
+/** A policy, with the parts of its headers that are the same for every request. */
+export interface HttpPolicy extends Policy {
+  readonly item: HeaderItem
 }
-
-export const POLICY_OPTIONS: readonly string[] = [
-  'name',
-  'quota',
-  'key',
-  'match',
-  'mode',
-  'cost',
-  'defaultCost',
-  'maxCost',
-  'settle',
-  'problem',
-  'onDenied',
-  'unit',
-  'partition',
-  'store',
-  'deadline',
-  'onStoreError',
-  'spill',
-]
 
 /** A policy's options, compiled. */
 export interface CompiledPolicy<R, S> {

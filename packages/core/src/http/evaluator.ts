@@ -1,5 +1,4 @@
 import { acquire } from '../acquisition.ts'
-import type { Decision } from '../decision.ts'
 import { withoutLink } from '../errors.ts'
 import { andThen, type MaybePromise } from '../maybe-promise.ts'
 import { isQueued, type PolicyCheck } from '../policy.ts'
@@ -13,7 +12,7 @@ import type { ShownNames } from './display-names.ts'
 import type { Reporter } from './events.ts'
 import type { HeaderBuilder } from './header-builder.ts'
 import type { Header } from './headers.ts'
-import { type PolicyChecks, policyChecksOf } from './policy-checks.ts'
+import { checkNamed, type PolicyChecks, policyChecksOf } from './policy-checks.ts'
 import type { Denial } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import type { ClaimsOf } from './request-sources.ts'
@@ -76,9 +75,7 @@ export function evaluatorFor<R, S>(
   config: EvaluatorConfig<R>,
 ): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
   const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
-  const ruleNamed = (name: string): CompiledPolicy<R, S> | undefined =>
-    compiledPolicies.find((compiled) => compiled.name === name)
-  const settleOf = ({ policy }: PolicyCheck): CompiledPolicy<R, S>['settle'] => ruleNamed(policy.name)?.settle
+  const checksFor = policyChecksOf(compiledPolicies)
   const corrects = refundIf !== undefined || compiledPolicies.some(({ settle }) => settle)
 
   const enforce = (request: R, checks: readonly PolicyCheck[]): Acquisition | Promise<Acquisition | undefined> =>
@@ -94,9 +91,9 @@ export function evaluatorFor<R, S>(
     return acquisition instanceof Promise ? acquisition.catch((error) => warnOfShadow(logger, error)) : acquisition
   }
 
-  const denialOf = (request: R, decision: Decision, names?: ShownNames): Pick<Verdict, 'denial' | 'answer'> => {
-    // Every decision names a compiled policy.
-    const { denialFor, onDenied: option = onDenied } = ruleNamed(decision.policy) as CompiledPolicy<R, S>
+  const denialOf = (request: R, acquisition: Acquisition, names?: ShownNames): Pick<Verdict, 'denial' | 'answer'> => {
+    const { decision } = acquisition
+    const { denialFor, onDenied: option = onDenied } = checkNamed<R, S>(acquisition, decision.policy).compiled
     const denial = denialFor(decision, names)
     const check = option as DeniedOption<R> | undefined
     return { denial, answer: check && ((response) => answerOf(check, request, decision, response, denial, reader)) }
@@ -112,10 +109,10 @@ export function evaluatorFor<R, S>(
     // Built lazily: few requests are corrected.
     let made: Settlement<S> | undefined
     const settlement = (): Settlement<S> => {
-      made ??= settlementOf(acquisition, shadows, settleOf, config)
+      made ??= settlementOf(acquisition, shadows, config)
       return made
     }
-    const { denial, answer } = decision.allowed ? PASS : denialOf(request, decision, names)
+    const { denial, answer } = decision.allowed ? PASS : denialOf(request, acquisition, names)
     return {
       decision: requestDecisionOf(decision, (actual, policy) => settlement().manually(actual, policy)),
       headers: buildHeaders(acquisition, names),
@@ -127,7 +124,11 @@ export function evaluatorFor<R, S>(
   }
 
   // Synchronous wherever possible: every closure and object here is allocated per request.
-  const evaluate = (request: R, { enforced, shadowed }: PolicyChecks, names?: ShownNames): MaybePromise<Verdict<S>> => {
+  const evaluate = (
+    request: R,
+    { enforced, shadowed }: PolicyChecks<R, S>,
+    names?: ShownNames,
+  ): MaybePromise<Verdict<S>> => {
     const shadows = shadowed.length > 0 ? shadowed.map((check) => watch(request, check)) : NONE
     if (enforced.length > 0) {
       const acquisition = enforce(request, enforced)
@@ -135,11 +136,11 @@ export function evaluatorFor<R, S>(
       return acquisition.then((known) => (known ? verdict(request, known, shadows, names) : CLIENT_CLOSED))
     }
     if (shadows.length === 0) return PASS
-    const { after, discard } = settlementOf(undefined, shadows, settleOf, config)
+    const { after, discard } = settlementOf(undefined, shadows, config)
     return { ...PASS, after: corrects ? after : undefined, discard }
   }
   return (request, claims, names) => {
-    const checks = policyChecksOf(compiledPolicies, request, claims)
+    const checks = checksFor(request, claims)
     if (!(checks instanceof Promise)) return evaluate(request, checks, names)
     return whileConnected(reader, request, checks).then((known) =>
       known ? evaluate(request, known, names) : CLIENT_CLOSED,

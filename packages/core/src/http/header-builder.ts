@@ -1,13 +1,13 @@
 import { isCounted } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import { checkBoolean } from '../options.ts'
-import type { Policy, PolicyCheck } from '../policy.ts'
 import type { Acquisition } from '../store-result.ts'
 import type { ShownNames } from './display-names.ts'
-import { type HeaderItem, renamedItem } from './fields.ts'
+import { renamedItem } from './fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
 import { EXPOSE, type Header } from './headers.ts'
 import { checkJitter, retryAfterSeconds } from './jitter.ts'
+import { checkNamed, checksOf } from './policy-checks.ts'
 
 /** Options of the headers that report limits to clients. */
 export interface HeaderOptions {
@@ -33,33 +33,21 @@ export interface HeaderOptions {
 /** Builds the headers that report an acquisition. */
 export type HeaderBuilder = (acquisition: Acquisition, names?: ShownNames) => readonly Header[]
 
-/** A policy, with the parts of its headers that are the same for every request. */
-export interface HttpPolicy extends Policy {
-  readonly item: HeaderItem
-}
-
-/** A check of a policy and one key, with the key's partition as headers have it. */
-export interface HttpCheck extends PolicyCheck {
-  readonly policy: HttpPolicy
-  readonly pk: string
-  readonly spill?: HttpCheck
-}
-
 export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderOptions): HeaderBuilder {
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(share)
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
-  return ({ checks, decision }, names) => {
+  return (acquisition, names) => {
+    const { decision } = acquisition
     const decisions = decision.policies ?? [decision]
-    // Compiled policies make no other checks.
-    const results = (checks as readonly HttpCheck[]).map(({ policy: { name, item }, pk }, i) => {
+    const results = checksOf(acquisition).map(({ policy: { name, item }, pk }, i) => {
       const shown = names?.get(name)
       return { decision: decisions[i] as Decision, item: shown ? renamedItem(item, name, shown) : item, pk }
     })
     // While the store does not answer, only policies with a local fallback have numbers.
     const known = decision.degraded ? results.filter((each) => isCounted(each.decision)) : results
     const headers = write(known, Date.now)
-    const all = decision.allowed ? headers : [...headers, ...retryAfter(checks, decision, jitter)]
+    const all = decision.allowed ? headers : [...headers, ...retryAfter(acquisition, jitter)]
     return exposes ? exposed(all) : all
   }
 }
@@ -72,10 +60,11 @@ const exposed = (headers: readonly Header[]): readonly Header[] =>
 const UNKNOWN_WAIT: readonly Header[] = [['Retry-After', '1']]
 
 /** `Retry-After` (RFC 9110, section 10.2.3) of a denial, if waiting helps. */
-function retryAfter(checks: readonly PolicyCheck[], decision: Decision, jitter: number): readonly Header[] {
-  const { retryAfterMs, policy, degraded } = decision
+function retryAfter(acquisition: Acquisition, jitter: number): readonly Header[] {
+  const { decision } = acquisition
+  const { retryAfterMs, degraded } = decision
   if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT
   if (retryAfterMs === 0 || retryAfterMs === Infinity) return []
-  const key = checks.find((check) => check.policy.name === policy)?.key ?? ''
+  const { key } = checkNamed(acquisition, decision.policy)
   return [['Retry-After', String(retryAfterSeconds(decision, key, jitter))]]
 }

@@ -1,69 +1,69 @@
 import { all, andThen, type MaybePromise } from '../maybe-promise.ts'
+import type { PolicyCheck } from '../policy.ts'
 import { spilling } from '../spill.ts'
-import type { CompiledPolicy } from './compile-policy.ts'
-import type { HttpCheck, HttpPolicy } from './header-builder.ts'
+import type { Acquisition } from '../store-result.ts'
+import type { CompiledPolicy, HttpPolicy } from './compile-policy.ts'
 import type { ClaimsOf } from './request-sources.ts'
 
-/** The checks of the policies that apply to a request. */
-export interface PolicyChecks {
-  /** Checks of enforced policies. */
-  readonly enforced: readonly HttpCheck[]
-  /** Checks of shadow policies. */
-  readonly shadowed: readonly HttpCheck[]
+/** A check of a policy and one key, with what follows from its result. */
+export interface HttpCheck<R = unknown, S = unknown> extends PolicyCheck {
+  readonly policy: HttpPolicy
+  /** The options of the policy: how its denials are answered, and its costs corrected. */
+  readonly compiled: CompiledPolicy<R, S>
+  /** The partition of the key as headers have it. */
+  readonly pk: string
+  readonly spill?: HttpCheck<R, S>
 }
 
-const NONE: readonly HttpCheck[] = Object.freeze([])
+/** The checks of a request's acquisition: requests are checked by compiled policies only. */
+export const checksOf = <R, S>({ checks }: Pick<Acquisition, 'checks'>): readonly HttpCheck<R, S>[] =>
+  checks as readonly HttpCheck<R, S>[]
+
+/** The check of the policy that a decision names. */
+export const checkNamed = <R, S>(acquisition: Pick<Acquisition, 'checks'>, name: string): HttpCheck<R, S> =>
+  checksOf<R, S>(acquisition).find(({ policy }) => policy.name === name) as HttpCheck<R, S>
+
+/** The checks of the policies that apply to a request. */
+export interface PolicyChecks<R, S> {
+  /** Checks of enforced policies. */
+  readonly enforced: readonly HttpCheck<R, S>[]
+  /** Checks of shadow policies. */
+  readonly shadowed: readonly HttpCheck<R, S>[]
+}
+
+const NONE: readonly never[] = Object.freeze([])
 
 /**
- * The checks of a request: returned in the same tick, unless a function of the options returns a promise. Policies do
- * not wait for each other.
+ * Builds the function that reads the checks of a request: in the same tick, unless a function of the options returns a
+ * promise. Policies do not wait for each other.
  */
 export function policyChecksOf<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
-  request: R,
-  claims: ClaimsOf,
-): MaybePromise<PolicyChecks> {
-  const checks: MaybePromise<HttpCheck | undefined>[] = []
-  for (const compiled of compiledPolicies) {
-    const check = checkOf(compiled, request, claims)
-    // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
-    if (check instanceof Promise) check.catch(() => {})
-    checks.push(check)
-  }
-  return andThen(all(checks), (known) => sorted(compiledPolicies, known))
-}
-
-function sorted<R, S>(
-  compiledPolicies: readonly CompiledPolicy<R, S>[],
-  checks: readonly (HttpCheck | undefined)[],
-): PolicyChecks {
-  const enforced: HttpCheck[] = []
-  // Allocated on demand: most requests have no shadow policies.
-  let shadowed: HttpCheck[] | undefined
-  for (let i = 0; i < checks.length; i++) {
-    const check = checks[i]
-    if (check === undefined) continue
-    if (compiledPolicies[i]?.shadow) {
-      shadowed ??= []
-      shadowed.push(check)
-    } else enforced.push(check)
-  }
-  return {
-    enforced: compiledPolicies.some(spills) ? spilled(compiledPolicies, checks) : enforced,
-    shadowed: shadowed ?? NONE,
+): (request: R, claims: ClaimsOf) => MaybePromise<PolicyChecks<R, S>> {
+  const targets = compiledPolicies.map(({ target }) => target)
+  const spills = targets.some((target) => target >= 0)
+  const shadows = compiledPolicies.some(({ shadow }) => shadow)
+  const sorted = (checks: readonly (HttpCheck<R, S> | undefined)[]): PolicyChecks<R, S> => ({
+    enforced: spills ? spilling(checks.map(enforcedOnly), targets) : checks.filter(isEnforced),
+    shadowed: shadows ? checks.filter(isShadow) : NONE,
+  })
+  return (request, claims) => {
+    const checks: MaybePromise<HttpCheck<R, S> | undefined>[] = []
+    for (const compiled of compiledPolicies) {
+      const check = checkOf(compiled, request, claims)
+      // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
+      if (check instanceof Promise) check.catch(() => {})
+      checks.push(check)
+    }
+    return andThen(all(checks), sorted)
   }
 }
 
-const spills = ({ target }: Pick<CompiledPolicy<unknown, unknown>, 'target'>): boolean => target >= 0
+type Found<R, S> = HttpCheck<R, S> | undefined
 
-const spilled = <R, S>(
-  compiledPolicies: readonly CompiledPolicy<R, S>[],
-  checks: readonly (HttpCheck | undefined)[],
-): readonly HttpCheck[] =>
-  spilling(
-    checks.map((check, i) => (compiledPolicies[i]?.shadow ? undefined : check)),
-    compiledPolicies.map(({ target }) => target),
-  )
+const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.shadow === true
+const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.shadow === false
+const enforcedOnly = <R, S>(check: Found<R, S>): Found<R, S> => (isEnforced(check) ? check : undefined)
 
 // One step after the other, in the order that the docs document. Closures are made for promises only.
 
@@ -71,7 +71,7 @@ function checkOf<R, S>(
   compiled: CompiledPolicy<R, S>,
   request: R,
   claims: ClaimsOf,
-): MaybePromise<HttpCheck | undefined> {
+): MaybePromise<HttpCheck<R, S> | undefined> {
   const applies = compiled.applies?.(request, claims)
   if (!(applies instanceof Promise)) return applies === false ? undefined : withKey(compiled, request, claims)
   return applies.then((known) => (known ? withKey(compiled, request, claims) : undefined))
@@ -81,7 +81,7 @@ function withKey<R, S>(
   compiled: CompiledPolicy<R, S>,
   request: R,
   claims: ClaimsOf,
-): MaybePromise<HttpCheck | undefined> {
+): MaybePromise<HttpCheck<R, S> | undefined> {
   const key = compiled.keyOf(request, claims)
   return key instanceof Promise
     ? key.then((known) => withPolicy(compiled, request, known))
@@ -92,7 +92,7 @@ function withPolicy<R, S>(
   compiled: CompiledPolicy<R, S>,
   request: R,
   key: string | undefined,
-): MaybePromise<HttpCheck | undefined> {
+): MaybePromise<HttpCheck<R, S> | undefined> {
   if (key === undefined) return undefined
   const policy = compiled.policyFor(request)
   return policy instanceof Promise
@@ -105,7 +105,7 @@ function withPartition<R, S>(
   request: R,
   key: string,
   policy: HttpPolicy,
-): MaybePromise<HttpCheck> {
+): MaybePromise<HttpCheck<R, S>> {
   const pk = compiled.partitionOf?.(key) ?? ''
   return pk instanceof Promise
     ? pk.then((known) => withCost(compiled, request, key, policy, known))
@@ -118,7 +118,9 @@ function withCost<R, S>(
   key: string,
   policy: HttpPolicy,
   pk: string,
-): MaybePromise<HttpCheck> {
+): MaybePromise<HttpCheck<R, S>> {
   const cost = compiled.costOf(request)
-  return cost instanceof Promise ? cost.then((known) => ({ policy, key, cost: known, pk })) : { policy, key, cost, pk }
+  return cost instanceof Promise
+    ? cost.then((known) => ({ policy, key, cost: known, compiled, pk }))
+    : { policy, key, cost, compiled, pk }
 }

@@ -6,7 +6,8 @@ import type { PolicyCheck } from '../policy.ts'
 import { checkActual } from '../reservation.ts'
 import type { Acquisition } from '../store-result.ts'
 import { type Logger, warnOnce } from '../warn.ts'
-import { type CompiledPolicy, shadowName } from './compile-policy.ts'
+import { shadowName } from './compile-policy.ts'
+import { checksOf, type HttpCheck } from './policy-checks.ts'
 
 /** The decision about a request, as handlers read it. */
 export interface RequestDecision<Name extends string = string> extends Decision<Name> {
@@ -65,10 +66,9 @@ interface Corrections {
 }
 
 /** Settles what was acquired of the enforced policies, if any, and of the shadow policies. */
-export function settlementOf<R, S>(
+export function settlementOf<S>(
   enforced: Acquisition | undefined,
   shadows: readonly MaybePromise<Acquisition | undefined>[],
-  settleOf: (check: PolicyCheck) => CompiledPolicy<R, S>['settle'],
   { refundIf, logger }: Corrections,
 ): Settlement<S> {
   const corrected: PolicyCheck[] = []
@@ -88,16 +88,15 @@ export function settlementOf<R, S>(
     manually: async (actual, policy) => {
       checkActual(actual)
       const acquisitions = await booked()
-      await correct(acquisitions, new Map([[checkNamed(policy, enforced, acquisitions), actual]]))
+      await correct(acquisitions, new Map([[checkToCorrect(policy, enforced, acquisitions), actual]]))
     },
     after: async (status, response) => {
       try {
         const acquisitions = await booked()
         const refunded = await refundIf?.(status)
         const actual = new Map<PolicyCheck, number>()
-        for (const check of acquisitions.flatMap(({ checks }) => checks)) {
-          if (!corrected.includes(check))
-            actual.set(check, refunded ? 0 : await actualCost(check, settleOf(check), response, logger))
+        for (const check of acquisitions.flatMap((acquisition) => checksOf<unknown, S>(acquisition))) {
+          if (!corrected.includes(check)) actual.set(check, refunded ? 0 : await actualCost(check, response, logger))
         }
         await correct(acquisitions, actual)
       } catch (error) {
@@ -117,8 +116,7 @@ export function settlementOf<R, S>(
 
 /** The actual cost that a policy reads from a response; the consumed units if `settle` throws. */
 async function actualCost<S>(
-  { cost }: PolicyCheck,
-  settle: CompiledPolicy<unknown, S>['settle'],
+  { cost, compiled: { settle } }: HttpCheck<unknown, S>,
   response: S,
   logger: Logger,
 ): Promise<number> {
@@ -140,7 +138,7 @@ function warnOfFailure(logger: Logger, error: unknown): void {
 const paysFor = ({ policy: { name }, emptied = [] }: PolicyCheck, named: string): boolean =>
   name === named || name === shadowName(named) || emptied.some(({ check }) => check.policy.name === named)
 
-function checkNamed(
+function checkToCorrect(
   policy: string | undefined,
   enforced: Acquisition | undefined,
   acquisitions: readonly Acquisition[],
