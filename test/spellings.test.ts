@@ -8,7 +8,7 @@ import * as forFetch from '@spillway/fetch'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyServerOptions } from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -51,15 +51,9 @@ const frameworks: Record<string, () => RequestListener | Promise<RequestListener
     app.get('/users/:id/login', (c) => c.text(counted(c.get('rateLimit'))))
     return getRequestListener(app.fetch)
   },
-  Fastify: async () => {
-    const app = fastify({
-      routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, caseSensitive: false },
-    })
-    app.addHook('onRequest', forFastify.rateLimit(options))
-    app.get('/users/:id/login', async (request) => counted(request.rateLimit))
-    await app.ready()
-    return (request, response) => app.routing(request, response)
-  },
+  Fastify: () => ofFastify({}),
+  'Fastify, lenient': () =>
+    ofFastify({ routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, caseSensitive: false } }),
   fetch: () => {
     const limit = forFetch.rateLimit(options)
     return getRequestListener(
@@ -69,6 +63,14 @@ const frameworks: Record<string, () => RequestListener | Promise<RequestListener
       }),
     )
   },
+}
+
+async function ofFastify(settings: FastifyServerOptions): Promise<RequestListener> {
+  const app = fastify(settings)
+  app.addHook('onRequest', forFastify.rateLimit(options))
+  app.get('/users/:id/login', async (request) => counted(request.rateLimit))
+  await app.ready()
+  return (request, response) => app.routing(request, response)
 }
 
 const spellings = ['', 'http://host', 'HTTP://host:80', 'ftp://a;b', 'http://user@host', '//host'].flatMap((before) =>

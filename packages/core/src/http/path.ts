@@ -12,13 +12,16 @@ export const segmentsOf = (path: string): readonly string[] =>
 export const literalSegment = (segment: string): string => decoded(segment).toLowerCase()
 
 /**
- * The readings of a path: as routers read it and, if that differs, as file servers and proxies do, which decode
- * slashes, treat backslashes as slashes, and resolve dots.
+ * The readings of a path: if it has empty segments, with these, which Fastify accepts as parameters; as other routers
+ * read it; and if that differs, as file servers and proxies do, which decode slashes, treat backslashes as slashes, and
+ * resolve dots.
  */
 export function interpretationsOf(path: string | readonly string[]): readonly (readonly string[])[] {
   if (typeof path !== 'string') return path.flatMap(interpretationsOf)
-  const segments = segmentsOf(path)
-  return AMBIGUOUS.test(path) ? [segments, resolved(path)] : [segments]
+  const readings: (readonly string[])[] = path.includes('//') ? [path.slice(1).split('/').map(literalSegment)] : []
+  readings.push(segmentsOf(path))
+  if (AMBIGUOUS.test(path)) readings.push(resolved(path))
+  return readings
 }
 
 const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
