@@ -19,6 +19,21 @@ export default defineConfig({
           exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/browser.test.ts'],
         },
       },
+      // The adapters and their examples on the oldest frameworks that they support.
+      {
+        extends: true,
+        resolve: { alias: { express: 'express-4', fastify: 'fastify-5', hono: 'hono-4', koa: 'koa-2' } },
+        test: {
+          name: 'oldest',
+          env: { FRAMEWORKS: 'oldest' },
+          include: [
+            'packages/{express,fastify,hono,koa}/test/**/*.test.ts',
+            'examples/{express,hono,koa}/main.test.ts',
+            'test/{adapters,paths,spellings,transports}.test.ts',
+          ],
+          exclude: ['packages/hono/test/middleware.test.ts'],
+        },
+      },
       // What users install: needs the build, so it stands apart.
       {
         extends: true,

@@ -71,6 +71,7 @@ const steps = [
   ['docs site', () => check('node scripts/docs.mjs build')],
   ['unused code and dependencies', () => check('knip --no-progress')],
   ['tests', () => vitest('unit')],
+  ['tests on the oldest frameworks', () => vitest('oldest')],
   ['package checks', () => vitest('packages')],
   ['docs site in a browser', () => vitest('site')],
 ]

@@ -1,21 +1,11 @@
 import { createServer } from 'node:http'
 import http2 from 'node:http2'
 import { getRequestListener } from '@hono/node-server'
-import {
-  fakeClock,
-  type Mount,
-  type NeutralOptions,
-  type NeutralRequest,
-  type Scene,
-  sendTo,
-  testAdapter,
-} from '@spillway/conformance'
+import { type Mount, type NeutralOptions, type Scene, sendTo, testAdapter } from '@spillway/conformance'
 import * as forFetch from '@spillway/fetch'
 import * as forHono from '@spillway/hono'
-import { memoryStore, perMinute } from '@spillway/memory'
-import { type Context, Hono } from 'hono'
-import { methodOverride } from 'hono/method-override'
-import { describe, expect, test } from 'vitest'
+import { Hono } from 'hono'
+import { describe, test } from 'vitest'
 
 // What answers a `Request` with a `Response`, on the Node server of Hono. Koa and Fastify are mounted over both versions
 // of HTTP in their own tests; Express knows HTTP/1.1 only.
@@ -60,25 +50,3 @@ for (const [framework, build] of Object.entries(apps)) {
     testAdapter(test, (options, scene) => serve(build(options, scene)))
   })
 }
-
-// It hands a new request to the whole app.
-test.each(Object.keys(transports))(
-  'Hono counts a request once that methodOverride hands on over %s',
-  async (transport) => {
-    const limit = forHono.rateLimit({ quota: perMinute(10), store: memoryStore({ clock: fakeClock() }) })
-    const app = new Hono()
-    const decided = (c: Context) => c.json([c.req.method, limit.decisionOf(c)?.remaining])
-    app.use(limit, methodOverride({ app, header: 'x-method' }))
-    app.all('/', decided)
-    app.post('/batch', async (c) => {
-      const parts = [1, 2, 3].map(() => app.request('/', {}, c.env))
-      return c.json(await Promise.all(parts.map(async (part) => (await part).json())))
-    })
-    const send = await transports[transport]?.(app.fetch)
-    const bodyOf = async (request: NeutralRequest) => JSON.parse((await send?.(request))?.body ?? '')
-    expect(await bodyOf({ path: '/?a=1', method: 'POST', headers: { 'x-method': 'DELETE' } })).toEqual(['DELETE', 9])
-    // What an app makes up itself is counted each: else a batch of logins would be one.
-    const made = [7, 6, 5].map((remaining) => ['GET', remaining])
-    expect(await bodyOf({ path: '/batch', method: 'POST' })).toEqual(made)
-  },
-)

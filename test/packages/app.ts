@@ -11,6 +11,8 @@ declare module 'vitest' {
     bare: string
     /** The same, with frameworks and clients. */
     app: string
+    /** The same, with the oldest frameworks that the packages support. */
+    oldest: string
     /** Where the tarball of each package lies. */
     tarballs: Readonly<Record<string, string>>
   }
@@ -51,6 +53,16 @@ function linkAll(app: string, kind: 'dependencies' | 'peerDependencies'): void {
   }
 }
 
+/** The oldest frameworks and their types, by the names under which the workspace has them. */
+const OLDEST: Readonly<Record<string, string>> = {
+  '@types/express': '@types/express-4',
+  '@types/koa': '@types/koa-2',
+  express: 'express-4',
+  fastify: 'fastify-5',
+  hono: 'hono-4',
+  koa: 'koa-2',
+}
+
 function link(app: string, dependency: string, from: string): void {
   const path = join(app, 'node_modules', dependency)
   if (existsSync(path)) return
@@ -72,17 +84,22 @@ function install(app: string, tarballs: ReadonlyMap<string, string>): void {
 export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-packages-'))
   const tarballs = packAll(folder)
-  const [bare, app] = [join(folder, 'bare'), join(folder, 'app')]
+  const [bare, app, oldest] = [join(folder, 'bare'), join(folder, 'app'), join(folder, 'oldest')]
   install(bare, tarballs)
   // Of frameworks and clients only types are imported, but for this one.
   link(bare, '@opentelemetry/api', join(root, 'packages/opentelemetry/node_modules/@opentelemetry/api'))
+  install(oldest, tarballs)
+  for (const [name, alias] of Object.entries(OLDEST)) link(oldest, name, join(root, 'node_modules', alias))
   install(app, tarballs)
-  linkAll(app, 'peerDependencies')
-  link(app, '@types/node', join(root, 'node_modules/@types/node'))
+  for (const each of [app, oldest]) {
+    linkAll(each, 'peerDependencies')
+    link(each, '@types/node', join(root, 'node_modules/@types/node'))
+  }
   // The server of Hono and fetch in the guide for beginners.
   link(app, '@hono/node-server', join(root, 'test/node_modules/@hono/node-server'))
   project.provide('bare', bare)
   project.provide('app', app)
+  project.provide('oldest', oldest)
   project.provide('tarballs', Object.fromEntries(tarballs))
   return () => rmSync(folder, { recursive: true, force: true })
 }

@@ -99,6 +99,51 @@ test('the declarations compile in ES modules and in CommonJS', () => {
   expect(compiled('--types node esm-user.mts cjs-user.cts')).toBe('')
 })
 
+test.each(['app', 'oldest'] as const)('the declarations compile with the frameworks of an app: %s', (frameworks) => {
+  const code = `
+    import * as forExpress from '@spillway/express'
+    import * as forFastify from '@spillway/fastify'
+    import * as forHono from '@spillway/hono'
+    import * as forKoa from '@spillway/koa'
+    import express from 'express'
+    import fastify from 'fastify'
+    import { Hono } from 'hono'
+    import Koa from 'koa'
+    const quota = forKoa.perMinute(100)
+    express().use(forExpress.rateLimit({ quota }), (req, res) => {
+      res.send(String(req.rateLimit?.remaining))
+    })
+    new Koa().use(forKoa.rateLimit({ quota })).use((ctx) => {
+      ctx.body = ctx.state.rateLimit?.remaining
+    })
+    new Hono().use(forHono.rateLimit({ quota })).get('/', (c) => c.text(String(c.get('rateLimit')?.remaining)))
+    const app = fastify()
+    app.addHook('onRequest', forFastify.rateLimit({ quota }))
+    app.get('/', async (request) => request.rateLimit?.remaining)
+
+    interface MyState { user: string }
+    const own = new Koa<MyState>()
+    own.use(forKoa.rateLimit({ quota }))
+    own.use((ctx) => {
+      ctx.body = [ctx.state.user, forKoa.decisionOf(ctx)?.remaining]
+      // @ts-expect-error: the state has only what its type says
+      ctx.state.rateLimit
+    })
+    new Koa<MyState>().use(forKoa.rateLimit({ quota })).use((ctx) => {
+      ctx.body = [ctx.state.user, ctx.state.rateLimit?.remaining]
+    })
+    interface WithDecision extends MyState, Pick<Koa.DefaultState, 'rateLimit'> {}
+    new Koa<WithDecision>().use((ctx) => {
+      ctx.body = [ctx.state.user, ctx.state.rateLimit?.remaining]
+    })
+  `
+  const folder = inject(frameworks)
+  writeFileSync(join(folder, 'frameworks.mts'), code)
+  // The declarations of Hono 4.0 contradict each other.
+  const errors = compiled('--types node frameworks.mts', folder).split('\n')
+  expect(errors.filter((line) => !/hono@4\.0\.0|^$/.test(line))).toEqual([])
+})
+
 test('the declarations for Workers compile with the types of Workers', () => {
   const code = `
     import { DurableObject } from 'cloudflare:workers'
@@ -115,9 +160,9 @@ test('the declarations for Workers compile with the types of Workers', () => {
   expect(compiled('--lib es2023 --types @cloudflare/workers-types worker.mts')).toBe('')
 })
 
-function compiled(args: string): string {
+function compiled(args: string, cwd = app): string {
   const options =
     '--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2023 --skipLibCheck false'
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  return spawnSync(process.execPath, [tsc, ...`${options} ${args}`.split(' ')], { cwd: app, encoding: 'utf8' }).stdout
+  return spawnSync(process.execPath, [tsc, ...`${options} ${args}`.split(' ')], { cwd, encoding: 'utf8' }).stdout
 }

@@ -13,6 +13,7 @@ import { memoryStore } from '@spillway/memory'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import { reader } from './reader.ts'
+import { headersOf, replaceResponse, setHeaders } from './response.ts'
 import { nextThen } from './sent.ts'
 
 declare module 'hono' {
@@ -66,13 +67,10 @@ function followLate(verdict: Verdict<Context>, c: Context, next: Next): Promise<
 
 async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
   const { decision, headers, denial, answer, after } = verdict
-  // Reading c.res creates a response, so it is read only if another limiter has set headers on it.
-  const before = (name: string): string | null => c.res.headers.get(name)
+  const before = (name: string): string | null => headersOf(c).get(name)
   const joined = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
   if (decision) c.set('rateLimit', decision)
-  const restoreHeaders = (): void => {
-    for (const [name, value] of missingHeaders(joined, before)) c.header(name, value)
-  }
+  const restoreHeaders = (): void => setHeaders(c, missingHeaders(joined, before))
   for (const [name, value] of joined) c.header(name, value)
   if (denial) return answer ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
   await (after ? nextThen(c, next, (status) => after(status, c)) : next())
@@ -83,7 +81,7 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
 
 /** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */
 function answered(c: Context, own: Denial | undefined, standard: Denial, restoreHeaders: () => void): Response {
-  if (own?.response) c.res = own.response as Response
+  if (own?.response) replaceResponse(c, own.response as Response)
   else if (own || !c.finalized) return denied(c, own ?? standard)
   restoreHeaders()
   return c.res

@@ -1,5 +1,6 @@
 import { type Outgoing as NodeOutgoing, outgoingOf, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
+import { replaceResponse } from './response.ts'
 
 /** The part of Node's response that is used; the Node server passes it in the bindings. */
 interface Outgoing extends NodeOutgoing {
@@ -34,7 +35,7 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
   // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
   const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
   const read = body.pipeTo(writable).catch(() => {})
-  c.res = new Response(readable, c.res)
+  replaceResponse(c, new Response(readable, c.res))
   waitUntil(
     c,
     read.then(() => done(status)),

@@ -25,8 +25,12 @@ function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): K
 
 testAdapter(test, (options, scene) => sendTo(createServer(build(options, scene).callback())))
 
+/** Koa 2 answers no HEAD request over HTTP/2, with or without middleware. */
+const isAnswered = (name: string): boolean => process.env['FRAMEWORKS'] !== 'oldest' || !name.includes('HEAD')
+
 describe('over HTTP/2', () => {
-  testAdapter(test, (options, scene) => sendTo(http2.createServer(build(options, scene).callback())))
+  const testAnswered = (name: string, body: () => Promise<void>) => test.runIf(isAnswered(name))(name, body)
+  testAdapter(testAnswered, (options, scene) => sendTo(http2.createServer(build(options, scene).callback())))
 })
 
 test('lets a failing store reach the error handler of the app', async () => {

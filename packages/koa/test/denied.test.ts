@@ -45,7 +45,7 @@ test.each<[string, RateLimitOptions['onDenied'], number, string]>([
   })
   const handle = app.callback()
   await request(handle).get('/')
-  const response = await request(handle).get('/')
+  const response = await request(handle).get('/').accept('text')
   expect([response.status, response.text]).toEqual([status, text])
   expect(response.headers['ratelimit']).toBe('"default";r=0;t=60')
 })

@@ -1,0 +1,26 @@
+import type { Header } from '@spillway/core/http'
+import type { Context } from 'hono'
+
+// The response of a context, in every version of Hono 4.
+
+/**
+ * The headers of the response, or those set so far. Before 4.8, `c.res` lacks headers that are set with `c.header()`
+ * until a handler has answered; a response made by the context has them.
+ */
+export const headersOf = (c: Context): Headers => (c.finalized ? c.res : c.body(null)).headers
+
+/** Sets headers on the response, or on a copy if it is immutable, like that of fetch(). */
+export function setHeaders(c: Context, headers: readonly Header[]): void {
+  try {
+    for (const [name, value] of headers) c.header(name, value)
+  } catch {
+    replaceResponse(c, new Response(c.res.body, c.res))
+    for (const [name, value] of headers) c.header(name, value)
+  }
+}
+
+/** Replaces the response as it is: Hono adds the headers of a response that is there, which fails if it is immutable. */
+export function replaceResponse(c: Context, response: Response): void {
+  c.res = undefined
+  c.res = response
+}
