@@ -36,15 +36,15 @@ const MIN_BATCH = 16
 export function coalescing(send: Send, slotOf: (call: Call) => number): Coalescer {
   let waiting: Waiting[] = []
 
-  const sendBatch = async ({ waiting: seats }: Batch): Promise<void> => {
+  const sendBatch = async ({ waiting: batch }: Batch): Promise<void> => {
     try {
-      const calls = seats.map(({ call }) => call)
+      const calls = batch.map(({ call }) => call)
       const answers = await send(calls, latestDeadline(calls.map(({ deadline }) => deadline)))
-      seats.forEach(({ resolve }, i) => {
+      batch.forEach(({ resolve }, i) => {
         resolve(answers[i] as readonly Taken[])
       })
     } catch (error) {
-      for (const { reject } of seats) reject(error)
+      for (const { reject } of batch) reject(error)
     }
   }
   const flush = (): void => {

@@ -3,15 +3,15 @@ import { loggerOf, warnOnce } from '@spillway/core/internal'
 /** Policies that evict no state of a limited key before the states of new keys with the same quota. */
 const SAFE: readonly string[] = ['noeviction', 'volatile-ttl']
 
-const asked = new WeakSet<object>()
+const checked = new WeakSet<object>()
 
 /**
  * Warns once per client if the server evicts the states of limited keys under a flood of new ones. It never throws and
  * delays no request: a server that forbids INFO is not an error.
  */
 export function warnOfEviction(client: object): void {
-  if (asked.has(client)) return
-  asked.add(client)
+  if (checked.has(client)) return
+  checked.add(client)
   void askAndWarn(client)
 }
 

@@ -70,10 +70,10 @@ export function redisStore(
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): Store
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   const { denyCache = '1s', lease } = options
-  const named = askingStore(client, options)
-  const asking =
+  const named = remoteStore(client, options)
+  const remote =
     'hashKeys' in options ? withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys))) : named
-  const store = withDenyCache(asking, { for: denyCache, scope: scopeOf(client, options) })
+  const store = withDenyCache(remote, { for: denyCache, scope: scopeOf(client, options) })
   return lease === undefined ? store : withLeases(store, typeof lease === 'object' ? lease : { requests: lease })
 }
 
@@ -90,7 +90,7 @@ function scopeOf(client: RedisClient, { prefix = 'spillway', hashKeys }: RedisSt
 }
 
 /** The store without leases and deny cache: each check is a call to the server. */
-function askingStore(client: RedisClient, options: RedisStoreOptions): Store {
+function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
   checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease', 'hashKeys'])
   const redis = redisOf(client)
   const prefix = checkPrefix(options.prefix ?? 'spillway')

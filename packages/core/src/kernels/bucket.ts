@@ -119,19 +119,19 @@ export const LONGEST_STEP: Micros = 3_600e6
  */
 export function bucket(stored: BucketState | undefined, now: Micros, step: BucketStep): BucketOutcome {
   const state = startedState(stored, now, step)
-  const at = tickOf(now, step.schedule)
-  const due = step.maxWaitMicros === 0 ? at : tickOf(now + step.maxWaitMicros, step.schedule)
-  const found = foundIn(state, at, step)
+  const nowTick = tickOf(now, step.schedule)
+  const due = step.maxWaitMicros === 0 ? nowTick : tickOf(now + step.maxWaitMicros, step.schedule)
+  const found = foundIn(state, nowTick, step)
   const { base } = found
-  const next = step.increment < 0 ? refund(found, at, step) : take(found, step)
+  const next = step.increment < 0 ? refund(found, nowTick, step) : take(found, step)
   return {
     allowed: fitsAt(base, step) <= due,
     base: base.tick,
     next: next.base.tick,
     grossNext: next.gross.tick,
     early: { base: base.early, tat: next.base.early, gross: next.gross.early },
-    taken: state === undefined && next.base.tick === at ? undefined : stateAt(next, at, step),
-    kept: found.honest ? state : stateAt(found, at, step),
+    taken: state === undefined && next.base.tick === nowTick ? undefined : stateAt(next, nowTick, step),
+    kept: found.honest ? state : stateAt(found, nowTick, step),
   }
 }
 
@@ -150,15 +150,15 @@ interface Ticks {
   readonly honest: boolean
 }
 
-function foundIn(state: BucketState | undefined, at: number, step: BucketStep): Ticks {
+function foundIn(state: BucketState | undefined, nowTick: number, step: BucketStep): Ticks {
   const { schedule, ceiling } = step
-  const now = { tick: at, early: 0 }
+  const now = { tick: nowTick, early: 0 }
   if (state === undefined) return { base: now, gross: now, turn: 0, honest: true }
   const whole = typeof state === 'number' ? { tat: state, gross: Math.abs(state), turn: 0 } : state
   const { early, grossEarly } = earliesOf(whole, step)
   const tat = fullTick(Math.abs(whole.tat), schedule)
-  const honest = whole.tat < 0 || tat - at <= ceiling
-  const base = latest(honest ? { tick: tat, early } : { tick: at + ceiling, early: 0 }, now)
+  const honest = whole.tat < 0 || tat - nowTick <= ceiling
+  const base = latest(honest ? { tick: tat, early } : { tick: nowTick + ceiling, early: 0 }, now)
   const gross = latest({ tick: fullTick(whole.gross, schedule), early: grossEarly }, base)
   if (honest) return { base, gross, turn: turnTick(whole.turn, schedule), honest }
   // Setting `tat` to the ceiling moves takes down by unknown amounts. After a long step, refunds of them return nothing.
@@ -182,11 +182,11 @@ function take({ base, gross, turn }: Ticks, step: BucketStep): Ticks {
 const plus = ({ tick, early }: Exact, { increment, fraction }: BucketStep): Exact =>
   exactly(tick + increment, early + (fraction ?? WHOLE).increment, (fraction ?? WHOLE).scale)
 
-function refund({ base, gross, turn }: Ticks, at: number, step: BucketStep): Ticks {
+function refund({ base, gross, turn }: Ticks, nowTick: number, step: BucketStep): Ticks {
   const { scale, burst, until } = step.fraction ?? WHOLE
   const last = isSame({ tick: step.until, early: until }, gross)
   const newest = Math.max(turn, exactly(base.tick - step.burst, base.early - burst, scale).tick)
-  const returned = returnedBy(step, last, at, base, gross, newest)
+  const returned = returnedBy(step, last, nowTick, base, gross, newest)
   const next = exactly(base.tick - returned.tick, base.early - returned.early, scale)
   const less = last ? exactly(gross.tick - returned.tick, gross.early - returned.early, scale) : gross
   const keepsTurn = returned.tick === 0 || (last && step.whole && isSame(gross, base))
@@ -196,16 +196,16 @@ function refund({ base, gross, turn }: Ticks, at: number, step: BucketStep): Tic
 const NOTHING: Exact = { tick: 0, early: 0 }
 
 /** The ticks a refund returns; 0 if the state does not hold the take, as after a reset. */
-function returnedBy(step: BucketStep, last: boolean, at: number, base: Exact, gross: Exact, turn: number): Exact {
+function returnedBy(step: BucketStep, last: boolean, nowTick: number, base: Exact, gross: Exact, turn: number): Exact {
   const { scale, increment, until } = step.fraction ?? WHOLE
   const refunded = { tick: -step.increment, early: 0 - increment }
   if (last || step.until === Number.MAX_SAFE_INTEGER)
-    return earliest(refunded, { tick: base.tick - at, early: base.early })
+    return earliest(refunded, { tick: base.tick - nowTick, early: base.early })
   const taken = { tick: step.until, early: until }
   if (isBefore(gross, taken)) return NOTHING
   const end = exactly(taken.tick - (gross.tick - base.tick), until - gross.early + base.early, scale)
   const { tick, early } = latest(end, earliest({ tick: step.ends, early: 0 }, base))
-  const room = { tick: tick - Math.max(at, turn), early }
+  const room = { tick: tick - Math.max(nowTick, turn), early }
   return room.tick > 0 ? earliest(refunded, room) : NOTHING
 }
 
@@ -219,15 +219,19 @@ export function bucketState(
   { now, base, early }: Pick<BucketTaken, 'now' | 'base' | 'early'>,
   step: BucketStep,
 ): BucketState | undefined {
-  const at = tickOf(now, step.schedule)
+  const nowTick = tickOf(now, step.schedule)
   const full = { tick: base, early: early?.base ?? 0 }
-  return base === at ? undefined : stateAt({ base: full, gross: full, turn: 0, honest: true }, at, step)
+  return base === nowTick ? undefined : stateAt({ base: full, gross: full, turn: 0, honest: true }, nowTick, step)
 }
 
-function stateAt({ base, gross, turn }: Ticks, at: number, { schedule, ceiling, fraction }: BucketStep): BucketState {
+function stateAt(
+  { base, gross, turn }: Ticks,
+  nowTick: number,
+  { schedule, ceiling, fraction }: BucketStep,
+): BucketState {
   const moment = fullMoment(base.tick, schedule)
-  const tat = base.tick - at > ceiling ? -moment : moment
-  const ahead = turn > at
+  const tat = base.tick - nowTick > ceiling ? -moment : moment
+  const ahead = turn > nowTick
   const isWhole = base.early === 0 && gross.early === 0
   if (isWhole && gross.tick === base.tick && !ahead) return tat
   const refunded = { tat, gross: fullMoment(gross.tick, schedule), turn: ahead ? fullMoment(turn, schedule) : 0 }

@@ -35,26 +35,26 @@ local function earliest(tick, early, otherTick, otherEarly)
   return tick, early
 end
 
-local function stateAt(tick, early, gross, grossEarly, turn, at, step)
+local function stateAt(tick, early, gross, grossEarly, turn, nowTick, step)
   local schedule, tat = step.schedule, tick
   if schedule then tat = fullMoment(tick, schedule) end
-  if tick - at > step.ceiling then tat = -tat end
-  local ahead, isWhole = turn > at, early == 0 and grossEarly == 0
+  if tick - nowTick > step.ceiling then tat = -tat end
+  local ahead, isWhole = turn > nowTick, early == 0 and grossEarly == 0
   if isWhole and gross == tick and not ahead then return tat end
   local full, last = fullMoment(gross, schedule), ahead and fullMoment(turn, schedule) or 0
   if isWhole then return { tat = tat, gross = full, turn = last } end
   return { tat = tat, gross = full, turn = last, scale = step.fraction.scale, early = early, grossEarly = grossEarly }
 end
 
-local function returnedBy(last, at, base, early, gross, grossEarly, turn, step, parts)
+local function returnedBy(last, nowTick, base, early, gross, grossEarly, turn, step, parts)
   local limit, limitEarly = step['until'], parts['until']
   local tick, part = -step.increment, -parts.increment
-  if last or limit == ${Number.MAX_SAFE_INTEGER} then return earliest(tick, part, base - at, early) end
+  if last or limit == ${Number.MAX_SAFE_INTEGER} then return earliest(tick, part, base - nowTick, early) end
   if isBefore(gross, grossEarly, limit, limitEarly) then return 0, 0 end
   local full, fullEarly = exactly(limit - (gross - base), limitEarly - grossEarly + early, parts.scale)
   local ends, endsEarly = earliest(step.ends, 0, base, early)
   if isBefore(full, fullEarly, ends, endsEarly) then full, fullEarly = ends, endsEarly end
-  full = full - max(at, turn)
+  full = full - max(nowTick, turn)
   if full <= 0 then return 0, 0 end
   return earliest(tick, part, full, fullEarly)
 end
@@ -79,16 +79,16 @@ local function bucket(state, now, step)
     refunded, stored = state, state.tat
     if fraction and state.scale == fraction.scale then early, grossEarly = state.early, state.grossEarly end
   end
-  local at, due, tat = now, now + step.maxWaitMicros, stored or now
+  local nowTick, due, tat = now, now + step.maxWaitMicros, stored or now
   if tat < 0 then tat = -tat end
   if schedule then
-    at, due = tickOf(now, schedule), tickOf(due, schedule)
-    tat = stored == nil and at or fullTick(tat, schedule)
+    nowTick, due = tickOf(now, schedule), tickOf(due, schedule)
+    tat = stored == nil and nowTick or fullTick(tat, schedule)
   end
-  local honest = stored == nil or stored < 0 or tat - at <= ceiling
+  local honest = stored == nil or stored < 0 or tat - nowTick <= ceiling
   local base = tat
-  if not honest then base, early = at + ceiling, 0 end
-  if base <= at then base, early = at, 0 end
+  if not honest then base, early = nowTick + ceiling, 0 end
+  if base <= nowTick then base, early = nowTick, 0 end
   local gross, turn = tat, 0
   if refunded then
     gross, turn = refunded.gross, refunded.turn
@@ -113,7 +113,7 @@ local function bucket(state, now, step)
     local parts = fraction or WHOLE
     local scale, last = parts.scale, step['until'] == gross and parts['until'] == grossEarly
     local newest = max(turn, (exactly(base - step.burst, early - parts.burst, scale)))
-    local tick, part = returnedBy(last, at, base, early, gross, grossEarly, newest, step, parts)
+    local tick, part = returnedBy(last, nowTick, base, early, gross, grossEarly, newest, step, parts)
     next, nextEarly = exactly(base - tick, early - part, scale)
     grossNext, grossNextEarly = gross, grossEarly
     if last then grossNext, grossNextEarly = exactly(gross - tick, grossEarly - part, scale) end
@@ -125,15 +125,15 @@ local function bucket(state, now, step)
     if grossNext > most then grossNext, grossNextEarly = most, 0 end
   end
   local taken, kept = nil, state
-  if state ~= nil or next ~= at then taken = stateAt(next, nextEarly, grossNext, grossNextEarly, turnNext, at, step) end
-  if not honest then kept = stateAt(base, early, gross, grossEarly, turn, at, step) end
+  if state ~= nil or next ~= nowTick then taken = stateAt(next, nextEarly, grossNext, grossNextEarly, turnNext, nowTick, step) end
+  if not honest then kept = stateAt(base, early, gross, grossEarly, turn, nowTick, step) end
   return fitsAt <= due, base, next, taken, kept, grossNext, early, nextEarly, grossNextEarly
 end
 
 kernels.bucket = {
   owns = function(state) return type(state) == 'number' or state.gross ~= nil end,
   step = bucket,
-  tell = function(reply, place, now, step, base, next, written, grossNext, early, nextEarly, grossEarly)
+  report = function(reply, place, now, step, base, next, written, grossNext, early, nextEarly, grossEarly)
     local answer = place - 1
     reply[place], reply[place + 1] = base - now, written and next - base or 0
     place = place + 2

@@ -83,7 +83,7 @@ end
 kernels['sliding-log'] = {
   owns = function(state) return type(state) == 'table' and state.start == nil and state.gross == nil and state.cold == nil end,
   step = slidingLog,
-  tell = function(reply, place, now, step, base, next, written)
+  report = function(reply, place, now, step, base, next, written)
     local log = written and next or base
     local used = unitsOf(log)
     reply[place] = used

@@ -37,7 +37,7 @@ end
 kernels['sliding-window'] = {
   owns = function(state) return type(state) == 'table' and state.start ~= nil end,
   step = slidingWindow,
-  tell = function(reply, place, now, step, base, next, written)
+  report = function(reply, place, now, step, base, next, written)
     local state = written and next or base
     reply[place], reply[place + 1], reply[place + 2] = state.start - now, state.current, state.previous
     return place + 3

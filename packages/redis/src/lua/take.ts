@@ -75,7 +75,7 @@ local function run(keys, now, steps, batches)
       states[key], changed[key] = state, step
     end
     reply[place] = allowed and 1 or 0
-    place = kernels[step.kernel].tell(reply, place + 1, now, step, base, next, takes and not step.peek, ...)
+    place = kernels[step.kernel].report(reply, place + 1, now, step, base, next, takes and not step.peek, ...)
   end
 
   local op, last = 1, #batches

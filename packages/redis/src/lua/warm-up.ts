@@ -60,7 +60,7 @@ end
 kernels['warm-up'] = {
   owns = function(state) return type(state) == 'table' and state.cold ~= nil end,
   step = warmUp,
-  tell = function(reply, place, now, step, base, next, written)
+  report = function(reply, place, now, step, base, next, written)
     local state = written and next or base
     reply[place], reply[place + 1], reply[place + 2] = base.ahead, base.early, base.cold
     reply[place + 3], reply[place + 4], reply[place + 5] = state.ahead, state.early, state.cold
