@@ -39,7 +39,7 @@ interface Database {
   /** Its transactions are serializable, as the published function requires. */
   readonly strict: pg.Pool
   /** Its transactions do not wait for the disk. */
-  readonly hasty: pg.Pool
+  readonly async: pg.Pool
   /** The parent of all server processes. */
   readonly pid: number
   close(): Promise<void>
@@ -51,15 +51,15 @@ async function database(): Promise<Database> {
   const pool = new pg.Pool({ ...server.config, max: CONNECTIONS })
   const options = '-c default_transaction_isolation=serializable'
   const strict = new pg.Pool({ ...server.config, max: CONNECTIONS, options })
-  const hasty = new pg.Pool({ ...server.config, max: CONNECTIONS, options: '-c synchronous_commit=off' })
+  const async = new pg.Pool({ ...server.config, max: CONNECTIONS, options: '-c synchronous_commit=off' })
   await pool.query(publishedSql)
   return {
     pool,
     strict,
-    hasty,
+    async,
     pid: Number.parseInt(readFileSync(join(server.folder, 'data/postmaster.pid'), 'utf8'), 10),
     async close() {
-      await Promise.all([pool.end(), strict.end(), hasty.end()])
+      await Promise.all([pool.end(), strict.end(), async.end()])
       await server.stop()
     },
   }
@@ -73,8 +73,8 @@ async function flexible({ pool }: Database, { burst }: Terms, table: string, unl
   if (unlogged) await pool.query(`ALTER TABLE ${table} SET UNLOGGED`)
   // It also rejects for a denial, with a value that is not an error.
   return (key) =>
-    limiter.consume(key).catch((refusal: unknown) => {
-      if (refusal instanceof Error) throw refusal
+    limiter.consume(key).catch((denial: unknown) => {
+      if (denial instanceof Error) throw denial
     })
 }
 
@@ -120,7 +120,7 @@ async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<strin
     'spillway, unlogged': ours(db, terms, 'coalesced_unlogged', { durability: 'unlogged' }),
     [BY_HAND]: await byHand(db.pool, terms, 'hand'),
     'a hand-written bucket, prepared': await byHand(db.pool, terms, 'hand_prepared', { prepare: true }),
-    [BY_HAND_ASYNC]: await byHand(db.hasty, terms, 'hand_async'),
+    [BY_HAND_ASYNC]: await byHand(db.async, terms, 'hand_async'),
     'SELECT 1': () => db.pool.query('SELECT 1'),
   }
 }
@@ -178,9 +178,9 @@ async function decisions(
   const options = { seconds: 40, chunk: TURN, progress }
   const results = await measure(reference as Candidate, others, keys.slice(0, KEYS[workload]), options)
   await db.close()
-  const refused = terms === SCANT ? ', denied' : ''
+  const denied = terms === SCANT ? ', denied' : ''
   return {
-    title: `A decision in PostgreSQL: ${name}, ${callers} callers${refused}`,
+    title: `A decision in PostgreSQL: ${name}, ${callers} callers${denied}`,
     how: `One server that waits for its disk, and one process with ${CONNECTIONS} connections; each candidate and rate-limiter-flexible alternate in turns of ${TURN} decisions.`,
     columns: [RATIO, 'µs each', ERRORS],
     rows: results.map(({ name, ratio, nanos }, i) => ({

@@ -11,7 +11,7 @@ interface Waiting {
   readonly call: Call
   readonly until: () => Until
   /** Whether an earlier statement was sent without it, because one of its keys was in use. */
-  stayed: boolean
+  wasBusy: boolean
   readonly resolve: (taken: readonly Taken[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -23,9 +23,9 @@ const MAX_BATCH = 500
  * Coalesces the calls of an event-loop tick into one statement. Each key has at most one statement in flight. Calls that
  * arrive meanwhile are in the next batch: otherwise each would wait for the row's lock on a connection of its own.
  */
-export function coalescing(send: Send, timeoutMicros: number): (call: Call) => Promise<readonly Taken[]> {
+export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promise<readonly Taken[]> {
   const waiting = new Set<Waiting>()
-  const underway = new Set<string>()
+  const inFlight = new Set<string>()
   let scheduled = false
 
   // Runs after all requests of the tick have reached the store.
@@ -35,46 +35,46 @@ export function coalescing(send: Send, timeoutMicros: number): (call: Call) => P
     afterTick(() => {
       scheduled = false
       dropExpired(waiting)
-      const going = groupIntoBatch(waiting, underway)
-      for (const each of waiting) each.stayed = !going.includes(each)
-      if (going.length > 0) void sendBatch(going)
-      if (going.length === MAX_BATCH || going[0]?.call.at !== undefined) schedule()
+      const batch = groupIntoBatch(waiting, inFlight)
+      for (const each of waiting) each.wasBusy = !batch.includes(each)
+      if (batch.length > 0) void sendBatch(batch)
+      if (batch.length === MAX_BATCH || batch[0]?.call.at !== undefined) schedule()
     })
   }
 
-  const sendBatch = async (going: readonly Waiting[]): Promise<void> => {
-    const calls = going.map(({ call }) => call)
+  const sendBatch = async (batch: readonly Waiting[]): Promise<void> => {
+    const calls = batch.map(({ call }) => call)
     const names = calls.flatMap((call) => call.names)
-    for (const each of going) waiting.delete(each)
-    for (const name of names) underway.add(name)
+    for (const each of batch) waiting.delete(each)
+    for (const name of names) inFlight.add(name)
     try {
-      const answers = await send(calls, latest(going.map(({ until }) => until())))
-      going.forEach(({ resolve, reject }, i) => {
+      const answers = await send(calls, latest(batch.map(({ until }) => until())))
+      batch.forEach(({ resolve, reject }, i) => {
         const answer = answers[i] as readonly Taken[] | StoreError
         if (answer instanceof StoreError) reject(answer)
         else resolve(answer)
       })
     } catch (error) {
-      for (const [i, { reject }] of going.entries()) reject(lateOf(error, i))
+      for (const [i, { reject }] of batch.entries()) reject(lateOf(error, i))
     }
-    for (const name of names) underway.delete(name)
+    for (const name of names) inFlight.delete(name)
     schedule()
   }
 
   return (call) => {
     let each: Waiting | undefined
     const answer = new Promise<readonly Taken[]>((resolve, reject) => {
-      const { endMs } = untilIn(timeoutMicros)
+      const { endMs } = untilIn(timeoutMs)
       const until = (): Until => ({ endMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
-      each = { call, until, stayed: false, resolve, reject }
+      each = { call, until, wasBusy: false, resolve, reject }
       waiting.add(each)
       schedule()
     })
     return within((each as unknown as Waiting).until().endMs, answer).catch((error: unknown) => {
       // A timed-out call that was not sent is dropped. One that was sent may still be answered.
       const unsent = waiting.delete(each as Waiting)
-      if (!(error instanceof TimeoutError) || error.late) throw failure(error, timeoutMicros)
-      throw failure(unsent ? error : new TimeoutError(error.message, answer.catch(lateIn)), timeoutMicros)
+      if (!(error instanceof TimeoutError) || error.late) throw failure(error, timeoutMs)
+      throw failure(unsent ? error : new TimeoutError(error.message, answer.catch(lateIn)), timeoutMs)
     })
   }
 }
@@ -91,24 +91,24 @@ const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error
 /** Rejects expired calls. A call that has not waited yet is sent anyway: only this process was blocked until now. */
 function dropExpired(waiting: Set<Waiting>): void {
   for (const each of waiting) {
-    if (!each.stayed || performance.now() < each.until().sendByMs) continue
+    if (!each.wasBusy || performance.now() < each.until().sendByMs) continue
     waiting.delete(each)
     each.reject(new TimeoutError('earlier calls for the same key were not answered in time'))
   }
 }
 
 /** The calls of the next batch: their keys are free, and no earlier call waits for one of their keys. */
-function groupIntoBatch(waiting: Iterable<Waiting>, underway: ReadonlySet<string>): readonly Waiting[] {
-  const going: Waiting[] = []
+function groupIntoBatch(waiting: Iterable<Waiting>, inFlight: ReadonlySet<string>): readonly Waiting[] {
+  const batch: Waiting[] = []
   const held = new Set<string>()
   for (const each of waiting) {
     const { names, at } = each.call
-    const free = at === (going[0] ?? each).call.at && names.every((name) => !underway.has(name) && !held.has(name))
-    if (free) going.push(each)
+    const free = at === (batch[0] ?? each).call.at && names.every((name) => !inFlight.has(name) && !held.has(name))
+    if (free) batch.push(each)
     else for (const name of names) held.add(name)
-    if (going.length === MAX_BATCH) break
+    if (batch.length === MAX_BATCH) break
   }
-  return going
+  return batch
 }
 
 const afterTick: (run: () => void) => void = typeof setImmediate === 'function' ? setImmediate : setTimeout

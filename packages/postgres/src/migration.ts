@@ -3,17 +3,17 @@ import { type MigrationOptions, namesFrom } from './options.ts'
 import { failure, retrying } from './retry.ts'
 import { bucketSql } from './sql/bucket.ts'
 import { consumeSql } from './sql/consume.ts'
+import { earlierSql } from './sql/earlier.ts'
 import type { Names } from './sql/names.ts'
 import { slidingLogSql } from './sql/sliding-log.ts'
 import { slidingWindowSql } from './sql/sliding-window.ts'
 import { takeSql } from './sql/take.ts'
-import { takeFractionSql } from './sql/take-fraction.ts'
-import { takeSameSql } from './sql/take-same.ts'
+import { takeBucketSql } from './sql/take-bucket.ts'
 import { warmUpSql } from './sql/warm-up.ts'
 import { type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 9
+export const VERSION = 10
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -36,7 +36,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
-${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${warmUpSql(names)}${takeSql(names)}${takeSameSql(names)}${takeFractionSql(names)}${consumeSql(names)}
+${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${warmUpSql(names)}${takeSql(names)}${takeBucketSql(names)}${consumeSql(names)}${earlierSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE swept int;
@@ -68,14 +68,14 @@ export function migrationSql(options: MigrationOptions = {}): string {
 export async function migrate(database: Database, options: MigrationOptions = {}): Promise<void> {
   const names = namesFrom('migrate', options, OPTIONS)
   try {
-    await migrated(runOn(database), names, { unlogged: options.durability === 'unlogged', until: untilIn(TIMEOUT) })
+    await migrated(runOn(database), names, { unlogged: options.durability === 'unlogged', until: untilIn(TIMEOUT_MS) })
   } catch (error) {
-    throw failure(error, TIMEOUT)
+    throw failure(error, TIMEOUT_MS)
   }
 }
 
 /** The timeout of a migration, which waits for concurrent migrations, in milliseconds. */
-const TIMEOUT = 30_000
+const TIMEOUT_MS = 30_000
 
 /** Migrates if the database has no or an older version. */
 export async function migrated(
@@ -84,7 +84,7 @@ export async function migrated(
   { unlogged, until }: { readonly unlogged: boolean; readonly until: Until },
 ): Promise<void> {
   if ((await versionOf(run, names, until)) >= VERSION) return
-  await retrying(untilIn(TIMEOUT), (left) => run({ text: schemaSql(names, unlogged) }, left))
+  await retrying(untilIn(TIMEOUT_MS), (left) => run({ text: schemaSql(names, unlogged) }, left))
 }
 
 /** The version of the database's migration; 0 if there is none. A later version keeps the functions of earlier ones. */

@@ -41,18 +41,18 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Converts an error to a `StoreError` whose message says what to do. */
-export function failure(error: unknown, timeoutMicros: number): StoreError {
+export function failure(error: unknown, timeoutMs: number): StoreError {
   if (error instanceof StoreError) return error
   if (error instanceof TimeoutError) {
     const { late, message, reason } = error
     const what = late === undefined ? `nothing was sent, as ${message}` : 'the units may have been taken'
-    return new StoreError(`PostgreSQL did not answer in ${timeoutMicros} ms; ${what}.`, error, {
+    return new StoreError(`PostgreSQL did not answer in ${timeoutMs} ms; ${what}.`, error, {
       reason,
       ...(late && { late }),
     })
   }
   const { code = '', message = formatValue(error) } = error as { code?: string; message?: string }
-  const cure = HINTS[code] ?? (isRetryable(error) ? `Other transactions held its locks for ${timeoutMicros} ms.` : '')
+  const cure = HINTS[code] ?? (isRetryable(error) ? `Other transactions held its locks for ${timeoutMs} ms.` : '')
   return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
     healthy: code.startsWith('22') || code === '55P03' || isRetryable(error),
   })

@@ -17,8 +17,9 @@ import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
+import { bucketArguments, decodeBucket } from './take-bucket.ts'
 import { TimeoutError, type Until, untilIn, within } from './until.ts'
-import { type Call, callOf, decode, decodeSame, encode, encodeSame } from './wire.ts'
+import { type Call, callOf, decode, encode } from './wire.ts'
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions extends MigrationOptions {
@@ -72,10 +73,10 @@ const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepa
 export function postgresStore(database: Database, options: PostgresStoreOptions = {}): PostgresStore {
   const names = namesFrom('postgresStore', options, OPTIONS)
   const { durability = 'logged', coalesce = true, prepare = false } = options
-  const timeoutMicros = millis('postgresStore deadline', options.deadline ?? '1s')
+  const timeoutMs = millis('postgresStore deadline', options.deadline ?? '1s')
   const run = runOn(database)
   const prepared = preparing(() =>
-    migrated(run, names, { unlogged: durability === 'unlogged', until: untilIn(timeoutMicros) }),
+    migrated(run, names, { unlogged: durability === 'unlogged', until: untilIn(timeoutMs) }),
   )
   /** Creates the table if needed, then retries `work` until the deadline. */
   const attempt: Attempt = async (until, work) => {
@@ -85,7 +86,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       return await retrying(until, work)
     } catch (error) {
       prepared.invalidate(error)
-      throw failure(error, timeoutMicros)
+      throw failure(error, timeoutMs)
     }
   }
 
@@ -94,21 +95,18 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const text = `SELECT ${names.fn(name)}(${places}) AS taken`
     return prepare ? { name: `spillway ${names.bare.join('.')} ${name}`, text } : { text }
   }
-  const queries = {
-    take_all: queryOf('take_all', 6),
-    take_same: queryOf('take_same', 10),
-    take_fraction: queryOf('take_fraction', 15),
-  }
+  const queries = { take_calls: queryOf('take_calls', 6), take_bucket: queryOf('take_bucket', 10) }
   const answers = async (calls: readonly Call[], until: Until): Promise<readonly (readonly Taken[])[]> => {
-    const alike = encodeSame(calls)
+    const ofBucket = bucketArguments(calls)
     const at = calls[0]?.at ?? null
     // The server's lock timeout is shorter than this call's timeout, so that a timed-out call takes no units later.
-    const left = until.sendByMs - performance.now()
-    const lock = `${Math.max(Math.floor(left * 0.9), 1)}`
-    const values = [...(alike?.values ?? encode(calls)), at, lock, durability === 'async']
-    const read = ([row]: readonly unknown[]) => (alike ? decodeSame : decode)(calls, (row as { taken: string }).taken)
+    const leftMs = until.sendByMs - performance.now()
+    const lockTimeoutMs = `${Math.max(Math.floor(leftMs * 0.9), 1)}`
+    const values = [...(ofBucket ?? encode(calls)), at, lockTimeoutMs, durability === 'async']
+    const read = ([row]: readonly unknown[]) =>
+      (ofBucket ? decodeBucket : decode)(calls, (row as { taken: string }).taken)
     try {
-      return read(await run({ ...queries[alike?.name ?? 'take_all'], values }, until))
+      return read(await run({ ...queries[ofBucket ? 'take_bucket' : 'take_calls'], values }, until))
     } catch (error) {
       if (!(error instanceof TimeoutError) || error.late === undefined) throw error
       const late = error.late.then((rows) => (rows === undefined ? undefined : read(rows as readonly unknown[])))
@@ -123,23 +121,23 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       if (!isReadOnly(error)) throw error
       // Nothing was taken. If the peeks fail, too, the first error has the reason.
       const peeked = await answers(peeksOf(calls), until).catch(() => Promise.reject(error))
-      return peeked.map((taken, i) => (mustWrite(calls[i] as Call, taken) ? failure(error, timeoutMicros) : taken))
+      return peeked.map((taken, i) => (mustWrite(calls[i] as Call, taken) ? failure(error, timeoutMs) : taken))
     }
   }
   const send: Send = (calls, until) => attempt(until, (left) => statement(calls, left))
   const single = async (call: Call): Promise<readonly Taken[]> => {
-    const [taken] = await send([call], untilIn(timeoutMicros, call.deadline)).catch((error: unknown) => {
+    const [taken] = await send([call], untilIn(timeoutMs, call.deadline)).catch((error: unknown) => {
       throw lateOf(error, 0)
     })
     if (taken instanceof StoreError) throw taken
     return taken as readonly Taken[]
   }
-  const put = coalesce ? coalescing(send, timeoutMicros) : single
+  const put = coalesce ? coalescing(send, timeoutMs) : single
 
-  const forget = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
+  const deleteKeys = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
     const values = [keys.map(rowName).join('\n')]
-    const deleted = await attempt(untilIn(timeoutMicros, deadline), (left) =>
-      run({ text: forgetSql(names), values }, left),
+    const deleted = await attempt(untilIn(timeoutMs, deadline), (left) =>
+      run({ text: deleteKeysSql(names), values }, left),
     )
     return deleted.length
   }
@@ -150,7 +148,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       // `0` follows `/` in byte order: all names from `start` up to this bound start with `start`.
       const values: [string, string, number] = [start, `${start.slice(0, -1)}0`, BATCH]
       for (let count = BATCH; count === BATCH; ) {
-        const [row] = await attempt(untilIn(timeoutMicros), (left) => run({ text: deleteSql(names), values }, left))
+        const [row] = await attempt(untilIn(timeoutMs), (left) => run({ text: deleteSql(names), values }, left))
         const { last, count: some } = row as { last: string | null; count: number }
         count = some
         deleted += some
@@ -165,12 +163,12 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
     takeEach: async (batches, at, deadline) => {
       const calls = batches.map((ops) => callOf(ops, at, deadline))
-      const answers = await send(calls, untilIn(timeoutMicros, deadline))
+      const answers = await send(calls, untilIn(timeoutMs, deadline))
       const failed = answers.find((answer) => answer instanceof StoreError)
       if (failed) throw failed
       return answers as readonly (readonly Taken[])[]
     },
-    delete: forget,
+    delete: deleteKeys,
     deleteAll,
   }
   return {
@@ -180,10 +178,10 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
 }
 
 /** Locks rows in the order of their names, like takes, to avoid deadlocks. */
-const forgetSql = ({ table }: Names): string => `
-WITH forgotten AS (
+const deleteKeysSql = ({ table }: Names): string => `
+WITH found AS (
   SELECT t.name FROM ${table} t WHERE t.name = ANY (string_to_array($1, E'\\n')) ORDER BY t.name FOR UPDATE
-) DELETE FROM ${table} t USING forgotten f WHERE t.name = f.name RETURNING t.name`
+) DELETE FROM ${table} t USING found f WHERE t.name = f.name RETURNING t.name`
 
 /** The maximum number of states that one statement deletes. */
 const BATCH = 1_000
@@ -199,20 +197,20 @@ WITH found AS (
 /** Runs `prepare` once before other work, and again if it failed or the table is missing later. */
 function preparing(prepare: () => Promise<void>): Preparation {
   let done = false
-  let underway: Promise<void> | undefined
+  let running: Promise<void> | undefined
   const prepareOnce = async (): Promise<void> => {
     try {
       await prepare()
       done = true
     } finally {
-      underway = undefined
+      running = undefined
     }
   }
   return {
     ready() {
       if (done) return undefined
-      underway ??= prepareOnce()
-      return underway
+      running ??= prepareOnce()
+      return running
     },
     // undefined_table and undefined_function: they were dropped.
     invalidate(error) {

@@ -16,7 +16,7 @@ export interface SweepOptions extends TableOptions {
 }
 
 /** The timeout of one batch, in milliseconds. */
-const TIMEOUT = 30_000
+const TIMEOUT_MS = 30_000
 
 /**
  * Deletes expired states in batches, and returns how many there were. It uses an index and skips locked rows, so that
@@ -41,13 +41,13 @@ export async function sweepAll(run: Run, { fn }: Names, batch = 1_000): Promise<
   let total = 0
   try {
     for (;;) {
-      const [row] = await retrying(untilIn(TIMEOUT), (left) => run(query, left))
+      const [row] = await retrying(untilIn(TIMEOUT_MS), (left) => run(query, left))
       const { swept } = row as { swept: number }
       total += swept
       if (swept < batch) return total
     }
   } catch (error) {
-    throw failure(error, TIMEOUT)
+    throw failure(error, TIMEOUT_MS)
   }
 }
 

@@ -8,8 +8,8 @@ export interface Until {
   readonly endMs: number
 }
 
-export function untilIn(timeoutMicros: number, deadline?: Deadline): Until {
-  const endMs = performance.now() + timeoutMicros
+export function untilIn(timeoutMs: number, deadline?: Deadline): Until {
+  const endMs = performance.now() + timeoutMs
   return { endMs, sendByMs: Math.min(endMs, deadline?.atMs ?? endMs) }
 }
 
@@ -21,7 +21,7 @@ export const latest = (all: readonly Until[]): Until => ({
 
 /** A timeout. */
 export class TimeoutError extends Error {
-  override readonly name = 'Late'
+  override readonly name = 'TimeoutError'
   /** The late answer: resolves to undefined if there is no answer. Undefined if nothing was sent. */
   readonly late: Promise<unknown> | undefined
   /** The cause: the server did not answer, or no connection of the pool was free. */

@@ -60,7 +60,7 @@ test.each([
 ])('calls for one key of a bucket with %s do not need the general function', async (kind, quota) => {
   const table = `fast_${kind.length}`
   await migrate(pool, { table })
-  await pool.query(`DROP FUNCTION ${table}_take_all`)
+  await pool.query(`DROP FUNCTION ${table}_take_calls`)
   const store = unhurried(pool, { table })
   const model = modelStore(() => START)
   const ask = (cost: number): Take[] => [{ policy: 'p', key: 'a', step: stepFor(quota, 'consume', cost) }]

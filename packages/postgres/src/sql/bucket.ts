@@ -16,20 +16,22 @@ import type { Names } from './names.ts'
  * `Math.floor` and `%` do in core. No value comes close to 2^63.
  */
 export const bucketSql = ({ fn }: Names): string => `
-CREATE OR REPLACE FUNCTION ${fn('tick_of')}(now int8, every int8, amount int8, shift int8) RETURNS int8
+CREATE OR REPLACE FUNCTION ${fn('tick_of')}(now int8, step int8[]) RETURNS int8
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE every WHEN 0 THEN now ELSE (now + shift) / every * amount END
+  SELECT CASE step[12] WHEN 0 THEN now ELSE (now + step[15]) / step[12] * step[13] END
 $$;
 
-CREATE OR REPLACE FUNCTION ${fn('full_tick')}(moment int8, every int8, amount int8, unit int8, shift int8) RETURNS int8
+CREATE OR REPLACE FUNCTION ${fn('full_tick')}(moment int8, step int8[]) RETURNS int8
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE every WHEN 0 THEN moment
-    ELSE (moment + shift - every) / every * amount + least(((moment + shift - every) % every + unit - 1) / unit, amount) END
+  SELECT CASE step[12] WHEN 0 THEN moment
+    ELSE (moment + step[15] - step[12]) / step[12] * step[13]
+      + least(((moment + step[15] - step[12]) % step[12] + step[14] - 1) / step[14], step[13]) END
 $$;
 
-CREATE OR REPLACE FUNCTION ${fn('full_moment')}(tick int8, every int8, amount int8, unit int8, shift int8) RETURNS int8
+CREATE OR REPLACE FUNCTION ${fn('full_moment')}(tick int8, step int8[]) RETURNS int8
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE every WHEN 0 THEN tick ELSE tick / amount * every + tick % amount * unit + every - shift END
+  SELECT CASE step[12] WHEN 0 THEN tick
+    ELSE tick / step[13] * step[12] + tick % step[13] * step[14] + step[12] - step[15] END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('carry')}(early int8, scale int8) RETURNS int8
@@ -38,25 +40,23 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('state_at')}
-  (tick int8, early int8, gross int8, gross_early int8, turn int8, at int8,
-   ceiling int8, every int8, amount int8, unit int8, shift int8) RETURNS int8[]
+  (tick int8, early int8, gross int8, gross_early int8, turn int8, now_tick int8, step int8[]) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT ARRAY[
-    CASE WHEN tick - at > ceiling THEN -1 ELSE 1 END * ${fn('full_moment')}(tick, every, amount, unit, shift),
-    CASE WHEN gross <> tick OR gross_early <> early OR turn > at
-      THEN ${fn('full_moment')}(gross, every, amount, unit, shift) END,
-    CASE WHEN turn > at THEN ${fn('full_moment')}(turn, every, amount, unit, shift) ELSE 0 END,
+    CASE WHEN tick - now_tick > step[6] THEN -1 ELSE 1 END * ${fn('full_moment')}(tick, step),
+    CASE WHEN gross <> tick OR gross_early <> early OR turn > now_tick THEN ${fn('full_moment')}(gross, step) END,
+    CASE WHEN turn > now_tick THEN ${fn('full_moment')}(turn, step) ELSE 0 END,
     early,
     gross_early]
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('returned_by')}
-  (last bool, at int8, base int8, early int8, gross int8, gross_early int8, turn int8, step int8[]) RETURNS int8[]
+  (step int8[], last bool, now_tick int8, base int8, early int8, gross int8, gross_early int8, turn int8) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   scale CONSTANT int8 := step[18];
   until CONSTANT int8 := step[8];
-  tick int8 := base - at; part int8 := early; ends int8 := step[10]; ends_early int8 := 0; over int8;
+  tick int8 := base - now_tick; part int8 := early; ends int8 := step[10]; ends_early int8 := 0; over int8;
 BEGIN
   IF NOT last AND until <> ${Number.MAX_SAFE_INTEGER} THEN
     IF (gross, -gross_early) < (until, -step[23]) THEN RETURN ARRAY[0, 0]; END IF;
@@ -66,7 +66,7 @@ BEGIN
     part := part + over * scale;
     IF (base, -early) < (ends, 0) THEN ends := base; ends_early := early; END IF;
     IF (tick, -part) < (ends, -ends_early) THEN tick := ends; part := ends_early; END IF;
-    tick := tick - greatest(at, turn);
+    tick := tick - greatest(now_tick, turn);
     IF tick <= 0 THEN RETURN ARRAY[0, 0]; END IF;
   END IF;
   RETURN CASE WHEN (tick, -part) < (-step[3], step[19]) THEN ARRAY[tick, part] ELSE ARRAY[-step[3], -step[19]] END;
@@ -77,11 +77,10 @@ CREATE OR REPLACE FUNCTION ${fn('bucket')}(state int8, refunded int8[], now int8
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   ceiling CONSTANT int8 := step[6];
-  every CONSTANT int8 := step[12];
   scale CONSTANT int8 := step[18];
   stored int8 := coalesce(state, refunded[1]);
-  amount int8; unit int8 := 1; shift int8;
-  at int8 := now;
+  tick_micros int8 := 1;
+  now_tick int8 := now;
   due int8 := now + step[7];
   tat int8 := coalesce(abs(stored), now);
   gross int8; turn int8 := 0; early int8 := 0; gross_early int8 := 0;
@@ -90,36 +89,36 @@ DECLARE
   taken int8[]; kept int8[]; started bool := false;
 BEGIN
   IF step[16] > 0 AND coalesce(abs(state), refunded[2], 0) + step[17] <= now THEN
-    stored := ${fn('full_moment')}(${fn('tick_of')}(now, every, step[13], step[15]) + step[16], every, step[13], step[14], step[15]);
+    stored := ${fn('full_moment')}(${fn('tick_of')}(now, step) + step[16], step);
     refunded := NULL; tat := stored; started := true;
     IF step[24] > 0 THEN refunded := ARRAY[stored, stored, 0, 0, scale, step[24], step[24]]; END IF;
   END IF;
-  IF every > 0 THEN
-    amount := step[13]; unit := step[14]; shift := step[15];
-    at := ${fn('tick_of')}(now, every, amount, shift);
-    due := ${fn('tick_of')}(now + step[7], every, amount, shift);
-    tat := CASE WHEN stored IS NULL THEN at ELSE ${fn('full_tick')}(abs(stored), every, amount, unit, shift) END;
+  IF step[12] > 0 THEN
+    tick_micros := step[14];
+    now_tick := ${fn('tick_of')}(now, step);
+    due := ${fn('tick_of')}(now + step[7], step);
+    tat := CASE WHEN stored IS NULL THEN now_tick ELSE ${fn('full_tick')}(abs(stored), step) END;
   END IF;
-  honest := stored IS NULL OR stored < 0 OR tat - at <= ceiling;
-  base := greatest(CASE WHEN honest THEN tat ELSE at + ceiling END, at);
+  honest := stored IS NULL OR stored < 0 OR tat - now_tick <= ceiling;
+  base := greatest(CASE WHEN honest THEN tat ELSE now_tick + ceiling END, now_tick);
   gross := greatest(tat, base);
   IF refunded IS NOT NULL THEN
-    gross := ${fn('full_tick')}(refunded[2], every, amount, unit, shift);
-    IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], every, amount, unit, shift); END IF;
+    gross := ${fn('full_tick')}(refunded[2], step);
+    IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], step); END IF;
     IF scale > 1 AND refunded[5] = scale THEN early := refunded[6]; gross_early := refunded[7]; END IF;
-    IF NOT honest OR base = at THEN early := 0; END IF;
+    IF NOT honest OR base = now_tick THEN early := 0; END IF;
     IF (gross, -gross_early) < (base, -early) THEN gross := base; gross_early := early; END IF;
   END IF;
   IF NOT honest THEN
     turn := gross;
-    IF (gross - base) * unit > ${LONGEST_STEP} THEN gross := base; gross_early := early; turn := 0; END IF;
+    IF (gross - base) * tick_micros > ${LONGEST_STEP} THEN gross := base; gross_early := early; turn := 0; END IF;
   END IF;
   fits_at := base + step[4] - step[5];
   turn_next := turn; gross_next := gross; gross_next_early := gross_early;
   IF change < 0 THEN
     last := step[8] = gross AND step[23] = gross_early;
     newest := greatest(turn, base - step[9] + ${fn('carry')}(early - step[22], scale));
-    returned := ${fn('returned_by')}(last, at, base, early, gross, gross_early, newest, step);
+    returned := ${fn('returned_by')}(step, last, now_tick, base, early, gross, gross_early, newest);
     change := -returned[1]; part := -returned[2];
     IF change <> 0 AND NOT (last AND step[11] = 1 AND gross = base AND gross_early = early) THEN turn_next := newest; END IF;
   ELSE last := true;
@@ -137,12 +136,12 @@ BEGIN
       gross_next_early := gross_next_early + ${fn('carry')}(gross_next_early, scale) * scale;
     END IF;
   END IF;
-  IF gross_next > next + ${MOST_RETURNED} / unit THEN gross_next := next + ${MOST_RETURNED} / unit; gross_next_early := 0; END IF;
-  taken := CASE WHEN stored IS NOT NULL OR next <> at THEN
-      ${fn('state_at')}(next, next_early, gross_next, gross_next_early, turn_next, at, ceiling, every, amount, unit, shift)
+  IF gross_next > next + ${MOST_RETURNED} / tick_micros THEN gross_next := next + ${MOST_RETURNED} / tick_micros; gross_next_early := 0; END IF;
+  taken := CASE WHEN stored IS NOT NULL OR next <> now_tick THEN
+      ${fn('state_at')}(next, next_early, gross_next, gross_next_early, turn_next, now_tick, step)
     ELSE ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[] END;
   kept := CASE WHEN honest AND NOT started THEN ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[]
-    ELSE ${fn('state_at')}(base, early, gross, gross_early, turn, at, ceiling, every, amount, unit, shift) END;
+    ELSE ${fn('state_at')}(base, early, gross, gross_early, turn, now_tick, step) END;
   RETURN ARRAY[(fits_at <= due)::int::int8, base, next, gross_next, early, next_early, gross_next_early] || taken || kept;
 END
 $$;

@@ -8,8 +8,10 @@ const early = (parts: string): string => `mod(scale - mod(${parts}, scale), scal
 
 /**
  * The function that users call directly. It checks its arguments, builds the same step as core does for a token bucket's
- * `consume`, and computes the decision like core's `decide`. The row's name is that of `key.ts`. The session's
- * `lock_timeout` applies.
+ * `consume`, and computes the decision like core's `decide`. The row's name is that of `key.ts`, which hashes UTF-16, least significant byte first. The session's
+ * `lock_timeout` applies. A cost above the capacity never fits: it is capped at one unit more than the capacity.
+ *
+ * An answer of four numbers has the state after the call; one of more, from `take_calls`, the state before.
  */
 export const consumeSql = ({ fn, bare }: Names): string => {
   const fail = (condition: string, message: string, ...values: string[]): string =>
@@ -29,7 +31,6 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   units bytea := ''; code int; unit int;
 BEGIN
-  -- In UTF-16, least significant byte first.
   FOREACH code IN ARRAY ARRAY(SELECT ascii(c) FROM unnest(string_to_array(name, NULL)) WITH ORDINALITY AS t(c, i) ORDER BY i) LOOP
     FOREACH unit IN ARRAY CASE WHEN code < 65536 THEN ARRAY[code]
       ELSE ARRAY[55296 + ((code - 65536) >> 10), 56320 + ((code - 65536) & 1023)] END LOOP
@@ -57,7 +58,8 @@ LANGUAGE plpgsql AS $$
 DECLARE
   span CONSTANT numeric := round(extract(epoch FROM per)::numeric * 1000000);
   -- Products of arguments: in parts of a microsecond they may exceed int8.
-  divisor numeric; unit numeric; scale numeric; size numeric; taken numeric; ahead numeric; answer numeric[];
+  divisor numeric; unit numeric; scale numeric; size numeric; taken numeric; parts numeric; answer numeric[];
+  total int8; total_early int8; room int8; room_early int8; ahead int8; more int8;
 BEGIN
   ${fail("coalesce(key, '') = ''", 'key must be a non-empty text that says whom to count; got %s', "coalesce(quote_literal(key), 'NULL')")}
   ${fail("coalesce(policy, '') = ''", 'policy must be the name of a limiter; got %s', "coalesce(quote_literal(policy), 'NULL')")}
@@ -79,23 +81,24 @@ BEGIN
     'burst',
   )}
   size := burst * unit;
-  -- A cost above the capacity never fits. It is capped at one unit more than the capacity.
   taken := least(cost, burst + 1) * unit;
-  IF scale = 1 THEN
-    answer := string_to_array(${fn('take_same')}(${fn('state_name')}(policy, key), 1, taken::int8, taken::int8, size::int8,
-      size::int8, 0, NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
-    ahead := answer[3] - answer[1];
-  ELSE
-    answer := string_to_array(${fn('take_all')}(${fn('state_name')}(policy, key), concat_ws(' ', 24, 1, 0, ${tick('taken')},
-      ${tick('taken')}, ${tick('size')}, ${tick('size')}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, scale, ${early('taken')},
-      ${early('taken')}, ${early('size')}, 0, 0, 0), '1 1 1', NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
-    ahead := (answer[3] - answer[1]) * scale - answer[6];
-  END IF;
+  total := ${tick('taken')};
+  total_early := ${early('taken')};
+  room := ${tick('size')};
+  room_early := ${early('size')};
+  ahead := room - total - (total_early < room_early)::int;
+  more := mod(scale + total_early - room_early, scale);
+  answer := string_to_array(${fn('take_bucket')}(${fn('state_name')}(policy, key), total, total_early, scale::int8,
+    CASE WHEN ahead >= 0 THEN ahead END,
+    concat_ws(' ', 1, room, ahead, more, ahead, more),
+    concat_ws(' ', 1, 0, total, total, room, room, '0 0 0 0 0 0 0 0 0 0 0', scale, total_early, total_early, room_early, '0 0 0'),
+    NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
   allowed := answer[2] = 1;
-  retry_after_ms := CASE WHEN allowed THEN 0 WHEN cost > burst THEN 'Infinity' ELSE ${tick('(ahead + taken - size)')} / 1000 END;
-  IF allowed THEN ahead := ahead + taken; END IF;
-  remaining := greatest(div(size - ahead, unit), 0);
-  reset_after_ms := ${tick('ahead')} / 1000;
+  parts := (answer[3] - answer[1]) * scale - coalesce(answer[CASE cardinality(answer) WHEN 4 THEN 4 ELSE 6 END], 0);
+  IF allowed AND cardinality(answer) > 4 THEN parts := parts + taken; END IF;
+  retry_after_ms := CASE WHEN allowed THEN 0 WHEN cost > burst THEN 'Infinity' ELSE ${tick('(parts + taken - size)')} / 1000 END;
+  remaining := greatest(div(size - parts, unit), 0);
+  reset_after_ms := ${tick('parts')} / 1000;
 END
 $$;
 `

@@ -25,6 +25,6 @@ export function namesOf(schema: string, table: string): Names {
  * A new expiry is later by four times the remaining life of the state, from ten minutes to a day. Most updates then do
  * not change the index on `expires` (HOT), at any rate.
  */
-export const expirySql = (spentAt: string, keep = 'NULL'): string =>
-  `CASE WHEN ${keep} >= ${spentAt} + 60000000 THEN ${keep}
-        ELSE ${spentAt} + 60000000 + least(greatest(4 * (${spentAt} - now), 600000000), 86400000000) END`
+export const expirySql = (emptyAt: string, keep = 'NULL'): string =>
+  `CASE WHEN ${keep} >= ${emptyAt} + 60000000 THEN ${keep}
+        ELSE ${emptyAt} + 60000000 + least(greatest(4 * (${emptyAt} - now), 600000000), 86400000000) END`

@@ -14,14 +14,14 @@ const call = (keys: string, at?: number): Call =>
     at,
   )
 
-function setUp(timeoutMicros = 25_000) {
+function setUp(timeoutMs = 25_000) {
   const statements: { readonly keys: readonly string[]; readonly answer: () => void }[] = []
   const put = coalescing((calls) => {
     const keys = calls.map(({ ops }) => ops.map(({ key }) => key).join(''))
     return new Promise<readonly (readonly Taken[])[]>((resolve) => {
       statements.push({ keys, answer: () => resolve(calls.map(() => [])) })
     })
-  }, timeoutMicros)
+  }, timeoutMs)
   return { put, statements, sent: () => statements.map(({ keys }) => keys.join(' ')) }
 }
 

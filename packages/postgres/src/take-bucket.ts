@@ -1,0 +1,60 @@
+import type { BucketStep, Take, Taken } from '@spillway/core'
+import { type Exact, exactly, WHOLE } from '@spillway/core/internal'
+import { minus, multiple } from './fraction.ts'
+import { type Call, decode, stepsOf } from './wire.ts'
+
+/** The arguments of the SQL function `take_bucket` but the last three; undefined if the calls need `take_calls`. */
+export function bucketArguments(calls: readonly Call[]): readonly unknown[] | undefined {
+  const [{ ops, names }] = calls as [Call]
+  const { step } = ops[0] as Take
+  if (step.kernel !== 'bucket' || step.schedule !== null || step.start !== null || step.peek || step.increment <= 0) {
+    return undefined
+  }
+  const isAlike = ({ ops: others, names: [name] }: Call): boolean =>
+    others.length === 1 && name === names[0] && isSame(others[0]?.step, step)
+  return calls.every(isAlike) ? argumentsOf(names[0] as string, calls.length, step) : undefined
+}
+
+function argumentsOf(name: string, count: number, step: BucketStep): readonly unknown[] | undefined {
+  const { ceiling, maxWaitMicros } = step
+  const { scale, ...parts } = step.fraction ?? WHOLE
+  const increment = { tick: step.increment, early: parts.increment }
+  const others = multiple(count - 1, increment, scale)
+  const total = multiple(count, increment, scale)
+  const first = exactly(step.check - step.tolerance, parts.check - parts.tolerance, scale)
+  const last = exactly(first.tick + others.tick, first.early + others.early, scale)
+  const ahead = maxWaitMicros - last.tick
+  const bounds = [count, ceiling, maxWaitMicros - first.tick, first.early, ahead, last.early]
+  // Beyond 2^53 the sums are not exact.
+  if (![count * parts.increment, total.tick, ...bounds].every(Number.isSafeInteger)) return undefined
+  const mostAhead = ahead >= 0 && ahead + total.tick <= ceiling ? ahead : null
+  return [name, total.tick, total.early, scale, mostAhead, bounds.join(' '), stepsOf([step])]
+}
+
+// A policy has one object for its usual step, so that the first comparison usually suffices.
+const isSame = (step: unknown, other: unknown): boolean =>
+  step === other ||
+  (isObject(step) && isObject(other) && Object.keys(other).every((name) => isSame(step[name], other[name])))
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** Decodes the result of the SQL function `take_bucket`: the results of each call, in order. */
+export function decodeBucket(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {
+  const numbers = answer.split(' ').map(Number)
+  if (numbers.length > 4) return decode(calls, answer)
+  const [{ ops }] = calls as [Call]
+  const { increment, fraction } = (ops[0] as Take).step as BucketStep
+  const [now, all, tick, early] = numbers as [number, number, number, number]
+  const allowed = all === 1
+  const { scale, increment: part } = fraction ?? WHOLE
+  const each = { tick: increment, early: part }
+  // The state before the last `count` calls.
+  const before = (count: number): Exact => minus({ tick, early }, multiple(allowed ? count : 0, each, scale), scale)
+  return calls.map((_, i) => {
+    const base = before(calls.length - i)
+    const tat = before(calls.length - i - 1)
+    const taken = { allowed, now, base: base.tick, tat: tat.tick, gross: tat.tick }
+    if (fraction === null) return [taken]
+    return [{ ...taken, early: { scale, base: base.early, tat: tat.early, gross: tat.early } }]
+  })
+}
