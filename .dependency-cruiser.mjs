@@ -38,7 +38,7 @@ const builtin = `^(${builtinModules.join('|')})$`
 export default {
   forbidden: [
     only('core'),
-    only('memory', src('core'), npm('lru-cache')),
+    only('memory', src('core')),
     only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^crypto$'),
     only('postgres', src('core'), npm('pg', '@electric-sql/pglite'), '^crypto$'),
     only('express', src('core', 'memory'), npm('express'), '^(crypto|net)$'),
@@ -48,6 +48,7 @@ export default {
     only('fetch', src('core', 'memory')),
     only('cli', src('core', 'memory', 'redis', 'postgres'), npm('commander', 'ioredis', 'pg'), builtin),
     only('cloudflare', src('core'), '^cloudflare:workers$'),
+    only('plans', src('core'), npm('lru-cache')),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|http2?|net)$'),
     typesOnly('express'),

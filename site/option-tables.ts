@@ -178,6 +178,13 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'guides/stores.md#leases' },
   },
   {
+    heading: '`cached`',
+    text: 'Plans from a database, besides the lookup.',
+    file: 'plans/src/options.ts',
+    type: 'CachedOptions',
+    guides: { '*': '../packages/plans/README.md' },
+  },
+  {
     heading: '`telemetry`',
     text: 'Metrics and spans for OpenTelemetry.',
     file: 'opentelemetry/src/index.ts',

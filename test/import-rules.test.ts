@@ -28,7 +28,7 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/core/test/vitest.ts', "import 'vitest'", []],
   ['packages/core/test/property.ts', "import 'fast-check'", []],
   ['packages/memory/src/core.ts', "import '@spillway/core'", []],
-  ['packages/memory/src/lru.ts', "import 'lru-cache'", []],
+  ['packages/memory/src/lru.ts', "import 'lru-cache'", ['memory-imports']],
   ['packages/memory/src/node.ts', "import 'node:fs'", ['memory-imports']],
   ['packages/memory/src/adapter.ts', "import '@spillway/express'", ['memory-imports']],
   ['packages/memory/src/path.ts', "import '../../core/src/index.ts'", ['packages-by-name']],
@@ -65,6 +65,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/cloudflare/src/memory.ts', "import '@spillway/memory'", ['cloudflare-imports']],
   ['packages/opentelemetry/src/channel.ts', "import 'node:diagnostics_channel'", []],
   ['packages/opentelemetry/src/memory.ts', "import '@spillway/memory'", ['opentelemetry-imports']],
+  ['packages/plans/src/cache.ts', "import { LRUCache } from 'lru-cache'", []],
+  ['packages/plans/src/memory.ts', "import '@spillway/memory'", ['plans-imports']],
   ['test/name.ts', "import '@spillway/core'", []],
   ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
 ]

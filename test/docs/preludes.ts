@@ -26,6 +26,7 @@ export const preludes: Readonly<Record<string, string>> = {
   cloudflare: `import { perMinute, rateLimiter } from '@spillway/core'; import { durableObjectStore } from '@spillway/cloudflare'; import { env } from 'cloudflare:workers'; ${bindings}`,
   workers: bindings,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
+  plans: `${adapter('express')}; import { cached } from '@spillway/plans'; const plan = cached(() => 'free'); const apiKey = 'a key'`,
   opentelemetry: `${limiter}; import { telemetry } from '@spillway/opentelemetry'`,
   redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,
 }

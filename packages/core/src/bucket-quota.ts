@@ -136,12 +136,11 @@ function sameRate(limit: number, per: Duration, perMicros: Micros): string {
   for (let times = 2; times <= MOST_DENOMINATOR && perMicros * times <= LONGEST; times++) {
     const units = Math.round(limit * times)
     if (units < 1 || units / times !== limit) continue
-    const [, amount, unit] = /^([\d.]+)(\D*)$/.exec(String(per)) as unknown as readonly string[]
-    const longer = `${Number((Number(amount) * times).toFixed(9))}${unit}`
+    const unit = String(per).replace(/[\d.]/g, '')
+    const longer = `${Number((Number.parseFloat(String(per)) * times).toFixed(9))}${unit}`
     const burst = Math.max(Math.round(limit), 1)
-    const options = [`limit: ${units}`, `per: ${unit === '' ? longer : `'${longer}'`}`]
-    if (burst !== units) options.push(`burst: ${burst}`)
-    return ` For this rate, write tokenBucket({ ${options.join(', ')} }).`
+    const bursts = burst === units ? '' : `, burst: ${burst}`
+    return ` For this rate, write tokenBucket({ limit: ${units}, per: ${unit === '' ? longer : `'${longer}'`}${bursts} }).`
   }
   return ''
 }

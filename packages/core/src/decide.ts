@@ -1,4 +1,4 @@
-import type { Decision } from './decision.ts'
+import type { Decision, Degraded } from './decision.ts'
 import { type BucketStep, type BucketTaken, fitsAt } from './kernels/bucket.ts'
 import { exactIn, exactly, spanOf, unitsIn, WHOLE } from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
@@ -209,6 +209,6 @@ function mostSevere(decisions: readonly Decision[]): Decision['degraded'] {
 const longerWait = (a: Decision, b: Decision): Decision => (b.retryAfterMs > a.retryAfterMs ? b : a)
 const moreRestrictive = (a: Decision, b: Decision): Decision => (b.remaining < a.remaining ? b : a)
 
-const SEVERITY = ['local', 'allow', 'fallback', 'deny'] as const
+const SEVERITY: readonly Degraded['action'][] = ['local', 'allow', 'fallback', 'deny']
 const moreSevere = (a: Decision['degraded'], b: NonNullable<Decision['degraded']>): Decision['degraded'] =>
   a === undefined || SEVERITY.indexOf(b.action) > SEVERITY.indexOf(a.action) ? b : a

@@ -1,4 +1,11 @@
+import type { LookupAction } from './degraded-quota.ts'
 import type { StoreFailure } from './errors.ts'
+
+/** Why a decision is not the one of a healthy system, and what was done instead. */
+export interface Degraded {
+  readonly reason: StoreFailure | 'lookup'
+  readonly action: 'local' | 'allow' | 'deny' | 'fallback' | LookupAction
+}
 
 /** The decision about one request. A denial is a value, not an error. Times are in milliseconds, with microsecond precision. */
 export interface Decision<Name extends string = string> {
@@ -28,9 +35,10 @@ export interface Decision<Name extends string = string> {
   /**
    * Set if a store did not answer: why, and what was done instead (the most severe, if several did not). After
    * `'local'`, `remaining` and the waits are this process's own counts. After other actions they are no measure of the
-   * quota, unless a policy of another store governs.
+   * quota, unless a policy of another store governs. With the reason `'lookup'`, the store has counted, but the quota was
+   * chosen by a `'stale'` or a `'default'` value, because a cached lookup failed.
    */
-  readonly degraded?: { readonly reason: StoreFailure; readonly action: 'local' | 'allow' | 'deny' | 'fallback' }
+  readonly degraded?: Degraded
   /** The policies that were empty, so that their spill policies were asked instead. Absent if there are none. */
   readonly spilled?: readonly Name[]
   /** The decision of each policy, if there are several. */

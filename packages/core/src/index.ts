@@ -1,5 +1,5 @@
 export { type StoreHealth, storeHealth } from './breaker.ts'
-export type { Decision } from './decision.ts'
+export type { Decision, Degraded } from './decision.ts'
 export { type DivideQuotaOptions, divideQuota } from './divide-quota.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './errors.ts'
 export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'

@@ -1,4 +1,6 @@
 import { acquire } from '../acquisition.ts'
+import type { Decision } from '../decision.ts'
+import { lookupActionOf } from '../degraded-quota.ts'
 import { withoutLink } from '../errors.ts'
 import { andThen, type MaybePromise } from '../maybe-promise.ts'
 import { isQueued, type PolicyCheck } from '../policy.ts'
@@ -76,6 +78,7 @@ export function evaluatorFor<R, S>(
 ): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
   const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
   const checksFor = policyChecksOf(compiledPolicies)
+  const looksUp = compiledPolicies.some(({ registration }) => registration.quota === undefined)
   const corrects = refundIf !== undefined || compiledPolicies.some(({ settle }) => settle)
 
   const enforce = (request: R, checks: readonly PolicyCheck[]): Acquisition | Promise<Acquisition | undefined> =>
@@ -91,8 +94,12 @@ export function evaluatorFor<R, S>(
     return acquisition instanceof Promise ? acquisition.catch((error) => warnOfShadow(logger, error)) : acquisition
   }
 
-  const denialOf = (request: R, acquisition: Acquisition, names?: ShownNames): Pick<Verdict, 'denial' | 'answer'> => {
-    const { decision } = acquisition
+  const denialOf = (
+    request: R,
+    acquisition: Acquisition,
+    decision: Decision,
+    names?: ShownNames,
+  ): Pick<Verdict, 'denial' | 'answer'> => {
     const { denialFor, onDenied: option = onDenied } = checkNamed<R, S>(acquisition, decision.policy).compiled
     const denial = denialFor(decision, names)
     const check = option as DeniedOption<R> | undefined
@@ -104,7 +111,7 @@ export function evaluatorFor<R, S>(
     shadows: readonly MaybePromise<Acquisition | undefined>[],
     names?: ShownNames,
   ): Verdict<S> => {
-    const { decision } = acquisition
+    const decision = looksUp ? withLookupFailure(acquisition) : acquisition.decision
     report(decision, request, 'enforce')
     // Built lazily: few requests are corrected.
     let made: Settlement<S> | undefined
@@ -112,7 +119,7 @@ export function evaluatorFor<R, S>(
       made ??= settlementOf(acquisition, shadows, config)
       return made
     }
-    const { denial, answer } = decision.allowed ? PASS : denialOf(request, acquisition, names)
+    const { denial, answer } = decision.allowed ? PASS : denialOf(request, acquisition, decision, names)
     return {
       decision: requestDecisionOf(decision, (actual, policy) => settlement().manually(actual, policy)),
       headers: buildHeaders(acquisition, names),
@@ -149,6 +156,16 @@ export function evaluatorFor<R, S>(
 }
 
 const NONE: readonly never[] = Object.freeze([])
+
+/** The decision, with the failure of a lookup that has chosen a quota. A failure of the store is more severe. */
+function withLookupFailure({ checks, decision }: Acquisition): Decision {
+  if (decision.degraded) return decision
+  for (const { policy } of checks) {
+    const action = lookupActionOf(policy.quota)
+    if (action !== undefined) return { ...decision, degraded: { reason: 'lookup', action } }
+  }
+  return decision
+}
 
 function warnOfShadow(logger: Logger, error: Error): undefined {
   warnOnce(

@@ -1,8 +1,9 @@
 // What the stores, the CLI and the conformance suite of this repository share. It may change in any release: use the main
 // entry instead.
 
-export { latestDeadline } from '../deadline.ts'
+export { deadlineIn, latestDeadline, whenExpired } from '../deadline.ts'
 export { decide } from '../decide.ts'
+export { degradedQuota } from '../degraded-quota.ts'
 export { digester, hasKnownHashes } from '../digest.ts'
 export { formatValue, type WarningCode, withoutLink } from '../errors.ts'
 export { type BucketOutcome, LONGEST_STEP, MOST_RETURNED } from '../kernels/bucket.ts'
@@ -14,9 +15,10 @@ export type { SlidingWindowOutcome } from '../kernels/sliding-window.ts'
 export type { Start } from '../kernels/start.ts'
 export type { WarmUpOutcome } from '../kernels/warm-up.ts'
 export { checkOptions } from '../options.ts'
+export { stateNamer } from '../state-name.ts'
 export { REMOTE_LOG_LIMIT } from '../store.ts'
 export { LONGEST } from '../time.ts'
 export { sizesUpTo } from '../up-to.ts'
 export { type StepOptions, stepFor, type Verb } from '../verbs.ts'
-export { loggerOf, warnOnce } from '../warn.ts'
+export { checkLogger, loggerOf, warnOnce } from '../warn.ts'
 export { checkSecret } from '../wrappers/hashed-keys.ts'
