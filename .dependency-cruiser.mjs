@@ -46,6 +46,8 @@ export default {
     only('hono', src('core', 'memory'), npm('hono')),
     only('fastify', src('core', 'memory'), npm('fastify')),
     only('fetch', src('core', 'memory')),
+    only('h3', src('core', 'memory'), npm('h3')),
+    only('elysia', src('core', 'memory'), npm('elysia')),
     only('cli', src('core', 'memory', 'redis', 'postgres'), npm('commander', 'ioredis', 'pg'), builtin),
     only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('plans', src('core'), npm('lru-cache')),
@@ -55,6 +57,8 @@ export default {
     typesOnly('koa'),
     typesOnly('hono'),
     typesOnly('fastify'),
+    typesOnly('h3'),
+    typesOnly('elysia'),
     {
       name: 'http-on-top',
       comment: 'in core, src/http knows the rest and the rest does not know it',

@@ -22,12 +22,21 @@ export default defineConfig({
       // The adapters and their examples on the oldest frameworks that they support.
       {
         extends: true,
-        resolve: { alias: { express: 'express-4', fastify: 'fastify-5', hono: 'hono-4', koa: 'koa-2' } },
+        resolve: {
+          alias: {
+            elysia: 'elysia-1',
+            express: 'express-4',
+            fastify: 'fastify-5',
+            h3: 'h3-2',
+            hono: 'hono-4',
+            koa: 'koa-2',
+          },
+        },
         test: {
           name: 'oldest',
           env: { FRAMEWORKS: 'oldest' },
           include: [
-            'packages/{express,fastify,hono,koa}/test/**/*.test.ts',
+            'packages/{elysia,express,fastify,h3,hono,koa}/test/**/*.test.ts',
             'examples/{express,hono,koa}/main.test.ts',
             'test/{adapters,paths,spellings,transports}.test.ts',
           ],

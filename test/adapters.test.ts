@@ -2,11 +2,15 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fakeClock } from '@spillway/conformance'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { frameworks } from './adapters/apps.ts'
+import { frameworks as common } from './adapters/apps.ts'
+import { moreFrameworks } from './adapters/more.ts'
 import { optionsAt } from './adapters/options.ts'
 import { ask, POLICY, story } from './adapters/story.ts'
 
 // Runs the common story of all adapters on a real server of each framework.
+
+// In this order: Hono's server replaces the global Response, which h3 returns.
+const frameworks = { ...moreFrameworks, ...common }
 
 let server: Server
 afterEach(() => {

@@ -1,6 +1,8 @@
+import * as forElysia from '@spillway/elysia'
 import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
+import * as forH3 from '@spillway/h3'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { expect, test } from 'vitest'
@@ -40,10 +42,13 @@ export type Types = [
   forHono.Decision | forHono.RequestDecision | forHono.Quota | forHono.Store,
   forKoa.Decision | forKoa.RequestDecision | forKoa.Quota | forKoa.Store,
   forExpress.PolicyOptions<unknown> | forFastify.PolicyOptions<unknown> | forFetch.PolicyOptions<unknown>,
+  forElysia.Decision | forElysia.RequestDecision | forElysia.Quota | forElysia.Store,
+  forH3.Decision | forH3.RequestDecision | forH3.Quota | forH3.Store,
+  forElysia.PolicyOptions<unknown> | forH3.PolicyOptions<unknown>,
   forHono.PolicyOptions<unknown> | forKoa.PolicyOptions<unknown>,
 ]
 
-const adapters = { forExpress, forFastify, forFetch, forHono, forKoa }
+const adapters = { forElysia, forExpress, forFastify, forFetch, forH3, forHono, forKoa }
 
 test.each(Object.entries(adapters))('%s exports what its users need, as all adapters do', (_, adapter) => {
   expect(Object.keys(adapter).sort()).toEqual(VALUES)

@@ -8,7 +8,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 // A small tree of wrong imports, and some right ones, is put before the real rules.
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const npm = ['express', 'koa', 'hono', 'fastify', 'lru-cache', 'fast-check', 'vitest', 'left-pad', 'ioredis', 'pg']
+const npm = [
+  'express',
+  'koa',
+  'hono',
+  'fastify',
+  'h3',
+  'elysia',
+  'lru-cache',
+  'fast-check',
+  'vitest',
+  'left-pad',
+  'ioredis',
+  'pg',
+]
 
 /** Each file has one import and breaks the rules named, all of them and no other. */
 const files: [path: string, code: string, broken: string[]][] = [
@@ -42,7 +55,7 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/conformance/src/checks.ts', "import 'fast-check'", []],
   ['packages/conformance/src/memory.ts', "import '@spillway/memory'", ['conformance-imports']],
   ['packages/conformance/src/vitest.ts', "import 'vitest'", ['conformance-imports']],
-  ...['express', 'koa', 'hono', 'fastify'].flatMap((name): typeof files => [
+  ...['express', 'koa', 'hono', 'fastify', 'h3', 'elysia'].flatMap((name): typeof files => [
     [`packages/${name}/src/types.ts`, `import type { a } from '${name}'`, []],
     [`packages/${name}/src/core.ts`, "import '@spillway/core/http'", []],
     [`packages/${name}/src/memory.ts`, "export { a } from '@spillway/memory'", []],
@@ -96,6 +109,8 @@ beforeAll(() => {
     'koa',
     'hono',
     'fastify',
+    'h3',
+    'elysia',
     'fetch',
     'cloudflare',
     'conformance',

@@ -2,14 +2,18 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { fakeClock } from '@spillway/conformance'
+import * as forElysia from '@spillway/elysia'
 import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
+import * as forH3 from '@spillway/h3'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { memoryStore, perMinute } from '@spillway/memory'
+import { Elysia } from 'elysia'
 import express, { type ErrorRequestHandler } from 'express'
 import fastify from 'fastify'
+import { H3, toNodeHandler } from 'h3'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -68,6 +72,31 @@ const apps: Record<string, (options: Options, onError: Seen, onRoute: () => void
       return c.text('ok')
     })
     return getRequestListener(app.fetch)
+  },
+  h3: (options, onError, onRoute) => {
+    const handle = (error: Error) => {
+      onError(error.cause)
+      return new Response('handled', { status: 500 })
+    }
+    const app = new H3({ onError: handle, silent: true }).use(forH3.rateLimit(options as never))
+    app.all('/', () => {
+      onRoute()
+      return 'ok'
+    })
+    return toNodeHandler(app) as RequestListener
+  },
+  Elysia: (options, onError, onRoute) => {
+    const app = new Elysia()
+      .onError(({ error }) => {
+        onError(error)
+        return new Response('handled', { status: 500 })
+      })
+      .use(forElysia.rateLimit(options as never))
+      .all('/', () => {
+        onRoute()
+        return 'ok'
+      })
+    return getRequestListener((request) => app.handle(request))
   },
   fetch: (options, onError, onRoute) => {
     const limited = forFetch.rateLimit(options as never)(() => {

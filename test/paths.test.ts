@@ -1,14 +1,18 @@
 import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import * as forElysia from '@spillway/elysia'
 import * as forExpress from '@spillway/express'
 import { memoryStore, perMinute } from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
+import * as forH3 from '@spillway/h3'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import { Elysia } from 'elysia'
 import express from 'express'
 import fc from 'fast-check'
 import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyServerOptions } from 'fastify'
+import { H3, toNodeHandler } from 'h3'
 import { Hono } from 'hono'
 import Koa, { type Middleware } from 'koa'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -88,6 +92,20 @@ function ofHono(routes: Hono, path = '/login', app = new Hono()): RequestListene
   return getRequestListener(app.route('/', routes).fetch)
 }
 
+function ofH3(path: string, build: (limited: H3) => H3 = (limited) => limited): RequestListener {
+  const limited = new H3({ silent: true })
+  limited.use(forH3.rateLimit(optionsFor(path)))
+  limited.all('/login', ({ res }) => {
+    res.headers.set('x-login', '1')
+    return 'ok'
+  })
+  return toNodeHandler(build(limited)) as RequestListener
+}
+
+const elysiaLogin = new Elysia()
+  .use(forElysia.rateLimit(optionsFor('/login')))
+  .all('/login', () => new Response('ok', { headers: { 'x-login': '1' } }))
+
 const honoLogin = new Hono().all('/login', (c) => c.body('ok', 200, { 'x-login': '1' })) as Hono
 
 const apps: Readonly<Record<string, RequestListener>> = {
@@ -164,6 +182,9 @@ const apps: Readonly<Record<string, RequestListener>> = {
   Hono: ofHono(honoLogin),
   'Hono, lenient': ofHono(honoLogin, '/login', new Hono({ strict: false })),
   'Hono, routed': ofHono(new Hono().route('/v1', honoLogin), '/v1/login'),
+  h3: ofH3('/login'),
+  'h3, mounted': ofH3('/v1/login', (limited) => new H3({ silent: true }).mount('/v1', limited)),
+  Elysia: getRequestListener((request) => elysiaLogin.handle(request)),
   fetch: getRequestListener(
     forFetch.rateLimit(optionsFor('/login'))(({ url }: Request) =>
       new URL(url).pathname === '/login' ? new Response('ok', { headers: { 'x-login': '1' } }) : new Response('no'),

@@ -1,14 +1,18 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import * as forElysia from '@spillway/elysia'
 import * as forExpress from '@spillway/express'
 import { perMinute } from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
+import * as forH3 from '@spillway/h3'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import { Elysia } from 'elysia'
 import express from 'express'
 import fastify, { type FastifyServerOptions } from 'fastify'
+import { H3, toNodeHandler } from 'h3'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -54,6 +58,23 @@ const frameworks: Record<string, () => RequestListener | Promise<RequestListener
   Fastify: () => ofFastify({}),
   'Fastify, lenient': () =>
     ofFastify({ routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, caseSensitive: false } }),
+  h3: () => {
+    const app = new H3({ silent: true })
+    app.use(forH3.rateLimit(options))
+    app.get('/users/:id/login', (event) => counted(event.context.rateLimit))
+    return toNodeHandler(app) as RequestListener
+  },
+  'h3, mounted': () => {
+    const [app, inner] = [new H3({ silent: true }), new H3()]
+    inner.use(forH3.rateLimit(options))
+    inner.get('/:id/login', (event) => counted(event.context.rateLimit))
+    return toNodeHandler(app.mount('/users', inner)) as RequestListener
+  },
+  Elysia: () => {
+    const app = new Elysia().use(forElysia.rateLimit(options))
+    app.get('/users/:id/login', ({ request }) => counted(forElysia.decisionOf(request)))
+    return getRequestListener((request) => app.handle(request))
+  },
   fetch: () => {
     const limit = forFetch.rateLimit(options)
     return getRequestListener(

@@ -46,7 +46,8 @@ const home = {
     },
     {
       title: 'Any framework',
-      details: 'Express, Koa, Hono, Fastify, and any handler from Request to Response. The options are the same.',
+      details:
+        'Express, Koa, Hono, Fastify, h3, Elysia, and any handler from Request to Response. The options are the same.',
       link: '/start',
     },
   ],

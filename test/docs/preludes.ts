@@ -21,6 +21,8 @@ export const preludes: Readonly<Record<string, string>> = {
   koa: `${adapter('koa')}; import Koa from 'koa'; const app = new Koa()`,
   hono: `${adapter('hono')}; import { serve } from '@hono/node-server'; import { Hono } from 'hono'; const app = new Hono()`,
   fastify: `${adapter('fastify')}; import fastify from 'fastify'; const app = fastify()`,
+  h3: `${adapter('h3')}; import { H3 } from 'h3'; const app = new H3()`,
+  elysia: `${adapter('elysia')}; import { Elysia } from 'elysia'; const app = new Elysia()`,
   fetch: `${adapter('fetch').replace('{', '{ decisionOf,')}; const handler = (request: Request) => new Response(request.url)`,
   conformance: `${limiter}; import { fakeClock, testAdapter, testStore } from '@spillway/conformance'; import { test } from 'node:test'`,
   cloudflare: `import { perMinute, rateLimiter } from '@spillway/core'; import { durableObjectStore } from '@spillway/cloudflare'; import { env } from 'cloudflare:workers'; ${bindings}`,

@@ -35,6 +35,12 @@ export interface Outcome {
   readonly headers: ReadonlyMap<string, string>
 }
 
+/** The headers that `writeHead` gets: by name, or as a flat list of names and values. */
+const headersOf = (headers: unknown = {}): readonly (readonly [string, unknown])[] =>
+  Array.isArray(headers)
+    ? headers.flatMap((name, i) => (i % 2 === 0 ? [[String(name), headers[i + 1]] as const] : []))
+    : Object.entries(headers as object)
+
 /** Passes a request to an app as Node messages without a network, and waits for the whole response. */
 export function deliver(app: RequestListener, { method, target, lines, from }: Delivery): Promise<Outcome> {
   return new Promise((resolve, reject) => {
@@ -51,8 +57,7 @@ export function deliver(app: RequestListener, { method, target, lines, from }: D
     const { writeHead } = response
     // `writeHead` does not add its headers to `getHeaders`.
     response.writeHead = (status: number, ...rest: unknown[]) => {
-      for (const [name, value] of Object.entries((rest.at(-1) ?? {}) as object))
-        told.set(name.toLowerCase(), `${value}`)
+      for (const [name, value] of headersOf(rest.at(-1))) told.set(name.toLowerCase(), `${value}`)
       return writeHead.call(response, status, ...(rest as [never]))
     }
     response.assignSocket(socket)

@@ -57,8 +57,10 @@ function linkAll(app: string, kind: 'dependencies' | 'peerDependencies'): void {
 const OLDEST: Readonly<Record<string, string>> = {
   '@types/express': '@types/express-4',
   '@types/koa': '@types/koa-2',
+  elysia: 'elysia-1',
   express: 'express-4',
   fastify: 'fastify-5',
+  h3: 'h3-2',
   hono: 'hono-4',
   koa: 'koa-2',
 }

@@ -23,6 +23,8 @@ const uses: readonly [use: string, most: number, code: string][] = [
   ['rateLimit for Express', 35_500, adapter('express')],
   ['rateLimit for Koa', 35_500, adapter('koa')],
   ['rateLimit for Fastify', 35_500, adapter('fastify')],
+  ['rateLimit for h3', 35_500, adapter('h3')],
+  ['rateLimit for Elysia', 35_500, adapter('elysia')],
 ]
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
@@ -35,10 +37,12 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/core/http': 31_200,
   '@spillway/core/internal': 14_000,
   '@spillway/core/rules': 7_900,
+  '@spillway/elysia': 42_900,
   '@spillway/express': 42_200,
   '@spillway/express/compat': 15_900,
   '@spillway/fastify': 42_500,
   '@spillway/fetch': 42_800,
+  '@spillway/h3': 42_900,
   '@spillway/hono': 42_800,
   '@spillway/koa': 42_500,
   '@spillway/memory': 23_400,

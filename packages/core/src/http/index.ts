@@ -17,6 +17,15 @@ export type { PolicyOptions } from './policy-options.ts'
 export type { Denial } from './problem.ts'
 export type { Claims, RequestReader } from './reader.ts'
 export type { RequestSources } from './request-sources.ts'
-export { connectionAddress, hasHiddenBody, incomingOf, isAbandoned, outgoingOf, whenAbandoned } from './runtime.ts'
+export {
+  connectionAddress,
+  hasHiddenBody,
+  incomingOf,
+  isAbandoned,
+  outgoingOf,
+  type RuntimeContext,
+  srvxContext,
+  whenAbandoned,
+} from './runtime.ts'
 export { type CostOption, costReader, type KeyOption, type KeySelector, keyReader } from './selectors.ts'
 export type { RequestDecision } from './settlement.ts'

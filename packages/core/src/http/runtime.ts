@@ -20,12 +20,28 @@ interface IncomingMessage {
 }
 
 /** What runtimes pass to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
-interface RuntimeContext {
+export interface RuntimeContext {
   readonly outgoing?: Outgoing
   readonly incoming?: IncomingMessage
   readonly remoteAddr?: { readonly hostname?: string }
   readonly requestIP?: (request: unknown) => { readonly address: string } | null
   readonly server?: RuntimeContext | null
+}
+
+/** What srvx, the server of h3 and of Elysia in Node, adds to a fetch request. */
+interface SrvxRequest {
+  readonly runtime?: {
+    readonly node?: { readonly req: IncomingMessage; readonly res?: Outgoing }
+    readonly deno?: { readonly info?: RuntimeContext }
+    readonly bun?: RuntimeContext
+  }
+}
+
+/** What the runtime of a request that srvx serves would pass beside it; undefined if another server does. */
+export function srvxContext(request: object): RuntimeContext | undefined {
+  const { node, deno, bun } = (request as SrvxRequest).runtime ?? {}
+  if (node) return { incoming: node.req, ...(node.res && { outgoing: node.res }) }
+  return deno?.info ?? bun
 }
 
 // Workers define it, but no ECMAScript library declares it.

@@ -1,0 +1,33 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { toNodeHandler } from 'h3'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { app } from './main.ts'
+
+const server = createServer(toNodeHandler(app) as RequestListener)
+let url: string
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+
+afterAll(() => void server.close())
+
+test('reports the remaining units to each client', async () => {
+  const response = await fetch(url)
+  expect([response.status, await response.text()]).toEqual([200, '99 requests left\n'])
+  expect(response.headers.get('ratelimit-policy')).toBe('"default";q=100;w=60')
+})
+
+test('charges reports by their pages, and denies one that does not fit now', async () => {
+  const report = (pages: number): Promise<Response> => fetch(`${url}/report?pages=${pages}`)
+  expect(await (await report(40)).text()).toBe('40 pages, and 10 left\n')
+
+  const denied = await report(20)
+  expect(denied.status).toBe(429)
+  expect(denied.headers.get('retry-after')).toMatch(/^7[012]\d$/)
+  expect(await denied.json()).toMatchObject({ status: 429, 'violated-policies': ['reports'] })
+
+  expect((await report(10)).status).toBe(200)
+})

@@ -1,0 +1,82 @@
+import {
+  type Denial,
+  httpGuard,
+  isAbandoned,
+  joinHeaders,
+  type RateLimitOptions as Options,
+  type PolicyOptions,
+  type RequestDecision,
+} from '@spillway/core/http'
+import { memoryStore } from '@spillway/memory'
+import type { AnyElysia } from 'elysia'
+import { type RequestContext, reader, runtimeOf } from './reader.ts'
+import { type Sent, settleLater, settleNow, settling } from './sent.ts'
+
+/** The options of `rateLimit`. */
+export type RateLimitOptions<Name extends string = string> = Options<RequestContext, Response, Name, undefined>
+
+/** The plugin, with its decisions and a way to replace its policies without losing counts. */
+export interface RateLimit<Name extends string = string> {
+  /** Limits every request to an app, with a route or without: pass it to `app.use`. */
+  <App extends AnyElysia>(app: App): App
+  /**
+   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
+   */
+  decisionOf(request: Request): RequestDecision<Name> | undefined
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
+  replace(policies: readonly PolicyOptions<RequestContext, Response, string, undefined>[]): void
+}
+
+const decisions = new WeakMap<Request, RequestDecision>()
+
+/**
+ * Limits requests; default: by client IP, in memory.
+ *
+ * @example
+ * app.use(rateLimit({ quota: perMinute(100) }))
+ */
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<RequestContext, Response, Name, undefined>(options, reader, memoryStore)
+  const limit = async (context: RequestContext): Promise<Response | undefined> => {
+    const { request, set } = context
+    const verdict = guard(context)
+    const known = await verdict
+    if (known !== verdict && isAbandoned(request, runtimeOf(context) ?? {})) {
+      known.discard()
+      // The client has disconnected: nothing reads this response.
+      return new Response(null, { status: 499 })
+    }
+    const { decision, headers, denial, answer, after } = known
+    const limited = decisions.has(request)
+    if (decision) decisions.set(request, decision)
+    // Elysia writes names in lower case, and two spellings of one name would be sent twice.
+    const before = (name: string): unknown => set.headers[name.toLowerCase()]
+    for (const [name, value] of joinHeaders(headers, limited, before)) set.headers[name.toLowerCase()] = value
+    if (after) settleLater(request, after)
+    return denial && denied(request, (await answer?.(undefined)) ?? denial)
+  }
+  const plugin = <App extends AnyElysia>(app: App): App => {
+    // Elysia reads in a hook's source which parts of a request to parse. So it names them, and awaits in the source.
+    app.onRequest(async ({ request, server, set }) => await limit({ request, server, set }))
+    // Without compilation, Elysia calls no wrapper.
+    if (app.config.aot === false)
+      app.onAfterResponse({ as: 'global' }, (context) => settleNow(context as unknown as Sent))
+    else app.wrap((handler) => settling(handler as unknown as Parameters<typeof settling>[0]))
+    return app
+  }
+  const decisionOf = (request: Request) => guard.decisionOf({ request } as RequestContext)
+  return Object.assign(plugin, { replace: guard.replace, decisionOf })
+}
+
+function denied({ method }: Request, { status, contentType, headers, body, response }: Denial): Response {
+  // A copy, because Elysia adds headers, and those of a redirection are immutable.
+  if (response) return new Response((response as Response).body, response as Response)
+  const fields = [...headers, ['Content-Type', contentType]] as [string, string][]
+  return new Response(method === 'HEAD' ? null : body, { status, headers: fields })
+}
+
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
+export const decisionOf = (request: Request): RequestDecision | undefined => decisions.get(request)

@@ -1,0 +1,40 @@
+import {
+  connectionAddress,
+  hasHiddenBody,
+  type RequestReader,
+  type RuntimeContext,
+  srvxContext,
+  whenAbandoned,
+} from '@spillway/core/http'
+import type { PreContext } from 'elysia'
+
+/** The part of Elysia's context that is known before the route is: what `key` and other functions read. */
+export type RequestContext = Pick<PreContext, 'request' | 'server' | 'set'>
+
+/** What knows the connection of a request: Bun's server, or the server of Elysia's Node adapter. */
+export const runtimeOf = ({ request, server }: RequestContext): RuntimeContext | undefined =>
+  srvxContext(request) ?? (server ? ({ server } as RuntimeContext) : undefined)
+
+const peer = (context: RequestContext): string | undefined => connectionAddress(context.request, runtimeOf(context))
+
+/** The path as the router reads it: it is looked for behind the shortest usual host name. */
+function pathOf({ request: { url } }: RequestContext): string | readonly string[] {
+  const [, path = '/'] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
+  const [routed = '/'] = url.slice(Math.max(0, url.indexOf('/', SHORTEST))).split('?', 1)
+  return routed === path ? path : [routed, path]
+}
+
+const SHORTEST = 'http://a.bc'.length
+
+export const reader: RequestReader<RequestContext> = {
+  address: peer,
+  peer,
+  method: ({ request }) => request.method,
+  path: pathOf,
+  header: ({ request }, name) => request.headers.get(name) ?? undefined,
+  query: ({ request }, name) => new URL(request.url).searchParams.get(name) ?? undefined,
+  hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),
+  identity: ({ request }) => request,
+  sendsResponses: true,
+  onClientClosed: (context, listener) => whenAbandoned(context.request, runtimeOf(context), listener),
+}

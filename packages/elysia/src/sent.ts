@@ -1,0 +1,57 @@
+import type { Verdict } from '@spillway/core/http'
+
+type After = NonNullable<Verdict<Response>['after']>
+type Handler = (request: Request) => Response | Promise<Response>
+
+/** What to call when the response to a request has been sent, of all limiters that the request has passed. */
+const pending = new WeakMap<Request, readonly After[]>()
+
+/** Calls back when the response to a request has been sent. */
+export function settleLater(request: Request, after: After): void {
+  pending.set(request, [...(pending.get(request) ?? []), after])
+}
+
+/**
+ * Wraps an app's handler: a response counts as sent when its body has been read to the end or cancelled. An app that is
+ * wrapped twice settles once.
+ */
+export const settling =
+  (handler: Handler): Handler =>
+  (request) => {
+    const response = handler(request)
+    return response instanceof Promise
+      ? response.then((known) => whenRead(request, known))
+      : whenRead(request, response)
+  }
+
+function whenRead(request: Request, response: Response): Response {
+  const settle = settlementOf(request, response)
+  if (settle === undefined) return response
+  if (response.body === null) {
+    settle()
+    return response
+  }
+  // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
+  const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
+  response.body.pipeTo(writable).then(settle, settle)
+  return new Response(readable, response)
+}
+
+function settlementOf(request: Request, response: Response): (() => void) | undefined {
+  const afters = pending.get(request)
+  pending.delete(request)
+  return afters && (() => void Promise.all(afters.map((after) => after(response.status, response))))
+}
+
+/** Settles when Elysia reports that it has sent a response. */
+export const settleNow = ({ request, response, set }: Sent): void => {
+  const sent = response instanceof Response ? response : new Response(null, { status: Number(set.status ?? 200) })
+  settlementOf(request, sent)?.()
+}
+
+/** The part that is read of what Elysia reports. */
+export interface Sent {
+  readonly request: Request
+  readonly response?: unknown
+  readonly set: { readonly status?: number | string }
+}

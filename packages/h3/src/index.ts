@@ -1,0 +1,25 @@
+export {
+  consumeAll,
+  type Decision,
+  divideQuota,
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  type Quota,
+  QuotaError,
+  RateLimitedError,
+  type Store,
+  StoreError,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  warmingUp,
+  withDenyCache,
+  withLeases,
+} from '@spillway/core'
+export { ipKey, type PolicyOptions, type RequestDecision } from '@spillway/core/http'
+export { memoryStore, rateLimiter } from '@spillway/memory'
+export { decisionOf, type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'

@@ -1,0 +1,92 @@
+import {
+  type Denial,
+  httpGuard,
+  isAbandoned,
+  joinHeaders,
+  type RateLimitOptions as Options,
+  type PolicyOptions,
+  type RequestDecision,
+  type Verdict,
+} from '@spillway/core/http'
+import { memoryStore } from '@spillway/memory'
+import type { H3, H3Event, Middleware } from 'h3'
+import { contextOf, reader } from './reader.ts'
+import { whenSent } from './sent.ts'
+
+declare module 'h3' {
+  interface H3EventContext {
+    /** The decision of `rateLimit`; undefined if the request was not counted. */
+    rateLimit?: RequestDecision | undefined
+  }
+}
+
+/** The options of `rateLimit`. */
+export type RateLimitOptions<Name extends string = string> = Options<H3Event, H3Event, Name, undefined>
+
+type Next = Parameters<Middleware>[1]
+
+/** The middleware, which is also a plugin, with its decisions and a way to replace its policies. */
+export interface RateLimit<Name extends string = string> extends Middleware {
+  /** As a plugin, it limits the whole app. */
+  (app: H3): void
+  /**
+   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
+   */
+  decisionOf(event: H3Event): RequestDecision<Name> | undefined
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
+  replace(policies: readonly PolicyOptions<H3Event, H3Event, string, undefined>[]): void
+}
+
+/**
+ * Limits requests; default: by client IP, in memory. The result is middleware for `app.use`, routes and Nitro, and a
+ * plugin for `app.register`.
+ *
+ * @example
+ * app.use(rateLimit({ quota: perMinute(100) }))
+ */
+export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  const guard = httpGuard<H3Event, H3Event, Name, undefined>(options, reader, memoryStore)
+  const middleware = (event: H3Event, next: Next): unknown => {
+    const verdict = guard(event)
+    // A synchronous verdict is not awaited: a promise costs more than the decision.
+    return verdict instanceof Promise
+      ? verdict.then((known) => followLate(known, event, next))
+      : follow(verdict, event, next)
+  }
+  // h3 passes an event and a function to middleware of two parameters, and its app to a plugin.
+  const limit = (subject: H3Event | H3, next?: Next): unknown =>
+    next ? middleware(subject as H3Event, next) : void (subject as H3).use(middleware)
+  return Object.assign(limit as RateLimit<Name>, { replace: guard.replace, decisionOf: guard.decisionOf })
+}
+
+/** Applies an asynchronous verdict. If the response is over, the units are refunded and nothing else happens. */
+function followLate(verdict: Verdict<H3Event>, event: H3Event, next: Next): unknown {
+  if (!isAbandoned(event.req, contextOf(event))) return follow(verdict, event, next)
+  verdict.discard()
+  // The client has disconnected: nothing reads this response.
+  return new Response(null, { status: 499 })
+}
+
+function follow({ decision, headers, denial, answer, after }: Verdict<H3Event>, event: H3Event, next: Next): unknown {
+  const limited = event.context.rateLimit !== undefined
+  if (decision) event.context.rateLimit = decision
+  // h3 adds the first to successful responses and the second to errors.
+  for (const staged of [event.res.headers, event.res.errHeaders]) {
+    for (const [name, value] of joinHeaders(headers, limited, (name) => staged.get(name))) staged.set(name, value)
+  }
+  if (denial === undefined) return after ? whenSent(event, next, after) : next()
+  const own = answer ? answer(undefined) : denial
+  return own instanceof Promise ? own.then((known) => denied(event, known ?? denial)) : denied(event, own ?? denial)
+}
+
+function denied({ req }: H3Event, { status, contentType, headers, body, response }: Denial): Response {
+  if (response) return response as Response
+  const fields = [...headers, ['Content-Type', contentType]] as [string, string][]
+  return new Response(req.method === 'HEAD' ? null : body, { status, headers: fields })
+}
+
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
+export const decisionOf = (event: H3Event): RequestDecision | undefined => event.context.rateLimit

@@ -1,0 +1,89 @@
+import { createServer, type RequestListener } from 'node:http'
+import { fakeClock, sendTo } from '@spillway/conformance'
+import { H3, type H3Event, HTTPError, HTTPResponse, toNodeHandler } from 'h3'
+import { expect, test, vi } from 'vitest'
+import { memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
+
+function setUp(handler: (event: H3Event) => unknown) {
+  const store = memoryStore({ clock: fakeClock() })
+  const statuses: number[] = []
+  const app = new H3({ silent: true })
+  const refundIf = (status: number): boolean => {
+    statuses.push(status)
+    return false
+  }
+  app.use(rateLimit({ quota: perMinute(10), key: () => 'ann', cost: 5, settle: () => 2, refundIf, store }))
+  app.get('/', handler)
+  const limiter = rateLimiter({ quota: perMinute(10), store })
+  return { app, statuses, left: async () => (await limiter.peek('ann')).remaining }
+}
+
+const missing = (): unknown => Symbol.for('h3.notFound')
+
+const handlers: readonly (readonly [string, (event: H3Event) => unknown, number])[] = [
+  ['text', () => 'ok', 200],
+  ['an object with a status of its own', () => ({ status: 500 }), 200],
+  [
+    'text with a status',
+    ({ res }) => {
+      res.status = 201
+      return 'ok'
+    },
+    201,
+  ],
+  ['a Response', () => new Response('no', { status: 502 }), 502],
+  ['a Response without a body', () => new Response(null, { status: 204 }), 204],
+  ['an HTTPResponse', () => new HTTPResponse('made', { status: 201 }), 201],
+  ['nothing', () => undefined, 200],
+  ['no route', missing, 404],
+  [
+    'an HTTPError',
+    () => {
+      throw new HTTPError({ status: 418 })
+    },
+    418,
+  ],
+  [
+    'an error',
+    () => {
+      throw new Error('no')
+    },
+    500,
+  ],
+]
+
+test.each(handlers)('%s is settled with its status, in Node and without a server', async (_, handler, status) => {
+  const { app, statuses, left } = setUp(handler)
+  const response = await app.request('/')
+  await response.text()
+  await vi.waitFor(async () => expect(await left()).toBe(8))
+  const send = await sendTo(createServer(toNodeHandler(app) as RequestListener))
+  expect((await send()).status).toBe(response.status)
+  await vi.waitFor(async () => expect(await left()).toBe(6))
+  expect(statuses).toEqual([status, status])
+})
+
+test.each([
+  ['a stream', (body: ReadableStream) => body],
+  ['a Response of a stream', (body: ReadableStream) => new Response(body, { headers: { 'x-own': 'kept' } })],
+])('%s is settled when it has been read, no sooner, and waitUntil keeps the runtime running', async (_, handler) => {
+  let into: ReadableStreamDefaultController<Uint8Array> | undefined
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      into = controller
+    },
+  })
+  const { app, left } = setUp(() => handler(body))
+  const kept: Promise<unknown>[] = []
+  const request = new Request('http://localhost/')
+  const response = await app.fetch(
+    Object.assign(request, { waitUntil: (work: Promise<unknown>) => void kept.push(work) }),
+  )
+  expect([response.headers.get('ratelimit'), kept.length]).toEqual(['"default";r=5;t=6', 1])
+  into?.enqueue(new TextEncoder().encode('word'))
+  expect(await left()).toBe(5)
+  into?.close()
+  expect(await response.text()).toBe('word')
+  await Promise.all(kept)
+  expect(await left()).toBe(8)
+})

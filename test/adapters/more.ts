@@ -1,0 +1,48 @@
+import type { RequestListener } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import * as forElysia from '@spillway/elysia'
+import * as forH3 from '@spillway/h3'
+import { Elysia } from 'elysia'
+import { H3, toNodeHandler } from 'h3'
+import { ETAG, type Options, TEXT } from './options.ts'
+
+/** The app of the story in frameworks that do not run in every runtime of the table in the README. */
+export const moreFrameworks: Record<string, (options: Options) => RequestListener> = {
+  h3: (options) => {
+    const shared = new Error('the same each time')
+    const app = new H3({ silent: true })
+    app.use(forH3.rateLimit(options))
+    app.all('/', () => new Response('ok', { headers: { 'content-type': TEXT } }))
+    app.all('/fails', () => {
+      throw new Error('no')
+    })
+    app.all('/shared', () => {
+      throw shared
+    })
+    app.all('/cached', ({ req }) =>
+      req.headers.get('if-none-match') === ETAG
+        ? new Response(null, { status: 304, headers: { etag: ETAG } })
+        : new Response('ok', { headers: { etag: ETAG } }),
+    )
+    return toNodeHandler(app) as RequestListener
+  },
+  Elysia: (options) => {
+    const shared = new Error('the same each time')
+    const app = new Elysia()
+    // This server is not Elysia's own: it passes the connection beside the request.
+    app.use(forElysia.rateLimit({ ...options, key: () => 'ann' }))
+    app.all('/', () => new Response('ok', { headers: { 'content-type': TEXT } }))
+    app.all('/fails', () => {
+      throw new Error('no')
+    })
+    app.all('/shared', () => {
+      throw shared
+    })
+    app.all('/cached', ({ request }) =>
+      request.headers.get('if-none-match') === ETAG
+        ? new Response(null, { status: 304, headers: { etag: ETAG } })
+        : new Response('ok', { headers: { etag: ETAG } }),
+    )
+    return getRequestListener((request) => app.handle(request), { overrideGlobalObjects: false })
+  },
+}
