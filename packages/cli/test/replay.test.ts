@@ -28,6 +28,8 @@ describe('a replay', () => {
       { algorithm: 'sliding_log', limit_keys: ['claim:user'] },
     ),
     bucket('trial', { limit: 1, window: '2s' }, { algorithm: 'fixed_window', mode: 'shadow' }),
+    bucket('pro', { limit: 4, per: '9s' }, { tiers: 'plan', limit_keys: ['ip'], match: { 'claim:user': 'u' } }),
+    bucket('free', { limit: 2, per: '9s' }, { tiers: 'plan', limit_keys: ['ip'] }),
   ]
   const lines = fc.array(
     fc.record({

@@ -22,8 +22,9 @@ describe('the examples that the format comes with', () => {
         quota: perSecond(1000, { burst: 2000 }),
         key: 'header:x-api-key',
         match: { claim: { plan: 'enterprise' } },
+        tiers: 'free',
       },
-      { name: 'free', quota: perSecond(10, { burst: 20 }), key: 'header:x-api-key' },
+      { name: 'free', quota: perSecond(10, { burst: 20 }), key: 'header:x-api-key', tiers: 'free' },
     ])
   })
 

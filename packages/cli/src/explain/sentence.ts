@@ -5,7 +5,9 @@ import { count, each, span } from '../format.ts'
 /** A policy as a sentence: its key, its quota and its conditions. */
 export function sentenceOf(policy: RulePolicy): string {
   const spill = policy.spill === undefined ? '' : ` If it is empty, ${JSON.stringify(policy.spill)} is drawn upon.`
-  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${spill}`
+  const tier =
+    policy.tiers === undefined ? '' : ` Of the tiers ${JSON.stringify(policy.tiers)}, the first that matches counts.`
+  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${spill}${tier}`
   return policy.mode === 'shadow' ? `${sentence} It never denies (shadow mode).` : sentence
 }
 

@@ -1,6 +1,6 @@
 import type { Decision, Micros, Quota, Step, Taken } from '@spillway/core'
 import { costReader, keyReader, matcher, type RequestSources, spilling } from '@spillway/core/http'
-import { decide, stepFor } from '@spillway/core/internal'
+import { areTiers, decide, stepFor } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
@@ -140,9 +140,10 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     return allowed
   }
   const checksFor = (entry: Entry, at: Micros, line: number, file: string): readonly PolicyCheck[] => {
+    const applying = applyingTo(lanes, entry)
     const checks: (PolicyCheck | undefined)[] = []
     for (const lane of lanes) {
-      const check = checkOf(lane, entry)
+      const check = applying.includes(lane) ? checkOf(lane, entry) : undefined
       // A shadow policy denies nothing, and consumes independently of the other policies.
       if (check && lane.shadow) takeAlone(check, at, line, file)
       checks.push(lane.shadow ? undefined : check)
@@ -176,8 +177,17 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   }
 }
 
+/** The policies that apply to an entry: of tiers, the first. */
+function applyingTo(lanes: readonly Compiled[], entry: Entry): readonly Compiled[] {
+  const applying: Compiled[] = []
+  for (const lane of lanes) {
+    if (applying.some(({ policy }) => areTiers(policy, lane.policy))) continue
+    if (lane.applies === undefined || lane.applies(entry)) applying.push(lane)
+  }
+  return applying
+}
+
 function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
-  if (lane.applies && !lane.applies(entry)) return undefined
   const read = lane.keyOf(entry)
   if (read === undefined) return undefined
   if (read === '') lane.counts.keyless++

@@ -7,6 +7,7 @@ import type { Quota } from '../quota-types.ts'
 import type { Registration } from '../registry.ts'
 import { checkSpills, type Targets } from '../spill.ts'
 import { checkStore, type StoreConfig } from '../store-config.ts'
+import { checkTiers } from '../tiers.ts'
 import { micros } from '../time.ts'
 import { maxUnits } from '../verbs.ts'
 import { type Logger, warnOnce } from '../warn.ts'
@@ -31,6 +32,8 @@ export interface CompiledPolicy<R, S> {
   /** The name of its states in the store: of a shadow policy `NAME (shadow)`. */
   readonly name: string
   readonly shadow: boolean
+  /** The group of tiers of which a request has one; undefined if it is none. */
+  readonly tiers: string | undefined
   readonly registration: Registration
   readonly policyFor: (request: R) => MaybePromise<HttpPolicy>
   readonly applies: Read<R, boolean> | undefined
@@ -58,6 +61,7 @@ export function compilePolicies<R, S>(
   )
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (names.length > 0 && twice === undefined) {
+    checkTiers(policies)
     const targets = targetsOf(policies)
     return compiledPolicies.map((compiled, i) => ({ ...compiled, target: targets[i] as number }))
   }
@@ -100,6 +104,7 @@ function compilePolicy<R, S>(
   return {
     name: stateName,
     shadow,
+    tiers: options.tiers,
     registration: {
       store: at.store,
       name: stateName,

@@ -40,17 +40,18 @@ const NONE: readonly never[] = Object.freeze([])
 export function policyChecksOf<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
 ): (request: R, claims: ClaimsOf) => MaybePromise<PolicyChecks<R, S>> {
+  const groups = tiersOf(compiledPolicies)
   const targets = compiledPolicies.map(({ target }) => target)
   const spills = targets.some((target) => target >= 0)
   const shadows = compiledPolicies.some(({ shadow }) => shadow)
   const sorted = (checks: readonly (HttpCheck<R, S> | undefined)[]): PolicyChecks<R, S> => ({
-    enforced: spills ? spilling(checks.map(enforcedOnly), targets) : checks.filter(isEnforced),
+    enforced: spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : checks.filter(isEnforced),
     shadowed: shadows ? checks.filter(isShadow) : NONE,
   })
   return (request, claims) => {
     const checks: MaybePromise<HttpCheck<R, S> | undefined>[] = []
-    for (const compiled of compiledPolicies) {
-      const check = checkOf(compiled, request, claims)
+    for (const tiers of groups) {
+      const check = checkOf(tiers, 0, request, claims)
       // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
       if (check instanceof Promise) check.catch(() => {})
       checks.push(check)
@@ -63,18 +64,45 @@ type Found<R, S> = HttpCheck<R, S> | undefined
 
 const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.shadow === true
 const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.shadow === false
-const enforcedOnly = <R, S>(check: Found<R, S>): Found<R, S> => (isEnforced(check) ? check : undefined)
+
+/** The check of each policy; undefined if it is a shadow policy, or does not apply. */
+const enforcedOf = <R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+  checks: readonly Found<R, S>[],
+): readonly Found<R, S>[] =>
+  compiledPolicies.map((compiled) => checks.find((check) => check?.compiled === compiled && isEnforced(check)))
+
+/** The policies as groups of tiers, in the order of their first; a policy without tiers is a group of its own. */
+function tiersOf<R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+): readonly (readonly CompiledPolicy<R, S>[])[] {
+  const groups: CompiledPolicy<R, S>[][] = []
+  for (const compiled of compiledPolicies) {
+    const { tiers, shadow } = compiled
+    const known = groups.find(([first]) => tiers !== undefined && first?.tiers === tiers && first.shadow === shadow)
+    if (known === undefined) groups.push([compiled])
+    else known.push(compiled)
+  }
+  return groups
+}
 
 // One step after the other, in the order that the docs document. Closures are made for promises only.
 
+/** The check of the first tier, from `index` on, that applies to the request. */
 function checkOf<R, S>(
-  compiled: CompiledPolicy<R, S>,
+  tiers: readonly CompiledPolicy<R, S>[],
+  index: number,
   request: R,
   claims: ClaimsOf,
 ): MaybePromise<HttpCheck<R, S> | undefined> {
+  const compiled = tiers[index]
+  if (compiled === undefined) return undefined
   const applies = compiled.applies?.(request, claims)
-  if (!(applies instanceof Promise)) return applies === false ? undefined : withKey(compiled, request, claims)
-  return applies.then((known) => (known ? withKey(compiled, request, claims) : undefined))
+  if (applies === false) return checkOf(tiers, index + 1, request, claims)
+  if (!(applies instanceof Promise)) return withKey(compiled, request, claims)
+  return applies.then((known) =>
+    known ? withKey(compiled, request, claims) : checkOf(tiers, index + 1, request, claims),
+  )
 }
 
 function withKey<R, S>(

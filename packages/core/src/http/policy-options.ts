@@ -61,6 +61,12 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly spill?: NoInfer<Name>
   /**
+   * The name of a group of tiers, of which a request has one: the first policy of the group whose `match` holds counts,
+   * and those after it do not. The last one, without `match`, is for all others.
+   * @default none, the policy counts whatever the others do
+   */
+  readonly tiers?: string
+  /**
    * Returns the actual cost, read from the response. The units consumed are corrected to it: the rest is refunded, or
    * more is charged.
    * @default none
@@ -86,4 +92,5 @@ export const POLICY_OPTIONS: readonly string[] = [
   'deadline',
   'onStoreError',
   'spill',
+  'tiers',
 ]

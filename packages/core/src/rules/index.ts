@@ -1,3 +1,4 @@
 export type { Schema } from './json-schema.ts'
-export { policiesFrom, type RuleKey, type RuleMatch, type RulePolicy } from './rules.ts'
+export type { RuleKey, RuleMatch, RulePolicy } from './rule-policy.ts'
+export { policiesFrom } from './rules.ts'
 export { rulesSchema } from './schema.ts'

@@ -1,69 +1,12 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import type { Quota } from '../quota-types.ts'
 import { checkSpills } from '../spill.ts'
+import { checkTiers } from '../tiers.ts'
 import { quotaFrom, type RateConfig } from './rate.ts'
+import type { RuleKey, RuleMatch, RulePolicy } from './rule-policy.ts'
 import { ruleSchema, rulesSchema } from './schema.ts'
+import { withTiers } from './tiers.ts'
 import { at, check, problemOf, ROOT } from './validate.ts'
 import { wholeUnits } from './whole-units.ts'
-
-/** Names a part of the request that a rule counts by. */
-export type RuleKey =
-  | 'ip'
-  | 'method'
-  | 'path'
-  | `header:${string}`
-  | `query:${string}`
-  | `cookie:${string}`
-  | `claim:${string}`
-
-/** Conditions for the requests that a rule applies to. All conditions must hold; of a list, one value. */
-export interface RuleMatch {
-  /** One of these methods; `GET` includes `HEAD`. */
-  readonly method?: string | readonly string[]
-  /** One of these patterns, such as `/login`, `/users/:id` and `/api/*`. */
-  readonly path?: string | readonly string[]
-  /** Required values of headers; `true` for any value. */
-  readonly header?: Readonly<Record<string, string | true>>
-  /** Required values of verified claims. */
-  readonly claim?: Readonly<Record<string, string | number | boolean>>
-}
-
-/** A rule, as a policy for `rateLimit`. */
-export interface RulePolicy {
-  /** The policy's name in headers and in the store. */
-  readonly name: string
-  /** The units per period. */
-  readonly quota: Quota
-  /** The parts of a request that identify its client. */
-  readonly key: RuleKey | readonly RuleKey[]
-  /**
-   * The units that a request consumes, or the part of the request that holds their number.
-   * @default `1`
-   */
-  readonly cost?: number | `header:${string}` | `query:${string}`
-  /**
-   * The cost if the selected part is missing or invalid.
-   * @default `1`
-   */
-  readonly defaultCost?: number
-  /**
-   * The most units one request can cost.
-   * @default `Number.MAX_SAFE_INTEGER`
-   */
-  readonly maxCost?: number
-  /**
-   * The requests that the policy applies to.
-   * @default all requests
-   */
-  readonly match?: RuleMatch
-  /**
-   * `'shadow'` counts and reports, but never denies.
-   * @default `'enforce'`
-   */
-  readonly mode?: 'enforce' | 'shadow'
-  /** The name of the policy that is drawn upon only if this one is empty. */
-  readonly spill?: string
-}
 
 interface Config extends RateConfig {
   readonly cost_source?: 'fixed' | `header:${string}` | `query:${string}`
@@ -81,6 +24,7 @@ interface Rule {
   readonly match?: Readonly<Record<string, unknown>>
   readonly mode?: 'enforce' | 'shadow'
   readonly spill?: string
+  readonly tiers?: string
 }
 
 /** The most problems in one error, to keep it readable. */
@@ -89,6 +33,9 @@ const MOST_PROBLEMS = 20
 /**
  * The policies in a parsed JSON document: a list of rules, or an object whose `rules` is one. `rulesSchema` defines the
  * format. Throws one QuotaError that lists all problems, each with its path and its fix.
+ *
+ * A rule that could never deny, because a later rule without `match` counts the same requests by the same keys with a
+ * smaller quota, becomes a tier of that rule: a request has the first of them that matches.
  *
  * The format is an existing one with two differences. `burst` may be less than `tokens_per_second`, because a burst of
  * 1 spaces requests evenly. Units are whole numbers: a rate may be a fraction of them, a burst or a cost may not.
@@ -108,16 +55,21 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
     if (names.has(rule.name)) problems.push(`rules[${i}].name must be its own; ${formatValue(rule.name)} is taken.`)
     names.add(rule.name)
   }
-  if (problems.length === 0) problems.push(...problemOf(() => at('rules', () => checkSpills(policies))))
-  if (problems.length === 0) return policies
+  if (problems.length === 0) problems.push(...problemOf(() => at('rules', () => checkRelated(policies))))
+  if (problems.length === 0) return withTiers(policies)
   const more = problems.length - MOST_PROBLEMS
   const last = more > 0 ? [`… and ${more} more.`] : []
   const hint = typeof json === 'string' ? ' Give it what JSON.parse returns.' : ''
   throw invalidRules(`policiesFrom: ${[...problems.slice(0, MOST_PROBLEMS), ...last].join('\n  ')}${hint}`)
 }
 
+function checkRelated(policies: readonly RulePolicy[]): void {
+  checkSpills(policies)
+  checkTiers(policies)
+}
+
 function policyFrom(rule: Rule, path: string): RulePolicy {
-  const { name, limit_keys, algorithm, algorithm_config: config, match, mode, spill } = rule
+  const { name, limit_keys, algorithm, algorithm_config: config, match, mode, spill, tiers } = rule
   const keys = limit_keys.map(keyFrom)
   return {
     name,
@@ -127,6 +79,7 @@ function policyFrom(rule: Rule, path: string): RulePolicy {
     ...(match && { match: at(`${path}.match`, () => matchFrom(match)) }),
     ...(mode && { mode }),
     ...(spill !== undefined && { spill }),
+    ...(tiers !== undefined && { tiers }),
   }
 }
 

@@ -132,6 +132,11 @@ export const ruleSchema: Schema = {
     match,
     mode: { description: '"enforce" or "shadow"', enum: ['enforce', 'shadow'] },
     spill: { description: 'the name of the rule that is drawn upon only if this one is empty', type: 'string' },
+    tiers: {
+      description: 'the name of a group of rules, of which the first that matches counts',
+      type: 'string',
+      pattern: '.',
+    },
   },
   required: ['name', 'limit_keys', 'algorithm', 'algorithm_config'],
   additionalProperties: false,
