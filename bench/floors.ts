@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 export const KEYS_ALONE = 'the keys alone, in a list'
 
 /** The result of a baseline: the numbers that headers report. */
-interface Answer {
+export interface Answer {
   readonly allowed: boolean
   readonly remaining: number
   readonly retryAfterMs: number

@@ -1,5 +1,6 @@
 // The cost of a decision in memory, as a multiple of a hand-written baseline.
 
+import { algorithms } from './algorithms.ts'
 import { longKeys } from './long-keys.ts'
 import { measureInPairs } from './measure.ts'
 import { remainder } from './remainder.ts'
@@ -83,6 +84,7 @@ export const cases: Readonly<Record<string, Case>> = {
       ],
       progress,
     ),
+  ...algorithms,
   long: longKeys,
   remainder: remainder.memory,
 }

@@ -122,11 +122,17 @@ function watched(store: SyncStore) {
     asked.push(...ops)
     return store.takeSync(ops, at)
   }
-  const takeOneSync: SyncStore['takeOneSync'] = (policy, key, step, at) => {
-    asked.push({ policy, key, step })
-    return (store as Required<SyncStore>).takeOneSync(policy, key, step, at)
+  const prepareSync: SyncStore['prepareSync'] = (policy, step) => {
+    const take = (store as Required<SyncStore>).prepareSync(policy, step)
+    return {
+      look: (key, at) => {
+        asked.push({ policy, key, step })
+        return take.look(key, at)
+      },
+      commit: (allowed) => take.commit(allowed),
+    }
   }
-  return { store: { ...store, takeSync, takeOneSync }, asked }
+  return { store: { ...store, takeSync, prepareSync }, asked }
 }
 
 const headerOf = ({ lines }: HostileRequest, name: string): string =>

@@ -6,7 +6,7 @@ import { testAnyRate } from './any-rate.ts'
 import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import { testDeletion } from './deletion.ts'
-import { testStraightWays } from './fast-path.ts'
+import { testPreparedTakes } from './fast-path.ts'
 import { testInvariants } from './invariants.ts'
 import { testLedger } from './ledger.ts'
 import { modelStore } from './model.ts'
@@ -74,7 +74,7 @@ export function testStore(
   testInvariants(test, makeStore, Math.ceil(runs / 15))
   testLedger(test, makeStore, Math.ceil(runs / 10))
   testAnyRate(test, makeStore, Math.ceil(runs / 3))
-  testStraightWays(test, makeStore, runs)
+  testPreparedTakes(test, makeStore, runs)
   testUpTo(test, makeStore, Math.ceil(runs / 5))
 
   test('admits exactly the burst of 200 racing requests', async () => {

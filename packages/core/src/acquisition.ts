@@ -5,15 +5,7 @@ import { answerOrFallBack } from './fallback.ts'
 import { all, andThen, type MaybePromise } from './maybe-promise.ts'
 import { groupByStore, type PolicyCheck } from './policy.ts'
 import { spillOver } from './spill.ts'
-import {
-  type Acquisition,
-  answerSingle,
-  answerTo,
-  rollbackResult,
-  type StoreResult,
-  settleResult,
-  takesFor,
-} from './store-result.ts'
+import { type Acquisition, answerTo, rollbackResult, type StoreResult, settleResult, takesFor } from './store-result.ts'
 import type { StepOptions, Verb } from './verbs.ts'
 
 /**
@@ -38,8 +30,6 @@ const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
  * other callers may find fewer units than are available.
  */
 function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
-  const alone = answerSingle(checks, verb, stepOptions)
-  if (alone !== undefined) return alone
   const groups = groupByStore(checks)
   if (groups.length === 1) {
     return andThen(answerOrFallBack(checks, verb, stepOptions), (result) => acquisitionOf(checks, [result]))

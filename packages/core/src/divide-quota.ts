@@ -43,7 +43,7 @@ function divideBucket({ schedule, start: whole, ...quota }: BucketQuota, replica
   }
   const startIn = (ticks: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>): Start | null => {
     if (whole === null) return null
-    const lacking = unitsIn({ tick: whole.lacking, early: whole.early }, quota.ticksPerUnit, quota.scale)
+    const lacking = unitsIn(whole.lacking, whole.early, quota.ticksPerUnit, quota.scale)
     return startLacking(limit - Math.floor((quota.limit - lacking) / replicas), ticks, whole.keep)
   }
   if (schedule === null) {

@@ -1,3 +1,4 @@
+import { ConsumeSteps } from './consume-steps.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
@@ -7,6 +8,7 @@ import type { MaybePromise } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
 import type { Policy, PolicyCheck } from './policy.ts'
 import {
+  answerPrepared,
   answerTo,
   rollbackLate,
   rollbackResult,
@@ -15,7 +17,7 @@ import {
   settleResult,
   takesFor,
 } from './store-result.ts'
-import { type StepOptions, stepFor, type Verb } from './verbs.ts'
+import type { StepOptions, Verb } from './verbs.ts'
 
 /** The store's answer to a group of checks; if the store fails, the result of the policies' failure modes. */
 export function answerOrFallBack(
@@ -24,6 +26,8 @@ export function answerOrFallBack(
   stepOptions?: StepOptions,
   deadline?: CallDeadline,
 ): MaybePromise<StoreResult> {
+  const prepared = verb === 'consume' && stepOptions === undefined ? answerPrepared(checks) : undefined
+  if (prepared !== undefined) return prepared
   const result = answerTo(checks, takesFor(checks, verb, stepOptions), deadline)
   if (!(result instanceof Promise)) return result
   return result.catch((error: unknown) => {
@@ -115,8 +119,7 @@ export const localOf: (policy: Policy) => Policy = oncePer((policy: Policy): Pol
     ...policy,
     quota: share,
     storeConfig: { ...storeConfig, store },
-    singleUnit: stepFor(share, 'consume', 1),
-    fastPath: undefined,
+    steps: new ConsumeSteps(policy.name, share, store),
   }
 })
 

@@ -1,33 +1,52 @@
 import { breakerOf } from './breaker.ts'
+import type { ConsumeStep } from './consume-steps.ts'
 import { deadlineIn } from './deadline.ts'
-import { decide, decideSingleUnit } from './decide.ts'
+import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
 import { fallBack } from './fallback.ts'
 import type { Taken } from './kernels/kernel.ts'
-import { type Policy, stepToConsume } from './policy.ts'
-import type { SyncStore } from './store.ts'
-import { checkCost, checkKey } from './verbs.ts'
+import type { Policy } from './policy.ts'
+import type { PreparedTake, SyncStore } from './store.ts'
+import type { Micros } from './time.ts'
+import { checkKey } from './verbs.ts'
 
-/** Consumes units of one policy for a key. */
+/** Consumes units of all policies for a key. */
 export type ConsumeSync = (key: string, cost?: number) => Decision
 
-/** The fast path of one policy to an in-memory store: without lists, which several policies need. Undefined if there is none. */
+type Prepared = ConsumeStep & { readonly take: PreparedTake }
+
+/** The fast path to an in-memory store that prepares takes; undefined for others. */
 export function syncFastPath(store: SyncStore, policies: readonly Policy[]): ConsumeSync | undefined {
+  const { clock } = store
   const [policy] = policies
-  if (policy === undefined || policies.length > 1 || !store.takeOneSync) return undefined
-  const { name, quota } = policy
-  const takeOne = store.takeOneSync
-  const consume = (key: string, cost = 1): Decision => {
+  if (policy?.steps.one.take === undefined || !clock) return undefined
+  if (policies.length > 1) return severalFastPath(clock, policies)
+  const { steps } = policy
+  const { take, decide } = steps.one as Prepared
+  const consume = (key: string, cost: number): Decision => {
     checkKey(key)
-    const step = stepToConsume(policy, checkCost(cost, quota, 'consume'))
-    return decide(name, quota, cost, step, takeOne(name, key, step))
+    const { take, decide } = steps.costing(cost) as Prepared
+    return decide(take.commit(take.look(key, clock())))
   }
-  const { fastPath } = policy
-  if (fastPath === undefined) return consume
+  // The most common call, small enough for engines to inline it with all that it calls.
+  return (key, cost = 1) =>
+    cost === 1 && typeof key === 'string' && key !== ''
+      ? decide(take.commit(take.look(key, clock())))
+      : consume(key, cost)
+}
+
+function severalFastPath(clock: () => Micros, policies: readonly Policy[]): ConsumeSync {
+  const ones = policies.map(({ steps }) => steps.one as Prepared)
   return (key, cost = 1) => {
-    const before = cost === 1 && typeof key === 'string' && key !== '' ? fastPath.take(key) : Number.NaN
-    return Number.isNaN(before) ? consume(key, cost) : decideSingleUnit(name, fastPath.quota, fastPath.step, before)
+    const consumed = cost === 1 ? ones : policies.map(({ steps }) => steps.costing(cost) as Prepared)
+    checkKey(key)
+    const now = clock()
+    let allowed = true
+    for (const { take } of consumed) if (!take.look(key, now)) allowed = false
+    const decisions: Decision[] = []
+    for (const { take, decide } of consumed) decisions.push(decide(take.commit(allowed)))
+    return merge(decisions)
   }
 }
 
@@ -37,17 +56,17 @@ export function remoteFastPath(
 ): ((key: string, cost?: number) => Promise<Decision>) | undefined {
   const [policy] = policies
   if (policy === undefined || policies.length > 1) return undefined
-  const { name, quota } = policy
-  const { store, deadline, logger } = policy.storeConfig
+  const { name, steps, storeConfig } = policy
+  const { store, deadline, logger } = storeConfig
   const breaker = breakerOf(store)
   return (key, cost = 1) => {
     checkKey(key)
-    const step = stepToConsume(policy, checkCost(cost, quota, 'consume'))
+    const { step, decide } = steps.costing(cost)
     const take = { policy: name, key, step }
     const until = deadlineIn(deadline)
     const taken = breaker.call(take, () => store.take([take], undefined, until), until, logger)
     return taken.then(
-      ([first]) => decide(name, quota, cost, step, first as Taken),
+      ([first]) => decide(first as Taken),
       async (error: unknown) => {
         if (!(error instanceof StoreError)) throw error
         const { decisions } = await fallBack(error, [{ policy, key, cost }], 'consume')

@@ -152,9 +152,8 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     },
     resetAll: async (policy) => resetAll(policies, store, policy),
   }
-  const built = isSync(store)
-    ? { ...limiter, ...syncVerbs(syncFastPath(store, policies) ?? (general as ConsumeSync)) }
-    : limiter
+  const fastPath = isSync(store) && spill === undefined ? syncFastPath(store, policies) : undefined
+  const built = isSync(store) ? { ...limiter, ...syncVerbs(fastPath ?? (general as ConsumeSync)) } : limiter
   internals.set(built, checksFor)
   return built
 }

@@ -1,13 +1,10 @@
+import { ConsumeSteps } from './consume-steps.ts'
 import type { Decision } from './decision.ts'
 import { divideQuota } from './divide-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
-import type { BucketStep } from './kernels/bucket.ts'
-import { MOST_SCALE } from './kernels/fraction.ts'
-import type { Step } from './kernels/kernel.ts'
-import type { BucketQuota, Quota } from './quota-types.ts'
-import { isSync, type PreparedTake, type Store } from './store.ts'
+import type { Quota } from './quota-types.ts'
+import { isSync, type Store } from './store.ts'
 import type { StoreConfig } from './store-config.ts'
-import { stepFor } from './verbs.ts'
 
 /** A quota under the name its states have in a store and its numbers have in headers. */
 export interface Policy {
@@ -16,17 +13,8 @@ export interface Policy {
   readonly storeConfig: StoreConfig
   /** The quota that this process enforces while the store does not answer. */
   readonly localQuota: Quota
-  /** The step that consumes one unit, built once. */
-  readonly singleUnit: Step
-  /** The fast path of a request for one unit; undefined if there is none. */
-  readonly fastPath: FastPath | undefined
-}
-
-/** A prepared bucket step for one unit, whose result `decideSingleUnit` reads. */
-export interface FastPath {
-  readonly take: PreparedTake
-  readonly quota: BucketQuota
-  readonly step: BucketStep
+  /** The steps that consume units, and their prepared takes. */
+  readonly steps: ConsumeSteps
 }
 
 /** The check of one key against one policy. */
@@ -69,7 +57,6 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
       `policy ${formatValue(name)}: this store keeps sliding logs of up to ${maxLogLimit} entries, since a take reads and writes the whole log; got a limit of ${quota.limit}. Use slidingWindow or tokenBucket, or memoryStore().`,
     )
   }
-  const singleUnit = stepFor(quota, 'consume', 1)
   const { store, replicas } = storeConfig
   const localQuota = replicas === 1 ? quota : divideQuota(quota, { replicas })
   return {
@@ -77,27 +64,13 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
     quota,
     storeConfig,
     localQuota,
-    singleUnit,
-    fastPath: fastPathOf(store, stateName, quota, singleUnit),
+    steps: new ConsumeSteps(stateName, quota, store),
   }
 }
 
 /** Reports whether a value looks like a quota. */
 export const isQuota = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && KERNELS.includes((value as Quota).kernel)
-
-/** One unit of a bucket without a queue that refills continuously: nearly every request. */
-function fastPathOf(store: Store, name: string, quota: Quota, step: Step): FastPath | undefined {
-  if (!isSync(store) || !store.prepareSync || quota.kernel !== 'bucket' || step.kernel !== 'bucket') return undefined
-  if (quota.schedule !== null || quota.start !== null || quota.immediateUnits < quota.limit) return undefined
-  // Ticks beyond that are not exact in one number.
-  if (step.ceiling * quota.scale > MOST_SCALE) return undefined
-  return { take: store.prepareSync(name, step), quota, step }
-}
-
-/** The step that consumes `cost` units; for one unit, the prebuilt step. */
-export const stepToConsume = ({ quota, singleUnit }: Policy, cost: number): Step =>
-  cost === 1 ? singleUnit : stepFor(quota, 'consume', cost)
 
 /** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */
 export const isQueued = ({ policy: { quota }, spill }: PolicyCheck): boolean =>

@@ -1,12 +1,13 @@
 import { breakerOf } from './breaker.ts'
+import type { ConsumeStep } from './consume-steps.ts'
 import { type CallDeadline, deadlineIn, unlessExpired } from './deadline.ts'
-import { decide, decideSingleUnit, takenSingleUnit } from './decide.ts'
+import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
-import type { Step, Taken } from './kernels/kernel.ts'
+import { copyOf, type Step, type Taken } from './kernels/kernel.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
-import { type PolicyCheck, stepToConsume } from './policy.ts'
-import { isSync, type Take } from './store.ts'
+import type { PolicyCheck } from './policy.ts'
+import { isSync, type PreparedTake, type Take } from './store.ts'
 import { maxCharge, type StepOptions, stepFor, type Verb } from './verbs.ts'
 
 /** The result of the checks of one store: its answer, or the result of the fallback. */
@@ -49,60 +50,28 @@ export const takeFor = (check: PolicyCheck, verb: Verb, stepOptions?: StepOption
 
 const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOptions): Step =>
   verb === 'consume' && stepOptions === undefined
-    ? stepToConsume(policy, cost)
+    ? policy.steps.costing(cost).step
     : stepFor(policy.quota, verb, cost, stepOptions)
 
-/**
- * The result of one check in an in-memory store, and its acquisition: the common case. Lists, which several checks need, are
- * built on access.
- */
-class SingleResult implements StoreAnswer {
-  readonly checks: readonly PolicyCheck[]
-  readonly decision: Decision
-  readonly #taken: () => Taken
-
-  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: () => Taken) {
-    this.checks = checks
-    this.decision = decision
-    this.#taken = taken
+/** Consumes units by the prepared takes of one in-memory store; undefined if it has none, or a policy has two keys. */
+export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
+  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
+  if (!isSync(store) || !store.clock || !store.prepareSync || !areApart(checks)) return undefined
+  const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as Prepared)
+  const now = store.clock()
+  let allowed = true
+  for (let i = 0; i < checks.length; i++) {
+    allowed = (consumed[i] as Prepared).take.look((checks[i] as PolicyCheck).key, now) && allowed
   }
-
-  get results(): readonly StoreResult[] {
-    return [this]
-  }
-
-  get decisions(): readonly Decision[] {
-    return [this.decision]
-  }
-
-  get taken(): readonly Taken[] {
-    return [this.#taken()]
-  }
+  const taken = consumed.map(({ take }) => copyOf(take.commit(allowed)))
+  return { checks, decisions: consumed.map(({ decide }, i) => decide(taken[i] as Taken)), taken }
 }
 
-/** The fast path of one check in an in-memory store; undefined for other checks. */
-export function answerSingle(
-  checks: readonly PolicyCheck[],
-  verb: Verb,
-  stepOptions?: StepOptions,
-): SingleResult | undefined {
-  const check = checks[0] as PolicyCheck
-  const { policy, key, cost } = check
-  const { store } = policy.storeConfig
-  if (checks.length > 1 || !isSync(store) || !store.takeOneSync) return undefined
-  const { name, quota, fastPath } = policy
-  const step = stepOf(check, verb, stepOptions)
-  if (step === fastPath?.step && store.clock) {
-    const now = store.clock()
-    const before = fastPath.take(key, now)
-    if (!Number.isNaN(before)) {
-      const decision = decideSingleUnit(name, fastPath.quota, fastPath.step, before)
-      return new SingleResult(checks, decision, () => takenSingleUnit(decision.allowed, fastPath.quota, now, before))
-    }
-  }
-  const taken = store.takeOneSync(name, key, step)
-  return new SingleResult(checks, decide(name, quota, cost, step, taken), () => taken)
-}
+type Prepared = ConsumeStep & { readonly take: PreparedTake }
+
+const areApart = (checks: readonly PolicyCheck[]): boolean =>
+  checks.length === 1 ||
+  checks.every(({ policy }, i) => checks.findIndex((other) => other.policy.name === policy.name) === i)
 
 /** Sends checks of one store to it, and decides by its answers. */
 export function answerTo(

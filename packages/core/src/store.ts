@@ -1,4 +1,3 @@
-import type { BucketStep } from './kernels/bucket.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { Micros } from './time.ts'
 
@@ -99,11 +98,19 @@ export const scopeOf = (store: Store): StoreScope => store.scope ?? { owner: sto
 export const REMOTE_LOG_LIMIT = 1_000
 
 /**
- * Takes a step for a key, and reports how far ahead of now the bucket was full before: `base − now`, in microseconds, or in
- * parts of `scale` if the step has a fraction. NaN for a state that one number cannot describe: then nothing was taken, and the
- * caller calls `takeOneSync`.
+ * A step on the states of one policy, prepared for many keys, so that a take of most states allocates nothing. A batch is
+ * taken by `look` on each of its prepared takes, and then `commit` on each. A prepared take has one key at a time, and a batch
+ * has only one of a policy: the commit of another could evict the state that this one has found.
  */
-export type PreparedTake = (key: string, at?: Micros) => number
+export interface PreparedTake {
+  /** Reads the state of a key, and reports whether the step fits. Writes nothing. */
+  look(key: string, at: Micros): boolean
+  /**
+   * Ends the take that `look` began, with the same result as `takeSync`: `allowed` is whether all steps of the batch fit. The
+   * next `commit` may overwrite the result: copy it to keep it.
+   */
+  commit(allowed: boolean): Taken
+}
 
 /** The traits that a wrapper copies from its store; `shown` is the key that the store sees. */
 export const storeTraits = (
@@ -145,15 +152,9 @@ export const takingEach = (
 export interface SyncStore extends Store {
   /** The answer of `take`, without a promise. */
   takeSync(ops: readonly Take[], at?: Micros): readonly Taken[]
-  /** Takes a single op, as `takeSync` does, without lists: the fast path. */
-  takeOneSync?(policy: string, key: string, step: Step, at?: Micros): Taken
-  /**
-   * Prepares a step for many keys, so that a take allocates no objects. The step consumes from a bucket without a schedule, a
-   * start or a wait, and all its ticks are below 2^52. A call returns one number: unless it is NaN, the take is allowed if it
-   * is at most `tolerance − check`.
-   */
-  prepareSync?(policy: string, step: BucketStep): PreparedTake
-  /** Returns the store's time in microseconds since 1970, as for a take by `prepareSync`. */
+  /** Prepares a step of a policy for many keys: the fast path. Absent if all calls go to `takeSync`. */
+  prepareSync?(policy: string, step: Step): PreparedTake
+  /** Returns the store's time in microseconds since 1970, for prepared takes. Present if `prepareSync` is. */
   clock?(): Micros
   /** The result of `delete`, without a promise. */
   deleteSync(keys: readonly StateKey[]): number

@@ -18,6 +18,11 @@ export class Earlies {
     return this.scale === scale
   }
 
+  /** Whether buckets of this scale can be stored: those of 1 always can. */
+  fits(scale: number): boolean {
+    return scale === 1 || this.adopt(scale)
+  }
+
   get(slot: number): number {
     return slot < this.#parts.length ? (this.#parts[slot] as number) : 0
   }
@@ -39,7 +44,7 @@ export class Earlies {
   holds(state: State): state is FractionalBucket {
     if (typeof state !== 'object' || !('grossEarly' in state)) return false
     const { tat, gross, turn, early, grossEarly, scale } = state
-    return gross === Math.abs(tat) && turn === 0 && early === grossEarly && this.adopt(scale)
+    return gross === tat && turn === 0 && early === grossEarly && this.adopt(scale)
   }
 
   #grow(slot: number): void {

@@ -1,8 +1,10 @@
 import type { Micros, State, Step } from '@spillway/core'
-import { emptyAt, hasKnownHashes, leastUsed, refillTime, unitTime } from '@spillway/core/internal'
+import { emptyAt, hasKnownHashes, leastUsed, refillTime, unitsInLog, unitTime } from '@spillway/core/internal'
 import { Earlies } from './earlies.ts'
+import { FIRST, type Log, logOf, stateOf } from './log.ts'
 import { PackedSlots } from './packed-slots.ts'
 import { MapSlots, type Slots } from './slots.ts'
+import { MOST_COUNT, Windows } from './windows.ts'
 
 /** The maximum number of keys in one Map: a Map of a million blocks the program for tens of milliseconds as it grows. */
 const MAX_MAP_KEYS = 131_072
@@ -10,25 +12,33 @@ const MAX_MAP_KEYS = 131_072
 const SWEEP_PER_INSERT = 2
 /** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
 const GRACE: Micros = 60e6
+/** The initial capacity for units, in slots. */
+const LEAST = 16
+
+/** States that are not numbers in arrays. */
+type Other = Log | Exclude<State, number | readonly number[]>
 
 /**
  * The states of one policy: up to `most` keys, each in a numbered slot.
  *
  * A bucket's state is one number in a typed array: the theoretical arrival time (TAT), which is also when the state
- * expires. If a unit does not take whole microseconds, a second array says how much earlier that is. Other states are
- * objects, stored beside their expiry. There are no timers: each new key sweeps up to two expired states. If the store is
- * full, it samples a few keys and evicts the one that has used the least. A limited key outlives unused ones, and a flood
- * of new keys does not evict it.
+ * expires. If a unit does not take whole microseconds, a second array says how much earlier that is. The timestamp of any
+ * other state is its expiry with a minus sign: windows are three numbers in another array, logs are lists that are changed in
+ * place, and the rest are objects. There are no timers: each new key sweeps up to two expired states. If the store is full, it
+ * samples a few keys and evicts the one that has used the least. A limited key outlives unused ones, and a flood of new keys
+ * does not evict it.
  */
 export class PolicyStates {
-  /** For the fast path: the timestamp of a slot is its bucket state, or negative if the state is something else. */
+  /** The timestamp of a slot is its bucket state, or negative if the state is something else. */
   readonly slots: Slots
   /** How much earlier than its timestamp a slot's bucket is full again. */
   readonly earlies: Earlies = new Earlies()
+  /** The windows of the slots with a negative timestamp that have no other state. */
+  readonly windows: Windows = new Windows()
   readonly #most: number
-  readonly #others: (State | undefined)[] = []
-  /** The time per unit of each of the other states. */
-  readonly #units: Micros[] = []
+  readonly #others: (Other | undefined)[] = []
+  /** The time per unit of each state that is no bucket. It is only compared with others, so that it may be rounded. */
+  #units = new Float32Array(0)
   readonly #free: number[] = []
   #length = 0
   #hand = 0
@@ -47,31 +57,60 @@ export class PolicyStates {
     return this.slots.find(key)
   }
 
+  /** The state of a slot that is neither a number nor a window. */
+  other(slot: number): Other | undefined {
+    return this.#others.length > 0 ? this.#others[slot] : undefined
+  }
+
   state(slot: number): State | undefined {
-    return slot < 0 ? undefined : (this.#others[slot] ?? this.earlies.stateOf(slot, this.slots.moment(slot)))
+    if (slot < 0) return undefined
+    const moment = this.slots.moment(slot)
+    if (moment >= 0) return this.earlies.stateOf(slot, moment)
+    const other = this.other(slot)
+    if (other === undefined) return this.windows.stateOf(slot)
+    return Array.isArray(other) ? stateOf(other) : other
   }
 
-  /** Stores a state that `step` wrote, for a key without one. */
-  add(key: string, state: State, step: Step, now: Micros): void {
+  /** Writes the state of a key by `step`. */
+  put(key: string, state: State, step: Step, now: Micros): void {
+    const at = emptyAt(state, step)
+    const unit = Math.fround(unitTime(step))
+    const known = this.find(key)
+    const slot = known < 0 ? this.insert(key, refillTime(state, at, unit, now), now) : known
+    if (typeof state === 'number') {
+      if (state >= 0) this.writeBucket(slot, state, 0)
+      else this.writeOther(slot, { tat: state, gross: -state, turn: 0 }, at, unit)
+    } else if (this.earlies.holds(state)) this.writeBucket(slot, state.tat, state.early)
+    else if ('start' in state && state.current <= MOST_COUNT && state.previous <= MOST_COUNT) {
+      this.writeWindow(slot, state.start, state.current, state.previous, at, unit)
+    } else this.writeOther(slot, Array.isArray(state) ? logOf(state) : (state as Other), at, unit)
+    if (step.kernel === 'bucket' && step.start !== null) this.#keep = Math.max(this.#keep, step.start.keep)
+  }
+
+  /** Adds a key. `used` is the time in which the units of its state refill. */
+  insert(key: string, used: Micros, now: Micros): number {
     this.#sweep(now)
-    const slot = this.#free.pop() ?? (this.#length < this.#most ? this.#length++ : this.#evict(state, step, now))
+    const slot = this.#free.pop() ?? (this.#length < this.#most ? this.#length++ : this.#evict(used, now))
     this.slots.set(key, slot)
-    this.write(slot, state, step)
+    return slot
   }
 
-  write(slot: number, state: State, step: Step): void {
-    if (typeof state === 'number' || this.earlies.holds(state)) {
-      this.slots.move(slot, typeof state === 'number' ? state : state.tat)
-      this.earlies.set(slot, typeof state === 'number' ? 0 : state.early)
-      if (step.kernel === 'bucket' && step.start !== null) this.#keep = Math.max(this.#keep, step.start.keep)
-      if (this.#others.length > 0) this.#others[slot] = undefined
-    } else {
-      // An empty log expires at 0, and must be negative, too.
-      this.slots.move(slot, Math.min(-emptyAt(state, step), -1))
-      this.earlies.set(slot, 0)
-      this.#others[slot] = state
-      this.#units[slot] = unitTime(step)
-    }
+  /** A bucket without a debt: `tat` is no less than 0. */
+  writeBucket(slot: number, tat: number, early: number): void {
+    this.slots.move(slot, tat)
+    this.earlies.set(slot, early)
+    if (this.#others.length > 0) this.#others[slot] = undefined
+  }
+
+  writeWindow(slot: number, start: Micros, current: number, previous: number, at: Micros, unit: Micros): void {
+    this.windows.set(slot, start, current, previous)
+    this.#expire(slot, at, unit)
+    if (this.#others.length > 0) this.#others[slot] = undefined
+  }
+
+  writeOther(slot: number, state: Other, at: Micros, unit: Micros): void {
+    this.#others[slot] = state
+    this.#expire(slot, at, unit)
   }
 
   /** Reports whether the key had a state. */
@@ -92,6 +131,18 @@ export class PolicyStates {
     return this.#length - this.#free.length
   }
 
+  /** Notes when a state that is no bucket expires. */
+  #expire(slot: number, at: Micros, unit: Micros): void {
+    // An empty log expires at 0, and must be negative, too.
+    this.slots.move(slot, Math.min(-at, -1))
+    if (slot >= this.#units.length) {
+      const units = new Float32Array(Math.max(2 * slot, LEAST))
+      units.set(this.#units)
+      this.#units = units
+    }
+    this.#units[slot] = unit
+  }
+
   #sweep(now: Micros): void {
     for (let i = 0; i < SWEEP_PER_INSERT && i < this.#length; i++) {
       const slot = this.#next()
@@ -99,8 +150,7 @@ export class PolicyStates {
     }
   }
 
-  #evict(state: State, step: Step, now: Micros): number {
-    const used = refillTime(state, emptyAt(state, step), unitTime(step), now)
+  #evict(used: Micros, now: Micros): number {
     const slot = leastUsed(
       this.#length,
       () => this.#next(),
@@ -128,8 +178,11 @@ export class PolicyStates {
   }
 
   #refillTime(slot: number, now: Micros): Micros {
-    const at = this.#emptyAt(slot)
-    const state = this.#others.length > 0 ? this.#others[slot] : undefined
-    return state === undefined ? at - now : refillTime(state, at, this.#units[slot] as Micros, now)
+    const moment = this.slots.moment(slot)
+    if (moment >= 0) return moment - now
+    const unit = this.#units[slot] as Micros
+    const other = this.other(slot) ?? this.windows.stateOf(slot)
+    if (Array.isArray(other)) return unit * unitsInLog(other, other[FIRST] as number, -moment, now)
+    return refillTime(other, -moment, unit, now)
   }
 }

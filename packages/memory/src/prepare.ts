@@ -1,46 +1,61 @@
-import type { BucketStep, Micros, PreparedTake } from '@spillway/core'
-import type { Fraction } from '@spillway/core/internal'
+import type { BucketStep, Micros, PreparedTake, State, Step, Taken } from '@spillway/core'
+import { type Outcome, runKernel, takenOf } from '@spillway/core/internal'
+import { bucketTake } from './bucket-take.ts'
+import { logTake } from './log-take.ts'
 import type { PolicyStates } from './policy-states.ts'
+import { scheduleTake } from './schedule-take.ts'
+import { windowTake } from './window-take.ts'
 
-/** The bucket kernel for the most common step and state, on the stored numbers. */
-export function prepare(states: PolicyStates, step: BucketStep, clock: () => Micros): PreparedTake {
-  const { slots, earlies } = states
-  const { increment, ceiling, fraction } = step
-  if (fraction !== null) return prepareFraction(states, step, fraction, clock)
-  const room = step.tolerance - step.check
-  return (key, now = clock()) => {
-    const slot = slots.find(key)
-    const tat = slot < 0 ? Number.NaN : slots.moment(slot)
-    // The kernel decides if there is no state, a debt, a reservation, refunds, another kernel's state, or a clock step.
-    if (!(tat >= 0 && tat - now <= ceiling) || earlies.scale !== 1) return Number.NaN
-    const ahead = tat > now ? tat - now : 0
-    if (ahead <= room) slots.move(slot, now + ahead + increment)
-    return ahead
+/** Prepares a step: on the stored numbers if it consumes units, else by its kernel. */
+export function prepare(states: PolicyStates, step: Step): PreparedTake {
+  const general = new KernelTake(states, step)
+  if (step.peek || step.increment < 0 || step.check < 0) return general
+  switch (step.kernel) {
+    case 'bucket':
+      if (!isPlain(step) || !states.earlies.fits(step.fraction?.scale ?? 1)) return general
+      return step.schedule === null
+        ? bucketTake(states, step, general)
+        : scheduleTake(states, step, step.schedule, general)
+    case 'sliding-window':
+      return windowTake(states, step, general)
+    case 'sliding-log':
+      return logTake(states, step, general)
+    case 'warm-up':
+      return general
   }
 }
 
-/** The same in parts of a microsecond, for units that do not refill in whole microseconds. */
-function prepareFraction(
-  { slots, earlies }: PolicyStates,
-  { increment, check, tolerance, ceiling }: BucketStep,
-  fraction: Fraction,
-  clock: () => Micros,
-): PreparedTake {
-  const { scale } = fraction
-  const ticks = increment * scale - fraction.increment
-  const room = (tolerance - check) * scale - (fraction.tolerance - fraction.check)
-  earlies.adopt(scale)
-  return (key, now = clock()) => {
-    const slot = slots.find(key)
-    const tat = slot < 0 ? Number.NaN : slots.moment(slot)
-    if (!(tat >= 0 && tat - now <= ceiling) || earlies.scale !== scale) return Number.NaN
-    const ahead = tat > now ? (tat - now) * scale - earlies.get(slot) : 0
-    if (ahead <= room) {
-      const next = ahead + ticks
-      const span = Math.ceil(next / scale)
-      slots.move(slot, now + span)
-      earlies.set(slot, span * scale - next)
-    }
-    return ahead
+/** Consumes from a bucket that starts full, without waiting. */
+const isPlain = ({ start, maxWaitMicros, tolerance, ceiling }: BucketStep): boolean =>
+  start === null && maxWaitMicros === 0 && tolerance <= ceiling
+
+/** Takes any step on any state, by its kernel. */
+export class KernelTake implements PreparedTake {
+  readonly #states: PolicyStates
+  readonly #step: Step
+  #key = ''
+  #now: Micros = 0
+  #state: State | undefined
+  #outcome: Outcome | undefined
+
+  constructor(states: PolicyStates, step: Step) {
+    this.#states = states
+    this.#step = step
+  }
+
+  look(key: string, now: Micros): boolean {
+    this.#key = key
+    this.#now = now
+    this.#state = this.#states.state(this.#states.find(key))
+    this.#outcome = runKernel(this.#state, now, this.#step)
+    return this.#outcome.allowed
+  }
+
+  commit(allowed: boolean): Taken {
+    const outcome = this.#outcome as Outcome
+    const step = this.#step
+    const state = allowed ? outcome.taken : outcome.kept
+    if (state !== undefined && state !== this.#state && !step.peek) this.#states.put(this.#key, state, step, this.#now)
+    return takenOf(outcome, this.#now, step, allowed && !step.peek)
   }
 }

@@ -28,12 +28,12 @@ export class MapSlots implements Slots {
   #digest: ((key: string) => string) | undefined
 
   find(key: string): number {
-    const slot = this.#slots.get(this.#nameOf(key))
+    const slot = this.#slots.get(isStoredAsIs(key) ? key : this.#nameOf(key))
     return slot === undefined ? -1 : slot
   }
 
   set(key: string, slot: number): void {
-    const name = copyOf(this.#nameOf(key))
+    const name = copyOf(isStoredAsIs(key) ? key : this.#nameOf(key))
     this.#keys[slot] = name
     this.#slots.set(name, slot)
     if (slot === this.#moments.length) this.#grow()
@@ -56,12 +56,11 @@ export class MapSlots implements Slots {
     this.#moments[slot] = moment
   }
 
+  /** The stored name of a key that is not stored as it is. */
   #nameOf(key: string): string {
-    if (key.length > LONGEST) {
-      this.#digest ??= digester()
-      return this.#digest(key)
-    }
-    return hasKnownHash(key) ? MARK + key : key
+    if (key.length <= LONGEST) return MARK + key
+    this.#digest ??= digester()
+    return this.#digest(key)
   }
 
   #grow(): void {
@@ -77,15 +76,15 @@ const [MARK_CODE, ZERO, NINE] = [MARK, '0', '9'].map((text) => text.charCodeAt(0
 /** The most digits of an array index: V8 before March 2026 hashes it without a seed (CVE-2026-21717). */
 const MOST_DIGITS = 10
 
-/** Reports whether a key could be an array index, or starts with the prefix of one. */
-function hasKnownHash(key: string): boolean {
-  if (key.charCodeAt(0) === MARK_CODE) return true
-  if (key.length > MOST_DIGITS) return false
-  for (let i = 0; i < key.length; i++) {
+/** Reports whether a key is short, could not be an array index, and does not start with the prefix of one. */
+function isStoredAsIs(key: string): boolean {
+  const length = key.length
+  if (length > MOST_DIGITS) return length <= LONGEST && key.charCodeAt(0) !== MARK_CODE
+  for (let i = 0; i < length; i++) {
     const code = key.charCodeAt(i)
-    if (code < ZERO || code > NINE) return false
+    if (code < ZERO || code > NINE) return i > 0 || code !== MARK_CODE
   }
-  return true
+  return false
 }
 
 /** V8 copies substrings of up to this many characters. A longer one refers to its source. */

@@ -1,19 +1,8 @@
-import {
-  type BucketStep,
-  type Micros,
-  type PreparedTake,
-  QuotaError,
-  type State,
-  type StateKey,
-  type Step,
-  type SyncStore,
-  type Take,
-  type Taken,
-} from '@spillway/core'
-import { checkOptions, formatValue, runKernel, takenOf } from '@spillway/core/internal'
+import { type Micros, QuotaError, type StateKey, type SyncStore, type Take, type Taken } from '@spillway/core'
+import { checkOptions, formatValue } from '@spillway/core/internal'
 import { steadyClock } from './clock.ts'
 import { PolicyStates } from './policy-states.ts'
-import { prepare } from './prepare.ts'
+import { KernelTake, prepare } from './prepare.ts'
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -60,51 +49,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     statesByPolicy.set(policy, states)
     return states
   }
-  const write = (
-    states: PolicyStates,
-    slot: number,
-    key: string,
-    state: State | undefined,
-    step: Step,
-    now: Micros,
-  ): void => {
-    if (state === undefined || step.peek) return
-    if (slot >= 0) states.write(slot, state, step)
-    else states.add(key, state, step, now)
-  }
-
-  const takeOneSync = (policy: string, key: string, step: Step, at: Micros = clock()): Taken => {
-    const states = statesOf(policy)
-    const slot = states.find(key)
-    const state = states.state(slot)
-    const outcome = runKernel(state, at, step)
-    const kept = outcome.allowed ? outcome.taken : outcome.kept
-    if (kept !== state) write(states, slot, key, kept, step, at)
-    return takenOf(outcome, at, step, outcome.allowed && !step.peek)
-  }
-  const prepareSync = (policy: string, step: BucketStep): PreparedTake => prepare(statesOf(policy), step, clock)
   const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
-    const found = ops.map(({ policy, key }) => {
-      const states = statesOf(policy)
-      return states.state(states.find(key))
-    })
-    const outcomes = ops.map(({ step }, i) => runKernel(found[i], at, step))
-    const takes = outcomes.every(({ allowed }) => allowed)
-    return outcomes.map((outcome, i) => {
-      const { policy, key, step } = ops[i] as Take
-      const state = takes ? outcome.taken : outcome.kept
-      // Looked up again, because an eviction for one key of the batch may have removed another.
-      if (state !== found[i]) write(statesOf(policy), statesOf(policy).find(key), key, state, step, at)
-      return takenOf(outcome, at, step, takes && !step.peek)
-    })
+    const takes = ops.map(({ policy, step }) => new KernelTake(statesOf(policy), step))
+    const fits = takes.map((take, i) => take.look((ops[i] as Take).key, at))
+    const allowed = fits.every((each) => each)
+    return takes.map((take) => take.commit(allowed))
   }
   const deleteSync = (keys: readonly StateKey[]): number =>
     keys.filter(({ policy, key }) => statesByPolicy.get(policy)?.delete(key)).length
   const sum = (of: (states: PolicyStates) => number): number =>
     [...statesByPolicy.values()].reduce((all, states) => all + of(states), 0)
   return {
-    takeOneSync,
-    prepareSync,
+    prepareSync: (policy, step) => prepare(statesOf(policy), step),
     clock,
     takeSync,
     deleteSync,

@@ -79,7 +79,6 @@ interface PolicyCheck {
 export function planOf(name: string, policies: readonly RulePolicy[], options: PlanOptions = {}): Plan {
   const { maxKeys = 1_000_000, follow, onDenial } = options
   const store = memoryStore({ maxKeys })
-  const takeOne = store.takeOneSync as NonNullable<typeof store.takeOneSync>
   const timeline = new Timeline()
   const series = { allowed: timeline.series(sum, 0), denied: timeline.series(sum, 0) }
   const counts = { counted: 0, denied: 0, uncounted: 0 }
@@ -112,7 +111,8 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     })
   }
   const takeAlone = (check: PolicyCheck, at: Micros, line: number, file: string): boolean => {
-    const taken = takeOne(check.lane.policy.name, check.of.key, check.step, at)
+    const { lane, of, step } = check
+    const [taken] = store.takeSync([{ policy: lane.policy.name, key: of.key, step }], at) as [Taken]
     note(check, taken, at, line, file)
     return taken.allowed
   }

@@ -54,8 +54,12 @@ export const earliest = (a: Exact, b: Exact): Exact => (isBefore(b, a) ? b : a)
 
 export const latest = (a: Exact, b: Exact): Exact => (isBefore(a, b) ? b : a)
 
-/** The units of `each` parts in a span of 0 or more, rounded up. */
-export function unitsIn({ tick, early }: Exact, each: number, scale: number): number {
+/** The tick of {@link exactly}, without an object. */
+export const wholeTick = (tick: number, early: number, scale: number): number =>
+  early < 0 ? tick + 1 : early < scale ? tick : tick - 1
+
+/** The units of `each` parts in a span of `tick − early / scale`, 0 or more, rounded up. */
+export function unitsIn(tick: number, early: number, each: number, scale: number): number {
   if (tick * scale <= MOST_SCALE) return Math.ceil((tick * scale - early) / each)
   const parts = BigInt(tick) * BigInt(scale) - BigInt(early)
   return Number((parts + BigInt(each) - 1n) / BigInt(each))

@@ -77,6 +77,12 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
 const earliesOf = ({ base, tat, gross }: BucketOutcome['early'], scale: number, written: boolean): Earlies =>
   written ? { scale, base, tat, gross } : { scale, base, tat: base, gross: base }
 
+/** A copy of a result that a prepared take may overwrite. */
+export const copyOf = (taken: Taken): Taken =>
+  'early' in taken && typeof taken.early === 'object'
+    ? { ...(taken as BucketTaken), early: { ...taken.early } }
+    : { ...taken }
+
 /** The result of one take equal to several takes at one moment, from `first` to `last`. */
 export const spanning = (first: Taken, last: Taken): Taken =>
   'base' in first && 'base' in last ? { ...last, base: first.base, ...earlySpanning(first, last) } : last

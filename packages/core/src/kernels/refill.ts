@@ -1,6 +1,5 @@
 import type { Micros } from '../time.ts'
 import type { State, Step } from './kernel.ts'
-import type { SlidingLogState } from './sliding-log.ts'
 import type { SlidingWindowState } from './sliding-window.ts'
 
 /** How many entries of a log are added up; each earlier one counts as one unit. */
@@ -32,7 +31,7 @@ export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Mic
   if ('gross' in state) return Math.abs(state.tat) - now
   if ('cold' in state) return state.at + state.ahead - now
   if (unit < 0 && 'start' in state) return now < emptyAt ? -unit * state.current : emptyAt - now
-  return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, emptyAt, now))
+  return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, 0, emptyAt, now))
 }
 
 function unitsInWindow({ start, current, previous }: SlidingWindowState, emptyAt: Micros, now: Micros): number {
@@ -41,19 +40,20 @@ function unitsInWindow({ start, current, previous }: SlidingWindowState, emptyAt
   return current + previous * Math.min(1 - windows, 1)
 }
 
-/** A lower bound: a whole log is too long to read when many are compared. */
-function unitsInLog(log: SlidingLogState, emptyAt: Micros, now: Micros): number {
-  const from = log.length === 0 ? 0 : now - (emptyAt - (log[log.length - 2] as number))
+/** A lower bound: a whole log is too long to read when many are compared. Entries begin at the index `start`. */
+export function unitsInLog(log: readonly number[], start: number, emptyAt: Micros, now: Micros): number {
+  const end = log.length
+  const from = end === start ? 0 : now - (emptyAt - (log[end - 2] as number))
   // Binary search for the first entry within the window.
-  let [first, end] = [0, log.length / 2]
-  while (first < end) {
-    const middle = (first + end) >> 1
-    if ((log[2 * middle] as number) > from) end = middle
+  let [first, last] = [0, (end - start) / 2]
+  while (first < last) {
+    const middle = (first + last) >> 1
+    if ((log[start + 2 * middle] as number) > from) last = middle
     else first = middle + 1
   }
-  const summed = Math.max(first, log.length / 2 - SUMMED)
+  const summed = Math.max(first, (end - start) / 2 - SUMMED)
   let units = summed - first
-  for (let i = summed; i < log.length / 2; i++) units += log[2 * i + 1] as number
+  for (let i = start + 2 * summed; i < end; i += 2) units += log[i + 1] as number
   return units
 }
 

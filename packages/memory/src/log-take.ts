@@ -1,0 +1,66 @@
+import type { Micros, PreparedTake, SlidingLogStep, SlidingLogTaken } from '@spillway/core'
+import { unitTime } from '@spillway/core/internal'
+import { GENERAL, NONE, type Reused } from './bucket-take.ts'
+import { append, FIRST, type Log, leavingAt, newLog, UNITS } from './log.ts'
+import type { PolicyStates } from './policy-states.ts'
+
+/** The sliding-log kernel on a log in place. The kernel itself decides if the clock has stepped back. */
+export function logTake(states: PolicyStates, step: SlidingLogStep, general: PreparedTake): PreparedTake {
+  const { increment, check, limit, window } = step
+  const unit = Math.fround(unitTime(step))
+  const taken: Reused<SlidingLogTaken> = { allowed: false, now: 0, used: 0, fitsAt: 0, freesAt: 0, emptyAt: 0 }
+  // `first` is the index of the first entry that has not expired.
+  const found = { slot: NONE, key: '', log: EMPTY, first: 0 }
+
+  const write = (now: Micros, used: number): void => {
+    if (found.log === EMPTY) {
+      found.log = newLog(now, increment)
+      if (found.slot < 0) found.slot = states.insert(found.key, unit * increment, now)
+    } else append(found.log, found.first, used, now, increment)
+    found.first = found.log[FIRST] as number
+    states.writeOther(found.slot, found.log, now + window, unit)
+  }
+  /** When `units` have left the log; now if they never do. */
+  const fitsAfter = (units: number, now: Micros): Micros => {
+    const at = leavingAt(found.log, found.first, units)
+    return at === undefined ? now : at + window
+  }
+  return {
+    look(key, now) {
+      const slot = states.find(key)
+      const other = slot < 0 ? undefined : states.other(slot)
+      const log = Array.isArray(other) ? other : EMPTY
+      if (log.length > EMPTY.length && (log[log.length - 2] as number) > now) {
+        found.slot = GENERAL
+        return general.look(key, now)
+      }
+      let first = log[FIRST] as number
+      let used = log[UNITS] as number
+      // Expired entries stay until a take is allowed: the clock may step back.
+      for (; first < log.length && (log[first] as number) + window <= now; first += 2) used -= log[first + 1] as number
+      found.slot = slot
+      found.log = log
+      found.first = first
+      if (slot < 0) found.key = key
+      taken.now = now
+      taken.used = used
+      taken.allowed = used + check <= limit
+      return taken.allowed
+    },
+    commit(allowed) {
+      if (found.slot === GENERAL) return general.commit(allowed)
+      const { now, used } = taken
+      taken.fitsAt = taken.allowed ? now : fitsAfter(used + check - limit, now)
+      if (allowed) {
+        taken.used = used + increment
+        write(now, used)
+      }
+      taken.freesAt = fitsAfter(Math.max(taken.used - limit, 0) + 1, now)
+      taken.emptyAt = taken.used === 0 ? now : (found.log[found.log.length - 2] as number) + window
+      return taken
+    },
+  }
+}
+
+/** The log of a key without one. */
+const EMPTY: Log = newLog(0, 0).slice(0, 2)

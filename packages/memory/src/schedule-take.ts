@@ -1,0 +1,71 @@
+import type { BucketStep, BucketTaken, Micros, PreparedTake, RefillSchedule } from '@spillway/core'
+import { GENERAL, NONE, type Reused } from './bucket-take.ts'
+import type { PolicyStates } from './policy-states.ts'
+
+/**
+ * The bucket kernel on stored numbers, for a bucket that refills at intervals: a tick is a unit. The interval of the last take
+ * is kept, because most takes are in the same.
+ */
+export function scheduleTake(
+  states: PolicyStates,
+  step: BucketStep,
+  schedule: RefillSchedule,
+  general: PreparedTake,
+): PreparedTake {
+  const { slots, earlies } = states
+  const { interval, amount, tick, offset } = schedule
+  const { increment, ceiling } = step
+  const room = step.tolerance - step.check
+  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, gross: 0 }
+  const found = { slot: NONE, key: '' }
+  // The first moment of the interval, the first after it, and its tick.
+  const current = { start: 0, end: 0, tick: 0 }
+
+  const moveTo = (now: Micros): void => {
+    const count = Math.floor((now + offset) / interval)
+    current.start = count * interval - offset
+    current.end = current.start + interval
+    current.tick = count * amount
+  }
+  // A state is stored one interval late (`fullMoment`): a full bucket's is the end of the interval, or earlier.
+  const ticksIn = (span: Micros): number => {
+    if (span < interval) return Math.min(Math.ceil(span / tick), amount)
+    return Math.floor(span / interval) * amount + Math.min(Math.ceil((span % interval) / tick), amount)
+  }
+  const spanOf = (ticks: number): Micros =>
+    ticks < amount ? ticks * tick : Math.floor(ticks / amount) * interval + (ticks % amount) * tick
+  const write = (tat: Micros): void => {
+    if (found.slot < 0) found.slot = states.insert(found.key, tat - taken.now, taken.now)
+    slots.move(found.slot, tat)
+    if (earlies.scale !== 1) earlies.set(found.slot, 0)
+  }
+  return {
+    look(key, now) {
+      if (now >= current.end || now < current.start) moveTo(now)
+      const slot = slots.find(key)
+      const span = slot < 0 ? 0 : slots.moment(slot) - current.end
+      const ahead = span > 0 ? ticksIn(span) : 0
+      if (ahead > ceiling || (slot >= 0 && slots.moment(slot) < 0)) {
+        found.slot = GENERAL
+        return general.look(key, now)
+      }
+      found.slot = slot
+      if (slot < 0) found.key = key
+      taken.now = now
+      taken.base = current.tick + ahead
+      taken.allowed = ahead <= room
+      return taken.allowed
+    },
+    commit(allowed) {
+      if (found.slot === GENERAL) return general.commit(allowed)
+      let tat = taken.base
+      if (allowed) {
+        tat += increment
+        write(current.end + spanOf(tat - current.tick))
+      }
+      taken.tat = tat
+      taken.gross = tat
+      return taken
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Micros, PreparedTake, SlidingWindowStep, SlidingWindowTaken } from '@spillway/core'
+import { unitTime } from '@spillway/core/internal'
+import { GENERAL, NONE, type Reused } from './bucket-take.ts'
+import type { PolicyStates } from './policy-states.ts'
+import { MOST_COUNT } from './windows.ts'
+
+/** The sliding-window kernel on stored numbers. The kernel itself decides about counts that are too large for those. */
+export function windowTake(states: PolicyStates, step: SlidingWindowStep, general: PreparedTake): PreparedTake {
+  const { slots, windows } = states
+  const { increment, ticks, tick } = step
+  const window = ticks * tick
+  // How long after its start a window expires.
+  const span = step.fixed ? window : 2 * window
+  const most = step.limit - step.check + 1
+  const unit = Math.fround(unitTime(step))
+  const taken: Reused<SlidingWindowTaken> = { allowed: false, now: 0, start: 0, current: 0, previous: 0 }
+  // `moved` if the clock has stepped back behind the start of the window.
+  const found = { slot: NONE, key: '', moved: false }
+
+  const find = (slot: number, now: Micros): void => {
+    const start = windows.start(slot)
+    const past = now - start
+    if (past < window) {
+      found.moved = past < 0
+      taken.start = past < 0 ? now : start
+      taken.current = windows.current(slot)
+      taken.previous = windows.previous(slot)
+    } else if (past < span) {
+      taken.start = start + window
+      taken.current = 0
+      taken.previous = windows.current(slot)
+    } else begin(now)
+  }
+  const begin = (now: Micros): void => {
+    taken.start = now
+    taken.current = taken.previous = 0
+  }
+  const fades = (now: Micros): boolean => {
+    const rest = ticks - Math.floor((now - taken.start) / tick)
+    return taken.previous * rest < (most - taken.current) * ticks
+  }
+  const write = (): void => {
+    const { now, start, current, previous } = taken
+    if (found.slot < 0) found.slot = states.insert(found.key, Math.abs(unit) * current, now)
+    if (current <= MOST_COUNT) states.writeWindow(found.slot, start, current, previous, start + span, unit)
+    else states.writeOther(found.slot, { start, current, previous }, start + span, unit)
+  }
+  return {
+    look(key, now) {
+      const slot = slots.find(key)
+      const isWindow = slot >= 0 && slots.moment(slot) < 0
+      if (isWindow && states.other(slot) !== undefined) {
+        found.slot = GENERAL
+        return general.look(key, now)
+      }
+      found.slot = slot
+      found.moved = false
+      if (slot < 0) found.key = key
+      if (isWindow) find(slot, now)
+      else begin(now)
+      taken.now = now
+      taken.allowed = taken.previous === 0 ? taken.current < most : fades(now)
+      return taken.allowed
+    },
+    commit(allowed) {
+      if (found.slot === GENERAL) return general.commit(allowed)
+      if (allowed) taken.current += increment
+      if (allowed || found.moved) write()
+      return taken
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import type { Micros, SlidingWindowState } from '@spillway/core'
+
+/** How many windows are allocated at once: a power of two. Growing never copies more. */
+const PAGE = 1 << 14
+const PAGE_BITS = Math.log2(PAGE)
+/** The initial capacity, in windows. */
+const LEAST = 16
+/** The largest count of a window. */
+export const MOST_COUNT: number = 2 ** 32 - 1
+
+/** The windows of slots, outside the heap: a million objects would block the program at each garbage collection. */
+export class Windows {
+  // Two views of the same pages, with 16 bytes a window: its start of 8, and two counts of 4.
+  readonly #starts: Float64Array[] = []
+  readonly #counts: Uint32Array[] = []
+
+  start(slot: number): Micros {
+    return (this.#starts[slot >>> PAGE_BITS] as Float64Array)[(slot & (PAGE - 1)) << 1] as Micros
+  }
+
+  current(slot: number): number {
+    return (this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & (PAGE - 1)) << 2) + 2] as number
+  }
+
+  previous(slot: number): number {
+    return (this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & (PAGE - 1)) << 2) + 3] as number
+  }
+
+  set(slot: number, start: Micros, current: number, previous: number): void {
+    const page = slot >>> PAGE_BITS
+    const place = slot & (PAGE - 1)
+    while (2 * place >= (this.#starts[page] ?? []).length) this.#grow()
+    ;(this.#starts[page] as Float64Array)[place << 1] = start
+    const counts = this.#counts[page] as Uint32Array
+    counts[(place << 2) + 2] = current
+    counts[(place << 2) + 3] = previous
+  }
+
+  stateOf(slot: number): SlidingWindowState {
+    return { start: this.start(slot), current: this.current(slot), previous: this.previous(slot) }
+  }
+
+  /** Doubles the first page until it is whole, and then adds whole pages. */
+  #grow(): void {
+    const [first] = this.#starts
+    const isWhole = first !== undefined && first.length === 2 * PAGE
+    const starts = new Float64Array(isWhole ? 2 * PAGE : 2 * (first?.length ?? LEAST))
+    const page = isWhole ? this.#starts.length : 0
+    if (!isWhole && first !== undefined) starts.set(first)
+    this.#starts[page] = starts
+    this.#counts[page] = new Uint32Array(starts.buffer)
+  }
+}
