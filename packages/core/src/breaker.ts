@@ -151,7 +151,7 @@ const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
   circuit !== undefined && circuit.failures >= FAILURE_THRESHOLD
 
 /** The breaker of a store: one for all limiters that use it. */
-export const breakerOf: (store: Store) => Breaker = oncePer((store) => breaker(store))
+export const breakerOf: (store: Store) => Breaker = oncePer('breakers', (store) => breaker(store))
 
 /** Returns the health of a store, judged by its answers to this process, such as for a health check. */
 export const storeHealth = (store: Store): StoreHealth => breakerOf(store).health

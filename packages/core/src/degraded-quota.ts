@@ -9,7 +9,10 @@ const ACTION = Symbol.for('spillway.lookup-action')
 const marked = (quota: Quota, action: LookupAction): Quota => Object.freeze({ ...quota, [ACTION]: action })
 
 /** One of each per quota: policies are compiled once per quota. */
-const degradedOf = oncePer((quota: Quota) => ({ stale: marked(quota, 'stale'), default: marked(quota, 'default') }))
+const degradedOf = oncePer('degraded quotas', (quota: Quota) => ({
+  stale: marked(quota, 'stale'),
+  default: marked(quota, 'default'),
+}))
 
 /** A quota whose decisions report that the lookup that chose it has failed. Its numbers and states are the same. */
 export const degradedQuota = (quota: Quota, action: LookupAction): Quota => degradedOf(quota)[action]

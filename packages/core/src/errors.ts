@@ -40,8 +40,25 @@ export const withLink = (message: string, code: ErrorCode | WarningCode): string
 /** The message without that link, to be used in another one. */
 export const withoutLink = (message: string): string => message.replace(/ \[https:[^ \]]*\]$/, '')
 
+const isInstance: (this: unknown, value: unknown) => boolean = Function.prototype[Symbol.hasInstance]
+
+/**
+ * How `instanceof` recognises the errors of a class: by their name, so that it recognises those of every copy of this
+ * module. An app may import one copy and require another, or have two versions installed. Subclasses are recognised as usual.
+ */
+export const instancesNamed = (name: string) =>
+  function (this: object, value: unknown): boolean {
+    if (!Object.hasOwn(this, Symbol.hasInstance)) return isInstance.call(this, value)
+    return (
+      value instanceof Error && value.name === name && 'code' in value && String(value.code).startsWith('ERR_SPILL')
+    )
+  }
+
 /** Thrown for an invalid limiter, quota or call: a mistake in the program, never a property of a request. */
 export class QuotaError extends RangeError {
+  /** Recognises the errors of all copies of this module in the process. */
+  static override readonly [Symbol.hasInstance]: (value: unknown) => boolean = instancesNamed('QuotaError')
+
   /** The name of the class. */
   override readonly name = 'QuotaError'
   /** The kind of mistake. */
@@ -61,6 +78,9 @@ export type StoreFailure = 'error' | 'timeout' | 'pool' | 'open'
 
 /** The store failed: unreachable, too slow, out of memory. `cause` is the store's own error. */
 export class StoreError extends Error {
+  /** Recognises the errors of all copies of this module in the process. */
+  static override readonly [Symbol.hasInstance]: (value: unknown) => boolean = instancesNamed('StoreError')
+
   /** The name of the class. */
   override readonly name = 'StoreError'
   /** Always `ERR_SPILLWAY_STORE`. */

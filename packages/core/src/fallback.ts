@@ -112,7 +112,7 @@ function countLocally(
 }
 
 /** The policy with this process's share of the quota, in the local store. */
-export const localOf: (policy: Policy) => Policy = oncePer((policy: Policy): Policy => {
+export const localOf: (policy: Policy) => Policy = oncePer('local policies', (policy: Policy): Policy => {
   const { localQuota: share, storeConfig } = policy
   const store = localStoreOf(storeConfig.store)
   return {

@@ -11,6 +11,7 @@ import { type Policy, type PolicyCheck, policyOf } from './policy.ts'
 import type { Quota } from './quota-types.ts'
 import { register } from './registry.ts'
 import { maxWaitMicros, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
+import { shared } from './shared.ts'
 import { checkSpill, spilling, type Targets } from './spill.ts'
 import { isSync, type StateKey, type Store, type SyncStore } from './store.ts'
 import { STORE_OPTIONS, type StoreConfig, type StoreOptions, storeConfigOf } from './store-config.ts'
@@ -154,7 +155,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   }
   const fastPath = isSync(store) && spill === undefined ? syncFastPath(store, policies) : undefined
   const built = isSync(store) ? { ...limiter, ...syncVerbs(fastPath ?? (general as ConsumeSync)) } : limiter
-  internals.set(built, checksFor)
+  internals().set(built, checksFor)
   return built
 }
 
@@ -189,7 +190,8 @@ function syncVerbs(consumeSync: ConsumeSync): Pick<SyncRateLimiter, 'consume' | 
 }
 
 /** The internals of limiters for `consumeAll`. */
-const internals = new WeakMap<RateLimiter, (verb: Verb, key: string, cost: number) => readonly PolicyCheck[]>()
+const internals = (): WeakMap<RateLimiter, (verb: Verb, key: string, cost: number) => readonly PolicyCheck[]> =>
+  shared('limiters', () => new WeakMap())
 
 /**
  * Consumes from several limiters, or several keys, all-or-nothing. If they share a store, this is one atomic call. If stores
@@ -201,7 +203,7 @@ export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number])[],
 ): Promise<Decision> {
   const checks = takes.flatMap(([limiter, key, cost = 1]) => {
-    const checksFor = internals.get(limiter)
+    const checksFor = internals().get(limiter)
     if (checksFor) return checksFor('consume', key, cost)
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',

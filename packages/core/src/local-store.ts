@@ -81,4 +81,4 @@ export function localStore(maxKeys: number = MAX_KEYS, clock: () => Micros = () 
 }
 
 /** The local store that counts while a store does not answer: one for all limiters on that store. */
-export const localStoreOf: (store: Store) => LocalStore = oncePer(() => localStore())
+export const localStoreOf: (store: Store) => LocalStore = oncePer('local stores', () => localStore())

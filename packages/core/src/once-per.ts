@@ -1,7 +1,10 @@
-/** Makes a value once for each object, and keeps it for as long as the object lives. */
-export function oncePer<K extends object, V>(make: (about: K) => V): (about: K) => V {
-  const made = new WeakMap<K, V>()
+import { shared } from './shared.ts'
+
+/** Makes a value once for each object, in all copies of this module, and keeps it for as long as the object lives. */
+export function oncePer<K extends object, V>(name: string, make: (about: K) => V): (about: K) => V {
+  let made: WeakMap<K, V> | undefined
   return (about) => {
+    made ??= shared(name, () => new WeakMap())
     let known = made.get(about)
     if (known === undefined) {
       known = make(about)

@@ -1,11 +1,14 @@
 import type { Decision } from './decision.ts'
-import { type ErrorCode, withLink } from './errors.ts'
+import { type ErrorCode, instancesNamed, withLink } from './errors.ts'
 
 /**
  * `wait` was denied: the wait would be longer than `maxWait`, the queue is full, or the cost is more than the policy ever
  * allows.
  */
 export class RateLimitedError extends Error {
+  /** Recognises the errors of all copies of this module in the process. */
+  static override readonly [Symbol.hasInstance]: (value: unknown) => boolean = instancesNamed('RateLimitedError')
+
   /** The name of the class. */
   override readonly name = 'RateLimitedError'
   /** Always `ERR_SPILLWAY_RATE_LIMITED`. */

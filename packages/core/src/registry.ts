@@ -23,7 +23,7 @@ type Texts = Readonly<Partial<Record<(typeof PARTS)[number], string>>>
 const MOST_NAMES = 1_000
 
 /** The registrations of each database. */
-const databases = oncePer((_owner: object) => new Map<string, Texts>())
+const databases = oncePer('registrations', (_owner: object) => new Map<string, Texts>())
 
 /**
  * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database

@@ -18,7 +18,7 @@ interface Waiter {
 }
 
 /** The callers that wait for the same units of the same states, in the order of their turns. */
-const queuesOf = oncePer((_store: Store) => new Map<string, Waiter[]>())
+const queuesOf = oncePer('queues', (_store: Store) => new Map<string, Waiter[]>())
 
 /**
  * Waits for the turn of an acquisition, and resolves with the acquisition whose turn has come. If the caller leaves first, its

@@ -119,7 +119,7 @@ const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLi
 const canReserve = ({ policy: { quota } }: PolicyCheck): boolean =>
   quota.kernel === 'bucket' || quota.kernel === 'warm-up'
 
-const linesOf = oncePer((_store: Store) => new Map<string, Promise<void>>())
+const linesOf = oncePer('lines', (_store: Store) => new Map<string, Promise<void>>())
 
 /** Joins the line of the callers in this process that wait for the same states; `ahead` resolves when they have left. */
 function joinLine(checks: readonly PolicyCheck[]): { ahead: Promise<void> | undefined; leave: () => void } {

@@ -1,5 +1,6 @@
 import { formatValue, QuotaError, type WarningCode, withLink } from './errors.ts'
 import { oncePer } from './once-per.ts'
+import { shared } from './shared.ts'
 
 /** Receives warnings, as `console` does. */
 export interface Logger {
@@ -19,7 +20,7 @@ export function warn(logger: Logger, code: WarningCode, message: string): void {
 /** The most details that are logged per code, and the most characters of each. */
 const [MAX_DETAILS, MAX_DETAIL_CHARACTERS] = [10, 1_000]
 
-const loggedBy = oncePer((_logger: Logger) => new Map<WarningCode, Set<string>>())
+const loggedBy = oncePer('logged warnings', (_logger: Logger) => new Map<WarningCode, Set<string>>())
 
 /**
  * Logs a likely mistake once per logger and code. Pass text that clients can influence as `detail`: at most ten different
@@ -44,12 +45,12 @@ export function checkLogger(logger: unknown = console): Logger {
   )
 }
 
-const loggers = new WeakMap<object, Logger>()
+const loggers = (): WeakMap<object, Logger> => shared('loggers', () => new WeakMap())
 
 /** Makes a store report to the logger of a limiter that uses it. `owner` is the owner of the store's scope. */
 export function setLogger(owner: object, logger: Logger): void {
-  if (logger !== console) loggers.set(owner, logger)
+  if (logger !== console) loggers().set(owner, logger)
 }
 
 /** The logger of the last limiter built on the store. Default: the console. */
-export const loggerOf = (owner: object): Logger => loggers.get(owner) ?? console
+export const loggerOf = (owner: object): Logger => loggers().get(owner) ?? console

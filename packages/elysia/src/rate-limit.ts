@@ -7,6 +7,7 @@ import {
   type PolicyOptions,
   type RequestDecision,
 } from '@spillway/core/http'
+import { shared } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { AnyElysia } from 'elysia'
 import { type RequestContext, reader, runtimeOf } from './reader.ts'
@@ -27,7 +28,7 @@ export interface RateLimit<Name extends string = string> {
   replace(policies: readonly PolicyOptions<RequestContext, Response, string, undefined>[]): void
 }
 
-const decisions = new WeakMap<Request, RequestDecision>()
+const decisions = (): WeakMap<Request, RequestDecision> => shared('elysia decisions', () => new WeakMap())
 
 /**
  * Limits requests; default: by client IP, in memory.
@@ -47,8 +48,8 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       return new Response(null, { status: 499 })
     }
     const { decision, headers, denial, answer, after } = known
-    const limited = decisions.has(request)
-    if (decision) decisions.set(request, decision)
+    const limited = decisions().has(request)
+    if (decision) decisions().set(request, decision)
     // Elysia writes names in lower case, and two spellings of one name would be sent twice.
     const before = (name: string): unknown => set.headers[name.toLowerCase()]
     for (const [name, value] of joinHeaders(headers, limited, before)) set.headers[name.toLowerCase()] = value
@@ -79,4 +80,4 @@ function denied({ method }: Request, { status, contentType, headers, body, respo
  * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
  * counted.
  */
-export const decisionOf = (request: Request): RequestDecision | undefined => decisions.get(request)
+export const decisionOf = (request: Request): RequestDecision | undefined => decisions().get(request)

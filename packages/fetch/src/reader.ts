@@ -7,6 +7,7 @@ import {
   type Verdict,
   whenAbandoned,
 } from '@spillway/core/http'
+import { shared } from '@spillway/core/internal'
 
 /** The state of a request, shared by all limiters that it passes. */
 interface RequestRecord {
@@ -15,12 +16,12 @@ interface RequestRecord {
   decision: RequestDecision | undefined
 }
 
-const records = new WeakMap<Request, RequestRecord>()
+const records = (): WeakMap<Request, RequestRecord> => shared('fetch requests', () => new WeakMap())
 
 /** The state of a request; `beside` is what the runtime passes beside the request. */
 export function recordOf(request: Request, context: unknown): RequestRecord {
-  const record = records.get(request) ?? { context, limitHeaders: new Map(), decision: undefined }
-  records.set(request, record)
+  const record = records().get(request) ?? { context, limitHeaders: new Map(), decision: undefined }
+  records().set(request, record)
   return record
 }
 
@@ -34,10 +35,10 @@ export function keepVerdict(record: RequestRecord, { decision, headers }: Verdic
 
 /** The decision of `rateLimit` about a request; undefined if the request was not counted. */
 export function decisionOf(request: Request): RequestDecision | undefined {
-  return records.get(request)?.decision
+  return records().get(request)?.decision
 }
 
-const peer = (request: Request): string | undefined => connectionAddress(request, records.get(request)?.context)
+const peer = (request: Request): string | undefined => connectionAddress(request, records().get(request)?.context)
 
 export const reader: RequestReader<Request> = {
   address: peer,
@@ -46,8 +47,8 @@ export const reader: RequestReader<Request> = {
   path: ({ url }) => new URL(url).pathname,
   header: ({ headers }, name) => headers.get(name) ?? undefined,
   query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
-  hidesBody: (request) => hasHiddenBody(request, records.get(request)?.context),
+  hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
   identity: (request) => request,
   sendsResponses: true,
-  onClientClosed: (request, listener) => whenAbandoned(request, records.get(request)?.context, listener),
+  onClientClosed: (request, listener) => whenAbandoned(request, records().get(request)?.context, listener),
 }

@@ -1,4 +1,5 @@
 import { type Denial, joinHeaders, type Verdict } from '@spillway/core/http'
+import { shared } from '@spillway/core/internal'
 
 /** The response to a denied request, including the headers of earlier limiters. */
 export function denialResponse(request: Request, denial: Denial, limitHeaders: ReadonlyMap<string, string>): Response {
@@ -9,7 +10,7 @@ export function denialResponse(request: Request, denial: Denial, limitHeaders: R
 }
 
 /** The request that each response has answered. */
-const answered = new WeakMap<Response, Request>()
+const answeredBy = (): WeakMap<Response, Request> => shared('fetch responses', () => new WeakMap())
 
 /** The response with its headers: itself, or a copy if it is immutable or answers another request as well. */
 export function withLimitHeaders(
@@ -19,8 +20,8 @@ export function withLimitHeaders(
 ): Response {
   // The response of Response.error() has immutable headers, and cannot be copied.
   if (limitHeaders.size === 0 || answer.status === 0) return answer
-  const own = (answered.get(answer) ?? request) === request
-  answered.set(answer, request)
+  const own = (answeredBy().get(answer) ?? request) === request
+  answeredBy().set(answer, request)
   if (own) {
     try {
       return withHeaders(answer, limitHeaders)

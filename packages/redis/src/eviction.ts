@@ -1,17 +1,17 @@
-import { loggerOf, warnOnce } from '@spillway/core/internal'
+import { loggerOf, shared, warnOnce } from '@spillway/core/internal'
 
 /** Policies that evict no state of a limited key before the states of new keys with the same quota. */
 const SAFE: readonly string[] = ['noeviction', 'volatile-ttl']
 
-const checked = new WeakSet<object>()
+const checked = (): WeakSet<object> => shared('redis evictions', () => new WeakSet())
 
 /**
  * Warns once per client if the server evicts the states of limited keys under a flood of new ones. It never throws and
  * delays no request: a server that forbids INFO is not an error.
  */
 export function warnOfEviction(client: object): void {
-  if (checked.has(client)) return
-  checked.add(client)
+  if (checked().has(client)) return
+  checked().add(client)
   void askAndWarn(client)
 }
 

@@ -11,7 +11,7 @@ import {
   withHashedKeys,
   withLeases,
 } from '@spillway/core'
-import { checkOptions, checkSecret, formatValue, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
+import { checkOptions, checkSecret, formatValue, oncePer, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { warnOfEviction } from './eviction.ts'
@@ -77,12 +77,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return lease === undefined ? store : withLeases(store, typeof lease === 'object' ? lease : { requests: lease })
 }
 
-const scopes = new WeakMap<object, Map<string, object>>()
+const scopesOf = oncePer('redis scopes', (_client: object) => new Map<string, object>())
 
 /** The object that deny caches share: stores with the same client, prefix and secret have the same states. */
 function scopeOf(client: RedisClient, { prefix = 'spillway', hashKeys }: RedisStoreOptions): object {
-  const ofClient = scopes.get(client) ?? new Map<string, object>()
-  scopes.set(client, ofClient)
+  const ofClient = scopesOf(client)
   const name = JSON.stringify([prefix, hashKeys])
   const scope = ofClient.get(name) ?? {}
   ofClient.set(name, scope)

@@ -1,3 +1,5 @@
+import { shared } from '../shared.ts'
+
 /** The state that a guard keeps of one request. */
 export interface RequestState<T> {
   /** Identifies the request, because frameworks copy a request's properties, and make objects that inherit from it. */
@@ -19,13 +21,13 @@ export interface RequestStates<T> {
   read(request: object): T | undefined
 }
 
-const mark = Symbol('spillway')
-const beside = new WeakMap<object, RequestState<never>>()
+const mark = Symbol.for('spillway/1 request')
+const statesBeside = (): WeakMap<object, RequestState<never>> => shared('requests', () => new WeakMap())
 
 /**
- * Keeps the states on the requests themselves, under a symbol of this module. A WeakMap would leave requests unchanged,
- * but costs more than the rest of a guard, because each garbage collection has to visit its entries. It serves requests
- * that cannot be extended, such as frozen ones.
+ * Keeps the states on the requests themselves, under a symbol that all copies of this module share. A WeakMap would leave
+ * requests unchanged, but costs more than the rest of a guard, because each garbage collection has to visit its entries.
+ * It serves requests that cannot be extended, such as frozen ones.
  */
 export function requestStatesFor<T>(): RequestStates<T> {
   const owner = {}
@@ -33,7 +35,7 @@ export function requestStatesFor<T>(): RequestStates<T> {
     // Only own properties are read: a framework may have given the request a long prototype chain.
     const state = Object.hasOwn(request, mark) ? request[mark] : undefined
     if (state?.request === request) return state
-    return Object.isExtensible(request) ? undefined : beside.get(request)
+    return Object.isExtensible(request) ? undefined : statesBeside().get(request)
   }
   const ownOf = (last: RequestState<T> | undefined): RequestState<T> | undefined => {
     let state = last
@@ -46,7 +48,7 @@ export function requestStatesFor<T>(): RequestStates<T> {
       if (ownOf(before) !== undefined) return undefined
       const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
       if (Object.isExtensible(request)) request[mark] = state
-      else beside.set(request, state as RequestState<never>)
+      else statesBeside().set(request, state as RequestState<never>)
       return state
     },
     read: (request) => ownOf(lastOn(request))?.value,

@@ -1,4 +1,4 @@
-// What the stores, the CLI and the conformance suite of this repository share. It may change in any release: use the main
+// What the packages of this repository share. It may change in any release: use the main
 // entry instead.
 
 export { deadlineIn, latestDeadline, whenExpired } from '../deadline.ts'
@@ -14,7 +14,9 @@ export type { SlidingLogOutcome } from '../kernels/sliding-log.ts'
 export type { SlidingWindowOutcome } from '../kernels/sliding-window.ts'
 export type { Start } from '../kernels/start.ts'
 export type { WarmUpOutcome } from '../kernels/warm-up.ts'
+export { oncePer } from '../once-per.ts'
 export { checkOptions } from '../options.ts'
+export { shared } from '../shared.ts'
 export { stateNamer } from '../state-name.ts'
 export { REMOTE_LOG_LIMIT } from '../store.ts'
 export { areTiers, type Tier } from '../tiers.ts'

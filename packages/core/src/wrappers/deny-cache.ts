@@ -52,7 +52,10 @@ interface Cache {
   lastInvalidation: number
 }
 
-const cacheOf = oncePer((_scope: object): Cache => ({ denials: new Map(), calls: 0, lastInvalidation: 0 }))
+const cacheOf = oncePer(
+  'deny caches',
+  (_scope: object): Cache => ({ denials: new Map(), calls: 0, lastInvalidation: 0 }),
+)
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { oncePer, shared } from '@spillway/core/internal'
 import type { Request } from 'express'
 import { isSpillwayStore } from './store.ts'
 
@@ -56,8 +57,8 @@ const OPTIONS: readonly string[] =
   )
 const DRAFTS: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8', false]
 
-const stores = new WeakSet<object>()
-const countedBy = new WeakMap<Request, Map<unknown, string[]>>()
+const stores = (): WeakSet<object> => shared('compat stores', () => new WeakSet())
+const countsOf = oncePer('compat requests', (_request: Request) => new Map<unknown, string[]>())
 
 export function checksOf(option: ValidateOption, logger: Logger): Checks {
   const done = new Set<Name>()
@@ -122,8 +123,8 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
         const message = isSpillwayStore(given)
           ? 'Two limiters on one store count together: give each toExpressRateLimitStore(store, { name }).'
           : 'Two limiters on one store count together: make one for each, with a prefix of its own.'
-        if (stores.has(owner)) return ['ERR_ERL_STORE_REUSE', message]
-        stores.add(owner)
+        if (stores().has(owner)) return ['ERR_ERL_STORE_REUSE', message]
+        stores().add(owner)
       })
     },
     address(request) {
@@ -164,8 +165,7 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
     },
     counted(request, store, key) {
       once('singleCount', () => {
-        const keys = countedBy.get(request) ?? new Map<unknown, string[]>()
-        countedBy.set(request, keys)
+        const keys = countsOf(request)
         const place = store.localKeys ? store : store.constructor.name
         const before = keys.get(place) ?? []
         const prefixed = `${store.prefix ?? ''}${key}`
