@@ -1,8 +1,10 @@
-// Builds every package anew: files that a deleted source left in dist would be published too.
+// Builds every package anew: files that a deleted source left in dist would be published too. The ES modules of a package
+// are built from its sources; its CommonJS modules, in dist/cjs, from its ES modules.
 
 import { spawnSync } from 'node:child_process'
-import { readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { rolldown } from 'rolldown'
 import { root } from './ensure.mjs'
 
 const packages = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name))
@@ -11,3 +13,28 @@ for (const folder of packages) rmSync(join(folder, 'dist'), { recursive: true, f
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 const { status } = spawnSync(process.execPath, [tsc, '-b', ...packages], { stdio: 'inherit' })
 process.exitCode = status ?? 1
+if (status === 0) for (const folder of packages) await buildCommonJs(folder)
+
+/** Builds the CommonJS modules of a package: one for each entry, and what the entries share. @param {string} folder */
+async function buildCommonJs(folder) {
+  const dist = join(folder, 'dist')
+  const to = join(dist, 'cjs')
+  const { publishConfig } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  /** @type {{ default: { default: string } }[]} */
+  const entries = Object.values(publishConfig.exports)
+  const files = entries.map((entry) => join(folder, entry.default.default))
+  const input = Object.fromEntries(files.map((file) => [relative(dist, file).replace(/\.js$/, ''), file]))
+  // What is imported by name stays; the compiler's own helpers become a part of the package.
+  const bundle = await rolldown({ input, external: /^(?!@oxc-project\/|\w:)[@\w]/, platform: 'node' })
+  await bundle.write({ dir: to, format: 'cjs', exports: 'named', esModule: true, chunkFileNames: '[name].js' })
+  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+    if (file.endsWith('.d.ts') && !file.startsWith('cjs')) copyDeclarations(join(dist, file), join(to, file))
+  }
+  writeFileSync(join(to, 'package.json'), '{ "type": "commonjs", "sideEffects": false }\n')
+}
+
+/** The declarations say the same of both; only the map would lead elsewhere. @param {string} from @param {string} to */
+function copyDeclarations(from, to) {
+  cpSync(from, to)
+  writeFileSync(to, readFileSync(to, 'utf8').replace(/^\/\/# sourceMappingURL=.*\n?/m, ''))
+}

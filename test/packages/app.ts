@@ -38,7 +38,7 @@ export function entriesOf(app: string): readonly Entry[] {
       name,
       path,
       specifier: `@spillway/${name}${path.slice(1)}`,
-      types: join(installed(app, name), (target as { types: string }).types),
+      types: join(installed(app, name), (target as { default: { types: string } }).default.types),
     })),
   )
 }

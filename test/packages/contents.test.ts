@@ -23,7 +23,8 @@ describe.each(names)('@spillway/%s', (name) => {
   test('holds its build, its sources and three papers', () => {
     expect(readdirSync(installed(app, name)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json', 'src'])
     const files = readdirSync(join(installed(app, name), 'dist'), { recursive: true, encoding: 'utf8' })
-    expect(files.filter((file) => file.includes('.') && !/\.(js|d\.ts)(\.map)?$/.test(file))).toEqual([])
+    const others = files.filter((file) => file.includes('.') && !/\.(js|d\.ts)(\.map)?$/.test(file))
+    expect(others).toEqual([join('cjs', 'package.json')])
   })
 
   test('maps what is built to sources that it holds', () => {
@@ -57,8 +58,10 @@ describe.each(names)('@spillway/%s', (name) => {
   test('names no file that it lacks and no workspace', () => {
     const manifest = readFileSync(join(installed(app, name), 'package.json'), 'utf8')
     expect(manifest).not.toMatch(/workspace:|catalog:/)
-    const targets = Object.values(JSON.parse(manifest).exports as Record<string, Record<string, string>>)
-    for (const target of targets.flatMap((conditions) => Object.values(conditions))) {
+    const { main, types, typesVersions, exports } = JSON.parse(manifest)
+    const textsIn = (value: unknown): readonly string[] =>
+      typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(textsIn)
+    for (const target of textsIn([main, types, typesVersions, exports])) {
       expect(target).toMatch(/^\.\/dist\//)
       expect(existsSync(join(installed(app, name), target)), target).toBe(true)
     }
@@ -81,6 +84,28 @@ test('every entry gives import() and require() the same names, with no framework
     expect(exported.length, `${entry} exports nothing`).toBeGreaterThan(0)
     expect(exported).not.toContain('default')
   }
+})
+
+test('what is imported and what is required count together', () => {
+  const code = `
+    import assert from 'node:assert/strict'
+    import { createRequire } from 'node:module'
+    import * as one from '@spillway/memory'
+    import * as core from '@spillway/core'
+    import * as http from '@spillway/core/http'
+    const require = createRequire(import.meta.url)
+    const two = require('@spillway/memory')
+    const other = require('@spillway/core')
+    assert.notEqual(one.rateLimiter, two.rateLimiter)
+    assert.ok(new core.StoreError('down') instanceof other.StoreError)
+    const store = one.memoryStore()
+    const limiters = [one, two].map(({ rateLimiter, perMinute }) => rateLimiter({ quota: perMinute(1), store }))
+    const taken = limiters.map((limiter) => limiter.consumeSync('alice').allowed)
+    assert.throws(() => two.rateLimiter({ quota: two.perMinute(2), store }), core.QuotaError)
+    const all = await other.consumeAll([[limiters[0], 'bob']])
+    console.log(JSON.stringify([taken, all.allowed, limiters[1].consumeSync('bob').allowed]))
+  `
+  expect(runs('copies.mjs', code)).toEqual([[true, false], true, false])
 })
 
 test('the declarations compile in ES modules and in CommonJS', () => {
@@ -163,6 +188,21 @@ test('the declarations for Workers compile with the types of Workers', () => {
   writeFileSync(join(app, 'worker.mts'), code)
   expect(compiled('--lib es2023 --types @cloudflare/workers-types worker.mts')).toBe('')
 })
+
+// Most projects on CommonJS have this resolution, which reads no "exports" and which TypeScript 7 no longer has.
+test('the declarations compile under the oldest module resolution', () => {
+  const entries = specifiers.filter((entry) => /core|express|koa|memory/.test(entry))
+  const code = entries.map((entry, i) => `import * as e${i} from '${entry}'\nexport const t${i}: typeof e${i} = e${i}`)
+  writeFileSync(join(app, 'node10.ts'), code.join('\n'))
+  const tsc = join(root, 'site/node_modules/typescript/bin/tsc')
+  const options =
+    '--noEmit --strict --target es2023 --types node --module commonjs --moduleResolution node10 --ignoreDeprecations 6.0'
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options.split(' '), 'node10.ts'], {
+    cwd: app,
+    encoding: 'utf8',
+  })
+  expect(stdout).toBe('')
+}, 120_000)
 
 /** The declarations of Elysia, h3 and Hono 4.0 have errors of their own. */
 const THEIRS = /\.pnpm\/(elysia|exact-mirror|h3|hono)@/
