@@ -29,7 +29,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
-  '@spillway/cli': 93_200,
+  '@spillway/cli': 94_900,
   '@spillway/cloudflare': 1_800,
   '@spillway/cloudflare/object': 4_100,
   '@spillway/conformance': 38_300,
@@ -49,7 +49,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/opentelemetry': 3_100,
   '@spillway/plans': 10_300,
   '@spillway/postgres': 16_900,
-  '@spillway/redis': 20_000,
+  '@spillway/redis': 21_500,
 }
 
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */

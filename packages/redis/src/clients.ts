@@ -66,28 +66,31 @@ function adapterFor<Client extends RedisClient>(
   clustered: boolean,
   evaluate: Evaluate<Client>,
 ): RedisAdapter {
-  const once = async (request: EvalRequest): Promise<unknown> => {
-    try {
-      return await evaluate(client, 'sha', request)
-    } catch (error) {
+  const runAgain = async (failed: unknown, request: EvalRequest, deadline?: Deadline): Promise<unknown> => {
+    const untilMs = deadline?.atMs ?? performance.now() + MOVING_MS
+    for (let error = failed, by: 'sha' | 'text' = 'sha'; ; ) {
       // A server that was restarted, flushed or promoted does not have the script, and did not run it.
-      if (!isReply(error, 'NOSCRIPT')) throw error
-      return evaluate(client, 'text', request)
+      if (by === 'sha' && isReply(error, 'NOSCRIPT')) by = 'text'
+      // While a hash slot moves, its keys are on two nodes. The script did not run.
+      else if (isReply(error, 'TRYAGAIN') && performance.now() + TRY_AGAIN_MS < untilMs) {
+        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
+        by = 'sha'
+      } else throw error
+      try {
+        return await evaluate(client, by, request)
+      } catch (again) {
+        error = again
+      }
     }
   }
   return {
     clustered,
     nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
     async run(request, deadline) {
-      const untilMs = deadline?.atMs ?? performance.now() + MOVING_MS
-      for (;;) {
-        try {
-          return (await once(request)) as readonly unknown[]
-        } catch (error) {
-          // While a hash slot moves, its keys are on two nodes. The script did not run.
-          if (!isReply(error, 'TRYAGAIN') || performance.now() + TRY_AGAIN_MS >= untilMs) throw error
-          await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
-        }
+      try {
+        return (await evaluate(client, 'sha', request)) as readonly unknown[]
+      } catch (error) {
+        return (await runAgain(error, request, deadline)) as readonly unknown[]
       }
     },
     deleteKey: async (name) => Number(await client.del(name)),

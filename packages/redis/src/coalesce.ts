@@ -36,21 +36,21 @@ const MIN_BATCH = 16
 export function coalescing(send: Send, slotOf: (call: Call) => number): Coalescer {
   let waiting: Waiting[] = []
 
-  const sendBatch = async ({ waiting: batch }: Batch): Promise<void> => {
-    try {
-      const calls = batch.map(({ call }) => call)
-      const answers = await send(calls, latestDeadline(calls.map(({ deadline }) => deadline)))
-      batch.forEach(({ resolve }, i) => {
-        resolve(answers[i] as readonly Taken[])
-      })
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
+  const sendBatch = ({ waiting: batch }: Batch): void => {
+    const calls = batch.map(({ call }) => call)
+    send(calls, latestDeadline(calls.map(({ deadline }) => deadline))).then(
+      (answers) => {
+        for (const [i, { resolve }] of batch.entries()) resolve(answers[i] as readonly Taken[])
+      },
+      (error: unknown) => {
+        for (const { reject } of batch) reject(error)
+      },
+    )
   }
   const flush = (): void => {
     const all = waiting
     waiting = []
-    for (const batch of groupIntoBatches(all, slotOf)) void sendBatch(batch)
+    for (const batch of groupIntoBatches(all, slotOf)) sendBatch(batch)
   }
   return {
     flush,

@@ -4,6 +4,7 @@ import { bucketLua } from './lua/bucket.ts'
 import { slidingLogLua } from './lua/sliding-log.ts'
 import { slidingWindowLua } from './lua/sliding-window.ts'
 import { headLua, runLua, takeLua } from './lua/take.ts'
+import { takeBucketsLua } from './lua/take-buckets.ts'
 import { warmUpLua } from './lua/warm-up.ts'
 
 /** A script, and the SHA-1 digest under which Redis caches it. */
@@ -11,6 +12,11 @@ export interface Script {
   readonly text: string
   readonly sha: string
 }
+
+const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') })
+
+/** The script for calls of one plain bucket each. */
+export const bucketsScript: Script = scriptOf(takeBucketsLua([headLua, bucketLua, runLua].join('')))
 
 const kernels = {
   bucket: bucketLua,
@@ -27,8 +33,7 @@ export function scriptFor(steps: Iterable<Step>): Script {
   const names = (Object.keys(kernels) as Step['kernel'][]).filter((name) => needed.has(name))
   const known = scripts.get(names.join())
   if (known) return known
-  const text = [headLua, ...names.map((name) => kernels[name]), runLua, takeLua].join('')
-  const script = { text, sha: createHash('sha1').update(text).digest('hex') }
+  const script = scriptOf([headLua, ...names.map((name) => kernels[name]), runLua, takeLua].join(''))
   scripts.set(names.join(), script)
   return script
 }

@@ -12,6 +12,7 @@ import {
   withLeases,
 } from '@spillway/core'
 import { checkOptions, checkSecret, formatValue, oncePer, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
+import { bucketsOf, decodeBuckets, encodeBuckets } from './buckets.ts'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { warnOfEviction } from './eviction.ts'
@@ -94,14 +95,18 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
   const redis = redisOf(client)
   const prefix = checkPrefix(options.prefix ?? 'spillway')
 
-  const send: Send = async (calls, deadline) => {
-    try {
-      const reply = await redis.run(encode(calls), deadline)
-      warnOfEviction(client)
-      return decode(calls, reply)
-    } catch (error) {
-      throw failure(error)
-    }
+  const send: Send = (calls, deadline) => {
+    const buckets = bucketsOf(calls)
+    const request = buckets === undefined ? encode(calls) : encodeBuckets(buckets, calls[0]?.at)
+    return redis.run(request, deadline).then(
+      (reply) => {
+        warnOfEviction(client)
+        return buckets === undefined ? decode(calls, reply) : decodeBuckets(buckets, calls, reply)
+      },
+      (error: unknown) => {
+        throw failure(error)
+      },
+    )
   }
   const { put, flush } =
     options.coalesce === false

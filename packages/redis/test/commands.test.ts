@@ -15,7 +15,7 @@ import { Redis as Ioredis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
-import { scriptFor } from '../src/script.ts'
+import { bucketsScript, scriptFor } from '../src/script.ts'
 
 let server: Redis
 let client: Ioredis
@@ -42,6 +42,7 @@ const consume = (key: string, cost = 1): Take => ({
 /** Loads all scripts: a script that the server does not have is sent again, after later calls. */
 async function teachAllScripts(): Promise<void> {
   const [a, b, c] = [perMinute(1), slidingWindow({ limit: 1, window: '1m' }), slidingLog({ limit: 1, window: '1m' })]
+  await client.script('LOAD', bucketsScript.text)
   for (const quotas of [[a], [b], [c], [a, b], [a, c], [b, c], [a, b, c]]) {
     await client.script('LOAD', scriptFor(quotas.map((quota) => stepFor(quota, 'consume', 1))).text)
   }

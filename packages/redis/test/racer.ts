@@ -18,7 +18,7 @@ const client = race.clustered
 const store = redisStore(client)
 const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
 // Connects, and loads the script.
-await store.take([{ policy: 'p', key: 'other', step: stepFor(hotQuota, 'peek', 1) }])
+await store.take([{ ...HOT, key: 'other', step: stepFor(hotQuota, 'consume', 1) }])
 
 process.once('message', async () => {
   const tally: Tally = { admitted: 0, refused: 0, first: Number.POSITIVE_INFINITY }
