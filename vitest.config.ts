@@ -1,4 +1,13 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+
+/** The packages of Nest, whose oldest versions need each other under their own names. */
+const NEST = ['common', 'core', 'platform-express', 'platform-fastify', 'platform-ws', 'websockets'].map(
+  (name) => `@nestjs/${name}`,
+)
 
 export default defineConfig({
   test: {
@@ -30,13 +39,14 @@ export default defineConfig({
             h3: 'h3-2',
             hono: 'hono-4',
             koa: 'koa-2',
+            ...Object.fromEntries(NEST.map((name) => [name, join(root, 'test/nestjs-10/node_modules', name)])),
           },
         },
         test: {
           name: 'oldest',
           env: { FRAMEWORKS: 'oldest' },
           include: [
-            'packages/{elysia,express,fastify,h3,hono,koa}/test/**/*.test.ts',
+            'packages/{elysia,express,fastify,h3,hono,koa,nestjs}/test/**/*.test.ts',
             'examples/{express,hono,koa}/main.test.ts',
             'test/{adapters,paths,spellings,transports}.test.ts',
           ],

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const npm = [
+  '@nestjs/common',
   'express',
   'koa',
   'hono',
@@ -65,6 +66,8 @@ const files: [path: string, code: string, broken: string[]][] = [
     [`packages/${name}/src/suite.ts`, "import '@spillway/conformance'", [`${name}-imports`]],
     [`packages/${name}/test/app.ts`, `import '${name}'`, []],
   ]),
+  ['packages/nestjs/src/code.ts', "import { a } from '@nestjs/common'", []],
+  ['packages/nestjs/src/npm.ts', "import 'left-pad'", ['nestjs-imports']],
   ['packages/fetch/src/core.ts', "import '@spillway/core/http'", []],
   ['packages/fetch/src/memory.ts', "export { a } from '@spillway/memory'", []],
   ['packages/fetch/src/npm.ts', "import type { a } from 'hono'", ['fetch-imports']],
@@ -111,6 +114,7 @@ beforeAll(() => {
     'fastify',
     'h3',
     'elysia',
+    'nestjs',
     'fetch',
     'cloudflare',
     'conformance',

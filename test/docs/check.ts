@@ -1,6 +1,6 @@
 import { fork, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { preludes } from './preludes.ts'
 import type { Told } from './runner.ts'
@@ -104,6 +104,8 @@ async function run(files: readonly string[], terms: Terms, failed: Map<string, s
   while (left.size > 0) await runSome([...left], terms, failed, (file) => left.delete(file))
 }
 
+const configOf = ([file = '']: readonly string[]): string => join(dirname(file), 'tsconfig.json')
+
 function runSome(
   files: readonly string[],
   { limitMs, ports, env }: Terms,
@@ -122,7 +124,8 @@ function runSome(
     const child = fork(runner, files, {
       cwd: root,
       execArgv: ['--import', 'tsx'],
-      env: { ...process.env, ...env, PORTS: JSON.stringify(ports) },
+      // The compiler's options, of which tsx needs those about decorators.
+      env: { ...process.env, ...env, PORTS: JSON.stringify(ports), TSX_TSCONFIG_PATH: configOf(files) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     let said = ''

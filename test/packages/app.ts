@@ -88,8 +88,11 @@ export function setup(project: TestProject): () => void {
   const tarballs = packAll(folder)
   const [bare, app, oldest] = [join(folder, 'bare'), join(folder, 'app'), join(folder, 'oldest')]
   install(bare, tarballs)
-  // Of frameworks and clients only types are imported, but for this one.
+  // Of frameworks and clients only types are imported, but for these.
   link(bare, '@opentelemetry/api', join(root, 'packages/opentelemetry/node_modules/@opentelemetry/api'))
+  for (const name of ['common', 'core']) {
+    link(bare, `@nestjs/${name}`, join(root, 'packages/nestjs/node_modules/@nestjs', name))
+  }
   install(oldest, tarballs)
   for (const [name, alias] of Object.entries(OLDEST)) link(oldest, name, join(root, 'node_modules', alias))
   install(app, tarballs)

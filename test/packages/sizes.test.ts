@@ -46,6 +46,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/hono': 45_700,
   '@spillway/koa': 45_300,
   '@spillway/memory': 25_900,
+  '@spillway/nestjs': 47_500,
   '@spillway/opentelemetry': 3_100,
   '@spillway/plans': 10_300,
   '@spillway/postgres': 16_900,
@@ -53,7 +54,7 @@ const entries: Readonly<Record<string, number>> = {
 }
 
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */
-const THEIRS = ['@opentelemetry/api', 'cloudflare:*', 'commander', 'fast-check', 'ioredis', 'node:*', 'pg']
+const THEIRS = ['@nestjs/*', '@opentelemetry/api', 'cloudflare:*', 'commander', 'fast-check', 'ioredis', 'node:*', 'pg']
 
 async function bundle(code: string): Promise<Uint8Array> {
   const stdin = { contents: code, resolveDir: app }

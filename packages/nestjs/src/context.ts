@@ -1,0 +1,130 @@
+import type { ExecutionContext } from '@nestjs/common'
+import { firstValue, hidesBody, type Outgoing, type RequestReader, whenClosed } from '@spillway/core/http'
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** The part of a request that is read: of Express, of Fastify, or of the handshake of a WebSocket. */
+interface Incoming {
+  readonly raw?: object
+  readonly ip?: string
+  readonly method?: string
+  readonly url?: string
+  readonly baseUrl?: string
+  readonly path?: string
+  readonly headers?: Headers | undefined
+  readonly query?: Readonly<Record<string, unknown>> | undefined
+  readonly socket?: { readonly remoteAddress?: string }
+  readonly app?: { get?(setting: 'trust proxy fn'): ((address: string, hops: number) => boolean) | undefined }
+}
+
+/** The part of Node's response that is used. */
+export interface NodeResponse extends Outgoing {
+  statusCode: number
+  getHeader(name: string): unknown
+  setHeader(name: string, value: string): unknown
+  end(body: string): unknown
+}
+
+/** A reply of Fastify, which sets its headers on Node's response when it sends. */
+interface Reply {
+  readonly raw: NodeResponse
+  readonly statusCode: number
+  getHeader(name: string): unknown
+  header(name: string, value: string): unknown
+}
+
+/** The response of a platform: Express' is Node's own, Fastify's has it. */
+export type PlatformResponse = NodeResponse | Reply
+
+/** A client of socket.io, or of ws, as far as its connection is read. */
+interface SocketClient {
+  readonly handshake?: Pick<Incoming, 'headers' | 'query' | 'url'> & { readonly address: string }
+  readonly _socket?: { readonly remoteAddress?: string }
+}
+
+/** The context that GraphQL servers pass to resolvers. */
+interface GraphContext {
+  readonly req?: Incoming
+  readonly request?: Incoming
+  readonly reply?: Reply & { readonly request?: Incoming }
+  readonly res?: NodeResponse
+}
+
+const isGraphql = (context: ExecutionContext): boolean => context.getType<string>() === 'graphql'
+const isHttp = (context: ExecutionContext): boolean => context.getType() === 'http'
+
+/** The response of an HTTP or GraphQL call; undefined if there is none, as in WebSockets. */
+export function responseOf(context: ExecutionContext): PlatformResponse | undefined {
+  if (isHttp(context)) return context.switchToHttp().getResponse<PlatformResponse>()
+  if (!isGraphql(context)) return undefined
+  const { reply, res } = context.getArgByIndex<GraphContext>(2) ?? {}
+  const response = reply ?? res ?? requestOf(context)['res' as never]
+  return typeof (response as PlatformResponse | undefined)?.getHeader === 'function' ? response : undefined
+}
+
+/** Node's own response. */
+export const nodeResponse = (response: PlatformResponse): NodeResponse => ('raw' in response ? response.raw : response)
+
+/** Sets a header of a response, before it is sent. */
+export function setHeader(response: PlatformResponse, name: string, value: string): void {
+  if ('raw' in response) response.header(name, value)
+  else response.setHeader(name, value)
+}
+
+function requestOf(context: ExecutionContext): Incoming {
+  if (isHttp(context)) return context.switchToHttp().getRequest<Incoming>()
+  if (isGraphql(context)) {
+    const { req, request, reply } = context.getArgByIndex<GraphContext>(2) ?? {}
+    return req ?? request ?? reply?.request ?? {}
+  }
+  if (context.getType() !== 'ws') return {}
+  const { handshake, _socket: socket } = context.switchToWs().getClient<SocketClient>()
+  return { ...handshake, socket: socket ?? { ...(handshake && { remoteAddress: handshake.address }) } }
+}
+
+const callKeys = { http: 0, graphql: 3, ws: 1 } as const
+
+/**
+ * The object that identifies a call in all of the contexts that Nest makes for it: the request, the field of a GraphQL
+ * query, or the message of a WebSocket.
+ */
+export function callOf(context: ExecutionContext): object {
+  const index = callKeys[context.getType<keyof typeof callKeys>()] ?? 1
+  const [own, first] = [context.getArgByIndex(index), context.getArgByIndex(0)]
+  return (own instanceof Object ? own : first) as object
+}
+
+const peer = (context: ExecutionContext): string | undefined => requestOf(context).socket?.remoteAddress
+
+function header(context: ExecutionContext, name: string): string | undefined {
+  const value = requestOf(context).headers?.[name]
+  return typeof value === 'string' ? value : value?.join(', ')
+}
+
+/** Reads the path as the router does: a target may also be a whole URL, or end in a fragment. */
+function pathOf(context: ExecutionContext): string {
+  const { baseUrl, path, url = '' } = requestOf(context)
+  if (baseUrl !== undefined && path !== undefined) return baseUrl + path
+  return url.replace(/^https?:\/\/[^/?]*/i, '').split(/[?#]/, 1)[0] as string
+}
+
+export const reader: RequestReader<ExecutionContext> = {
+  address: (context) => requestOf(context).ip ?? peer(context),
+  peer,
+  // An address reserved for documentation, more hops away than any proxy.
+  trustsEveryProxy: (context) => requestOf(context).app?.get?.('trust proxy fn')?.('192.0.2.1', 64) ?? false,
+  method: (context) => requestOf(context).method ?? 'GET',
+  path: pathOf,
+  header,
+  query: (context, name) => firstValue(requestOf(context).query?.[name]),
+  hidesBody: (context) => {
+    const request = requestOf(context)
+    return hidesBody(request.raw ?? request)
+  },
+  // One for each call: of several fields of a GraphQL query, each is counted.
+  identity: (context) => context,
+  onClientClosed: (context, listener) => {
+    const response = responseOf(context)
+    return response ? whenClosed(nodeResponse(response), listener) : () => {}
+  },
+}

@@ -1,0 +1,48 @@
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
+import { isOver, joinHeaders, type Verdict, whenClosed } from '@spillway/core/http'
+import { nodeResponse, type PlatformResponse, responseOf, setHeader } from './context.ts'
+import { keepDecision } from './decisions.ts'
+import { RateLimitException } from './exception.ts'
+import { RateLimiter } from './limiter.ts'
+
+/** Limits calls. The module applies it to HTTP and GraphQL; apply it to gateways with `@UseGuards(RateLimitGuard)`. */
+export class RateLimitGuard implements CanActivate {
+  protected readonly limiter: RateLimiter
+
+  constructor(limiter: RateLimiter) {
+    this.limiter = limiter
+  }
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const verdict = this.limiter.guardFor(context)?.(context)
+    if (verdict === undefined) return true
+    return verdict instanceof Promise ? verdict.then((known) => follow(known, context)) : follow(verdict, context)
+  }
+}
+
+Injectable()(RateLimitGuard)
+Inject(RateLimiter)(RateLimitGuard, undefined, 0)
+
+function follow(verdict: Verdict<PlatformResponse>, context: ExecutionContext): true | Promise<true> {
+  const { decision, headers, denial, answer, after, discard } = verdict
+  const response = responseOf(context)
+  if (response && isOver(nodeResponse(response))) {
+    discard()
+    throw new RateLimitException(CLOSED)
+  }
+  const limited = keepDecision(context, decision)
+  if (response) {
+    for (const [name, value] of joinHeaders(headers, limited, (name) => response.getHeader(name)))
+      setHeader(response, name, value)
+    if (after) whenClosed(nodeResponse(response), () => void after(response.statusCode, response))
+  }
+  if (denial === undefined) return true
+  const own = answer ? answer(response) : denial
+  if (!(own instanceof Promise)) throw new RateLimitException(own ?? denial, decision)
+  return own.then((known) => {
+    throw new RateLimitException(known ?? denial, decision)
+  })
+}
+
+// The client has disconnected: nothing reads this response.
+const CLOSED = { status: 499, contentType: 'text/plain', headers: [], body: '' }

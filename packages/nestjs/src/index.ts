@@ -1,0 +1,31 @@
+export {
+  consumeAll,
+  type Decision,
+  divideQuota,
+  fixedWindow,
+  leakyBucket,
+  perDay,
+  perHour,
+  perMinute,
+  perSecond,
+  type Quota,
+  QuotaError,
+  RateLimitedError,
+  type Store,
+  StoreError,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  warmingUp,
+  withDenyCache,
+  withLeases,
+} from '@spillway/core'
+export { ipKey, type PolicyOptions, type RequestDecision } from '@spillway/core/http'
+export { memoryStore, rateLimiter } from '@spillway/memory'
+export { decisionOf } from './decisions.ts'
+export { type PolicyOverride, RateLimit, RateLimitDecision, SkipRateLimit } from './decorators.ts'
+export { RateLimitException } from './exception.ts'
+export { RateLimitFilter } from './filter.ts'
+export { RateLimitGuard } from './guard.ts'
+export { RateLimiter, type RateLimitOptions } from './limiter.ts'
+export { RateLimitModule, type RateLimitModuleAsyncOptions } from './module.ts'

@@ -1,0 +1,92 @@
+import type { ExecutionContext, Type } from '@nestjs/common'
+import { QuotaError } from '@spillway/core'
+import { type Guard, httpGuard, type RateLimitOptions as Options, type PolicyOptions } from '@spillway/core/http'
+import { formatValue } from '@spillway/core/internal'
+import { memoryStore } from '@spillway/memory'
+import { type PlatformResponse, reader } from './context.ts'
+import { overridesOn, skippedOn } from './decorators.ts'
+
+/** The options of `RateLimitModule.forRoot`. */
+export type RateLimitOptions<Name extends string = string> = Options<ExecutionContext, PlatformResponse, Name>
+
+type Policy = PolicyOptions<ExecutionContext, PlatformResponse>
+/** The guard of calls, whatever their platform. */
+type CallGuard = Guard<ExecutionContext, PlatformResponse>
+/** A method of a class, as a context names it. */
+type Handler = Pick<ExecutionContext, 'getClass' | 'getHandler'>
+
+const ALL_SKIPPED = 'all skipped'
+
+/** The limits of an app: the options of its module, and a guard for each method that changes them. */
+export class RateLimiter {
+  readonly #options: RateLimitOptions
+  readonly #guard: CallGuard
+  readonly #guards = new Map<Type, Map<unknown, CallGuard | typeof ALL_SKIPPED>>()
+  readonly #owners = new Map<string, Type>()
+
+  constructor(options: RateLimitOptions) {
+    const { store = memoryStore() } = options ?? {}
+    this.#options = { ...options, store }
+    this.#guard = httpGuard(this.#options, reader)
+  }
+
+  /** The guard of a call; undefined if its method or class skips all policies. */
+  guardFor(handler: Handler): CallGuard | undefined {
+    const [target, method] = [handler.getClass(), handler.getHandler()]
+    const known = this.#guards.get(target)?.get(method) ?? this.#build(target, method)
+    const guards = this.#guards.get(target) ?? new Map<unknown, CallGuard | typeof ALL_SKIPPED>()
+    this.#guards.set(target, guards.set(method, known))
+    return known === ALL_SKIPPED ? undefined : known
+  }
+
+  #build(target: Type, method: ReturnType<Handler['getHandler']>): CallGuard | typeof ALL_SKIPPED {
+    const skipped = [...skippedOn(target), ...skippedOn(method)]
+    if (skipped.includes(true)) return ALL_SKIPPED
+    const { policies, ...common } = this.#options as RateLimitOptions & { readonly policies?: readonly Policy[] }
+    const all = policies ?? [common as unknown as Policy]
+    const names = all.map(({ name = 'default' }) => name)
+    const named = [...skipped, ...Object.keys(overridesOn(target)), ...Object.keys(overridesOn(method))]
+    const unknown = named.find((name) => !names.includes(name as string))
+    if (unknown !== undefined) {
+      const { name } = target
+      throw invalid(
+        `${name}.${method.name} names the policy ${formatValue(unknown)}; the policies are ${names.join(', ')}.`,
+      )
+    }
+    if (named.length === 0) return this.#guard
+    const own = all
+      .filter(({ name = 'default' }) => !skipped.includes(name))
+      .map((policy) => this.#overridden(policy, target, method))
+    if (own.length === 0) return ALL_SKIPPED
+    return httpGuard((policies ? { ...common, policies: own } : own[0]) as RateLimitOptions, reader)
+  }
+
+  /** A policy as a class and one of its methods change it. */
+  #overridden(policy: Policy, target: Type, method: ReturnType<Handler['getHandler']>): Policy {
+    const { name: base = 'default' } = policy
+    let own = policy
+    for (const [each, scope] of [
+      [target, target.name],
+      [method, `${target.name}.${method.name}`],
+    ] as const) {
+      const override = overridesOn(each)[base]
+      if (override === undefined) continue
+      const apart = override.quota !== undefined || override.key !== undefined
+      const name = override.name ?? (apart ? this.#own(`${base}:${scope}`, target) : own.name)
+      own = { ...own, ...override, ...(name !== undefined && { name }) } as Policy
+    }
+    return own
+  }
+
+  /** Throws if two classes have one name: they would count as one. */
+  #own(name: string, target: Type): string {
+    const owner = this.#owners.get(name) ?? target
+    this.#owners.set(name, owner)
+    if (owner === target) return name
+    throw invalid(
+      `two classes are named ${target.name}, and would count as one policy. Give the policy of one a name: @RateLimit({ …: { name: 'login', … } }).`,
+    )
+  }
+}
+
+const invalid = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `@RateLimit: ${problem}`)

@@ -1,0 +1,88 @@
+import {
+  type DynamicModule,
+  Inject,
+  Module,
+  type ModuleMetadata,
+  type OnModuleInit,
+  type Provider,
+} from '@nestjs/common'
+import { APP_FILTER, APP_GUARD, ModulesContainer } from '@nestjs/core'
+import { RateLimitFilter } from './filter.ts'
+import { RateLimitGuard } from './guard.ts'
+import { RateLimiter, type RateLimitOptions } from './limiter.ts'
+
+/** Options that other providers make. */
+export interface RateLimitModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+  /**
+   * The providers that `useFactory` needs.
+   * @default none
+   */
+  readonly inject?: readonly NonNullable<Extract<Provider, { inject?: unknown }>['inject']>[number][]
+  /** Returns the options, or a promise of them. */
+  readonly useFactory: (...dependencies: never[]) => RateLimitOptions | Promise<RateLimitOptions>
+}
+
+/** Limits every HTTP route and GraphQL field of an app. */
+export class RateLimitModule implements OnModuleInit {
+  readonly #limiter: RateLimiter
+  readonly #modules: ModulesContainer
+
+  constructor(limiter: RateLimiter, modules: ModulesContainer) {
+    this.#limiter = limiter
+    this.#modules = modules
+  }
+
+  /** The module with its options: those of `rateLimit` in other frameworks. */
+  static forRoot<Name extends string = 'default'>(options: RateLimitOptions<Name>): DynamicModule {
+    const limiter = { provide: RateLimiter, useFactory: () => new RateLimiter(options as unknown as RateLimitOptions) }
+    return moduleWith(limiter)
+  }
+
+  /** The module with options that other providers make. */
+  static forRootAsync({ imports = [], inject = [], useFactory }: RateLimitModuleAsyncOptions): DynamicModule {
+    const build = async (...dependencies: never[]) => new RateLimiter(await useFactory(...dependencies))
+    return { ...moduleWith({ provide: RateLimiter, useFactory: build, inject: [...inject] }), imports }
+  }
+
+  /** Checks the decorators of all classes: an app with an invalid one does not start. */
+  onModuleInit(): void {
+    const classes = [...this.#modules.values()].flatMap(({ controllers, providers }) =>
+      [...controllers.values(), ...providers.values()].map(({ metatype }) => metatype),
+    )
+    for (const each of new Set(classes)) {
+      for (const method of methodsOf(each)) {
+        this.#limiter.guardFor({ getClass: () => each as never, getHandler: () => method })
+      }
+    }
+  }
+}
+
+Module({})(RateLimitModule)
+Inject(RateLimiter)(RateLimitModule, undefined, 0)
+Inject(ModulesContainer)(RateLimitModule, undefined, 1)
+
+const moduleWith = (limiter: Provider): DynamicModule => ({
+  module: RateLimitModule,
+  global: true,
+  providers: [
+    limiter,
+    RateLimitGuard,
+    RateLimitFilter,
+    { provide: APP_GUARD, useExisting: RateLimitGuard },
+    { provide: APP_FILTER, useExisting: RateLimitFilter },
+  ],
+  exports: [RateLimiter, RateLimitGuard, RateLimitFilter],
+})
+
+type Method = (...args: never[]) => unknown
+
+function methodsOf(target: unknown): readonly Method[] {
+  const methods: Method[] = []
+  let prototype = typeof target === 'function' ? (target.prototype as object | null | undefined) : undefined
+  for (; prototype && prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype)) {
+    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(prototype))) {
+      if (typeof value === 'function' && value !== target) methods.push(value)
+    }
+  }
+  return methods
+}

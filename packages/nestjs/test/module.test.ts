@@ -1,0 +1,211 @@
+import { Catch, Controller, Get, type HttpException, Injectable, Module, Post, UseFilters } from '@nestjs/common'
+import { fakeClock, type Send, sendTo } from '@spillway/conformance'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  type Decision,
+  memoryStore,
+  perHour,
+  perMinute,
+  RateLimit,
+  RateLimitDecision,
+  RateLimitException,
+  RateLimitModule,
+  type RateLimitOptions,
+  SkipRateLimit,
+} from '../src/index.ts'
+import { appOf, closeApps, platforms, serverOf } from './apps.ts'
+
+afterEach(closeApps)
+
+type Parts = Parameters<typeof appOf>
+
+async function serve(platform: string, options: RateLimitOptions, controllers: Parts[2]) {
+  const store = memoryStore({ clock: fakeClock() })
+  return sendTo(await serverOf(await appOf(platform, [RateLimitModule.forRoot({ store, ...options })], controllers)))
+}
+
+const toldBy = async (send: Send, path: string, method: 'GET' | 'POST' = 'GET') => {
+  const { status, headers } = await send({ path, method })
+  return `${status} ${headers['ratelimit']}`
+}
+
+@Controller('auth')
+@RateLimit({ requests: { cost: 2 } })
+class Auth {
+  @Post('login')
+  @RateLimit({ requests: { quota: perMinute(2), cost: 1 } })
+  login(@RateLimitDecision() decision: Decision) {
+    return decision.policy
+  }
+
+  @Get('me')
+  me() {
+    return 'me'
+  }
+
+  @Get('free')
+  @SkipRateLimit('requests')
+  @SkipRateLimit('daily')
+  free() {
+    return 'free'
+  }
+
+  @Get('half')
+  @SkipRateLimit('daily')
+  half() {
+    return 'half'
+  }
+}
+
+@Controller('health')
+@SkipRateLimit()
+class Health {
+  @Get()
+  ok() {
+    return 'ok'
+  }
+}
+
+@Controller()
+class Plain {
+  @Get()
+  get() {
+    return 'ok'
+  }
+}
+
+const policies = [
+  { name: 'requests', quota: perMinute(10) },
+  { name: 'daily', quota: perHour(60) },
+]
+
+describe.each(Object.keys(platforms))('on %s', (platform) => {
+  test('limits every route, with the overrides of classes and methods', async () => {
+    const send = await serve(platform, { policies } as RateLimitOptions, [Auth, Health])
+    expect(await toldBy(send, '/auth/me')).toBe('200 "requests";r=8;t=6, "daily";r=59;t=60')
+    expect(await toldBy(send, '/auth/login', 'POST')).toBe('201 "requests:Auth.login";r=1;t=30, "daily";r=58;t=60')
+    expect(await toldBy(send, '/auth/half')).toBe('200 "requests";r=6;t=6')
+    expect(await toldBy(send, '/auth/free')).toBe('200 undefined')
+    expect(await toldBy(send, '/health')).toBe('200 undefined')
+    await send({ path: '/auth/login', method: 'POST' })
+    const { status, headers, body } = await send({ path: '/auth/login', method: 'POST' })
+    expect([status, headers['retry-after'], headers['content-type']]).toEqual([429, '30', 'application/problem+json'])
+    expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['requests:Auth.login'] })
+  })
+
+  test('takes one policy beside the options, too', async () => {
+    @Controller()
+    class Own {
+      @Get()
+      @RateLimit({ default: { cost: 3 } })
+      get(@RateLimitDecision() decision: Decision) {
+        return { remaining: decision.remaining }
+      }
+    }
+    const send = await serve(platform, { quota: perMinute(10) }, [Own])
+    expect(JSON.parse((await send()).body)).toEqual({ remaining: 7 })
+  })
+
+  test('takes its options from other providers', async () => {
+    @Injectable()
+    class Config {
+      readonly limit = 1
+    }
+    @Module({ providers: [Config], exports: [Config] })
+    class ConfigModule {}
+    const module = RateLimitModule.forRootAsync({
+      imports: [ConfigModule],
+      inject: [Config],
+      useFactory: async ({ limit }: Config) => ({ quota: perMinute(limit) }),
+    })
+    const send = await sendTo(await serverOf(await appOf(platform, [module], [Plain])))
+    expect([(await send()).status, (await send()).status]).toEqual([200, 429])
+  })
+
+  test('keeps headers and the problem document in a filter of a class', async () => {
+    @Catch()
+    class Everything {
+      catch(exception: HttpException, host: { getArgByIndex(index: number): unknown }) {
+        const known = exception instanceof RateLimitException ? exception.decision?.policy : 'none'
+        const response = host.getArgByIndex(1) as { status(status: number): { send(body: string): void } }
+        response.status(exception.getStatus()).send(JSON.stringify([known, exception.getResponse()]))
+      }
+    }
+    @Controller()
+    @UseFilters(Everything)
+    class Filtered extends Plain {
+      @Get()
+      override get() {
+        return 'ok'
+      }
+    }
+    const send = await serve(platform, { quota: perMinute(1) }, [Filtered])
+    await send()
+    const { status, headers, body } = await send()
+    expect([status, headers['ratelimit'], headers['retry-after']]).toEqual([429, '"default";r=0;t=60', '60'])
+    expect(JSON.parse(body)).toEqual(['default', expect.objectContaining({ status: 429 })])
+  })
+
+  test('reads the address by trusted hops', async () => {
+    const send = await serve(platform, { quota: perMinute(1), trustProxy: 1 }, [Plain])
+    const statuses: number[] = []
+    for (const from of ['10.0.0.1', '10.0.0.2', 'spoofed, 10.0.0.1']) {
+      statuses.push((await send({ headers: { 'x-forwarded-for': from } })).status)
+    }
+    expect(statuses).toEqual([200, 200, 429])
+  })
+})
+
+const started = (options: RateLimitOptions, ...controllers: (new () => object)[]) =>
+  serve('Express', options, controllers).then(
+    () => 'started',
+    (error: Error) => error.message,
+  )
+
+test('an app with an invalid decorator does not start', async () => {
+  @Controller()
+  class Unknown {
+    @Get()
+    @RateLimit({ requets: { cost: 2 } })
+    get() {}
+  }
+  expect(await started({ policies } as RateLimitOptions, Unknown)).toMatch(
+    /^@RateLimit: Unknown\.get names the policy "requets"; the policies are requests, daily\./,
+  )
+  @Controller()
+  class Skipping {
+    @Get()
+    @SkipRateLimit('login')
+    get() {}
+  }
+  expect(await started({ quota: perMinute(1) }, Skipping)).toMatch(
+    /^@RateLimit: Skipping\.get names the policy "login"/,
+  )
+  @Controller()
+  class Invalid {
+    @Get()
+    @RateLimit({ default: { cost: -1 } })
+    get() {}
+  }
+  expect(await started({ quota: perMinute(1) }, Invalid)).toMatch(/cost/)
+})
+
+// @nestjs/throttler counts such classes as one.
+test('two classes of one name that would count as one do not start, and count apart with a name', async () => {
+  const build = (path: string, name?: string) => {
+    @Controller(path)
+    @RateLimit({ default: { quota: perMinute(1), ...(name !== undefined && { name }) } })
+    class Same {
+      @Get()
+      get() {
+        return 'ok'
+      }
+    }
+    return Same
+  }
+  expect(await started({ quota: perMinute(9) }, build('a'), build('b'))).toMatch(/two classes are named Same/)
+  const send = await serve('Express', { quota: perMinute(9) }, [build('a'), build('b', 'b')])
+  const statuses: number[] = []
+  for (const path of ['/a', '/b', '/a', '/b']) statuses.push((await send({ path })).status)
+  expect(statuses).toEqual([200, 200, 429, 429])
+})
