@@ -104,8 +104,13 @@ test('a pool whose connections are all in use is named as the reason', async () 
 // Reproduces a bug: such a refund was neither sent again nor counted as dropped.
 test('a refund that got no connection is sent when the store answers again', async () => {
   const pool = new pg.Pool({ ...server.config, max: 1 })
-  const [store, patient] = [postgresStore(pool), limiterOn(postgresStore(direct, { deadline: '20s' }), '20s')]
-  const reservation = await limiterOn(store, 100).reserve('starved', { cost: 40 })
+  const [store, patient] = [
+    postgresStore(pool, { deadline: '20s' }),
+    limiterOn(postgresStore(direct, { deadline: '20s' }), '20s'),
+  ]
+  await limiterOn(store, '20s').peek('another')
+  // Long enough for a call on a connection that is open, on a busy machine.
+  const reservation = await limiterOn(store, 1_000).reserve('starved', { cost: 40 })
   const client = await pool.connect()
   await expect(reservation.cancel()).rejects.toMatchObject({ reason: 'pool' })
   expect(storeHealth(store)).toMatchObject({ refundsQueued: 1, refundsDropped: 0 })
