@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import fastifyRateLimit from '@fastify/rate-limit'
 import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import * as forExpress from '@spillway/express'
+import * as compat from '@spillway/express/compat'
 import * as forFastify from '@spillway/fastify'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
@@ -17,8 +17,8 @@ import koaRateLimit from 'koa-ratelimit'
 import { RateLimit as Koa2RateLimit } from 'koa2-ratelimit'
 import { bucketsOfTenFields } from './floors.ts'
 
-/** Starts a server on a free port, and returns the port. */
-export type App = () => Promise<number>
+/** Makes a server, which does not listen yet. */
+export type App = () => Server | Promise<Server>
 
 /** A quota that denies nothing, and one that denies nearly everything. */
 const AMPLE = 1_000_000_000
@@ -30,25 +30,20 @@ const ours = (limit: number, headers: 'draft-6' | 'draft-7' | 'draft-8' | 'legac
   headers,
 })
 
-function listening(server: Server): Promise<number> {
-  // Idle connections are kept open while other servers are measured.
-  server.keepAliveTimeout = HOUR
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
-  })
-}
-
-function inExpress(...middleware: RequestHandler[]): Promise<number> {
+function inExpress(...middleware: RequestHandler[]): Server {
   const app = express()
   for (const each of middleware) app.use(each)
   app.get('/', (_, res) => {
     res.send('Hello')
   })
-  return listening(createServer(app))
+  return createServer(app)
 }
 
 const theirsInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' | 'draft-8') =>
   expressRateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
+
+const compatInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' | 'draft-8') =>
+  compat.rateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
 
 /** The minimum for each limiter: identify the client by its address, count, and report the remaining units. */
 interface ByHand {
@@ -135,33 +130,33 @@ function byHandInFastify(burst: number): (app: FastifyInstance) => void {
   }
 }
 
-function inKoa(...middleware: Middleware[]): Promise<number> {
+function inKoa(...middleware: Middleware[]): Server {
   const app = new Koa()
   for (const each of middleware) app.use(each)
   app.use((ctx) => {
     ctx.body = 'Hello'
   })
-  return listening(createServer(app.callback()))
+  return createServer(app.callback())
 }
 
 const theirsInKoa = (max: number) => koaRateLimit({ driver: 'memory', db: new Map(), duration: HOUR, max })
 
-function inHono(...middleware: MiddlewareHandler[]): Promise<number> {
+function inHono(...middleware: MiddlewareHandler[]): Server {
   const app = new Hono()
   for (const each of middleware) app.use(each)
   app.get('/', (c) => c.text('Hello'))
-  return listening(createServer(getRequestListener(app.fetch)))
+  return createServer(getRequestListener(app.fetch)) as Server
 }
 
 const theirsInHono = (limit: number) =>
   honoRateLimiter({ limit, windowMs: HOUR, keyGenerator: (c) => getConnInfo(c).remote.address ?? '' })
 
-async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<number> {
+async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<Server> {
   const app = fastify()
   await limiter?.(app)
   app.get('/', (_, reply) => reply.send('Hello'))
   await app.ready()
-  return listening(app.server)
+  return app.server
 }
 
 /** The same route in each framework: alone, and behind each limiter, with the header fields that the rival writes. */
@@ -174,6 +169,7 @@ export const apps = {
     'express-rate-limit, draft-6': () => inExpress(theirsInExpress(AMPLE, 'draft-6')),
     'hand-written, draft-8, with req.rateLimit': () => inExpress(byHandInExpress(AMPLE, fields['draft-8'], 'told')),
     'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
+    'spillway/compat, draft-8': () => inExpress(compatInExpress(AMPLE, 'draft-8')),
     'express-rate-limit, draft-8': () => inExpress(theirsInExpress(AMPLE, 'draft-8')),
     'hand-written, denying': () => inExpress(byHandInExpress(SCANT, fields['draft-8'])),
     'spillway, denying': () => inExpress(forExpress.rateLimit(ours(SCANT, 'draft-8'))),

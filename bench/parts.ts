@@ -20,5 +20,6 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   postgres: () => import('./postgres.ts'),
   scale: () => import('./scale.ts'),
   http: () => import('./http.ts'),
+  instructions: () => import('./instructions.ts'),
   profile: () => import('./profile.ts'),
 }

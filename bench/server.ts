@@ -1,6 +1,7 @@
 // One app in its own process, which reports its CPU time, and a profile of it, on request.
 
 import { Session } from 'node:inspector/promises'
+import type { AddressInfo } from 'node:net'
 import { type App, apps } from './apps.ts'
 import { microsByOwner } from './owners.ts'
 
@@ -30,4 +31,8 @@ process.on('message', async (question: string) => {
   process.send?.((await answers[question]?.()) as object)
 })
 process.on('disconnect', () => process.exit(0))
-process.send?.(await app())
+
+const server = await app()
+// Idle connections are kept open while other servers are measured.
+server.keepAliveTimeout = 3_600_000
+server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
