@@ -104,11 +104,13 @@ export function advertised(quota: Quota): { readonly limit: number; readonly win
   return { limit: integer(unitsIn(best)), window: integer(best) }
 }
 
-/**
- * Formats the value of one field. `scarcest` is the policy with the fewest units remaining, for fields that report only
- * one policy.
- */
-export type Field = (results: readonly PolicyResult[], scarcest: PolicyResult, nowMs: () => number) => string
+/** Formats the value of one field. */
+export interface Field {
+  /** Of one policy: of several, that with the fewest units remaining, unless the field reports all of them. */
+  readonly one: (result: PolicyResult, nowMs: () => number) => string
+  /** Of several policies, for fields that report all of them. */
+  readonly all?: (results: readonly PolicyResult[]) => string
+}
 
 /** A format of the header fields, named after the newest revision that defines it. */
 export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy-epoch'
@@ -116,33 +118,58 @@ export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy
 /** The fields by format, newest first. Drafts 8 to 11 are one format: they define the same fields and parameters. */
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
-    'RateLimit-Policy': (results) => listed(results, ({ item, pk }) => item.policy + pk),
-    RateLimit: (results) => listed(results, limitItem),
+    'RateLimit-Policy': listing(({ item, pk }) => item.policy + pk),
+    RateLimit: listing(limitItem),
   },
   'draft-7': {
-    'RateLimit-Policy': policyNumbers,
-    RateLimit: (_, { item, decision: { remaining, resetAfterMs } }) =>
-      `limit=${item.limit}, remaining=${integer(remaining)}, reset=${integer(seconds(resetAfterMs))}`,
+    'RateLimit-Policy': listing(numbers, eachLimit),
+    RateLimit: {
+      one: ({ item, decision: { remaining, resetAfterMs } }) =>
+        `limit=${item.limit}, remaining=${integer(remaining)}, reset=${integer(seconds(resetAfterMs))}`,
+    },
   },
   'draft-6': {
     ...counts('RateLimit'),
-    'RateLimit-Reset': (_, { decision: { resetAfterMs } }) => String(integer(seconds(resetAfterMs))),
-    'RateLimit-Policy': policyNumbers,
+    'RateLimit-Reset': { one: secondsToReset },
+    'RateLimit-Policy': listing(numbers, eachLimit),
   },
   'legacy-delta': {
     ...counts('X-RateLimit'),
-    'X-RateLimit-Reset': (_, { decision: { resetAfterMs } }) => String(integer(seconds(resetAfterMs))),
+    'X-RateLimit-Reset': { one: secondsToReset },
   },
   'legacy-epoch': {
     ...counts('X-RateLimit'),
-    'X-RateLimit-Reset': (_, { decision: { resetAfterMs } }, nowMs) => String(integer(seconds(nowMs() + resetAfterMs))),
+    'X-RateLimit-Reset': {
+      one: ({ decision: { resetAfterMs } }, nowMs) => String(integer(seconds(nowMs() + resetAfterMs))),
+    },
   },
+}
+
+/** A field that lists policies: all of them, or those that `some` leaves. */
+function listing(
+  one: (each: PolicyResult) => string,
+  some: (results: readonly PolicyResult[]) => readonly PolicyResult[] = (results) => results,
+): Field {
+  return { one, all: (results) => some(results).map(one).join(', ') }
+}
+
+function numbers({ item }: PolicyResult): string {
+  return item.numbers
+}
+
+/** Drafts 6 and 7 identify a policy by its limit: of several policies with one limit, only the first is listed. */
+function eachLimit(results: readonly PolicyResult[]): readonly PolicyResult[] {
+  return results.filter(({ item }, i) => results.findIndex((other) => other.item.limit === item.limit) === i)
+}
+
+function secondsToReset({ decision: { resetAfterMs } }: PolicyResult): string {
+  return String(integer(seconds(resetAfterMs)))
 }
 
 function counts(prefix: string): Record<string, Field> {
   return {
-    [`${prefix}-Limit`]: (_, { item }) => String(item.limit),
-    [`${prefix}-Remaining`]: (_, { decision: { remaining } }) => String(integer(remaining)),
+    [`${prefix}-Limit`]: { one: ({ item }) => String(item.limit) },
+    [`${prefix}-Remaining`]: { one: ({ decision: { remaining } }) => String(integer(remaining)) },
   }
 }
 
@@ -176,15 +203,3 @@ function parameter(bytes: unknown, key: string, logger: Logger): string {
 /** Whether bytes spell a text. Common encodings agree in ASCII, so bytes are compared with character codes. */
 const spells = (bytes: Uint8Array, text: string): boolean =>
   bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
-
-/** Drafts 6 and 7 identify a policy by its limit: of several policies with one limit, only the first is listed. */
-function policyNumbers(results: readonly PolicyResult[]): string {
-  const isFirst = ({ item }: PolicyResult, i: number): boolean =>
-    results.findIndex((other) => other.item.limit === item.limit) === i
-  return listed(results.length === 1 ? results : results.filter(isFirst), ({ item }) => item.numbers)
-}
-
-/** The members of a list. Allocates no list for a single policy, the common case. */
-function listed(results: readonly PolicyResult[], text: (each: PolicyResult) => string): string {
-  return results.length === 1 ? text(results[0] as PolicyResult) : results.map(text).join(', ')
-}

@@ -74,8 +74,9 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
   return (results, nowMs) => {
     const [first] = results
     if (first === undefined) return []
-    const scarcest = results.length === 1 ? first : results.reduce(hasFewerLeft)
-    return fields.map(([name, field]) => [name, field(results, scarcest, nowMs)])
+    if (results.length === 1) return fields.map(([name, { one }]) => [name, one(first, nowMs)])
+    const scarcest = results.reduce(hasFewerLeft)
+    return fields.map(([name, { one, all }]) => [name, all ? all(results) : one(scarcest, nowMs)])
   }
 }
 

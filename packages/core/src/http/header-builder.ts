@@ -3,11 +3,11 @@ import type { Decision } from '../decision.ts'
 import { checkBoolean } from '../options.ts'
 import type { Acquisition } from '../store-result.ts'
 import type { ShownNames } from './display-names.ts'
-import { renamedItem } from './fields.ts'
+import { type PolicyResult, renamedItem } from './fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
 import { EXPOSE, type Header } from './headers.ts'
 import { checkJitter, retryAfterSeconds } from './jitter.ts'
-import { checkNamed, checksOf } from './policy-checks.ts'
+import { checkNamed, checksOf, type HttpCheck } from './policy-checks.ts'
 
 /** Options of the headers that report limits to clients. */
 export interface HeaderOptions {
@@ -39,17 +39,21 @@ export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderO
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
   return (acquisition, names) => {
     const { decision } = acquisition
-    const decisions = decision.policies ?? [decision]
-    const results = checksOf(acquisition).map(({ policy: { name, item }, pk }, i) => {
-      const shown = names?.get(name)
-      return { decision: decisions[i] as Decision, item: shown ? renamedItem(item, name, shown) : item, pk }
-    })
+    const { policies } = decision
+    const results = checksOf(acquisition).map((check, i) =>
+      resultOf(check, policies === undefined ? decision : (policies[i] as Decision), names),
+    )
     // While the store does not answer, only policies with a local fallback have numbers.
     const known = decision.degraded ? results.filter((each) => isCounted(each.decision)) : results
     const headers = write(known, Date.now)
     const all = decision.allowed ? headers : [...headers, ...retryAfter(acquisition, jitter)]
     return exposes ? exposed(all) : all
   }
+}
+
+function resultOf({ policy: { name, item }, pk }: HttpCheck, decision: Decision, names?: ShownNames): PolicyResult {
+  const shown = names?.get(name)
+  return { decision, item: shown ? renamedItem(item, name, shown) : item, pk }
 }
 
 /** The headers, preceded by the one that exposes them. */
