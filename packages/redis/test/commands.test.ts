@@ -8,6 +8,7 @@ import {
   slidingWindow,
   type Take,
   tokenBucket,
+  warmingUp,
 } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
@@ -40,16 +41,23 @@ const consume = (key: string, cost = 1): Take => ({
 })
 
 /** Loads all scripts: a script that the server does not have is sent again, after later calls. */
-async function teachAllScripts(): Promise<void> {
-  const [a, b, c] = [perMinute(1), slidingWindow({ limit: 1, window: '1m' }), slidingLog({ limit: 1, window: '1m' })]
+async function loadAllScripts(): Promise<void> {
+  const window = slidingWindow({ limit: 1, window: '1m' })
+  const quotas = [
+    perMinute(1),
+    window,
+    slidingLog({ limit: 1, window: '1m' }),
+    warmingUp({ limit: 10, per: '1s', warmUpPeriod: '1m' }),
+  ]
+  const steps = quotas.map((quota) => stepFor(quota, 'consume', 1))
   await client.script('LOAD', bucketsScript.text)
-  for (const quotas of [[a], [b], [c], [a, b], [a, c], [b, c], [a, b, c]]) {
-    await client.script('LOAD', scriptFor(quotas.map((quota) => stepFor(quota, 'consume', 1))).text)
+  for (let set = 1; set < 2 ** steps.length; set++) {
+    await client.script('LOAD', scriptFor(steps.filter((_, i) => set & (2 ** i))).text)
   }
 }
 
 test('returns the same results for the calls of one tick as the model for one call after the other', async () => {
-  await teachAllScripts()
+  await loadAllScripts()
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {
       await client.flushall()
