@@ -32,7 +32,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cli': 95_000,
   '@spillway/cloudflare': 1_900,
   '@spillway/cloudflare/object': 4_000,
-  '@spillway/conformance': 38_500,
+  '@spillway/conformance': 38_900,
   '@spillway/core': 25_200,
   '@spillway/core/http': 32_500,
   '@spillway/core/internal': 8_700,

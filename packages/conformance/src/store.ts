@@ -11,6 +11,7 @@ import { testInvariants } from './invariants.ts'
 import { testLedger } from './ledger.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
+import { testSpill } from './spill.ts'
 import { awkwardKeys, consume, peek } from './takes.ts'
 import { testUpTo } from './up-to.ts'
 import { vectors } from './vectors.ts'
@@ -76,6 +77,7 @@ export function testStore(
   testAnyRate(test, makeStore, Math.ceil(runs / 3))
   testPreparedTakes(test, makeStore, runs)
   testUpTo(test, makeStore, Math.ceil(runs / 5))
+  testSpill(test, makeStore, Math.ceil(runs / 10))
 
   test('admits exactly the burst of 200 racing requests', async () => {
     const store = await makeStore()
