@@ -2,10 +2,16 @@
 // are built from its sources; its CommonJS modules, in dist/cjs, from its ES modules.
 
 import { spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { root } from './ensure.mjs'
+
+// What an entry exports by default is also what require() returns, with the other exports as its properties.
+const CALLABLE = `
+module.exports = Object.assign(exports.default, exports)
+Object.defineProperty(module.exports, '__esModule', { value: true })
+`
 
 const packages = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name))
 for (const folder of packages) rmSync(join(folder, 'dist'), { recursive: true, force: true })
@@ -26,7 +32,18 @@ async function buildCommonJs(folder) {
   const input = Object.fromEntries(files.map((file) => [relative(dist, file).replace(/\.js$/, ''), file]))
   // What is imported by name stays; the compiler's own helpers become a part of the package.
   const bundle = await rolldown({ input, external: /^(?!@oxc-project\/|\w:)[@\w]/, platform: 'node' })
-  await bundle.write({ dir: to, format: 'cjs', exports: 'named', esModule: true, chunkFileNames: '[name].js' })
+  const { output } = await bundle.write({
+    dir: to,
+    format: 'cjs',
+    exports: 'named',
+    esModule: true,
+    chunkFileNames: '[name].js',
+  })
+  for (const chunk of output) {
+    if (chunk.type === 'chunk' && chunk.isEntry && chunk.exports.includes('default')) {
+      appendFileSync(join(to, chunk.fileName), CALLABLE)
+    }
+  }
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
     if (file.endsWith('.d.ts') && !file.startsWith('cjs')) copyDeclarations(join(dist, file), join(to, file))
   }

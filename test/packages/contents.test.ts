@@ -82,8 +82,17 @@ test('every entry gives import() and require() the same names, with no framework
   expect(required).toEqual(imported)
   for (const [entry, exported] of Object.entries(imported as Record<string, string[]>)) {
     expect(exported.length, `${entry} exports nothing`).toBeGreaterThan(0)
-    expect(exported).not.toContain('default')
+    expect(exported.includes('default'), entry).toBe(entry === '@spillway/express/compat')
   }
+})
+
+test('require() returns what an entry exports by default, as that of express-rate-limit does', () => {
+  const code = `
+    const limit = require('@spillway/express/compat')
+    const same = [limit.default, limit.rateLimit].every((each) => each === limit)
+    console.log(JSON.stringify([typeof limit({ windowMs: limit.MINUTE }), same, limit.__esModule]))
+  `
+  expect(runs('callable.cjs', code)).toEqual(['function', true, true])
 })
 
 test('what is imported and what is required count together', () => {

@@ -39,7 +39,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/core/rules': 8_600,
   '@spillway/elysia': 46_000,
   '@spillway/express': 45_200,
-  '@spillway/express/compat': 18_200,
+  '@spillway/express/compat': 18_600,
   '@spillway/fastify': 45_500,
   '@spillway/fetch': 45_900,
   '@spillway/h3': 45_900,

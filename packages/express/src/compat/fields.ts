@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Response } from 'express'
+import type { Request, Response } from 'express'
 import type { Options } from './options.ts'
 
 /** The counts of a request's window, in `req.rateLimit`. */
@@ -15,6 +15,9 @@ export interface RateLimitInfo {
   /** The key that the request was counted for. */
   readonly key: string
 }
+
+/** A request with its counts, by the name that `requestPropertyName` has. */
+export type AugmentedRequest = Request & Record<string, RateLimitInfo>
 
 /** Sets `X-RateLimit-*`. The reset is a date, so the server's `Date` goes with it. */
 export function setLegacyFields(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {

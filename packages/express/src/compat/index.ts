@@ -5,10 +5,12 @@ import { type RateLimitInfo, secondsTo, setLegacyFields, setStandardFields } fro
 import { configOf, type FromRequest, type Options } from './options.ts'
 import { type Counted, type ExpressRateLimitStore, isSpillwayStore, promised } from './store.ts'
 import { toExpressRateLimitStore } from './to.ts'
-import { uncountLater } from './uncount.ts'
+import { uncounter } from './uncount.ts'
 
 /** The middleware, with access to its store. */
 export interface RateLimitRequestHandler extends RequestHandler {
+  /** Resolves when the request has been decided: passed on, or answered. */
+  (request: Request, response: Response, next: NextFunction): Promise<void>
   /** Deletes a key's count. */
   resetKey(key: string): Promise<void> | void
   /** A key's count; undefined if it has none. Throws if the store has no `get`. */
@@ -27,9 +29,8 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
   checks.store(store, options.store)
   begin(store, options)
   const limit = limiter(store, options, checks)
-  const middleware: RequestHandler = (request, response, next) => {
-    limit(request, response, next).catch(next)
-  }
+  const middleware = (request: Request, response: Response, next: NextFunction): Promise<void> =>
+    limit(request, response, next).then(() => {}, next)
   return Object.assign(middleware, {
     resetKey: (key: string) => store.resetKey(key),
     getKey: (key: string) => {
@@ -68,6 +69,7 @@ function limiter(
   checks: Checks,
 ): (request: Request, response: Response, next: NextFunction) => Promise<unknown> {
   return async (request, response, next) => {
+    const uncountLater = uncounter(request, response, options)
     if (await options.skip(request, response)) return next()
     const exchange = { request, response, options, checks }
     const key = await options.keyGenerator(request, response)
@@ -80,7 +82,7 @@ function limiter(
     const info = await infoOf(exchange, key, counted)
     Object.assign(request, { [options.requestPropertyName]: info })
     await setHeaders(exchange, info)
-    uncountLater(request, response, { store, key, resetTime: info.resetTime }, options)
+    uncountLater({ store, key, resetTime: info.resetTime })
     if (info.used <= info.limit) return next()
     await setRetryAfter(exchange, info)
     return options.handler(request, response, next, options)
@@ -142,8 +144,27 @@ function valueFor<T>(option: T | FromRequest<T>, request: Request, response: Res
 export { memoryStore } from '@spillway/memory'
 export { ipKeyGenerator } from './address.ts'
 export type { Logger, ValidateOption } from './checks.ts'
-export type { RateLimitInfo } from './fields.ts'
+export { DAY, HOUR, MINUTE, SECOND } from './durations.ts'
+export type { AugmentedRequest, RateLimitInfo } from './fields.ts'
 export { type FromExpressRateLimitStoreOptions, fromExpressRateLimitStore } from './from.ts'
-export type { DraftHeadersVersion, FromRequest, Options } from './options.ts'
-export type { Counted, ExpressRateLimitStore, LegacyExpressRateLimitStore } from './store.ts'
+export { MemoryStore } from './memory-store.ts'
+export type {
+  DraftHeadersVersion,
+  FromRequest,
+  FromRequest as ValueDeterminingMiddleware,
+  Options,
+  RateLimitExceededEventHandler,
+} from './options.ts'
+export type {
+  Counted,
+  Counted as ClientRateLimitInfo,
+  Counted as IncrementResponse,
+  ExpressRateLimitStore,
+  ExpressRateLimitStore as Store,
+  IncrementCallback,
+  LegacyExpressRateLimitStore,
+  LegacyExpressRateLimitStore as LegacyStore,
+} from './store.ts'
 export { type ToExpressRateLimitStoreOptions, toExpressRateLimitStore } from './to.ts'
+// biome-ignore lint/style/noDefaultExport: it is how express-rate-limit is imported.
+export { rateLimit as default }

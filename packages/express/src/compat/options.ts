@@ -8,6 +8,14 @@ import type { AnyExpressRateLimitStore } from './store.ts'
 /** A function of the request, synchronous or asynchronous. */
 export type FromRequest<T> = (request: Request, response: Response) => T | Promise<T>
 
+/** Answers a denied request. */
+export type RateLimitExceededEventHandler = (
+  request: Request,
+  response: Response,
+  next: NextFunction,
+  options: Options,
+) => unknown
+
 /** The supported revisions of the RateLimit header fields. */
 export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
 
@@ -135,7 +143,6 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
   checks.options(given)
   const { standardHeaders = false } = given
   const options: Options = {
-    windowMs: 60_000,
     limit: given.max ?? 5,
     message: 'Too many requests, please try again later.',
     statusCode: 429,
@@ -165,11 +172,16 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
     validate: true,
     logger,
     ...given,
+    // As text, express-rate-limit appends it to the time: the window never ends.
+    windowMs: numberFrom(given.windowMs ?? 60_000),
     standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
   }
   micros(options.windowMs, 'windowMs')
   return { options, checks }
 }
+
+/** A number that may have been passed as text, such as one from an environment variable. */
+const numberFrom = (value: unknown): number => (/^\d+$/.test(String(value)) ? Number(value) : (value as number))
 
 /** `5-in-1min`: the limit, and the window in its largest unit. */
 function nameOf(request: Request, { windowMs, requestPropertyName }: Options): string {

@@ -17,15 +17,19 @@ export interface ExpressRateLimitStore {
   decrement(key: string): Promise<void> | void
   resetKey(key: string): Promise<void> | void
   resetAll?(): Promise<void> | void
+  shutdown?(): Promise<void> | void
   /** Whether keys are local to this limiter: not shared with other limiters or processes. */
   localKeys?: boolean
   /** The prefix of the keys in the store. */
   prefix?: string
 }
 
+/** How a store of express-rate-limit 5 and earlier returns a count. */
+export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void
+
 /** A store of express-rate-limit 5 and earlier. */
 export interface LegacyExpressRateLimitStore {
-  incr(key: string, callback: (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void): void
+  incr(key: string, callback: IncrementCallback): void
   decrement(key: string): void
   resetKey(key: string): void
   resetAll?(): void
@@ -38,11 +42,13 @@ export const isSpillwayStore = (store: unknown): store is Store => has(store, 't
 
 /** Checks an express-rate-limit store, and adapts one with callbacks to the interface with promises. */
 export function promised(store: unknown): ExpressRateLimitStore {
-  if (has(store, 'increment', 'decrement', 'resetKey')) return store as ExpressRateLimitStore
+  if (has(store, 'increment', 'decrement', 'resetKey') && isCallable(store, 'init', 'resetAll')) {
+    return store as ExpressRateLimitStore
+  }
   if (!has(store, 'incr', 'decrement', 'resetKey')) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `store must be a store of express-rate-limit, with increment, decrement and resetKey, or of Spillway, such as memoryStore(); got ${formatValue(store)}.`,
+      `store must be a store of express-rate-limit, with functions increment, decrement, resetKey, and if there are any, init and resetAll, or of Spillway, such as memoryStore(); got ${formatValue(store)}.`,
     )
   }
   const legacy = store as LegacyExpressRateLimitStore
@@ -53,8 +59,13 @@ export function promised(store: unknown): ExpressRateLimitStore {
       }),
     decrement: (key) => legacy.decrement(key),
     resetKey: (key) => legacy.resetKey(key),
+    resetAll: () => legacy.resetAll?.(),
   }
 }
+
+/** Reports whether each of these members is a function or missing. */
+const isCallable = (store: unknown, ...methods: readonly string[]): boolean =>
+  methods.every((name) => ['function', 'undefined'].includes(typeof (store as Record<string, unknown>)[name]))
 
 function has(store: unknown, ...methods: readonly string[]): boolean {
   if (typeof store !== 'object' || store === null) return false

@@ -39,7 +39,8 @@ export function toExpressRateLimitStore(
     if (quota === undefined) {
       throw new QuotaError('ERR_SPILLWAY_OPTION', 'toExpressRateLimitStore needs windowMs if no limiter calls init.')
     }
-    const [taken] = await store.take([{ policy: name, key, step: stepFor(quota, verb, 1) }])
+    // In JavaScript a keyGenerator may return undefined: such requests count as one client.
+    const [taken] = await store.take([{ policy: name, key: String(key), step: stepFor(quota, verb, 1) }])
     return taken as SlidingWindowTaken
   }
   const counted = ({ start, current }: SlidingWindowTaken): Counted => ({
@@ -59,6 +60,7 @@ export function toExpressRateLimitStore(
     }),
     // A window whose requests were all subtracted differs from a missing one by its start, which is in the past.
     get: async (key) => {
+      if (quota === undefined) return undefined // No limiter has counted yet.
       const found = await take(key, 'peek')
       return found.current > 0 || found.start < found.now ? counted(found) : undefined
     },
@@ -68,7 +70,7 @@ export function toExpressRateLimitStore(
       await take(key, 'refund')
     },
     resetKey: async (key) => {
-      await store.delete([{ policy: name, key }])
+      await store.delete([{ policy: name, key: String(key) }])
     },
   }
 }

@@ -9,7 +9,12 @@ import { type RedisReply, RedisStore } from 'rate-limit-redis'
 import request from 'supertest'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startRedis } from '../../../../test/services/redis.ts'
-import { type ExpressRateLimitStore, rateLimit as ours, toExpressRateLimitStore } from '../../src/compat/index.ts'
+import {
+  type ExpressRateLimitStore,
+  MemoryStore as OurMemoryStore,
+  rateLimit as ours,
+  toExpressRateLimitStore,
+} from '../../src/compat/index.ts'
 import { memoryStore } from '../../src/index.ts'
 import { answer, appOf, START, stopClock } from './pair.ts'
 
@@ -54,6 +59,7 @@ describe('over a stopped clock', () => {
         const expected = await resultsOf(() => memory, history)
         memory.shutdown()
         expect(await resultsOf(() => toExpressRateLimitStore(memoryStore()), history)).toEqual(expected)
+        expect(await resultsOf(() => new OurMemoryStore(), history)).toEqual(expected)
       }),
     )
   })

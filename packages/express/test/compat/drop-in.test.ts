@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import { createServer, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express, { type Request, type Response } from 'express'
+import * as theirs from 'express-rate-limit'
+import request from 'supertest'
+import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
+import * as ours from '../../src/compat/index.ts'
+
+// What a user of express-rate-limit meets who changes nothing but the import.
+
+const quiet = { validate: false } as const
+const both = [
+  ['theirs', theirs],
+  ['ours', ours as unknown as typeof theirs],
+] as const
+
+function deferred<T>() {
+  let resolve = (_value: T): void => {}
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
+afterEach(() => void vi.useRealTimers())
+
+test('has every name that express-rate-limit exports, and its default export', () => {
+  expect(Object.keys(ours)).toEqual(expect.arrayContaining(Object.keys(theirs)))
+  expect(ours.default).toBe(ours.rateLimit)
+  const { SECOND, MINUTE, HOUR, DAY } = theirs
+  expect([ours.SECOND, ours.MINUTE, ours.HOUR, ours.DAY]).toEqual([SECOND, MINUTE, HOUR, DAY])
+})
+
+test('has its types', () => {
+  expectTypeOf<ours.ClientRateLimitInfo>().toExtend<theirs.ClientRateLimitInfo>()
+  expectTypeOf<theirs.ClientRateLimitInfo>().toExtend<ours.IncrementResponse>()
+  expectTypeOf<theirs.Store>().toExtend<ours.Store>()
+  expectTypeOf<theirs.LegacyStore>().toExtend<ours.LegacyStore>()
+  expectTypeOf<ours.IncrementCallback>().toEqualTypeOf<theirs.IncrementCallback>()
+  expectTypeOf<ours.ValueDeterminingMiddleware<string>>().toEqualTypeOf<theirs.ValueDeterminingMiddleware<string>>()
+  expectTypeOf<theirs.RateLimitExceededEventHandler>().returns.toExtend<
+    ReturnType<ours.RateLimitExceededEventHandler>
+  >()
+  expectTypeOf((request: ours.AugmentedRequest): theirs.RateLimitInfo | undefined => request['counts']).toBeFunction()
+  expectTypeOf<theirs.Logger>().toExtend<ours.Logger>()
+})
+
+describe.each(both)('%s', (name, { rateLimit, MemoryStore }) => {
+  test('the middleware returns a promise that resolves after the decision', async () => {
+    const middleware = rateLimit({ limit: 1, ...quiet, handler: (_req, res) => void res.end('denied') })
+    const decided: string[] = []
+    const res = { setHeader: () => {}, end: (text: string) => decided.push(text) } as unknown as Response
+    const decide = async (): Promise<unknown> =>
+      middleware({ ip: '192.0.2.1' } as Request, res, () => void decided.push('next'))
+    expect([await decide(), [...decided]]).toEqual([undefined, ['next']])
+    expect([await decide(), decided]).toEqual([undefined, ['next', 'denied']])
+  })
+
+  test('a client that leaves while the store counts is subtracted', async () => {
+    const counted = deferred<theirs.IncrementResponse>()
+    const [asked, subtracted] = [deferred<void>(), deferred<string>()]
+    const store: theirs.Store = {
+      increment: () => {
+        asked.resolve()
+        return counted.promise
+      },
+      decrement: (key) => subtracted.resolve(key),
+      resetKey: () => {},
+    }
+    const app = express().use(rateLimit({ store, skipFailedRequests: true, keyGenerator: () => 'alice', ...quiet }))
+    const server = createServer(app).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const closed = new Promise((resolve) => server.once('request', (_, res) => res.once('close', resolve)))
+    const sent = send({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).on('error', () => {})
+    sent.end()
+    await asked.promise
+    sent.destroy()
+    await closed
+    counted.resolve({ totalHits: 1, resetTime: undefined })
+    expect(await subtracted.promise).toBe('alice')
+    server.close()
+  })
+
+  test('requests without a key are counted as one client', async () => {
+    const app = express().use(
+      rateLimit({ limit: 1, keyGenerator: () => undefined as never, ...quiet }),
+      (_req, res) => {
+        res.end()
+      },
+    )
+    expect([(await request(app).get('/')).status, (await request(app).get('/')).status]).toEqual([200, 429])
+  })
+
+  test('a store that no limiter uses yet has no counts', async () => {
+    expect(await new MemoryStore().get('alice')).toBeUndefined()
+  })
+
+  test('resetAll deletes all counts, as shutdown does', async () => {
+    const store = new MemoryStore()
+    store.init({ windowMs: 60_000 } as theirs.Options)
+    for (const reset of [() => store.resetAll(), () => store.shutdown()]) {
+      await store.increment('alice')
+      expect(await store.get('alice')).toMatchObject({ totalHits: 1 })
+      await reset()
+      await vi.waitFor(async () => expect(await store.get('alice')).toBeUndefined())
+    }
+  })
+
+  test.each(['init', 'resetAll'])('a store whose %s is not a function is rejected', (member) => {
+    const store = Object.assign(new MemoryStore(), { [member]: 'not-a-function' })
+    expect(() => rateLimit({ store, ...quiet })).toThrow(/store/)
+  })
+
+  // Only ours: theirs appends the text to the time, reports NaN, and never ends the window.
+  test.runIf(name === 'ours')('a window whose length is text ends', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+    const app = express().use(rateLimit({ windowMs: '60000' as never, limit: 1, ...quiet }), (_req, res) => {
+      res.end()
+    })
+    const statuses: number[] = []
+    for (const now of [0, 59_999, 60_000]) {
+      vi.setSystemTime(now)
+      statuses.push((await request(app).get('/')).status)
+    }
+    expect(statuses).toEqual([200, 429, 200])
+  })
+})
+
+// express-rate-limit fails on it when it has something to log.
+test('a logger without methods is rejected when the limiter is built', () => {
+  expect(() => ours.rateLimit({ logger: {} as never })).toThrow('logger must have the methods error and warn')
+})
