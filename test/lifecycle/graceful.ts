@@ -1,0 +1,38 @@
+// An app that shuts down as docs/guides/production.md says. Each response takes a moment, and then says how many units it
+// has used.
+
+import { rateLimit, tokenBucket, withLeases } from '@spillway/express'
+import { redisStore } from '@spillway/redis'
+import express from 'express'
+import { Redis } from 'ioredis'
+import { QUOTA, RESERVED, USED } from './units.ts'
+
+const redis = new Redis(Number(process.argv[2]))
+const store = withLeases(redisStore(redis), { requests: 20, maxLoss: '1d' })
+const app = express()
+app.use(
+  rateLimit({
+    deadline: '10s',
+    policies: [
+      { name: 'requests', quota: tokenBucket(QUOTA), key: () => 'all', store },
+      {
+        name: 'tokens',
+        quota: tokenBucket(QUOTA),
+        key: () => 'all',
+        store: redisStore(redis),
+        cost: RESERVED,
+        settle: () => USED,
+      },
+    ],
+  }),
+)
+app.get('/', (_, res) => void setTimeout(() => res.send('ok'), 20))
+const server = app.listen(0, '127.0.0.1', () => process.send?.(server.address()))
+
+process.once('SIGTERM', () => {
+  server.close(async () => {
+    await store.release()
+    await redis.quit()
+  })
+  process.disconnect()
+})

@@ -1,0 +1,57 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { rateLimiter, tokenBucket } from '@spillway/core'
+import { redisStore } from '@spillway/redis'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { QUOTA, USED } from './lifecycle/units.ts'
+import { type Redis as Server, startRedis } from './services/redis.ts'
+
+let server: Server
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+
+const CLIENTS = 8
+const BEFORE_SIGTERM = 60
+
+test('after SIGTERM under load, open requests are answered and settled, leases are returned, and the process ends', async () => {
+  const file = fileURLToPath(new URL('lifecycle/graceful.ts', import.meta.url))
+  const child = fork(file, [String(server.port)], { execArgv: ['--import', 'tsx'], stdio: 'pipe' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (log = `${log}${chunk}`))
+  const ended = once(child, 'exit')
+  const [{ port }] = (await once(child, 'message')) as [AddressInfo]
+  const statuses: number[] = []
+  const failures: unknown[] = []
+  /** Sends one request after the other until the server accepts none. */
+  const client = async (): Promise<void> => {
+    for (;;) {
+      try {
+        const response = await fetch(`http://127.0.0.1:${port}/`)
+        await response.text()
+        if (statuses.push(response.status) === BEFORE_SIGTERM) child.kill('SIGTERM')
+      } catch (error) {
+        failures.push((error as { cause?: { code?: unknown } }).cause?.code)
+        return
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  expect({ code: await ended, log }).toEqual({ code: [0, null], log: '' })
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  expect(statuses.length).toBeGreaterThan(BEFORE_SIGTERM)
+
+  const redis = new Redis(server.port)
+  const remaining = async (name: string): Promise<number> =>
+    (await rateLimiter({ name, quota: tokenBucket(QUOTA), store: redisStore(redis) }).peek('all')).remaining
+  const [requests, tokens] = [await remaining('requests'), await remaining('tokens')]
+  redis.disconnect()
+  // While it ran, a few units may have refilled.
+  expect(requests - (QUOTA.limit - statuses.length)).toBeOneOf([0, 1, 2, 3])
+  expect(tokens - (QUOTA.limit - statuses.length * USED)).toBeOneOf([0, 1, 2, 3])
+})
