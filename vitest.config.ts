@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/main.test.ts'],
-          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/browser.test.ts'],
+          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/{browser,cors}.test.ts'],
         },
       },
       // The adapters and their examples on the oldest frameworks that they support.
@@ -59,7 +59,7 @@ export default defineConfig({
         test: { name: 'packages', include: ['test/packages/*.test.ts'], globalSetup: 'test/packages/app.ts' },
       },
       // What readers see, in a real browser: needs the built site.
-      { extends: true, test: { name: 'site', include: ['site/test/browser.test.ts'] } },
+      { extends: true, test: { name: 'site', include: ['site/test/{browser,cors}.test.ts'] } },
     ],
   },
 })
