@@ -32,6 +32,7 @@ test('after SIGTERM under load, open requests are answered and settled, leases a
   const client = async (): Promise<void> => {
     for (;;) {
       try {
+        // The connection is kept, and used at once for the next request.
         const response = await fetch(`http://127.0.0.1:${port}/`)
         await response.text()
         if (statuses.push(response.status) === BEFORE_SIGTERM) child.kill('SIGTERM')

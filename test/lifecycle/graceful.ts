@@ -30,6 +30,8 @@ app.get('/', (_, res) => void setTimeout(() => res.send('ok'), 20))
 const server = app.listen(0, '127.0.0.1', () => process.send?.(server.address()))
 
 process.once('SIGTERM', () => {
+  // Otherwise a busy client keeps its connection, and close() waits for it.
+  server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
   server.close(async () => {
     await store.release()
     await redis.quit()
