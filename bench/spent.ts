@@ -1,39 +1,44 @@
 // The CPU time of decisions in a remote store, by process.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { exactly, type Row, type Table } from './table.ts'
-
-/** Linux counts CPU time in hundredths of a second. */
-const TICK_MICROS = 10_000
+import { figureOf, type Row, type Table } from './table.ts'
 
 /** The CPU time of a process and its children, in microseconds. */
 function microsOf(root: number): number {
-  const all = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => statOf(name))
-  const ours = all.filter((stat) => stat?.pid === root || stat?.parent === root)
-  return ours.reduce((sum, stat) => sum + (stat?.ticks ?? 0), 0) * TICK_MICROS
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const ours = pids.filter((pid) => Number(pid) === root || parentOf(pid) === root)
+  return ours.reduce((sum, pid) => sum + nanosOf(pid), 0) / 1_000
 }
 
-/** The statistics of a process; undefined if it has ended. */
-function statOf(pid: string): { readonly pid: number; readonly parent: number; readonly ticks: number } | undefined {
+/** The parent of a process; undefined if it has ended. */
+function parentOf(pid: string): number | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number)
-    // The parent is the second after the name, and user and system time, with those of ended children, the twelfth on.
-    return { pid: Number(pid), parent: fields[1] as number, ticks: fields.slice(11, 15).reduce((a, b) => a + b, 0) }
+    // The second field after the name.
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
     return undefined
+  }
+}
+
+/** The time that the threads of a process have run, in nanoseconds: `stat` counts hundredths of a second. */
+function nanosOf(pid: string): number {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    const times = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
+    return times.reduce((sum, nanos) => sum + Number(nanos), 0)
+  } catch {
+    return 0
   }
 }
 
 /** Makes this number of decisions. */
 export type Run = (decisions: number) => Promise<void>
 
-/** A table of the CPU time of each run, of the server and of this process. */
+/** How many turns each run has: a temporary slowdown of the machine affects a turn of all. */
+const TURNS = 10
+
+/** A table of the CPU time of each run, of the server and of this process. The runs alternate in turns. */
 export async function spent(
   { title, how }: Pick<Table, 'title' | 'how'>,
   server: number,
@@ -41,14 +46,19 @@ export async function spent(
   decisions: number,
   progress: (share: number) => void,
 ): Promise<Table> {
-  const rows: Row[] = []
-  for (const [name, run] of Object.entries(runs)) {
-    await run(decisions / 4)
-    const [theirs, own] = [microsOf(server), process.cpuUsage()]
-    await run(decisions)
-    const { user, system } = process.cpuUsage(own)
-    rows.push({ name, figures: [microsOf(server) - theirs, user + system].map((all) => exactly(all / decisions)) })
-    progress(rows.length / Object.keys(runs).length)
+  const all = Object.entries(runs).map(([name, run]) => ({ name, run, theirs: [] as number[], own: [] as number[] }))
+  const each = Math.ceil(decisions / TURNS)
+  for (const { run } of all) await run(decisions / 4)
+  for (let turn = 0; turn < TURNS; turn++) {
+    for (const { run, theirs, own } of turn % 2 === 0 ? all : all.toReversed()) {
+      const [before, usage] = [microsOf(server), process.cpuUsage()]
+      await run(each)
+      const { user, system } = process.cpuUsage(usage)
+      theirs.push((microsOf(server) - before) / each)
+      own.push((user + system) / each)
+    }
+    progress((turn + 1) / TURNS)
   }
+  const rows = all.map(({ name, theirs, own }): Row => ({ name, figures: [figureOf(theirs), figureOf(own)] }))
   return { title, how, columns: ['µs of the server', 'µs of the caller'], rows, aims: [] }
 }
