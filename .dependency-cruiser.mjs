@@ -48,7 +48,7 @@ export default {
     only('fetch', src('core', 'memory')),
     only('h3', src('core', 'memory'), npm('h3')),
     only('elysia', src('core', 'memory'), npm('elysia')),
-    only('nestjs', src('core', 'memory'), npm('@nestjs/common', '@nestjs/core'), '^crypto$'),
+    only('nestjs', src('core', 'memory'), npm('@nestjs/common', '@nestjs/core')),
     only('cli', src('core', 'memory', 'redis', 'postgres'), npm('commander', 'ioredis', 'pg'), builtin),
     only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('plans', src('core'), npm('lru-cache')),

@@ -56,6 +56,11 @@ const USES: Readonly<Record<string, { prelude: string; use: (options: string) =>
     use: (options) => `app.use(rateLimit({ ${options} }))`,
     options: `(NonNullable<Parameters<typeof import('hono-rate-limiter').rateLimiter>[0]> extends infer Each ? Each extends unknown ? Record<keyof Each, unknown> : never : never) extends infer Each ? (Each extends unknown ? (each: Each) => void : never) extends (all: infer All) => void ? All : never : never`,
   },
+  'nestjs-throttler': {
+    prelude: 'nestjs',
+    use: (options) => `RateLimitModule.forRoot({ ${options} })`,
+    options: `Exclude<import('@nestjs/throttler').ThrottlerModuleOptions, unknown[]> & import('@nestjs/throttler').ThrottlerOptions`,
+  },
   'koa-ratelimit': { prelude: 'koa', use: (options) => `app.use(rateLimit({ ${options} }))` },
   'upstash-ratelimit': {
     prelude: 'limiter',

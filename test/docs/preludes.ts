@@ -23,7 +23,7 @@ export const preludes: Readonly<Record<string, string>> = {
   fastify: `${adapter('fastify')}; import fastify from 'fastify'; const app = fastify()`,
   h3: `${adapter('h3')}; import { H3 } from 'h3'; const app = new H3()`,
   nestjs:
-    "import { perMinute, RateLimit, RateLimitModule } from '@spillway/nestjs'; import { Controller, Get, Module, UseGuards } from '@nestjs/common'",
+    "import { memoryStore, perMinute, RateLimit, RateLimitModule, slidingLog } from '@spillway/nestjs'; import { Controller, Get, Module, UseGuards } from '@nestjs/common'",
   elysia: `${adapter('elysia')}; import { Elysia } from 'elysia'; const app = new Elysia()`,
   fetch: `${adapter('fetch').replace('{', '{ decisionOf,')}; const handler = (request: Request) => new Response(request.url)`,
   conformance: `${limiter}; import { fakeClock, testAdapter, testStore } from '@spillway/conformance'; import { test } from 'node:test'`,

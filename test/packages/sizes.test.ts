@@ -47,6 +47,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/koa': 45_500,
   '@spillway/memory': 26_000,
   '@spillway/nestjs': 47_200,
+  '@spillway/nestjs/throttler': 29_000,
   '@spillway/opentelemetry': 3_000,
   '@spillway/plans': 10_000,
   '@spillway/postgres': 16_800,

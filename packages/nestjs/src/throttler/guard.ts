@@ -1,0 +1,167 @@
+import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common'
+import { Reflector } from '@nestjs/core'
+import { isSkipped, overrideOf } from './decorators.ts'
+import { ThrottlerException, throttlerMessage } from './exception.ts'
+import { DEFAULT_IPV6_SUBNET_PREFIX, normalizeIp } from './ip.ts'
+import type {
+  AnyRequest,
+  Resolvable,
+  ThrottlerLimitDetail,
+  ThrottlerModuleOptions,
+  ThrottlerOptions,
+  ThrottlerRequest,
+} from './options.ts'
+import type { ThrottlerStorage } from './storage.ts'
+import { getOptionsToken, getStorageToken } from './tokens.ts'
+
+/** Limits requests by the options of `ThrottlerModule`. Its protected methods can be overridden. */
+export class ThrottlerGuard implements CanActivate, OnModuleInit {
+  protected headerPrefix = 'X-RateLimit'
+  protected logger: Logger = new Logger('ThrottlerGuard')
+  protected errorMessage: string = throttlerMessage
+  protected ipv6SubnetPrefix: number = DEFAULT_IPV6_SUBNET_PREFIX
+  protected throttlers: ThrottlerOptions[] = []
+  protected commonOptions: Pick<
+    ThrottlerOptions,
+    'skipIf' | 'ignoreUserAgents' | 'getTracker' | 'generateKey' | 'setHeaders'
+  > = {}
+  protected readonly options: ThrottlerModuleOptions
+  protected readonly storageService: ThrottlerStorage
+  protected readonly reflector: Reflector
+
+  constructor(options: ThrottlerModuleOptions, storageService: ThrottlerStorage, reflector: Reflector) {
+    this.options = options
+    this.storageService = storageService
+    this.reflector = reflector
+  }
+
+  async onModuleInit(): Promise<void> {
+    const { throttlers, ipv6SubnetPrefix, errorMessage: _, storage: __, ...common } = asObject(this.options)
+    // The shortest first, and those that are functions last. The options themselves stay as they are.
+    this.throttlers = throttlers
+      .map((each) => ({ ...each, name: each.name ?? 'default' }))
+      .sort((a, b) => orderOf(a) - orderOf(b))
+    if (throttlers.length === 0) {
+      this.logger.warn(
+        'No throttlers are configured, so no request is limited. Give ThrottlerModule.forRoot() or forRootAsync() at least one.',
+      )
+    }
+    if (ipv6SubnetPrefix !== undefined) this.ipv6SubnetPrefix = ipv6SubnetPrefix
+    this.commonOptions = {
+      ...common,
+      getTracker: common.getTracker ?? this.getTracker.bind(this),
+      generateKey: common.generateKey ?? this.generateKey.bind(this),
+    }
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (await this.shouldSkip(context)) return true
+    const targets = [context.getHandler(), context.getClass()]
+    const outcomes: boolean[] = []
+    for (const throttler of this.throttlers) {
+      const { name = 'default' } = throttler
+      const skipIf = throttler.skipIf ?? this.commonOptions.skipIf
+      if (isSkipped(name, targets) || skipIf?.(context)) continue
+      const number = async (option: 'limit' | 'ttl' | 'blockDuration', otherwise?: number): Promise<number> => {
+        const value = overrideOf(option, name, targets) ?? throttler[option] ?? otherwise
+        return toNumber(await resolved(context, value), option, name)
+      }
+      const ttl = await number('ttl')
+      const request = {
+        context,
+        limit: await number('limit'),
+        ttl,
+        throttler,
+        blockDuration: await number('blockDuration', ttl),
+        getTracker: overrideOf('getTracker', name, targets) ?? throttler.getTracker ?? this.commonOptions.getTracker,
+        generateKey:
+          overrideOf('generateKey', name, targets) ?? throttler.generateKey ?? this.commonOptions.generateKey,
+      }
+      outcomes.push(await this.handleRequest(request as ThrottlerRequest))
+    }
+    return outcomes.every((outcome) => outcome)
+  }
+
+  /** Whether a request is counted by no throttler. */
+  protected async shouldSkip(_context: ExecutionContext): Promise<boolean> {
+    return false
+  }
+
+  /** Counts a request for one throttler, and throws if it is denied. */
+  protected async handleRequest(request: ThrottlerRequest): Promise<boolean> {
+    const { context, limit, ttl, throttler, blockDuration, getTracker, generateKey } = request
+    const { name = 'default' } = throttler
+    const { req, res } = this.getRequestResponse(context)
+    const ignored = throttler.ignoreUserAgents ?? this.commonOptions.ignoreUserAgents
+    // A global or sticky pattern would remember where it stopped.
+    const agent = String(req['headers']?.['user-agent'] ?? '')
+    if (Array.isArray(ignored) && ignored.some((pattern) => agent.search(pattern) >= 0)) return true
+    const tracker = await getTracker(req, context)
+    const key = generateKey(context, tracker, name)
+    const record = await this.storageService.increment(key, ttl, limit, blockDuration, name)
+    const suffix = name === 'default' ? '' : `-${name}`
+    const setsHeaders = throttler.setHeaders ?? this.commonOptions.setHeaders ?? true
+    const set = (header: string, value: number): void => {
+      if (setsHeaders) this.setResponseHeader(res, header + suffix, value)
+    }
+    if (record.isBlocked) {
+      set('Retry-After', record.timeToBlockExpire)
+      await this.throwThrottlingException(context, { limit, ttl, key, tracker, ...record })
+    }
+    set(`${this.headerPrefix}-Limit`, limit)
+    set(`${this.headerPrefix}-Remaining`, Math.max(0, limit - record.totalHits))
+    set(`${this.headerPrefix}-Reset`, record.timeToExpire)
+    return true
+  }
+
+  /** What identifies the client: its address. */
+  protected async getTracker(req: AnyRequest): Promise<string> {
+    return normalizeIp(req['ip'], this.ipv6SubnetPrefix)
+  }
+
+  protected setResponseHeader(res: AnyRequest, name: string, value: string | number): void {
+    if (typeof res['header'] === 'function') res['header'](name, value)
+    else if (typeof res['setHeader'] === 'function') res['setHeader'](name, value)
+  }
+
+  protected getRequestResponse(context: ExecutionContext): { req: AnyRequest; res: AnyRequest } {
+    const http = context.switchToHttp()
+    return { req: http.getRequest(), res: http.getResponse() }
+  }
+
+  /** The key that is counted: of the method, its class and their paths, which distinguish classes of one name. */
+  protected generateKey(context: ExecutionContext, suffix: string, name: string): string {
+    const [target, handler] = [context.getClass(), context.getHandler()]
+    const paths = [target, handler].map((each) => this.reflector.get('path', each) ?? '')
+    return JSON.stringify([target.name, handler.name, ...paths, name, suffix])
+  }
+
+  protected async throwThrottlingException(context: ExecutionContext, detail: ThrottlerLimitDetail): Promise<void> {
+    throw new ThrottlerException(await this.getErrorMessage(context, detail))
+  }
+
+  protected async getErrorMessage(context: ExecutionContext, detail: ThrottlerLimitDetail): Promise<string> {
+    const { errorMessage } = asObject(this.options)
+    if (!errorMessage) return this.errorMessage
+    return typeof errorMessage === 'function' ? errorMessage(context, detail) : errorMessage
+  }
+}
+
+Injectable()(ThrottlerGuard)
+Inject(getOptionsToken())(ThrottlerGuard, undefined, 0)
+Inject(getStorageToken())(ThrottlerGuard, undefined, 1)
+Inject(Reflector)(ThrottlerGuard, undefined, 2)
+
+const asObject = (options: ThrottlerModuleOptions): Exclude<ThrottlerModuleOptions, ThrottlerOptions[]> =>
+  Array.isArray(options) ? { throttlers: options } : options
+
+const orderOf = ({ ttl }: ThrottlerOptions): number => (typeof ttl === 'function' ? Number.MAX_VALUE : ttl)
+
+const resolved = async (context: ExecutionContext, value: Resolvable<number> | undefined): Promise<unknown> =>
+  typeof value === 'function' ? value(context) : value
+
+function toNumber(value: unknown, option: string, name: string): number {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  if (typeof number === 'number' && !Number.isNaN(number)) return number
+  throw new Error(`Invalid "${option}" for the "${name}" throttler: expected a number, got ${JSON.stringify(value)}.`)
+}

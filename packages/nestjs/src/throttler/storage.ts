@@ -1,0 +1,121 @@
+import {
+  type Decision,
+  type RateLimiter,
+  rateLimiter,
+  type Store,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
+import { memoryStore } from '@spillway/memory'
+
+/** The count of a key after a request. */
+export interface ThrottlerStorageRecord {
+  /** The requests that count, including this one. */
+  totalHits: number
+  /** Seconds until the oldest request does not count any more. */
+  timeToExpire: number
+  /** Whether the request is denied. */
+  isBlocked: boolean
+  /** Seconds until requests are allowed again. */
+  timeToBlockExpire: number
+}
+
+/** Counts requests. */
+export interface ThrottlerStorage {
+  increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerStorageRecord>
+}
+
+/** The injection token of the storage. */
+export const ThrottlerStorage: unique symbol = Symbol('ThrottlerStorage')
+
+/** The longest log: above it, two counts approximate the log. */
+const LONGEST_LOG = 1_000
+/** The most limits that are known at a time: functions of a request may return any number. */
+const MOST_LIMITS = 500
+
+/** The limiters of one limit: what counts requests, and what blocks clients that exceed it. */
+interface Limiters {
+  readonly requests: RateLimiter
+  readonly blocks: RateLimiter | undefined
+}
+
+/** A storage over a store: by default in memory. */
+export class ThrottlerStorageService implements ThrottlerStorage {
+  readonly #store: Store
+  readonly #limiters = new Map<string, Limiters>()
+
+  constructor(store: Store = memoryStore()) {
+    this.#store = store
+  }
+
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerStorageRecord> {
+    const most = Math.floor(limit)
+    if (most < 1) return blocked(1, blockDuration > 0 ? blockDuration : ttl)
+    if (ttl <= 0) return { totalHits: 1, timeToExpire: 0, isBlocked: false, timeToBlockExpire: 0 }
+    const { requests, blocks } = this.#limitersOf(ttl, most, blockDuration, throttlerName)
+    // At the same time: no request comes between the two.
+    const [block, request] = await Promise.all([blocks?.peek(key), requests.consume(key)])
+    if (block?.allowed === false) {
+      if (request.allowed) await requests.refund(key)
+      return blocked(most + 1, block.retryAfterMs)
+    }
+    if (request.allowed) return allowed(request)
+    if (blocks === undefined) return blocked(most + 1, request.retryAfterMs)
+    // A client that was blocked starts anew.
+    await Promise.all([blocks.consume(key), requests.reset(key)])
+    return blocked(most + 1, blockDuration)
+  }
+
+  #limitersOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): Limiters {
+    // Limits that differ count apart.
+    const name = `${throttlerName}:${limit}:${ttl}:${blockDuration}`
+    const known = this.#limiters.get(name)
+    if (known) return known
+    const store = this.#store
+    const quota = limit > LONGEST_LOG ? slidingWindow({ limit, window: ttl }) : slidingLog({ limit, window: ttl })
+    const made = {
+      requests: rateLimiter({ name, quota, store }),
+      blocks:
+        blockDuration > 0
+          ? rateLimiter({ name: `${name}:block`, quota: tokenBucket({ limit: 1, per: blockDuration }), store })
+          : undefined,
+    }
+    const [oldest] = this.#limiters.keys()
+    if (oldest !== undefined && this.#limiters.size >= MOST_LIMITS) this.#limiters.delete(oldest)
+    this.#limiters.set(name, made)
+    return made
+  }
+}
+
+const inSeconds = (millis: number): number => Math.ceil(millis / 1_000)
+
+const allowed = ({ limit, remaining, replenishAfterMs }: Decision): ThrottlerStorageRecord => ({
+  totalHits: limit - remaining,
+  timeToExpire: inSeconds(replenishAfterMs),
+  isBlocked: false,
+  timeToBlockExpire: 0,
+})
+
+const blocked = (totalHits: number, waitMs: number): ThrottlerStorageRecord => ({
+  totalHits,
+  timeToExpire: inSeconds(waitMs),
+  isBlocked: true,
+  timeToBlockExpire: inSeconds(waitMs),
+})
+
+/** A store as a storage; a storage as it is. */
+export const storageOf = (storage: ThrottlerStorage | Store | undefined): ThrottlerStorage =>
+  storage && 'increment' in storage ? storage : new ThrottlerStorageService(storage)

@@ -1,0 +1,391 @@
+import { type CanActivate, Controller, type ExecutionContext, Get, Injectable, Module, type Type } from '@nestjs/common'
+import { APP_GUARD } from '@nestjs/core'
+import * as theirs from '@nestjs/throttler'
+import { fakeClock, type NeutralRequest, type Send, sendTo } from '@spillway/conformance'
+import { memoryStore } from '@spillway/memory'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import * as ours from '../src/throttler/index.ts'
+import { appOf, closeApps, platforms, serverOf } from './apps.ts'
+
+// What the documentation of @nestjs/throttler promises, on the original and here. The original needs the newest Nest.
+
+type Api = typeof ours
+type Storage = InstanceType<Api['ThrottlerStorageService']>
+const libraries: Record<string, Api> = { '@spillway/nestjs/throttler': ours }
+if (process.env.FRAMEWORKS !== 'oldest') libraries['@nestjs/throttler'] = theirs as unknown as Api
+
+const START = Date.UTC(2026, 0, 1)
+let clock = fakeClock()
+beforeEach(() => {
+  clock = fakeClock()
+  vi.useFakeTimers({ toFake: ['Date'], now: START })
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await closeApps()
+})
+
+function advance(ms: number): void {
+  clock.advance(ms)
+  vi.setSystemTime(Date.now() + ms)
+}
+
+/** A storage on the clock of the test. */
+const storageOf = (api: Api): Storage =>
+  api === ours ? new ours.ThrottlerStorageService(memoryStore({ clock })) : new api.ThrottlerStorageService()
+
+interface Setup {
+  readonly platform?: string
+  readonly guard?: Type<CanActivate>
+  readonly controllers: readonly Type[]
+  readonly options: Exclude<ours.ThrottlerModuleOptions, unknown[]>
+}
+
+async function serve(api: Api, { platform = 'Express', guard = api.ThrottlerGuard, controllers, options }: Setup) {
+  const module = api.ThrottlerModule.forRoot({ storage: storageOf(api), ...options })
+  return sendTo(await serverOf(await appOf(platform, [module], controllers, [{ provide: APP_GUARD, useClass: guard }])))
+}
+
+async function statusesOf(send: Send, times: number, request?: NeutralRequest): Promise<number[]> {
+  const statuses: number[] = []
+  for (let i = 0; i < times; i++) statuses.push((await send(request)).status)
+  return statuses
+}
+
+/** The rate limit headers of a response, by their names without the prefix. */
+const told = ({ headers }: Awaited<ReturnType<Send>>) =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => /ratelimit|retry/.test(name))
+      .map(([name, value]) => [name.replace('x-ratelimit-', ''), Number(value)]),
+  )
+
+@Controller()
+class Plain {
+  @Get()
+  get() {
+    return 'ok'
+  }
+
+  @Get('other')
+  other() {
+    return 'ok'
+  }
+}
+
+describe.each(Object.entries(libraries))('%s', (_, api) => {
+  const { minutes, seconds, SkipThrottle, Throttle } = api
+
+  test.each(Object.keys(platforms))('counts each route and client, and sets headers, on %s', async (platform) => {
+    const options = { throttlers: [{ limit: 2, ttl: minutes(1) }] }
+    const send = await serve(api, { platform, controllers: [Plain], options })
+    expect(told(await send())).toEqual({ limit: 2, remaining: 1, reset: 60 })
+    advance(15_000)
+    expect(told(await send())).toEqual({ limit: 2, remaining: 0, reset: 45 })
+    const denied = await send()
+    expect([denied.status, JSON.parse(denied.body), told(denied)]).toEqual([
+      429,
+      { statusCode: 429, message: 'ThrottlerException: Too Many Requests' },
+      { 'retry-after': 60 },
+    ])
+    expect((await send({ path: '/other' })).status).toBe(200)
+    advance(59_999)
+    expect(await statusesOf(send, 1)).toEqual([429])
+    advance(1)
+    expect(await statusesOf(send, 3)).toEqual([200, 200, 429])
+  })
+
+  test('blocks for blockDuration, and then starts anew', async () => {
+    const options = { throttlers: [{ limit: 2, ttl: seconds(60), blockDuration: seconds(10) }] }
+    const send = await serve(api, { controllers: [Plain], options })
+    expect(await statusesOf(send, 3)).toEqual([200, 200, 429])
+    advance(4_000)
+    expect(told(await send())).toEqual({ 'retry-after': 6 })
+    advance(6_000)
+    expect(await statusesOf(send, 3)).toEqual([200, 200, 429])
+  })
+
+  test('does not block with blockDuration 0: the oldest request expires first', async () => {
+    const options = { throttlers: [{ limit: 2, ttl: seconds(60), blockDuration: 0 }] }
+    const send = await serve(api, { controllers: [Plain], options })
+    await send()
+    advance(20_000)
+    await send()
+    expect(told(await send())).toEqual({ 'retry-after': 40 })
+    advance(40_000)
+    expect(await statusesOf(send, 2)).toEqual([200, 429])
+  })
+
+  test('denies every request with a limit of 0', async () => {
+    const send = await serve(api, { controllers: [Plain], options: { throttlers: [{ limit: 0, ttl: 1_000 }] } })
+    expect(await statusesOf(send, 2)).toEqual([429, 429])
+  })
+
+  test('applies several throttlers, with the names as suffixes of headers', async () => {
+    const throttlers = [
+      { name: 'long', ttl: seconds(60), limit: 3 },
+      { name: 'short', ttl: seconds(1), limit: 1 },
+    ]
+    const send = await serve(api, { controllers: [Plain], options: { throttlers } })
+    expect(told(await send())).toEqual({
+      'limit-short': 1,
+      'remaining-short': 0,
+      'reset-short': 1,
+      'limit-long': 3,
+      'remaining-long': 2,
+      'reset-long': 60,
+    })
+    expect(told(await send())).toEqual({ 'retry-after-short': 1 })
+    advance(1_000)
+    expect(await statusesOf(send, 1)).toEqual([200])
+  })
+
+  test('takes overrides of classes and methods, and functions of the context', async () => {
+    @Controller()
+    @Throttle({ default: { limit: 3 } })
+    class Overridden {
+      @Get()
+      get() {}
+
+      @Get('strict')
+      @Throttle({ default: { limit: async () => 1, ttl: seconds(5) } })
+      strict() {}
+    }
+    const options = { throttlers: [{ limit: 9, ttl: (context: ExecutionContext) => (context ? 60_000 : 0) }] }
+    const send = await serve(api, { controllers: [Overridden], options })
+    expect(told(await send())).toEqual({ limit: 3, remaining: 2, reset: 60 })
+    expect(told(await send({ path: '/strict' }))).toEqual({ limit: 1, remaining: 0, reset: 5 })
+  })
+
+  test('skips throttlers for classes and methods, which methods can revoke', async () => {
+    @Controller()
+    @SkipThrottle()
+    class Skipped {
+      @Get()
+      get() {}
+
+      @Get('counted')
+      @SkipThrottle({ default: false })
+      counted() {}
+    }
+    @Controller('named')
+    class Named {
+      @Get()
+      @SkipThrottle({ short: true })
+      get() {}
+    }
+    const throttlers = [
+      { limit: 1, ttl: 60_000 },
+      { name: 'short', limit: 5, ttl: 1_000 },
+    ]
+    const send = await serve(api, { controllers: [Skipped, Named], options: { throttlers } })
+    expect(told(await send({ path: '/counted' }))).toMatchObject({ limit: 1 })
+    expect(told(await send({ path: '/named' }))).toEqual({ limit: 1, remaining: 0, reset: 60 })
+    expect(told(await send())).not.toHaveProperty('limit')
+  })
+
+  test('skips by skipIf, and by user agent', async () => {
+    const skipIf = (context: ExecutionContext) => context.getHandler().name === 'other'
+    const throttlers = [{ limit: 1, ttl: 60_000, ignoreUserAgents: [/googlebot/i] }]
+    const send = await serve(api, { controllers: [Plain], options: { throttlers, skipIf } })
+    expect(await statusesOf(send, 3, { path: '/other' })).toEqual([200, 200, 200])
+    expect(await statusesOf(send, 3, { headers: { 'user-agent': 'Googlebot/2.1' } })).toEqual([200, 200, 200])
+    expect(await statusesOf(send, 2, { headers: { 'user-agent': 'curl' } })).toEqual([200, 429])
+  })
+
+  test('takes trackers, keys, messages and headers from options', async () => {
+    const options = {
+      throttlers: [{ limit: 1, ttl: 60_000 }],
+      getTracker: (req: Record<string, { 'x-user'?: string }>) => req['headers']?.['x-user'] ?? 'nobody',
+      generateKey: (_context: ExecutionContext, tracker: string, name: string) => `${name}-${tracker}`,
+      errorMessage: (_: ExecutionContext, detail: ours.ThrottlerLimitDetail) => `${detail.tracker} ${detail.key}`,
+      setHeaders: false,
+    }
+    const send = await serve(api, { controllers: [Plain], options })
+    const ann = { headers: { 'x-user': 'ann' } }
+    expect(told(await send(ann))).toEqual({})
+    // One key for all routes.
+    const denied = await send({ ...ann, path: '/other' })
+    expect([denied.status, JSON.parse(denied.body).message, told(denied)]).toEqual([429, 'ann default-ann', {}])
+    expect((await send({ headers: { 'x-user': 'bob' } })).status).toBe(200)
+  })
+
+  test('calls the protected methods that a subclass overrides', async () => {
+    @Injectable()
+    class Own extends api.ThrottlerGuard {
+      protected override headerPrefix = 'X-Own'
+      protected override async shouldSkip(context: ExecutionContext) {
+        return context.getHandler().name === 'other'
+      }
+      protected override async getTracker(req: Record<string, { 'x-user'?: string }>) {
+        return `${req['headers']?.['x-user']}`
+      }
+      protected override generateKey(_context: ExecutionContext, suffix: string, name: string) {
+        return `${name} ${suffix}`
+      }
+      protected override async throwThrottlingException(context: ExecutionContext, detail: ours.ThrottlerLimitDetail) {
+        throw new ours.ThrottlerException(
+          `${await this.getErrorMessage(context, detail)}: ${detail.key}, ${detail.totalHits} of ${detail.limit}`,
+        )
+      }
+      protected override async getErrorMessage(_: ExecutionContext, __: ours.ThrottlerLimitDetail) {
+        return 'Slow down'
+      }
+    }
+    const send = await serve(api, {
+      guard: Own,
+      controllers: [Plain],
+      options: { throttlers: [{ limit: 1, ttl: 60_000 }] },
+    })
+    const ann = { headers: { 'x-user': 'ann' } }
+    expect((await send(ann)).headers['x-own-limit']).toBe('1')
+    expect(JSON.parse((await send(ann)).body).message).toBe('Slow down: default ann, 2 of 1')
+    expect(await statusesOf(send, 2, { path: '/other', headers: ann.headers })).toEqual([200, 200])
+  })
+
+  test('uses a storage of the app, with the arguments and the record of the interface', async () => {
+    const calls: unknown[][] = []
+    const storage: ours.ThrottlerStorage = {
+      increment: async (...args) => {
+        calls.push(args.slice(1))
+        return { totalHits: 7, timeToExpire: 8, isBlocked: calls.length > 1, timeToBlockExpire: 9 }
+      },
+    }
+    const options = { storage, throttlers: [{ name: 'api', limit: 10, ttl: 1_000 }] }
+    const send = await serve(api, { controllers: [Plain], options })
+    expect(told(await send())).toEqual({ 'limit-api': 10, 'remaining-api': 3, 'reset-api': 8 })
+    expect(told(await send())).toEqual({ 'retry-after-api': 9 })
+    expect(calls[0]).toEqual([1_000, 10, 1_000, 'api'])
+  })
+
+  test('takes its options from factories and classes', async () => {
+    const throttlers = [{ limit: 1, ttl: 60_000 }]
+    @Injectable()
+    class Factory {
+      createThrottlerOptions() {
+        return throttlers
+      }
+    }
+    @Module({ providers: [Factory], exports: [Factory] })
+    class FactoryModule {}
+    for (const module of [
+      api.ThrottlerModule.forRoot(throttlers),
+      api.ThrottlerModule.forRootAsync({ useFactory: async () => throttlers }),
+      api.ThrottlerModule.forRootAsync({ useClass: Factory }),
+      api.ThrottlerModule.forRootAsync({ imports: [FactoryModule], useExisting: Factory }),
+    ]) {
+      const provider = { provide: APP_GUARD, useClass: api.ThrottlerGuard }
+      const send = await sendTo(await serverOf(await appOf('Express', [module], [Plain], [provider])))
+      expect(await statusesOf(send, 2)).toEqual([200, 429])
+    }
+  })
+})
+
+// The differences that docs/migration/nestjs-throttler.md lists.
+
+const bothOf = async (run: (api: Api) => Promise<unknown>): Promise<Record<string, unknown>> =>
+  Object.fromEntries(await Promise.all(Object.entries(libraries).map(async ([name, api]) => [name, await run(api)])))
+
+/** What both libraries do. */
+const each = (here: unknown, there: unknown) =>
+  Object.fromEntries(Object.keys(libraries).map((name) => [name, libraries[name] === ours ? here : there]))
+
+test('a bare @SkipThrottle() skips throttlers of any name', async () => {
+  const outcomes = await bothOf(async (api) => {
+    @Controller()
+    class Skipped {
+      @Get()
+      @api.SkipThrottle()
+      get() {}
+    }
+    const throttlers = [{ name: 'short', limit: 1, ttl: 60_000 }]
+    return statusesOf(await serve(api, { controllers: [Skipped], options: { throttlers } }), 2)
+  })
+  expect(outcomes).toEqual(each([200, 200], [200, 429]))
+})
+
+test('classes of one name count apart', async () => {
+  const outcomes = await bothOf(async (api) => {
+    const build = (path: string) => {
+      @Controller(path)
+      class Same {
+        @Get()
+        get() {}
+      }
+      return Same
+    }
+    const options = { throttlers: [{ limit: 1, ttl: 60_000 }] }
+    const send = await serve(api, { controllers: [build('a'), build('b')], options })
+    return [(await send({ path: '/a' })).status, (await send({ path: '/b' })).status]
+  })
+  expect(outcomes).toEqual(each([200, 200], [200, 429]))
+})
+
+test('a user agent pattern with a flag g matches every request, and options stay in order', async () => {
+  const throttlers = [
+    { name: 'b', limit: 1, ttl: 60_000, ignoreUserAgents: [/bot/g] },
+    { name: 'a', limit: 9, ttl: 1_000 },
+  ]
+  const outcomes = await bothOf(async (api) => {
+    const own = throttlers.map((each) => ({ ...each, ...(each.ignoreUserAgents && { ignoreUserAgents: [/bot/g] }) }))
+    const send = await serve(api, { controllers: [Plain], options: { throttlers: own } })
+    const statuses = await statusesOf(send, 4, { headers: { 'user-agent': 'bot' } })
+    return [statuses, own.map(({ name }) => name)]
+  })
+  expect(outcomes).toEqual(
+    each(
+      [
+        [200, 200, 200, 200],
+        ['b', 'a'],
+      ],
+      [
+        [200, 200, 200, 429],
+        ['a', 'b'],
+      ],
+    ),
+  )
+})
+
+test('a ttl of 30 days is counted for 30 days, without a timer', async () => {
+  const storage = storageOf(ours)
+  const start = vi.spyOn(globalThis, 'setTimeout')
+  const interval = vi.spyOn(globalThis, 'setInterval')
+  const hit = () => storage.increment('ann', ours.days(30), 2, 0, 'default')
+  await hit()
+  advance(ours.days(29))
+  expect(await hit()).toMatchObject({ totalHits: 2, timeToExpire: 86_400, isBlocked: false })
+  expect(await hit()).toMatchObject({ isBlocked: true, timeToBlockExpire: 86_400 })
+  advance(ours.days(1))
+  expect(await hit()).toMatchObject({ totalHits: 2, isBlocked: false })
+  expect([start.mock.calls.length, interval.mock.calls.length]).toEqual([0, 0])
+})
+
+test('a store of ours is a storage, and requests at the same time never exceed the limit', async () => {
+  const options = { storage: memoryStore({ clock }), throttlers: [{ limit: 10, ttl: 60_000 }] }
+  const send = await serve(ours, { controllers: [Plain], options })
+  const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await send()).status))
+  expect(statuses.filter((status) => status === 200)).toHaveLength(10)
+})
+
+test('a limit above a thousand is approximated by two counts, and never exceeded', async () => {
+  const storage = storageOf(ours)
+  let allowed = 0
+  for (let i = 0; i < 2_500; i++) {
+    const { isBlocked } = await storage.increment('ann', 60_000, 2_000, 0, 'default')
+    if (!isBlocked) allowed++
+  }
+  expect(allowed).toBe(2_000)
+})
+
+test('a limit that is not a number fails the request with the reason', async () => {
+  const outcomes = await bothOf(async (api) => {
+    const throttlers = [{ limit: (() => undefined) as never, ttl: 60_000 }]
+    return (await serve(api, { controllers: [Plain], options: { throttlers } }))()
+  })
+  for (const outcome of Object.values(outcomes)) expect(outcome).toMatchObject({ status: 500 })
+})
+
+test('exports every name of the original, but for what belongs to its storage', () => {
+  const missing = Object.keys(theirs).filter((name) => !(name in ours))
+  expect(missing).toEqual(['DEFAULT_SWEEP_INTERVAL'])
+})
