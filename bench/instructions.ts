@@ -14,7 +14,7 @@ const IN_ALL = 'instructions in total'
 const NODE = 'node@24'
 
 /** Requests after which the code is compiled, and those that are counted. */
-const [WARM, COUNTED] = [20_000, 15_000]
+const [WARM, COUNTED] = [60_000, 20_000]
 
 const nodePath = (): string =>
   execFileSync('npx', ['--yes', NODE, '-p', 'process.execPath'], { encoding: 'utf8' })
