@@ -6,6 +6,7 @@ import {
   perMinute,
   type Store,
   type SyncStore,
+  slidingLog,
   type Take,
 } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
@@ -41,6 +42,17 @@ export function testPreparedTakes(test: TestFunction, makeStore: () => Store | P
     const take = store.prepareSync('p', step)
     assert.deepEqual([take.look('a', START), take.look('a', START)], [true, true])
     assert.equal(store.takeSync([{ policy: 'p', key: 'a', step }], START)[0]?.allowed, true)
+  })
+
+  test('keeps the expired entries of a log for a prepared take, in case the clock steps back', async () => {
+    const store = await makeStore()
+    if (!isSync(store) || !store.prepareSync) return
+    const log = slidingLog({ limit: 3, window: '1s' })
+    const [one, three] = [1, 3].map((cost) => store.prepareSync?.('log', stepFor(log, 'consume', cost)))
+    assert.ok(one && three)
+    for (const at of [0, 400_000, 800_000]) assert.equal(one.commit(one.look('a', START + at)).allowed, true)
+    assert.equal(three.commit(three.look('a', START + 1_500_000)).allowed, false)
+    assert.equal(one.commit(one.look('a', START + 900_000)).allowed, false)
   })
 
   test('has the clock by which it takes steps', async () => {
