@@ -130,6 +130,10 @@ function watched(store: SyncStore) {
         return take.look(key, at)
       },
       commit: (allowed) => take.commit(allowed),
+      take: (key, at) => {
+        asked.push({ policy, key, step })
+        return take.take(key, at)
+      },
     }
   }
   return { store: { ...store, takeSync, prepareSync }, asked }

@@ -81,6 +81,8 @@ function preparing(store: SyncStore): (ops: readonly Take[]) => readonly Prepare
 }
 
 function takePrepared(takes: readonly PreparedTake[], ops: readonly Take[], at: Micros) {
+  const [take, ...others] = takes
+  if (take !== undefined && others.length === 0) return [structuredClone(take.take((ops[0] as Take).key, at))]
   const fits = takes.map((take, i) => take.look((ops[i] as Take).key, at))
   const allowed = fits.every((each) => each)
   // Copied, because the next take overwrites it.

@@ -320,21 +320,20 @@ function preparingWith(faults: Partial<TakeSeams>, change: Partial<Preparing> = 
       undefined,
       undefined,
     ]
-    return {
-      look: (key, at) => {
-        name = JSON.stringify([seams.policy(policy), key])
-        now = seams.now(at)
-        found = seams.look(states.get(name))
-        outcome = runKernel(found, now, step)
-        return seams.fits(outcome.allowed)
-      },
-      commit: (allowed) => {
-        const known = outcome as Outcome
-        const state = allowed ? known.taken : known.kept
-        if (state !== undefined && seams.writes(allowed, step)) states.set(name, state)
-        return seams.answer(takenOf(known, now, step, allowed && !step.peek))
-      },
+    const look = (key: string, at: Micros): boolean => {
+      name = JSON.stringify([seams.policy(policy), key])
+      now = seams.now(at)
+      found = seams.look(states.get(name))
+      outcome = runKernel(found, now, step)
+      return seams.fits(outcome.allowed)
     }
+    const commit = (allowed: boolean): Taken => {
+      const known = outcome as Outcome
+      const state = allowed ? known.taken : known.kept
+      if (state !== undefined && seams.writes(allowed, step)) states.set(name, state)
+      return seams.answer(takenOf(known, now, step, allowed && !step.peek))
+    }
+    return { look, commit, take: (key, at) => commit(look(key, at)) }
   }
   const takeSync = (ops: readonly Take[], at: Micros = START): readonly Taken[] => {
     const takes = ops.map(({ policy, step }) => prepare(policy, step, RIGHT_TAKE))

@@ -1,8 +1,8 @@
 import { acquireInOrder, deadlines } from './acquire-in-order.ts'
-import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { answerOrFallBack } from './fallback.ts'
 import { all, andThen, type MaybePromise } from './maybe-promise.ts'
+import { merge } from './merge.ts'
 import { groupByStore, type PolicyCheck } from './policy.ts'
 import { spillOver } from './spill.ts'
 import {

@@ -1,8 +1,8 @@
-import type { Decision, Degraded } from './decision.ts'
+import type { Decision } from './decision.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
-import { spanOf, unitsIn, WHOLE, wholeTick } from './kernels/fraction.ts'
+import { type Fraction, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
-import { momentOf, tickOf } from './kernels/refill-schedule.ts'
+import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
@@ -12,7 +12,8 @@ import { LONGEST, type Micros } from './time.ts'
 /** Turns the results of one step into decisions. A result is only read: a prepared take may reuse it. */
 export type Decide<T extends Taken = Taken> = (taken: T) => Decision
 
-const NONE: readonly string[] = Object.freeze([])
+/** The policies that deny an allowed request. */
+export const NONE: readonly string[] = Object.freeze([])
 
 /** Turns a store's result into a decision. */
 export const decide = (policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision =>
@@ -24,11 +25,8 @@ export const decide = (policy: string, quota: Quota, cost: number, step: Step, t
  */
 export function decider(policy: string, quota: Quota, cost: number, step: Step): Decide {
   switch (quota.kernel) {
-    case 'bucket': {
-      const isPlain = quota.scale === 1 && quota.schedule === null
-      const decide = isPlain ? decideBucket : decideExactBucket
-      return decide(policy, quota, cost, step as BucketStep) as Decide
-    }
+    case 'bucket':
+      return decideBucket(policy, quota, cost, step as BucketStep) as Decide
     case 'sliding-window':
       return decideWindow(policy, quota, cost) as Decide
     case 'sliding-log':
@@ -82,50 +80,91 @@ const deny = (
   violated: [policy],
 })
 
-/** A bucket that refills continuously, each unit in whole microseconds. */
 function decideBucket(policy: string, quota: BucketQuota, cost: number, step: BucketStep): Decide<BucketTaken> {
-  const { limit, ticksPerUnit } = quota
-  const size = limit * ticksPerUnit
-  const over = cost > limit + quota.overdraft ? Infinity : step.check - step.tolerance
-  const turn = turnOf(step)
-  return (taken) => {
+  const { limit, ticksPerUnit, overdraft, schedule } = quota
+  if (schedule !== null) return decideScheduled(policy, quota, cost, step, schedule)
+  if (step.fraction !== null) return decideFraction(policy, quota, cost, step, step.fraction)
+  const over = cost > limit + overdraft ? Infinity : step.check - step.tolerance
+  return bucketDecider(policy, cost, limit, ticksPerUnit, limit * ticksPerUnit, turnOf(step), over)
+}
+
+/**
+ * A bucket that refills continuously, each unit in whole microseconds. The constants are arguments, because an engine checks at
+ * each use whether a constant of a closure is initialised.
+ */
+const bucketDecider =
+  (
+    policy: string,
+    cost: number,
+    limit: number,
+    unit: Micros,
+    size: Micros,
+    turn: Micros,
+    over: Micros,
+  ): Decide<BucketTaken> =>
+  (taken) => {
     const ahead = taken.tat - taken.now
     const room = size - ahead
-    const remaining = room < 0 ? 0 : Math.floor(room / ticksPerUnit)
-    const replenish = ahead === 0 ? 0 : (remaining + 1) * ticksPerUnit - room
+    const remaining = room < 0 ? 0 : Math.floor(room / unit)
+    const replenish = ahead === 0 ? 0 : (remaining + 1) * unit - room
     const before = taken.base - taken.now
     return taken.allowed
       ? allow(policy, limit, remaining, cost, ahead, replenish, before + turn)
       : deny(policy, limit, remaining, cost, ahead, replenish, before + over)
   }
-}
 
 /** A charge has no turn. A request on an overdraft has one: it waits until earlier debts are refilled. */
 const turnOf = ({ tolerance, check, burst }: BucketStep): number => (tolerance === LONGEST ? -Infinity : check - burst)
 
-/** Any bucket. Its numbers are `tick − early / scale`, apart instead of in objects. */
-function decideExactBucket(policy: string, quota: BucketQuota, cost: number, step: BucketStep): Decide<BucketTaken> {
-  const { limit, ticksPerUnit, scale, schedule } = quota
-  const { check, tolerance, burst } = step.fraction ?? WHOLE
-  const over = step.check - step.tolerance
+/** A bucket that refills at intervals: a tick is a unit. */
+function decideScheduled(
+  policy: string,
+  { limit, overdraft }: BucketQuota,
+  cost: number,
+  step: BucketStep,
+  { interval, amount, offset }: RefillSchedule,
+): Decide<BucketTaken> {
+  const over = cost > limit + overdraft ? Infinity : step.check - step.tolerance
   const turn = turnOf(step)
-  const fits = cost <= limit + quota.overdraft
-  const after = (now: Micros, tick: number, early: number): Micros =>
-    Math.max(momentOf(wholeTick(tick, early, scale), schedule) - now, 0)
+  return ({ allowed, now, base, tat }) => {
+    const start = Math.floor((now + offset) / interval)
+    const ahead = tat - start * amount
+    const left = (start + 1) * interval - offset - now
+    /** How long until this many units have refilled. */
+    const after = (units: number): Micros =>
+      units <= 0 ? 0 : units <= amount ? left : left + (Math.ceil(units / amount) - 1) * interval
+    const remaining = Math.max(limit - ahead, 0)
+    const replenish = ahead === 0 ? 0 : after(ahead - limit + remaining + 1)
+    const before = base - start * amount
+    return allowed
+      ? allow(policy, limit, remaining, cost, after(ahead), replenish, after(before + turn))
+      : deny(policy, limit, remaining, cost, after(ahead), replenish, after(before + over))
+  }
+}
+
+/** A bucket whose units take parts of a microsecond: numbers are `tick − early / scale`, apart instead of in objects. */
+function decideFraction(
+  policy: string,
+  quota: BucketQuota,
+  cost: number,
+  step: BucketStep,
+  fraction: Fraction,
+): Decide<BucketTaken> {
+  const { limit, ticksPerUnit, scale } = quota
+  const { check, tolerance, burst } = fraction
+  const over = cost > limit + quota.overdraft ? Infinity : step.check - step.tolerance
+  const turn = turnOf(step)
   return ({ allowed, now, base, tat, early }) => {
-    const ahead = tat - tickOf(now, schedule)
+    const ahead = tat - now
     const tatEarly = early === undefined ? 0 : early.tat
     const due = check + (early === undefined ? 0 : early.base)
     const remaining = Math.max(limit - unitsIn(ahead, tatEarly, ticksPerUnit, scale), 0)
     const used = spanOf(limit - remaining - 1, ticksPerUnit, scale)
-    const reset = ahead === 0 ? 0 : after(now, tat, 0)
-    const replenish = ahead === 0 ? 0 : after(now, tat - used.tick, tatEarly - used.early)
-    if (allowed) {
-      const delay = turn === -Infinity ? 0 : after(now, base + turn, due - burst)
-      return allow(policy, limit, remaining, cost, reset, replenish, delay)
-    }
-    const retry = fits ? after(now, base + over, due - tolerance) : Infinity
-    return deny(policy, limit, remaining, cost, reset, replenish, retry)
+    const replenish = ahead === 0 ? 0 : wholeTick(ahead - used.tick, tatEarly - used.early, scale)
+    const before = base - now
+    return allowed
+      ? allow(policy, limit, remaining, cost, ahead, replenish, wholeTick(before + turn, due - burst, scale))
+      : deny(policy, limit, remaining, cost, ahead, replenish, wholeTick(before + over, due - tolerance, scale))
   }
 }
 
@@ -177,51 +216,3 @@ const decideWarmUp =
       return allow(policy, limit, remaining, cost, ahead, ahead, step.tolerance === LONGEST ? 0 : aheadBefore)
     return deny(policy, limit, remaining, cost, ahead, ahead, cost > burst ? Infinity : aheadBefore)
   }
-
-/** Merges the decisions of several policies: allowed if all allow, else the denial with the longest wait. */
-export function merge(decisions: readonly Decision[]): Decision {
-  // Fields written out: a spread takes longer than all decisions.
-  const { allowed, policy, limit, remaining, cost, retryAfterMs, resetAfterMs, replenishAfterMs } =
-    governingOf(decisions)
-  let delayMs = 0
-  let degraded: Decision['degraded']
-  for (const each of decisions) {
-    if (allowed && each.delayMs > delayMs) delayMs = each.delayMs
-    if (each.degraded) degraded = moreSevere(degraded, each.degraded)
-  }
-  const merged = {
-    allowed,
-    policy,
-    limit,
-    remaining,
-    cost,
-    retryAfterMs,
-    resetAfterMs,
-    replenishAfterMs,
-    delayMs,
-    violated: allowed ? NONE : decisions.filter((each) => !each.allowed).map((each) => each.policy),
-    policies: decisions,
-  }
-  return degraded ? { ...merged, degraded } : merged
-}
-
-/** Of denials, the first with the longest wait; else the first with the fewest units left, counted ones before others. */
-function governingOf(decisions: readonly Decision[]): Decision {
-  let governing = decisions[0] as Decision
-  for (const each of decisions) if (governs(each, governing)) governing = each
-  return governing
-}
-
-function governs(each: Decision, other: Decision): boolean {
-  if (each.allowed !== other.allowed) return other.allowed
-  if (!each.allowed) return each.retryAfterMs > other.retryAfterMs
-  if (isCounted(each) !== isCounted(other)) return isCounted(each)
-  return each.remaining < other.remaining
-}
-
-/** Reports whether a decision has numbers of its policy's quota, counted by the store or this process. */
-export const isCounted = ({ degraded }: Decision): boolean => degraded === undefined || degraded.action === 'local'
-
-const SEVERITY: readonly Degraded['action'][] = ['local', 'allow', 'fallback', 'deny']
-const moreSevere = (a: Decision['degraded'], b: NonNullable<Decision['degraded']>): Decision['degraded'] =>
-  a === undefined || SEVERITY.indexOf(b.action) > SEVERITY.indexOf(a.action) ? b : a

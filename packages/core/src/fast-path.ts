@@ -1,11 +1,12 @@
 import { breakerOf } from './breaker.ts'
 import type { ConsumeStep } from './consume-steps.ts'
 import { deadlineIn } from './deadline.ts'
-import { merge } from './decide.ts'
+import type { Decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
 import { fallBack } from './fallback.ts'
 import type { Taken } from './kernels/kernel.ts'
+import { merge } from './merge.ts'
 import type { Policy } from './policy.ts'
 import type { PreparedTake, SyncStore } from './store.ts'
 import type { Micros } from './time.ts'
@@ -24,17 +25,19 @@ export function syncFastPath(store: SyncStore, policies: readonly Policy[]): Con
   if (policies.length > 1) return severalFastPath(clock, policies)
   const { steps } = policy
   const { take, decide } = steps.one as Prepared
-  const consume = (key: string, cost: number): Decision => {
+  const consume: ConsumeSync = (key, cost = 1) => {
     checkKey(key)
     const { take, decide } = steps.costing(cost) as Prepared
-    return decide(take.commit(take.look(key, clock())))
+    return decide(take.take(key, clock()))
   }
-  // The most common call, small enough for engines to inline it with all that it calls.
-  return (key, cost = 1) =>
-    cost === 1 && typeof key === 'string' && key !== ''
-      ? decide(take.commit(take.look(key, clock())))
-      : consume(key, cost)
+  return consumeOne(clock, take, decide, consume)
 }
+
+/** The most common call: small enough for engines to inline it with all that it calls. */
+const consumeOne =
+  (clock: () => Micros, take: PreparedTake, decide: Decide, consume: ConsumeSync): ConsumeSync =>
+  (key, cost = 1) =>
+    cost === 1 && typeof key === 'string' && key !== '' ? decide(take.take(key, clock())) : consume(key, cost)
 
 function severalFastPath(clock: () => Micros, policies: readonly Policy[]): ConsumeSync {
   const ones = policies.map(({ steps }) => steps.one as Prepared)

@@ -1,7 +1,7 @@
-import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { formatValue, QuotaError } from './errors.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
+import { merge } from './merge.ts'
 import { guess } from './options.ts'
 import type { EmptyPolicy, PolicyCheck } from './policy.ts'
 import type { Acquisition } from './store-result.ts'

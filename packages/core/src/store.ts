@@ -110,6 +110,8 @@ export interface PreparedTake {
    * next `commit` may overwrite the result: copy it to keep it.
    */
   commit(allowed: boolean): Taken
+  /** Both for a batch of its own: `commit(look(key, at))`. */
+  take(key: string, at: Micros): Taken
 }
 
 /** The traits that a wrapper copies from its store; `shown` is the key that the store sees. */

@@ -1,12 +1,12 @@
 import { acquireInOrder, deadlines } from './acquire-in-order.ts'
 import { breakerOf } from './breaker.ts'
 import type { CallDeadline } from './deadline.ts'
-import { merge } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { QuotaError, StoreError } from './errors.ts'
 import { fallBack, localOf } from './fallback.ts'
 import { spanning, type Taken } from './kernels/kernel.ts'
 import { all, andThen, type MaybePromise } from './maybe-promise.ts'
+import { merge } from './merge.ts'
 import { groupByStore, type PolicyCheck } from './policy.ts'
 import { isSync, type SyncStore, type Take } from './store.ts'
 import {

@@ -42,11 +42,15 @@ export function steadyClock({ wall, stopwatch }: ClockSources = MACHINE): () => 
     last[1] = inMicros(told)
     return last[1]
   }
-  return () => {
+  return reader(wall, last, move)
+}
+
+/** Most calls are in the same millisecond as the previous one. */
+const reader =
+  (wall: () => number, last: Float64Array, move: (now: number) => Micros): (() => Micros) =>
+  () => {
     const now = wall()
-    // Most calls are in the same millisecond as the previous one.
     return now === last[0] ? (last[1] as Micros) : move(now)
   }
-}
 
 const inMicros = (millis: number): Micros => Math.round(millis * 1000)

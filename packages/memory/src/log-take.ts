@@ -1,4 +1,4 @@
-import type { Micros, PreparedTake, SlidingLogStep, SlidingLogTaken } from '@spillway/core'
+import type { Micros, PreparedTake, SlidingLogStep, SlidingLogTaken, Taken } from '@spillway/core'
 import { unitTime } from '@spillway/core/internal'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
 import { append, FIRST, type Log, leavingAt, newLog, UNITS } from './log.ts'
@@ -25,41 +25,40 @@ export function logTake(states: PolicyStates, step: SlidingLogStep, general: Pre
     const at = leavingAt(found.log, found.first, units)
     return at === undefined ? now : at + window
   }
-  return {
-    look(key, now) {
-      const slot = states.find(key)
-      const other = slot < 0 ? undefined : states.other(slot)
-      const log = Array.isArray(other) ? other : EMPTY
-      if (log.length > EMPTY.length && (log[log.length - 2] as number) > now) {
-        found.slot = GENERAL
-        return general.look(key, now)
-      }
-      let first = log[FIRST] as number
-      let used = log[UNITS] as number
-      // Expired entries stay until a take is allowed: the clock may step back.
-      for (; first < log.length && (log[first] as number) + window <= now; first += 2) used -= log[first + 1] as number
-      found.slot = slot
-      found.log = log
-      found.first = first
-      if (slot < 0) found.key = key
-      taken.now = now
-      taken.used = used
-      taken.allowed = used + check <= limit
-      return taken.allowed
-    },
-    commit(allowed) {
-      if (found.slot === GENERAL) return general.commit(allowed)
-      const { now, used } = taken
-      taken.fitsAt = taken.allowed ? now : fitsAfter(used + check - limit, now)
-      if (allowed) {
-        taken.used = used + increment
-        write(now, used)
-      }
-      taken.freesAt = fitsAfter(Math.max(taken.used - limit, 0) + 1, now)
-      taken.emptyAt = taken.used === 0 ? now : (found.log[found.log.length - 2] as number) + window
-      return taken
-    },
+  const look = (key: string, now: Micros): boolean => {
+    const slot = states.find(key)
+    const other = slot < 0 ? undefined : states.other(slot)
+    const log = Array.isArray(other) ? other : EMPTY
+    if (log.length > EMPTY.length && (log[log.length - 2] as number) > now) {
+      found.slot = GENERAL
+      return general.look(key, now)
+    }
+    let first = log[FIRST] as number
+    let used = log[UNITS] as number
+    // Expired entries stay until a take is allowed: the clock may step back.
+    for (; first < log.length && (log[first] as number) + window <= now; first += 2) used -= log[first + 1] as number
+    found.slot = slot
+    found.log = log
+    found.first = first
+    if (slot < 0) found.key = key
+    taken.now = now
+    taken.used = used
+    taken.allowed = used + check <= limit
+    return taken.allowed
   }
+  const commit = (allowed: boolean): Taken => {
+    if (found.slot === GENERAL) return general.commit(allowed)
+    const { now, used } = taken
+    taken.fitsAt = taken.allowed ? now : fitsAfter(used + check - limit, now)
+    if (allowed) {
+      taken.used = used + increment
+      write(now, used)
+    }
+    taken.freesAt = fitsAfter(Math.max(taken.used - limit, 0) + 1, now)
+    taken.emptyAt = taken.used === 0 ? now : (found.log[found.log.length - 2] as number) + window
+    return taken
+  }
+  return { look, commit, take: (key, now) => commit(look(key, now)) }
 }
 
 /** The log of a key without one. */

@@ -28,7 +28,7 @@ export const newLog = (now: Micros, units: number): Log => [HEAD, units, now, un
 /** Removes the entries before `first`, and adds units at `now`, no earlier than any entry. `used` are the units left. */
 export function append(log: Log, first: number, used: number, now: Micros, units: number): void {
   log[UNITS] = used + units
-  if (first < log.length && log[log.length - 2] === now) log[log.length - 1] = (log[log.length - 1] as number) + units
+  if (log[log.length - 2] === now) log[log.length - 1] = (log[log.length - 1] as number) + units
   else log.push(now, units)
   if (first - HEAD < UNUSED || 2 * first < log.length) log[FIRST] = first
   else {

@@ -58,4 +58,8 @@ export class KernelTake implements PreparedTake {
     if (state !== undefined && state !== this.#state && !step.peek) this.#states.put(this.#key, state, step, this.#now)
     return takenOf(outcome, this.#now, step, allowed && !step.peek)
   }
+
+  take(key: string, now: Micros): Taken {
+    return this.commit(this.look(key, now))
+  }
 }

@@ -1,4 +1,4 @@
-import type { BucketStep, BucketTaken, Micros, PreparedTake, RefillSchedule } from '@spillway/core'
+import type { BucketStep, BucketTaken, Micros, PreparedTake, RefillSchedule, Taken } from '@spillway/core'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
 import type { PolicyStates } from './policy-states.ts'
 
@@ -39,33 +39,32 @@ export function scheduleTake(
     slots.move(found.slot, tat)
     if (earlies.scale !== 1) earlies.set(found.slot, 0)
   }
-  return {
-    look(key, now) {
-      if (now >= current.end || now < current.start) moveTo(now)
-      const slot = slots.find(key)
-      const span = slot < 0 ? 0 : slots.moment(slot) - current.end
-      const ahead = span > 0 ? ticksIn(span) : 0
-      if (ahead > ceiling || (slot >= 0 && slots.moment(slot) < 0)) {
-        found.slot = GENERAL
-        return general.look(key, now)
-      }
-      found.slot = slot
-      if (slot < 0) found.key = key
-      taken.now = now
-      taken.base = current.tick + ahead
-      taken.allowed = ahead <= room
-      return taken.allowed
-    },
-    commit(allowed) {
-      if (found.slot === GENERAL) return general.commit(allowed)
-      let tat = taken.base
-      if (allowed) {
-        tat += increment
-        write(current.end + spanOf(tat - current.tick))
-      }
-      taken.tat = tat
-      taken.gross = tat
-      return taken
-    },
+  const look = (key: string, now: Micros): boolean => {
+    if (now >= current.end || now < current.start) moveTo(now)
+    const slot = slots.find(key)
+    const span = slot < 0 ? 0 : slots.moment(slot) - current.end
+    const ahead = span > 0 ? ticksIn(span) : 0
+    if (ahead > ceiling || (slot >= 0 && slots.moment(slot) < 0)) {
+      found.slot = GENERAL
+      return general.look(key, now)
+    }
+    found.slot = slot
+    if (slot < 0) found.key = key
+    taken.now = now
+    taken.base = current.tick + ahead
+    taken.allowed = ahead <= room
+    return taken.allowed
   }
+  const commit = (allowed: boolean): Taken => {
+    if (found.slot === GENERAL) return general.commit(allowed)
+    let tat = taken.base
+    if (allowed) {
+      tat += increment
+      write(current.end + spanOf(tat - current.tick))
+    }
+    taken.tat = tat
+    taken.gross = tat
+    return taken
+  }
+  return { look, commit, take: (key, now) => commit(look(key, now)) }
 }

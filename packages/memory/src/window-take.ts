@@ -1,4 +1,4 @@
-import type { Micros, PreparedTake, SlidingWindowStep, SlidingWindowTaken } from '@spillway/core'
+import type { Micros, PreparedTake, SlidingWindowStep, SlidingWindowTaken, Taken } from '@spillway/core'
 import { unitTime } from '@spillway/core/internal'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
 import type { PolicyStates } from './policy-states.ts'
@@ -45,28 +45,27 @@ export function windowTake(states: PolicyStates, step: SlidingWindowStep, genera
     if (current <= MOST_COUNT) states.writeWindow(found.slot, start, current, previous, start + span, unit)
     else states.writeOther(found.slot, { start, current, previous }, start + span, unit)
   }
-  return {
-    look(key, now) {
-      const slot = slots.find(key)
-      const isWindow = slot >= 0 && slots.moment(slot) < 0
-      if (isWindow && states.other(slot) !== undefined) {
-        found.slot = GENERAL
-        return general.look(key, now)
-      }
-      found.slot = slot
-      found.moved = false
-      if (slot < 0) found.key = key
-      if (isWindow) find(slot, now)
-      else begin(now)
-      taken.now = now
-      taken.allowed = taken.previous === 0 ? taken.current < most : fades(now)
-      return taken.allowed
-    },
-    commit(allowed) {
-      if (found.slot === GENERAL) return general.commit(allowed)
-      if (allowed) taken.current += increment
-      if (allowed || found.moved) write()
-      return taken
-    },
+  const look = (key: string, now: Micros): boolean => {
+    const slot = slots.find(key)
+    const isWindow = slot >= 0 && slots.moment(slot) < 0
+    if (isWindow && states.other(slot) !== undefined) {
+      found.slot = GENERAL
+      return general.look(key, now)
+    }
+    found.slot = slot
+    found.moved = false
+    if (slot < 0) found.key = key
+    if (isWindow) find(slot, now)
+    else begin(now)
+    taken.now = now
+    taken.allowed = taken.previous === 0 ? taken.current < most : fades(now)
+    return taken.allowed
   }
+  const commit = (allowed: boolean): Taken => {
+    if (found.slot === GENERAL) return general.commit(allowed)
+    if (allowed) taken.current += increment
+    if (allowed || found.moved) write()
+    return taken
+  }
+  return { look, commit, take: (key, now) => commit(look(key, now)) }
 }

@@ -145,3 +145,21 @@ test('the fast path corrects the actual cost of a request like the general path'
     }),
     { numRuns: 500 },
   ))
+
+// Expired entries are removed from a log when there are many of them.
+test('a long log decides like the general path while its entries expire', () =>
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(30), fc.constantFrom(1, 1, 1, 2, 40)), { minLength: 400, maxLength: 400 }),
+      (calls) => {
+        const clock = fakeClock()
+        const quota = slidingLog({ limit: 60, window: '1s' })
+        const [ours, model] = [memoryStore({ clock }), modelStore(clock)].map((store) => rateLimiter({ quota, store }))
+        for (const [afterMs, cost] of calls) {
+          clock.advance(afterMs)
+          expect(ours?.consumeSync('a', cost)).toStrictEqual(model?.consumeSync('a', cost))
+        }
+      },
+    ),
+    { numRuns: 20 },
+  ))

@@ -1,5 +1,5 @@
-import { isCounted } from '../decide.ts'
 import type { Decision } from '../decision.ts'
+import { isCounted } from '../merge.ts'
 import { checkBoolean } from '../options.ts'
 import type { Acquisition } from '../store-result.ts'
 import type { ShownNames } from './display-names.ts'

@@ -14,11 +14,6 @@ export function tickOf(now: Micros, schedule: RefillSchedule | null): number {
   return schedule === null ? now : Math.floor((now + schedule.offset) / schedule.interval) * schedule.amount
 }
 
-/** The first moment whose tick is `tick` or more. */
-export function momentOf(tick: number, schedule: RefillSchedule | null): Micros {
-  return schedule === null ? tick : Math.ceil(tick / schedule.amount) * schedule.interval - schedule.offset
-}
-
 export function fullTick(moment: Micros, schedule: RefillSchedule | null): number {
   if (schedule === null) return moment
   const shifted = moment + schedule.offset - schedule.interval
