@@ -95,7 +95,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const text = `SELECT ${names.fn(name)}(${places}) AS taken`
     return prepare ? { name: `spillway ${names.bare.join('.')} ${name}`, text } : { text }
   }
-  const queries = { take_calls: queryOf('take_calls', 6), take_bucket: queryOf('take_bucket', 10) }
+  const queries = { take_calls: queryOf('take_calls', 6), take_bucket: queryOf('take_bucket', 15) }
   const answers = async (calls: readonly Call[], until: Until): Promise<readonly (readonly Taken[])[]> => {
     const ofBucket = bucketArguments(calls)
     const at = calls[0]?.at ?? null

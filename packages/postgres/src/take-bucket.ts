@@ -28,7 +28,7 @@ function argumentsOf(name: string, count: number, step: BucketStep): readonly un
   // Beyond 2^53 the sums are not exact.
   if (![count * parts.increment, total.tick, ...bounds].every(Number.isSafeInteger)) return undefined
   const mostAhead = ahead >= 0 && ahead + total.tick <= ceiling ? ahead : null
-  return [name, total.tick, total.early, scale, mostAhead, bounds.join(' '), stepsOf([step])]
+  return [name, total.tick, total.early, scale, mostAhead, ...bounds, stepsOf([step])]
 }
 
 // A policy has one object for its usual step, so that the first comparison usually suffices.

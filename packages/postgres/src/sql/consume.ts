@@ -90,7 +90,7 @@ BEGIN
   more := mod(scale + total_early - room_early, scale);
   answer := string_to_array(${fn('take_bucket')}(${fn('state_name')}(policy, key), total, total_early, scale::int8,
     CASE WHEN ahead >= 0 THEN ahead END,
-    concat_ws(' ', 1, room, ahead, more, ahead, more),
+    1, room, ahead, more, ahead, more,
     concat_ws(' ', 1, 0, total, total, room, room, '0 0 0 0 0 0 0 0 0 0 0', scale, total_early, total_early, room_early, '0 0 0'),
     NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
   allowed := answer[2] = 1;

@@ -5,17 +5,17 @@ import { expirySql, type Names } from './names.ts'
  * the bucket kernel as one conditional update. PostgreSQL prepares the expressions of a function again in each
  * transaction, so the update has few: it takes only from states with the usual sign and an expiry that is late enough.
  *
- * What the update leaves is read, stepped, and written if it is still what was read: a new key, a later expiry, a debt. A
- * batch whose first call does not fit is denied. Other cases use `take_calls`: a state of another kernel, with refunds, or
- * dated after now; room for some calls but not all; and a state that keeps changing between read and write.
+ * What the update leaves is read, stepped, and written if it is still what was read: a later expiry, a debt. A new key is
+ * inserted. A batch whose first call does not fit is denied. Other cases use `take_calls`: a state of another kernel, with
+ * refunds, or dated after now; room for some calls but not all; and a state that keeps changing between read and write.
  *
  * Each number of a step is `tick − early / scale`. `early + x` is at least 0 and less than twice the scale, so that `/` is
  * the carry, and `%` is the rest. The clock is read before a take waits for the row's lock, which never over-admits.
  *
  * - `total`: the ticks of all calls. `most_ahead`: how far ahead of now the bucket may be full for the update; null if a
  *   new bucket lacks the units, or if the update could write a state with the other sign.
- * - `bounds`: the number of calls, the ceiling, and how far ahead of now the bucket may be full for the first call to fit,
- *   and for all; these two as a tick and an early. `steps`: the step, as `take_calls` reads it.
+ * - `first_ahead`, `first_early`: how far ahead of now the bucket may be full for the first call to fit; `last_…`: for all.
+ *   `steps`: the step, as `take_calls` reads it.
  * - The result is four numbers: now; 1 and the state after all calls, or 0 and the first call's `base`; the state as a tick
  *   and its early. Or that of `take_calls`, which has more.
  */
@@ -24,17 +24,20 @@ export const takeBucketSql = ({ table, fn }: Names): string => {
   const found = 'CASE WHEN t.counts[1] = scale AND t.tat > now THEN t.counts[2] ELSE 0 END'
   const usual = `WHERE t.name = state_name AND t.tat > 0 AND t.tat <= now + most_ahead
         AND t.expires >= greatest(t.tat, now) + total + 60000000`
+  const signed = 'next * CASE WHEN next - now > ceiling THEN -1 ELSE 1 END'
+  const counts = 'CASE WHEN next_early > 0 THEN ARRAY[scale, next_early] END'
   const taken = "IF FOUND THEN RETURN concat_ws(' ', now, 1, next, next_early); END IF;"
   return `
 CREATE OR REPLACE FUNCTION ${fn('take_bucket')}
-  (state_name text, total int8, total_early int8, scale int8, most_ahead int8, bounds text, steps text,
+  (state_name text, total int8, total_early int8, scale int8, most_ahead int8, calls int, ceiling int8,
+   first_ahead int8, first_early int8, last_ahead int8, last_early int8, steps text,
    at int8, lock_timeout_ms text, async_commit bool) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
   settings CONSTANT text := concat(set_config('lock_timeout', lock_timeout_ms, true),
     CASE WHEN async_commit THEN set_config('synchronous_commit', 'off', true) END);
   now int8 := ${clock};
-  next int8; next_early int8 := 0; bound int8[]; stored int8; stored_counts int8[]; base int8; early int8;
+  next int8; next_early int8 := 0; stored int8; stored_counts int8[]; base int8; early int8;
 BEGIN
   IF scale = 1 THEN
     UPDATE ${table} t SET tat = greatest(t.tat, now) + total, counts = NULL
@@ -46,26 +49,28 @@ BEGIN
   END IF;
   ${taken}
 
-  bound := string_to_array(bounds, ' ');
   FOR attempt IN 1..3 LOOP
-    SELECT t.tat, t.counts INTO stored, stored_counts FROM ${table} t WHERE t.name = state_name;
-    now := ${clock};
-    EXIT WHEN FOUND AND (stored - now <= bound[2]) IS NOT TRUE;
-    base := greatest(abs(stored), now);
-    early := CASE WHEN stored_counts[1] = scale AND base > now THEN stored_counts[2] ELSE 0 END;
-    IF base - (early + bound[4]) / scale > now + bound[3] THEN RETURN concat_ws(' ', now, 0, base, early); END IF;
-    EXIT WHEN base - (early + bound[6]) / scale > now + bound[5];
-    next := base + total - (early + total_early) / scale;
-    next_early := (early + total_early) % scale;
-    INSERT INTO ${table} AS t (name, tat, counts, expires)
-    VALUES (state_name, next * CASE WHEN next - now > bound[2] THEN -1 ELSE 1 END,
-      CASE WHEN next_early > 0 THEN ARRAY[scale, next_early] END, ${expirySql('next')})
-    ON CONFLICT (name) DO UPDATE SET tat = excluded.tat, counts = excluded.counts,
-      expires = CASE WHEN t.expires >= next + 60000000 THEN t.expires ELSE excluded.expires END
-      WHERE t.tat = stored AND t.counts IS NOT DISTINCT FROM stored_counts;
+    SELECT t.tat, t.counts, greatest(abs(t.tat), now), CASE WHEN t.counts[1] = scale AND abs(t.tat) > now THEN t.counts[2] ELSE 0 END
+      INTO stored, stored_counts, base, early FROM ${table} t WHERE t.name = state_name;
+    IF FOUND THEN
+      EXIT WHEN (stored - now <= ceiling) IS NOT TRUE;
+      IF base - (early + first_early) / scale > now + first_ahead THEN RETURN concat_ws(' ', now, 0, base, early); END IF;
+      EXIT WHEN base - (early + last_early) / scale > now + last_ahead;
+      next := base + total - (early + total_early) / scale;
+      next_early := (early + total_early) % scale;
+      UPDATE ${table} t SET tat = ${signed}, counts = ${counts}, expires = ${expirySql('next', 't.expires')}
+      WHERE t.name = state_name AND t.tat = stored AND t.counts IS NOT DISTINCT FROM stored_counts;
+    ELSE
+      EXIT WHEN last_ahead < 0;
+      next := now + total;
+      next_early := total_early;
+      INSERT INTO ${table} (name, tat, counts, expires)
+      VALUES (state_name, ${signed}, ${counts}, ${expirySql('next')}) ON CONFLICT DO NOTHING;
+    END IF;
     ${taken}
+    now := ${clock};
   END LOOP;
-  RETURN ${fn('take_calls')}(state_name, steps, rtrim(repeat('1 1 1 ', bound[1]::int)), at, lock_timeout_ms, async_commit);
+  RETURN ${fn('take_calls')}(state_name, steps, rtrim(repeat('1 1 1 ', calls)), at, lock_timeout_ms, async_commit);
 END
 $$;
 `
