@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { handle } from './hooks.server.ts'
+import { onRequest } from './middleware.ts'
+import { proxy } from './proxy.ts'
+import { middleware } from './root.ts'
+
+// Each function is called as its framework does.
+
+const ok = async () => new Response('page')
+const requestOf = (address: string) =>
+  new Request('http://localhost/', { headers: { 'x-forwarded-for': `made up, ${address}` } })
+
+const frameworks: Readonly<Record<string, (address: string) => Promise<Response>>> = {
+  SvelteKit: (address) =>
+    handle({ event: { request: requestOf('proxy'), getClientAddress: () => address }, resolve: ok }),
+  Astro: (address) => onRequest({ request: requestOf('proxy'), clientAddress: address }, ok),
+  'React Router': (address) =>
+    (middleware[0] as NonNullable<(typeof middleware)[0]>)({ request: requestOf(address) }, ok),
+  'Next.js': (address) => proxy(requestOf(address)),
+}
+
+test.each(Object.entries(frameworks))('%s: counts each client, and denies the rest', async (name, ask) => {
+  const answers = await Promise.all(Array.from({ length: 150 }, () => ask('192.0.2.1')))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
+  const denied = answers.find(({ status }) => status === 429)
+  expect([denied?.headers.get('retry-after'), denied?.headers.get('ratelimit')]).toEqual(['1', '"default";r=0;t=1'])
+  const other = await ask('192.0.2.2')
+  expect([other.status, other.headers.get('ratelimit')]).toEqual([200, '"default";r=99;t=1'])
+  expect(other.headers.has('x-middleware-next')).toBe(name === 'Next.js')
+})
