@@ -126,19 +126,20 @@ function decideScheduled(
 ): Decide<BucketTaken> {
   const over = cost > limit + overdraft ? Infinity : step.check - step.tolerance
   const turn = turnOf(step)
+  /** How long until units have refilled, if the interval has `left` microseconds. */
+  const span = (units: number, left: Micros): Micros =>
+    units <= 0 ? 0 : units <= amount ? left : left + (Math.ceil(units / amount) - 1) * interval
   return ({ allowed, now, base, tat }) => {
     const start = Math.floor((now + offset) / interval)
     const ahead = tat - start * amount
-    const left = (start + 1) * interval - offset - now
-    /** How long until this many units have refilled. */
-    const after = (units: number): Micros =>
-      units <= 0 ? 0 : units <= amount ? left : left + (Math.ceil(units / amount) - 1) * interval
-    const remaining = Math.max(limit - ahead, 0)
-    const replenish = ahead === 0 ? 0 : after(ahead - limit + remaining + 1)
     const before = base - start * amount
+    const left = (start + 1) * interval - offset - now
+    const remaining = Math.max(limit - ahead, 0)
+    const reset = span(ahead, left)
+    const replenish = ahead === 0 ? 0 : span(ahead - limit + remaining + 1, left)
     return allowed
-      ? allow(policy, limit, remaining, cost, after(ahead), replenish, after(before + turn))
-      : deny(policy, limit, remaining, cost, after(ahead), replenish, after(before + over))
+      ? allow(policy, limit, remaining, cost, reset, replenish, span(before + turn, left))
+      : deny(policy, limit, remaining, cost, reset, replenish, span(before + over, left))
   }
 }
 
