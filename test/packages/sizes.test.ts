@@ -32,7 +32,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cli': 95_200,
   '@spillway/cloudflare': 1_900,
   '@spillway/cloudflare/object': 4_000,
-  '@spillway/conformance': 39_000,
+  '@spillway/conformance': 39_200,
   '@spillway/core': 25_400,
   '@spillway/core/http': 32_600,
   '@spillway/core/internal': 8_800,
