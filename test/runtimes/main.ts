@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { startPostgres } from '../services/postgres.ts'
 import { startRedis } from '../services/redis.ts'
 import { compileUser } from './compilers.ts'
+import { installed } from './installs.ts'
+import { inJest } from './jest.ts'
 import { makeProject } from './project.ts'
 import { readTable, writeTable } from './readme.ts'
 import { inRuntime, inWorkerd } from './rows.ts'
@@ -18,14 +20,21 @@ const [redis, postgres] = await Promise.all([startRedis(), startPostgres()])
 const { host, user, database } = postgres.config
 const env = { REDIS_PORT: String(redis.port), PGHOST: host, PGUSER: user, PGDATABASE: database }
 try {
-  await makeProject(folder)
+  const tarballs = await makeProject(folder)
+  const installs = installed(folder, tarballs)
+  const jest = inJest(folder, tarballs)
   const types = compileUser(folder)
   const rows: Row[] = []
   for (const runtime of runtimes()) rows.push(await inRuntime(runtime, folder, env))
   rows.push(await inWorkerd(folder))
-  const table = tableOf(rows, types)
+  const table = tableOf(rows, types, installs.managers, jest.runners)
   console.log(table)
-  const failures = [...rows.flatMap(({ failures }) => failures), ...types.failures]
+  const failures = [
+    ...rows.flatMap(({ failures }) => failures),
+    ...types.failures,
+    ...installs.failures,
+    ...jest.failures,
+  ]
   const passed = failures.length === 0
   if (passed && process.argv.includes('--write')) writeTable(table)
   else if (passed && !tellsTheSame(readTable(), table))

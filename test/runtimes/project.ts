@@ -29,10 +29,12 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-export async function makeProject(folder: string): Promise<void> {
+/** Makes the project, and returns where the tarball of each package is. */
+export async function makeProject(folder: string): Promise<ReadonlyMap<string, string>> {
   mkdirSync(folder, { recursive: true })
+  const tarballs = packAll(join(folder, 'tarballs'))
   const dependencies = {
-    ...Object.fromEntries([...packAll(join(folder, 'tarballs'))].map(([name, path]) => [`@spillway/${name}`, path])),
+    ...Object.fromEntries([...tarballs].map(([name, path]) => [`@spillway/${name}`, path])),
     ...Object.fromEntries([...TYPES, ...FRAMEWORKS, ...CLIENTS].map((name) => [name, versionOf(name)])),
     ...Object.fromEntries(Object.entries(COMPILERS).map(([name, version]) => [name, `npm:typescript@${version}`])),
   }
@@ -46,6 +48,7 @@ export async function makeProject(folder: string): Promise<void> {
   const onLoopback = "import app from './example.mjs'\nexport default { ...app, hostname: '127.0.0.1', port: 0 }\n"
   writeFileSync(join(folder, 'example-here.mjs'), onLoopback)
   for (const kind of ['mts', 'cts']) copyFileSync(here('user.ts'), join(folder, `user.${kind}`))
+  return tarballs
 }
 
 /** A program in plain JavaScript; what it imports by name is left to be found where it runs. */
@@ -63,7 +66,7 @@ function npm(folder: string, ...args: string[]): void {
 }
 
 /** The version that the workspace has in its catalog. */
-function versionOf(name: string): string {
+export function versionOf(name: string): string {
   const catalog = readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')
   const [, version] = new RegExp(`^  '?${name}'?: (\\S+)`, 'm').exec(catalog) ?? []
   if (version === undefined) throw new Error(`pnpm-workspace.yaml has no ${name} in its catalog`)

@@ -12,7 +12,12 @@ export interface Row {
 }
 
 /** What was run, as Markdown. */
-export function tableOf(rows: readonly Row[], { compilers, resolutions }: Compiled): string {
+export function tableOf(
+  rows: readonly Row[],
+  { compilers, resolutions }: Compiled,
+  managers: readonly string[],
+  runners: readonly string[],
+): string {
   const cells = rows.map(({ runtime, imported, required, told }) => [
     runtime,
     `${imported} passed`,
@@ -30,6 +35,7 @@ export function tableOf(rows: readonly Row[], { compilers, resolutions }: Compil
     ...body.map(line),
     '',
     `The declarations compile with TypeScript ${listed(compilers)}, under ${listed(resolutions.map((name) => `\`${name}\``))}.`,
+    `A user's tests pass in ${listed(runners)}. Every entry is also imported and required as installed by ${listed(managers)}.`,
     '',
   ].join('\n')
 }
