@@ -53,7 +53,8 @@ export function bucketTake(states: PolicyStates, step: BucketStep, general: Prep
     return taken
   }
   const takeAny = (key: string, now: Micros): Taken => commit(look(key, now))
-  return { look, commit, take: plainTake(slots, earlies, ceiling, room, increment, taken, takeAny) }
+  const take = scale === 1 ? plainTake(slots, earlies, ceiling, room, increment, taken, takeAny) : takeAny
+  return { look, commit, take }
 }
 
 /**
