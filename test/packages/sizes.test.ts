@@ -29,7 +29,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
-  '@spillway/cli': 95_200,
+  '@spillway/cli': 95_300,
   '@spillway/cloudflare': 1_900,
   '@spillway/cloudflare/object': 4_000,
   '@spillway/conformance': 39_200,
@@ -51,7 +51,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/opentelemetry': 3_000,
   '@spillway/plans': 10_000,
   '@spillway/postgres': 16_800,
-  '@spillway/redis': 21_400,
+  '@spillway/redis': 21_500,
 }
 
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */

@@ -38,6 +38,12 @@ export function redisOf(client: RedisClient): RedisAdapter {
   const can = (method: string): boolean =>
     typeof (client as unknown as Record<string, unknown> | null | undefined)?.[method] === 'function'
   if (can('evalSha')) return adapterFor(client as NodeRedisClient, can('getSlotRandomNode'), nodeRedis)
+  if (can('evalsha') && can('createScript')) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'redisStore takes a client of ioredis or of node-redis; got one of @upstash/redis, whose evalsha takes lists of keys and arguments. Pass an object with evalsha, eval and del that calls it: see docs/guides/stores.md#other-clients.',
+    )
+  }
   if (can('evalsha')) {
     return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
   }
