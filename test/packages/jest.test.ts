@@ -12,7 +12,8 @@ test('Jest requires every entry, without configuration', () => {
   const app = inject('app')
   const folder = join(app, 'jest')
   const specifiers = entriesOf(app)
-    .filter((entry) => !forWorkersOnly(entry))
+    // Nest 12 is an ES module itself.
+    .filter((entry) => !forWorkersOnly(entry) && entry.name !== 'nestjs')
     .map(({ specifier }) => specifier)
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{}')
