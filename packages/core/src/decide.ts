@@ -1,6 +1,6 @@
 import type { Decision } from './decision.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
-import { type Fraction, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
+import { type Fraction, MOST_SCALE, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
@@ -155,13 +155,22 @@ function decideFraction(
   const { check, tolerance, burst } = fraction
   const over = cost > limit + quota.overdraft ? Infinity : step.check - step.tolerance
   const turn = turnOf(step)
+  const size = limit * ticksPerUnit
+  const afterUsed = (used: number, ahead: number, early: number): Micros => {
+    const span = spanOf(used, ticksPerUnit, scale)
+    return wholeTick(ahead - span.tick, early - span.early, scale)
+  }
   return ({ allowed, now, base, tat, early }) => {
     const ahead = tat - now
     const tatEarly = early === undefined ? 0 : early.tat
     const due = check + (early === undefined ? 0 : early.base)
-    const remaining = Math.max(limit - unitsIn(ahead, tatEarly, ticksPerUnit, scale), 0)
-    const used = spanOf(limit - remaining - 1, ticksPerUnit, scale)
-    const replenish = ahead === 0 ? 0 : wholeTick(ahead - used.tick, tatEarly - used.early, scale)
+    const parts = ahead * scale - tatEarly
+    // Beyond that, products are rounded.
+    const isExact = Math.max(ahead * scale, size) <= MOST_SCALE
+    const units = isExact ? Math.ceil(parts / ticksPerUnit) : unitsIn(ahead, tatEarly, ticksPerUnit, scale)
+    const remaining = Math.max(limit - units, 0)
+    const used = ahead === 0 ? 0 : limit - remaining - 1
+    const replenish = isExact ? Math.ceil((parts - used * ticksPerUnit) / scale) : afterUsed(used, ahead, tatEarly)
     const before = base - now
     return allowed
       ? allow(policy, limit, remaining, cost, ahead, replenish, wholeTick(before + turn, due - burst, scale))
