@@ -49,24 +49,24 @@ const compatInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' |
 interface ByHand {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** The status of denied requests. */
-  readonly refusal: string | undefined
-  readonly decision: Told
+  readonly denial: string | undefined
+  readonly decision: Reported
 }
 
-type Told = ReturnType<ReturnType<typeof bucketsOfTenFields>>
+type Reported = ReturnType<ReturnType<typeof bucketsOfTenFields>>
 
 /** The header fields of a decision. */
-type Fields = (decision: Told) => [name: string, value: string][]
+type Fields = (decision: Reported) => [name: string, value: string][]
 
-const threeFields = (prefix: string, { limit, remaining, resetAfterMs }: Told): [string, string][] => [
+const threeFields = (prefix: string, { limit, remaining, resetAfterMs }: Reported): [string, string][] => [
   [`${prefix}-Limit`, String(limit)],
   [`${prefix}-Remaining`, String(remaining)],
   [`${prefix}-Reset`, String(Math.ceil(resetAfterMs / 1000))],
 ]
 
 const fields = {
-  legacy: (told) => threeFields('X-RateLimit', told),
-  'draft-6': (told) => [...threeFields('RateLimit', told), ['RateLimit-Policy', `${told.limit};w=3600`]],
+  legacy: (reported) => threeFields('X-RateLimit', reported),
+  'draft-6': (reported) => [...threeFields('RateLimit', reported), ['RateLimit-Policy', `${reported.limit};w=3600`]],
   'draft-8': ({ limit, remaining, resetAfterMs }) => [
     ['RateLimit-Policy', `"default";q=${limit};w=3600`],
     ['RateLimit', `"default";r=${remaining};t=${Math.ceil(resetAfterMs / 1000)}`],
@@ -78,32 +78,32 @@ function byHand(burst: number, fieldsOf: Fields): (address: string | undefined) 
   return (address = '') => {
     const decision = decide(address)
     const headers = fieldsOf(decision)
-    if (decision.allowed) return { headers, refusal: undefined, decision }
+    if (decision.allowed) return { headers, denial: undefined, decision }
     const wait = Math.ceil(decision.retryAfterMs / 1000)
     headers.push(['Retry-After', String(wait)])
-    return { headers, refusal: `Too many requests. Come back in ${wait} seconds.`, decision }
+    return { headers, denial: `Too many requests. Come back in ${wait} seconds.`, decision }
   }
 }
 
-function byHandInExpress(burst: number, fieldsOf: Fields, told: 'told' | 'untold' = 'untold'): RequestHandler {
+function byHandInExpress(burst: number, fieldsOf: Fields, reported: 'reported' | 'untold' = 'untold'): RequestHandler {
   const judge = byHand(burst, fieldsOf)
   return (req, res, next) => {
-    const { headers, refusal, decision } = judge(req.ip)
-    if (told === 'told') (req as { rateLimit?: unknown }).rateLimit = decision
+    const { headers, denial, decision } = judge(req.ip)
+    if (reported === 'reported') (req as { rateLimit?: unknown }).rateLimit = decision
     for (const [name, value] of headers) res.setHeader(name, value)
-    if (refusal === undefined) next()
-    else res.status(429).end(refusal)
+    if (denial === undefined) next()
+    else res.status(429).end(denial)
   }
 }
 
 function byHandInKoa(burst: number): Middleware {
   const judge = byHand(burst, fields.legacy)
   return (ctx, next) => {
-    const { headers, refusal } = judge(ctx.ip)
+    const { headers, denial } = judge(ctx.ip)
     for (const [name, value] of headers) ctx.set(name, value)
-    if (refusal === undefined) return next()
+    if (denial === undefined) return next()
     ctx.status = 429
-    ctx.body = refusal
+    ctx.body = denial
     return Promise.resolve()
   }
 }
@@ -111,9 +111,9 @@ function byHandInKoa(burst: number): Middleware {
 function byHandInHono(burst: number): MiddlewareHandler {
   const judge = byHand(burst, fields['draft-6'])
   return async (c, next) => {
-    const { headers, refusal } = judge(getConnInfo(c).remote.address)
+    const { headers, denial } = judge(getConnInfo(c).remote.address)
     for (const [name, value] of headers) c.header(name, value)
-    if (refusal !== undefined) return c.text(refusal, 429)
+    if (denial !== undefined) return c.text(denial, 429)
     return next()
   }
 }
@@ -122,10 +122,10 @@ function byHandInFastify(burst: number): (app: FastifyInstance) => void {
   const judge = byHand(burst, fields.legacy)
   return (app) => {
     app.addHook('onRequest', (request, reply, done) => {
-      const { headers, refusal } = judge(request.ip)
+      const { headers, denial } = judge(request.ip)
       for (const [name, value] of headers) reply.header(name, value)
-      if (refusal === undefined) done()
-      else reply.code(429).send(refusal)
+      if (denial === undefined) done()
+      else reply.code(429).send(denial)
     })
   }
 }
@@ -164,10 +164,10 @@ export const apps = {
   express: {
     'no limiter': () => inExpress(),
     'hand-written, draft-6': () => inExpress(byHandInExpress(AMPLE, fields['draft-6'])),
-    'hand-written, draft-6, with req.rateLimit': () => inExpress(byHandInExpress(AMPLE, fields['draft-6'], 'told')),
+    'hand-written, draft-6, with req.rateLimit': () => inExpress(byHandInExpress(AMPLE, fields['draft-6'], 'reported')),
     'spillway, draft-6': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-6'))),
     'express-rate-limit, draft-6': () => inExpress(theirsInExpress(AMPLE, 'draft-6')),
-    'hand-written, draft-8, with req.rateLimit': () => inExpress(byHandInExpress(AMPLE, fields['draft-8'], 'told')),
+    'hand-written, draft-8, with req.rateLimit': () => inExpress(byHandInExpress(AMPLE, fields['draft-8'], 'reported')),
     'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
     'spillway/compat, draft-8': () => inExpress(compatInExpress(AMPLE, 'draft-8')),
     'express-rate-limit, draft-8': () => inExpress(theirsInExpress(AMPLE, 'draft-8')),

@@ -1,4 +1,4 @@
-import { type Table, told } from './table.ts'
+import { reported, type Table } from './table.ts'
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [720, 320, 64, 48, 36]
 /** Colours that also differ in lightness, and are distinct on light and dark pages. */
@@ -22,7 +22,7 @@ export function lineChart({ title, columns, rows }: Table): string {
     `<text x="${at[0]}" y="${at[1]}" text-anchor="${anchor}" fill="${fill}">${escaped(words)}</text>`
   const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
     `<path d="M${LEFT} ${y(top * share)}H${WIDTH - 8}" stroke="#7a7f87" stroke-opacity=".3"/>`,
-    text([LEFT - 8, y(top * share) + 4], 'end', told(top * share)),
+    text([LEFT - 8, y(top * share) + 4], 'end', reported(top * share)),
   ])
   const lines = medians.flatMap((values, i) => {
     const color = COLORS[i % COLORS.length] as string

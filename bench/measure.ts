@@ -47,8 +47,8 @@ export async function measureInPairs(
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   for (const [i, make] of candidates.entries()) {
-    const told = (share: number): void => progress((i + share) / candidates.length)
-    const pair = await measure(reference(), [make()], keys, { ...options, progress: told })
+    const reported = (share: number): void => progress((i + share) / candidates.length)
+    const pair = await measure(reference(), [make()], keys, { ...options, progress: reported })
     results.push(...pair.slice(i === 0 ? 0 : 1))
   }
   return results

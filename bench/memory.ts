@@ -16,17 +16,17 @@ const SCANT = { limit: 1, burst: 1 }
 
 async function decisions(
   { name, keys, distinct }: Workload,
-  refused: boolean,
+  denied: boolean,
   aims: readonly Aim[],
   progress: (share: number) => void,
 ): Promise<Table> {
-  const terms = { ...(refused ? SCANT : AMPLE), maxKeys: Math.max(distinct, 100_000) }
+  const terms = { ...(denied ? SCANT : AMPLE), maxKeys: Math.max(distinct, 100_000) }
   const others = (Object.keys(rivals) as Rival[]).filter((each) => each !== BY_HAND)
   const makers = others.map((each) => () => candidate(each, terms))
   const seconds = Math.max(2, keys.length / 300_000)
   const results = await measureInPairs(() => candidate(BY_HAND, terms), makers, keys, { seconds, progress })
   return {
-    title: `A decision in memory: ${name}${refused ? ', denied' : ''}`,
+    title: `A decision in memory: ${name}${denied ? ', denied' : ''}`,
     how: 'One process; each candidate and a hand-written Map of token buckets alternate in turns of 10,000 decisions. Each candidate has a Map of its own.',
     columns: [RATIO, 'ns'],
     rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, nanos] })),
@@ -57,7 +57,7 @@ export const cases: Readonly<Record<string, Case>> = {
       ],
       progress,
     ),
-  refused: (progress) => decisions(workloads.hot(), true, [aim('rate-limiter-flexible', 0.05), promised], progress),
+  denied: (progress) => decisions(workloads.hot(), true, [aim('rate-limiter-flexible', 0.05), promised], progress),
   many: (progress) =>
     decisions(
       workloads.many(),

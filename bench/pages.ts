@@ -11,8 +11,8 @@ import {
   type Row,
   reach,
   reachByHand,
+  reported,
   type Table,
-  told,
 } from './table.ts'
 
 const root = new URL('../', import.meta.url)
@@ -138,7 +138,7 @@ const inWords = (table: Table, aim: Aim): string => aimInWords(table, aim).repla
 function byHandInWords(table: Table, aim: Aim): string {
   const value = reachByHand(table, aim)
   if (value === undefined) return ''
-  return ` The baseline “${aim.byHand}” comes to ${told(value)}${missedByHand(table, aim) ? ' and misses it, too' : ''}.`
+  return ` The baseline “${aim.byHand}” comes to ${reported(value)}${missedByHand(table, aim) ? ' and misses it, too' : ''}.`
 }
 
 function aimsOf(table: Table): string[] {
@@ -186,7 +186,7 @@ function lru(results: Results): string[] {
   const tables = (results['memory']?.tables ?? []).filter(({ rows }) => rows.some(({ name }) => names.includes(name)))
   const cell = (table: Table, name: string): string => {
     const row: Row | undefined = table.rows.find((each) => each.name === name)
-    return told(row?.figures[0]?.median ?? Number.NaN)
+    return reported(row?.figures[0]?.median ?? Number.NaN)
   }
   if (tables.length === 0) return []
   return [
@@ -301,7 +301,7 @@ export function quoted(results: Results): string {
     const table = results[part]?.tables.find((each) => each.title === title)
     if (table === undefined) return []
     const share = reach(table, { ours, theirs, column: table.columns[at] as string, atMost: 1 })
-    return [[what, theirs.replace(/,.*/, ''), told(share)]]
+    return [[what, theirs.replace(/,.*/, ''), reported(share)]]
   })
   return markdownTable(['what', 'peer', 'Spillway ÷ peer'], rows, 2)
 }

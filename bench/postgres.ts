@@ -239,7 +239,7 @@ export const cases: Readonly<Record<string, Case>> = {
     return decisions({ workload: 'many', callers: 64, aims }, progress)
   },
   shares,
-  refused: (progress) =>
+  denied: (progress) =>
     decisions({ workload: 'hot', callers: 8, terms: SCANT, aims: [aim(COALESCED, 1), ...flawless] }, progress),
   pools,
   remainder: remainder.postgres,

@@ -170,8 +170,8 @@ export const rivals = {
       for (let i = from; i < to; i++) {
         try {
           seen += (await limiter.consume(keys[i] as string)).remainingPoints
-        } catch (refusal) {
-          seen += (refusal as { remainingPoints: number }).remainingPoints
+        } catch (denial) {
+          seen += (denial as { remainingPoints: number }).remainingPoints
         }
       }
       sink.seen += seen

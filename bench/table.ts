@@ -86,7 +86,7 @@ export const reachByHand = (table: Table, aim: Aim): number | undefined =>
   aim.byHand === undefined ? undefined : reach(table, { ...aim, ours: aim.byHand })
 
 /** Formats a number with its significant digits. */
-export function told(value: number): string {
+export function reported(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en')
   return Number.isInteger(value) ? String(value) : value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3)
 }
@@ -96,13 +96,13 @@ export function aimInWords(table: Table, aim: Aim): string {
   const { ours, theirs, column, atMost } = aim
   const value = reach(table, aim)
   const against = theirs === undefined ? column : `of ${theirs}`
-  return `${ours}: ${told(value)} ${against}, target ${told(atMost)}${value <= atMost ? '' : ' — missed'}`
+  return `${ours}: ${reported(value)} ${against}, target ${reported(atMost)}${value <= atMost ? '' : ' — missed'}`
 }
 
 const cell = (figure: Figure | null, spread: boolean): string => {
   if (figure === null) return '–'
   const { median, low, high } = figure
-  return spread && low !== high ? `${told(median)} (${told(low)} – ${told(high)})` : told(median)
+  return spread && low !== high ? `${reported(median)} (${reported(low)} – ${reported(high)})` : reported(median)
 }
 
 /** A table for the terminal: the spread of its first column, and the medians of the others. */

@@ -30,13 +30,13 @@ export function clientOf(url: string, name: string, log: Answer[]): Send {
     const request = { 'x-client': name, 'x-request-weight': String(cost) }
     const response = await fetch(url, { headers: request, signal: deadline })
     const body = await response.text()
-    const answer = { sent, received: performance.now(), cost, kept, body, ...told(response) }
+    const answer = { sent, received: performance.now(), cost, kept, body, ...reported(response) }
     log.push(answer)
     return answer
   }
 }
 
-function told({
+function reported({
   ok,
   status,
   statusText,

@@ -29,10 +29,10 @@ async function serve(name: string) {
 describe.each(Object.keys(frameworks))('over a socket, %s', (name) => {
   test('has the same responses as all adapters', async () => {
     const { clock, url } = await serve(name)
-    for (const { afterMs, request, weight, told } of story) {
+    for (const { afterMs, request, weight, reported } of story) {
       clock.advance(afterMs)
       expect(await ask(url, request, weight === undefined ? {} : { headers: { 'x-weight': weight } }), request).toEqual(
-        told,
+        reported,
       )
     }
   })

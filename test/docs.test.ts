@@ -87,7 +87,7 @@ describe('the check', () => {
   test.each([
     ['a directive that no sample follows', '<!-- sample: koa -->\n\n```ts\n```', 'a.md:1 names a prelude for no'],
     ['a block that nothing closes', 'text\n```ts\ncode', 'a.md:2 opens a code block'],
-  ])('refuses %s', (_, text, message) => {
+  ])('rejects %s', (_, text, message) => {
     expect(() => samplesOfMarkdown('a.md', text)).toThrow(message)
   })
 

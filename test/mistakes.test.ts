@@ -22,11 +22,11 @@ const uncalled: Readonly<Record<string, () => Promise<string>>> = {
   },
   Koa: async () => {
     const app = new Koa()
-    const told: string[] = []
-    app.on('error', (error: Error) => told.push(error.message))
+    const reported: string[] = []
+    app.on('error', (error: Error) => reported.push(error.message))
     app.use(onKoa.rateLimit as never)
     await supertest(app.callback()).get('/')
-    return told.join()
+    return reported.join()
   },
   Hono: async () => {
     const app = new Hono().use(onHono.rateLimit as never).onError((error, c) => c.text(error.message, 500))

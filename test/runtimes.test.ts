@@ -3,7 +3,7 @@ import { type Row, tableOf, tellsTheSame } from './runtimes/table.ts'
 
 // What `npm run test:runtimes` makes of what it has run.
 
-const row = { runtime: 'Node 24.1.0', imported: 336, required: 336, told: ['Koa', 'Hono'], failures: [] }
+const row = { runtime: 'Node 24.1.0', imported: 336, required: 336, reported: ['Koa', 'Hono'], failures: [] }
 const worker = { ...row, runtime: 'workerd 1.20261117.1', required: undefined }
 const compiled = { compilers: ['5.9.3', '7.0.2'], resolutions: ['node16', 'bundler'], failures: [] }
 const tableFrom = (...rows: readonly Row[]): string => tableOf(rows, compiled, ['pnpm', 'Bun'], ['Jest 30', 'ts-jest'])
@@ -29,6 +29,6 @@ test('a table is current if it tells the same of the same runtimes, however new 
   expect(tells({ ...row, runtime: 'Node 24.10.1234' }, worker)).toBe(true)
   expect(tells({ ...row, runtime: 'Bun 24.1.0' }, worker)).toBe(false)
   expect(tells({ ...row, required: 335 }, worker)).toBe(false)
-  expect(tells({ ...row, told: ['Koa'] }, worker)).toBe(false)
+  expect(tells({ ...row, reported: ['Koa'] }, worker)).toBe(false)
   expect(tells(worker)).toBe(false)
 })

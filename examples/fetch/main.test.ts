@@ -28,9 +28,9 @@ test('charges reports by their pages, within the limit of all requests', async (
   const response = await fetch(`${url}/report?pages=40`)
   expect(await response.text()).toBe('40 pages, and 10 left\n')
   expect(response.headers.get('ratelimit-policy')).toBe('"default";q=100;w=60, "reports";q=50;w=3600')
-  const refused = await fetch(`${url}/report?pages=20`)
-  expect(refused.status).toBe(429)
-  expect(await refused.json()).toMatchObject({ 'violated-policies': ['reports'] })
+  const denied = await fetch(`${url}/report?pages=20`)
+  expect(denied.status).toBe(429)
+  expect(await denied.json()).toMatchObject({ 'violated-policies': ['reports'] })
 })
 
 test('a Next.js route counts the client that its host reports, and still gets its parameters', async () => {

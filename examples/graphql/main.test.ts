@@ -36,17 +36,17 @@ test('a query costs a unit for each field that it returns', async () => {
 })
 
 test('a query that does not fit now is denied with the wait, and a smaller one is allowed', async () => {
-  const refused = await ask(books, { first: 100 })
-  expect(refused.status).toBe(429)
+  const denied = await ask(books, { first: 100 })
+  expect(denied.status).toBe(429)
   // 301 units at one unit every 60 ms, of which about 99 remain.
-  expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(13)
+  expect(Number(denied.headers.get('retry-after'))).toBeLessThanOrEqual(13)
   expect((await ask('{ books(first: 2) { title } }')).status).toBe(200)
 })
 
 test('a query that can never fit is denied without a wait', async () => {
-  const refused = await ask('{ books(first: 50) { author { books(first: 50) { title } } } }')
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, null])
-  expect(await refused.json()).toMatchObject({ 'retry-after-ms': null, 'violated-policies': ['units'] })
+  const denied = await ask('{ books(first: 50) { author { books(first: 50) { title } } } }')
+  expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, null])
+  expect(await denied.json()).toMatchObject({ 'retry-after-ms': null, 'violated-policies': ['units'] })
 })
 
 test.each([
@@ -67,8 +67,8 @@ test.each<[string, string, number, object?]>([
   ['fields in fields', '{ a { b { c } d } }', 4],
   ['a list', '{ a(first: 10) { b c } }', 21],
   ['a list in a list', '{ a(first: 10) { b(first: 10) { c } } }', 1 + 10 * (1 + 10)],
-  ['a list whose length is told beside it', 'query ($n: Int!) { a(first: $n) { b } }', 8, { n: 7 }],
-  ['a list whose length is told where it is not', 'query ($n: Int = 9) { a(first: $n) { b } }', 10],
+  ['a list whose length is reported beside it', 'query ($n: Int!) { a(first: $n) { b } }', 8, { n: 7 }],
+  ['a list whose length is reported where it is not', 'query ($n: Int = 9) { a(first: $n) { b } }', 10],
   [
     'several operations that tell it',
     'query A($n: Int = 9) { a(first: $n) { b } } query B($n: Int = 1) { a(first: $n) { b } }',

@@ -26,19 +26,19 @@ test('charges reports by their pages, and denies one that does not fit now', asy
   const report = (pages: number): Promise<Response> => fetch(`${url}/report?pages=${pages}`)
   expect(await (await report(40)).text()).toBe('40 pages, and 10 left\n')
 
-  const refused = await report(20)
-  expect(refused.status).toBe(429)
-  expect(refused.headers.get('ratelimit')).toMatch(/"reports";r=10;t=7[012]\d$/)
-  expect(refused.headers.get('retry-after')).toMatch(/^7[012]\d$/)
-  expect(await refused.json()).toMatchObject({ status: 429, 'violated-policies': ['reports'] })
+  const denied = await report(20)
+  expect(denied.status).toBe(429)
+  expect(denied.headers.get('ratelimit')).toMatch(/"reports";r=10;t=7[012]\d$/)
+  expect(denied.headers.get('retry-after')).toMatch(/^7[012]\d$/)
+  expect(await denied.json()).toMatchObject({ status: 429, 'violated-policies': ['reports'] })
 
   expect((await report(10)).status).toBe(200)
 })
 
 test('denies requests above the quota of a minute', async () => {
   const responses = await Promise.all(Array.from({ length: 150 }, () => fetch(url)))
-  const refused = responses.find(({ status }) => status === 429)
+  const denied = responses.find(({ status }) => status === 429)
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 429]))
-  expect(refused?.headers.get('ratelimit')).toBe('"default";r=0;t=1')
-  expect(refused?.headers.get('retry-after')).toBe('1')
+  expect(denied?.headers.get('ratelimit')).toBe('"default";r=0;t=1')
+  expect(denied?.headers.get('retry-after')).toBe('1')
 })

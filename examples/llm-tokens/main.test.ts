@@ -38,11 +38,11 @@ test('consumes the cost of the longest answer, and settles to the actual one', a
 })
 
 test('denies what exceeds the remaining units, and what can never fit', async () => {
-  const refused = await Promise.all([chat('bob', 'at length', 6_000), chat('bob', 'at length', 6_000)])
-  expect(refused.map(({ status }) => status).sort()).toEqual([200, 429])
+  const denied = await Promise.all([chat('bob', 'at length', 6_000), chat('bob', 'at length', 6_000)])
+  expect(denied.map(({ status }) => status).sort()).toEqual([200, 429])
   const never = await chat('bob', 'at length', 20_000)
   expect([never.status, never.headers.get('retry-after')]).toEqual([429, null])
-  await Promise.all([...refused, never].map((response) => response.text()))
+  await Promise.all([...denied, never].map((response) => response.text()))
 })
 
 test('charges a client that disconnects for the tokens that were sent until then', async () => {

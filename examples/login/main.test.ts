@@ -36,9 +36,9 @@ test('strangers run out of tries in every spelling of the name, and the owner do
   const statuses = (await Promise.all(guesses)).map(({ status }) => status)
   expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(5)
 
-  const refused = await login('alice', 'correct horse')
-  expect(refused.status).toBe(429)
-  expect(await refused.json()).toMatchObject({ 'violated-policies': ['account'] })
+  const denied = await login('alice', 'correct horse')
+  expect(denied.status).toBe(429)
+  expect(await denied.json()).toMatchObject({ 'violated-policies': ['account'] })
 
   expect((await login('alice', 'correct horse', device)).status).toBe(200)
   expect((await login('alice', 'correct horse', 'device=alice.forged')).status).toBe(429)

@@ -30,9 +30,9 @@ test('two instances share one count, and a third one continues it after they hav
   const urls = [await start(), await start()] as const
   const responses = await Promise.all(Array.from({ length: 10 }, (_, i) => ask(urls[i % 2] as string, 'acme', 8)))
   expect(responses.filter(({ status }) => status === 200).length).toBe(6)
-  const refused = responses.find(({ status }) => status === 429)
-  expect(refused?.headers.get('ratelimit-policy')).toBe('"burst";q=20;w=1, "exports";q=50;w=86400')
-  expect(await refused?.json()).toMatchObject({ 'violated-policies': ['exports'] })
+  const denied = responses.find(({ status }) => status === 429)
+  expect(denied?.headers.get('ratelimit-policy')).toBe('"burst";q=20;w=1, "exports";q=50;w=86400')
+  expect(await denied?.json()).toMatchObject({ 'violated-policies': ['exports'] })
   for (const instance of instances.splice(0)) await instance.close()
 
   const third = await start()

@@ -42,8 +42,8 @@ test('two instances share one count for each user', async () => {
     const refilled = Math.ceil((performance.now() - startMs) / 100)
     expect(admitted.length).toBeGreaterThanOrEqual(10)
     expect(admitted.length).toBeLessThanOrEqual(10 + refilled)
-    const refused = responses.find(({ status }) => status === 429)
-    expect(refused?.headers.get('ratelimit-policy')).toBe('"burst";q=10;w=1, "hourly";q=1000;w=3600')
-    expect(refused?.headers.get('retry-after')).toBe('1')
+    const denied = responses.find(({ status }) => status === 429)
+    expect(denied?.headers.get('ratelimit-policy')).toBe('"burst";q=10;w=1, "hourly";q=1000;w=3600')
+    expect(denied?.headers.get('retry-after')).toBe('1')
   }
 })

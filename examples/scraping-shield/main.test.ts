@@ -54,9 +54,9 @@ test('two hundred IPv6 addresses of one network count as one visitor', async () 
 
 test('a client that follows the invisible link is denied for a day', async () => {
   expect((await get('/catalogue/all', '192.0.2.1')).status).toBe(404)
-  const refused = await get('/product/1', '192.0.2.1')
-  expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 24 * 3600 - 60 * 2 + 2])
-  expect(await refused.json()).toMatchObject({ type: expect.stringContaining('abnormal-usage-detected') })
+  const denied = await get('/product/1', '192.0.2.1')
+  expect([denied.status, Number(denied.headers.get('retry-after'))]).toEqual([429, 24 * 3600 - 60 * 2 + 2])
+  expect(await denied.json()).toMatchObject({ type: expect.stringContaining('abnormal-usage-detected') })
   expect((await get('/product/1', '192.0.2.2')).status).toBe(200)
 })
 

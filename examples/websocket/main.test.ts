@@ -43,10 +43,10 @@ test('each connection may send five messages a second, and gets the time to wait
   const [one, other] = [await open(), await open()]
   const answers = await say(one, ['a', 'b', 'c', 'd', 'e', 'f'])
   expect(answers[0]).toEqual({ echo: 'a', remaining: 4 })
-  const refused = answers.filter(({ error }) => error)
+  const denied = answers.filter(({ error }) => error)
   // On a slow machine 200 ms may pass meanwhile.
-  expect(answers.length - refused.length).toBeGreaterThanOrEqual(5)
-  for (const { error, retryAfterMs } of refused) {
+  expect(answers.length - denied.length).toBeGreaterThanOrEqual(5)
+  for (const { error, retryAfterMs } of denied) {
     expect([error, Number(retryAfterMs) > 0 && Number(retryAfterMs) <= 200]).toEqual(['too fast', true])
   }
   expect(await say(other, ['a'])).toEqual([{ echo: 'a', remaining: 4 }])

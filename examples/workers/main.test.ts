@@ -32,9 +32,9 @@ test('allows exactly the quota of concurrent requests', async () => {
 test('keeps the counts when the Worker restarts', async () => {
   expect(await (await ask('/report?pages=40', '192.0.2.4')).text()).toBe('40 pages, and 10 left\n')
   await worker.restart()
-  const refused = await ask('/report?pages=20', '192.0.2.4')
-  expect(refused.status).toBe(429)
-  expect(await refused.json()).toMatchObject({ 'violated-policies': ['reports'] })
+  const denied = await ask('/report?pages=20', '192.0.2.4')
+  expect(denied.status).toBe(429)
+  expect(await denied.json()).toMatchObject({ 'violated-policies': ['reports'] })
 })
 
 test('refunds a failed report after its response', async () => {

@@ -1,7 +1,7 @@
 import { defineComponent } from 'vue'
 import { ALGORITHMS, type AlgorithmId, windowOf } from './algorithms.ts'
 import { chartOf } from './chart.ts'
-import { drawing, timeAxis, told } from './drawing.tsx'
+import { drawing, sentenceOf, timeAxis } from './drawing.tsx'
 import { DEFAULTS, linkOf } from './link.ts'
 import { run } from './run.ts'
 import { spanText, summaryOf } from './summary.ts'
@@ -16,7 +16,7 @@ export const Figure = defineComponent(
     const window = windowOf(DEFAULTS)
     const traffic = trafficOf({ pattern, limit: DEFAULTS.limit, window, load: 1 })
     const result = run(quota(DEFAULTS), traffic, DEFAULTS)
-    const sentence = told(name, summaryOf(result, window), spanText(window / 1000))
+    const sentence = sentenceOf(name, summaryOf(result, window), spanText(window / 1000))
     const link = linkOf({ ...DEFAULTS, pattern, load: 1, picked: algorithm, shown: [algorithm] })
     return () => (
       <figure class="pg pg-figure">

@@ -24,7 +24,7 @@ export interface Row {
   readonly client: Client
   readonly base: number
   readonly admitted: string
-  readonly refused: string
+  readonly denied: string
   readonly own: string
 }
 
@@ -46,7 +46,7 @@ export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean):
     rows: clients.map((client, i) => {
       const base = LEVEL_HEIGHT + GAP + (i + 0.5) * ROW_HEIGHT
       const answers = run.answers.filter(({ arrival }) => arrival.client === client)
-      const [admitted, refused] = [true, false].map((allowed) =>
+      const [admitted, denied] = [true, false].map((allowed) =>
         answers.filter(({ decision }) => decision.allowed === allowed),
       ) as [Answer[], Answer[]]
       const tall = ({ arrival }: Answer): number =>
@@ -59,7 +59,7 @@ export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean):
         client,
         base,
         admitted: admitted.map(up).join(''),
-        refused: refused.map(down).join(''),
+        denied: denied.map(down).join(''),
         own: answers
           .filter(({ arrival }) => arrival.own)
           .map((each) => (each.decision.allowed ? up(each) : down(each)))

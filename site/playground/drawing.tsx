@@ -3,8 +3,8 @@ import { type Chart, WIDTH } from './chart.ts'
 import { type Summary, spanText } from './summary.ts'
 
 /** The result of a run, as a sentence. */
-export const told = (name: string, { admitted, refused, most }: Summary, window: string): string =>
-  `${name}: ${admitted} allowed, ${refused} denied; at most ${most} units in any ${window}.`
+export const sentenceOf = (name: string, { admitted, denied, most }: Summary, window: string): string =>
+  `${name}: ${admitted} allowed, ${denied} denied; at most ${most} units in any ${window}.`
 
 /** A run as an SVG that fills its container. */
 export function drawing(chart: Chart, label: string): VNode {
@@ -21,10 +21,10 @@ export function drawing(chart: Chart, label: string): VNode {
       <path class="pg-area" d={chart.area} />
       <path class="pg-line" d={chart.line} />
       {chart.other !== '' && <path class="pg-line pg-other" d={chart.other} />}
-      {chart.rows.map(({ client, base, admitted, refused, own }) => (
+      {chart.rows.map(({ client, base, admitted, denied, own }) => (
         <g key={client} class={`pg-row pg-${client}`}>
           <path class="pg-base" d={`M0,${base}H${WIDTH}`} />
-          <path class="pg-refused" d={refused} />
+          <path class="pg-denied" d={denied} />
           <path class="pg-admitted" d={admitted} />
           <path class="pg-own" d={own} />
         </g>

@@ -1,7 +1,7 @@
 import { computed, defineComponent, type VNode } from 'vue'
 import { ALGORITHMS } from './algorithms.ts'
 import { chartOf, LEVEL_HEIGHT, ROW_HEIGHT } from './chart.ts'
-import { drawing, timeAxis, told } from './drawing.tsx'
+import { drawing, sentenceOf, timeAxis } from './drawing.tsx'
 import type { Answer, Run } from './run.ts'
 import type { Lane, Playground } from './state.ts'
 import { lastBefore, levelAt, spanText } from './summary.ts'
@@ -14,7 +14,7 @@ const LaneChart = defineComponent(
     const { run, summary } = lane.result
     const { choices, traffic, window } = play
     const chart = chartOf(run, traffic.value.span, window.value, choices.apart)
-    return drawing(chart, told(ALGORITHMS[lane.id].name, summary, spanText(window.value / 1000)))
+    return drawing(chart, sentenceOf(ALGORITHMS[lane.id].name, summary, spanText(window.value / 1000)))
   },
   { props: ['lane', 'play'] },
 )
@@ -96,7 +96,7 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
       {'run' in result && <code>{code(choices)}</code>}
       {'run' in result && (
         <p class="pg-counts">
-          <b class="pg-yes">{result.summary.admitted}</b> allowed, <b class="pg-no">{result.summary.refused}</b> denied
+          <b class="pg-yes">{result.summary.admitted}</b> allowed, <b class="pg-no">{result.summary.denied}</b> denied
         </p>
       )}
     </header>

@@ -33,10 +33,10 @@ export const UNITS = { s: 'seconds', m: 'minutes', h: 'hours', d: 'days' } as co
 
 /** The link of these choices: only those that differ from the defaults. */
 export function linkOf(choices: Choices): string {
-  const told = Object.entries(choices).filter(
+  const params = Object.entries(choices).filter(
     ([name, value]) => String(value) !== String(DEFAULTS[name as keyof Choices]),
   )
-  return new URLSearchParams(told.map(([name, value]) => [name, String(value)])).toString()
+  return new URLSearchParams(params.map(([name, value]) => [name, String(value)])).toString()
 }
 
 const oneOf = <T extends string>(list: readonly T[], text: string | null, otherwise: T): T =>
@@ -44,25 +44,25 @@ const oneOf = <T extends string>(list: readonly T[], text: string | null, otherw
 
 /** Reads a link. Invalid values are ignored. */
 export function choicesOf(link: string): Choices {
-  const told = new URLSearchParams(link)
+  const params = new URLSearchParams(link)
   const number = (name: 'limit' | 'every' | 'burst' | 'portions' | 'queue' | 'load', most: number): number => {
-    const value = Number(told.get(name) ?? Number.NaN)
+    const value = Number(params.get(name) ?? Number.NaN)
     return value >= 0 && value <= most ? value : DEFAULTS[name]
   }
-  const listed = told.get('shown')?.split(',') ?? []
+  const listed = params.get('shown')?.split(',') ?? []
   const shown = ALGORITHM_IDS.filter((id) => listed.includes(id))
   return {
     limit: number('limit', 1e6),
     every: number('every', 1e6),
-    unit: oneOf(Object.keys(UNITS) as Numbers['unit'][], told.get('unit'), DEFAULTS.unit),
+    unit: oneOf(Object.keys(UNITS) as Numbers['unit'][], params.get('unit'), DEFAULTS.unit),
     burst: number('burst', 1e6),
     portions: number('portions', 1e6),
     queue: number('queue', 1e6),
-    pattern: oneOf(Object.keys(PATTERNS) as Pattern[], told.get('pattern'), DEFAULTS.pattern),
+    pattern: oneOf(Object.keys(PATTERNS) as Pattern[], params.get('pattern'), DEFAULTS.pattern),
     load: number('load', 5),
-    apart: told.get('apart') !== 'false',
+    apart: params.get('apart') !== 'false',
     shown: shown.length > 0 ? shown : DEFAULTS.shown,
-    picked: oneOf(ALGORITHM_IDS, told.get('picked'), DEFAULTS.picked),
-    headers: oneOf(HEADER_FORMS, told.get('headers'), DEFAULTS.headers),
+    picked: oneOf(ALGORITHM_IDS, params.get('picked'), DEFAULTS.picked),
+    headers: oneOf(HEADER_FORMS, params.get('headers'), DEFAULTS.headers),
   }
 }

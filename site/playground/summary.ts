@@ -5,7 +5,7 @@ import type { Client } from './traffic.ts'
 /** The result of a run in numbers. */
 export interface Summary {
   readonly admitted: number
-  readonly refused: number
+  readonly denied: number
   /** The most units that one client was allowed in any span as long as the window. */
   readonly most: number
   /** The longest delay of an allowed request. */
@@ -17,7 +17,7 @@ export function summaryOf({ answers }: Run, window: Micros): Summary {
   const clients: readonly Client[] = ['you', 'flood']
   return {
     admitted: admitted.length,
-    refused: answers.length - admitted.length,
+    denied: answers.length - admitted.length,
     most: Math.max(
       ...clients.map((client) =>
         mostWithin(

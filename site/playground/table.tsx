@@ -29,7 +29,7 @@ export function comparison({ lanes, window, choices }: Playground): VNode {
                 <tr key={id}>
                   <th scope="row">{ALGORITHMS[id].name}</th>
                   <td>{result.summary.admitted}</td>
-                  <td>{result.summary.refused}</td>
+                  <td>{result.summary.denied}</td>
                   <td>
                     <span class="pg-bar" aria-hidden="true">
                       <span style={{ width: share(Math.min(result.summary.most, choices.limit)) }} />

@@ -21,9 +21,9 @@ const terms = { apart: true, headers: 'draft-11' } as const
 describe('the playground answers as an app does', () => {
   const epoch = Date.UTC(2026, 0, 1) * 1000
   // An app delays the requests of a leaky bucket; the playground reports the delay instead.
-  const refusing = ALGORITHM_IDS.filter((id) => id !== 'leaky')
+  const denying = ALGORITHM_IDS.filter((id) => id !== 'leaky')
 
-  test.each(refusing.flatMap((id) => patterns.map((pattern) => [id, pattern] as const)))(
+  test.each(denying.flatMap((id) => patterns.map((pattern) => [id, pattern] as const)))(
     '%s, %s',
     async (id, pattern) => {
       let now = epoch
@@ -34,11 +34,11 @@ describe('the playground answers as an app does', () => {
       for (const { arrival, headers, denial } of run(ALGORITHMS[id].quota(numbers), traffic(pattern), terms).answers) {
         now = epoch + arrival.at
         const response = await app.request('/', { headers: { client: arrival.client, cost: String(arrival.cost) } })
-        const told = ['RateLimit-Policy', 'RateLimit', 'Retry-After'].flatMap((name) => {
+        const reported = ['RateLimit-Policy', 'RateLimit', 'Retry-After'].flatMap((name) => {
           const value = response.headers.get(name)
           return value === null ? [] : [[name, value]]
         })
-        expect([response.status, told]).toEqual([denial?.status ?? 200, headers])
+        expect([response.status, reported]).toEqual([denial?.status ?? 200, headers])
         if (denial) expect(await response.text()).toBe(denial.body)
       }
     },
@@ -116,7 +116,7 @@ test('the maximum in any window equals a count from each request', () => {
       )
       expect(summaryOf(result, window)).toMatchObject({
         admitted: gone.length,
-        refused: arrivals.length - gone.length,
+        denied: arrivals.length - gone.length,
         most: Math.max(0, ...most),
       })
     }),

@@ -3,7 +3,7 @@ import { ETAG, TEXT } from './options.ts'
 
 // One sequence of requests for every server: the responses do not depend on the framework or runtime.
 
-const TOLD = ['ratelimit-policy', 'ratelimit', 'retry-after', 'content-type']
+const REPORTED = ['ratelimit-policy', 'ratelimit', 'retry-after', 'content-type']
 // Headers of frameworks, runtimes and connections.
 const THEIRS = /^(connection|content-length|date|etag|keep-alive|transfer-encoding|vary|x-powered-by)$/
 export const POLICY = '"app";q=6;w=60'
@@ -65,7 +65,7 @@ const rows: readonly Row[] = [
 ]
 
 /** The quota headers and the body of a response. */
-export interface Told {
+export interface Reported {
   readonly status: number
   readonly policy: string | null
   readonly limit: string | null
@@ -81,14 +81,14 @@ export interface Scene {
   readonly afterMs: number
   readonly request: string
   readonly weight: string | undefined
-  readonly told: Told
+  readonly reported: Reported
 }
 
 export const story: readonly Scene[] = rows.map(([afterMs, request, weight, status, limit, retry, type, body]) => ({
   afterMs,
   request,
   weight,
-  told: { status, policy: POLICY, limit: `"app";${limit}`, retry, type, body, besides: '' },
+  reported: { status, policy: POLICY, limit: `"app";${limit}`, retry, type, body, besides: '' },
 }))
 
 /** How a request is sent. */
@@ -99,7 +99,7 @@ export interface Way {
 }
 
 /** Sends `GET /path`, or another method, and returns the response. */
-export function ask(url: string, line: string, { headers = {}, localAddress }: Way = {}): Promise<Told> {
+export function ask(url: string, line: string, { headers = {}, localAddress }: Way = {}): Promise<Reported> {
   const [method = '', path = ''] = line.split(' ')
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -110,12 +110,20 @@ export function ask(url: string, line: string, { headers = {}, localAddress }: W
         response.setEncoding('utf8').on('data', (text: string) => (body += text))
         response.on('error', reject)
         response.on('end', () => {
-          const [policy, limit, retry, type] = TOLD.map(
+          const [policy, limit, retry, type] = REPORTED.map(
             (name) => (response.headers[name] as string | undefined) ?? null,
           )
-          const besides = Object.keys(response.headers).filter((name) => !TOLD.includes(name) && !THEIRS.test(name))
-          const told = { status: response.statusCode ?? 0, policy, limit, retry, type, body, besides: besides.join() }
-          resolve(told as Told)
+          const besides = Object.keys(response.headers).filter((name) => !REPORTED.includes(name) && !THEIRS.test(name))
+          const reported = {
+            status: response.statusCode ?? 0,
+            policy,
+            limit,
+            retry,
+            type,
+            body,
+            besides: besides.join(),
+          }
+          resolve(reported as Reported)
         })
       },
     )

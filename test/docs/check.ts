@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { preludes } from './preludes.ts'
-import type { Told } from './runner.ts'
+import type { Reported } from './runner.ts'
 import type { Sample } from './samples.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -130,7 +130,7 @@ function runSome(
     })
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said = `${said}${chunk}`))
-    child.on('message', ({ file, over, problem }: Told) => {
+    child.on('message', ({ file, over, problem }: Reported) => {
       if (over) return give(file, problem)
       current = file
       said = ''

@@ -5,7 +5,7 @@ import { Server, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 
 /** A message of the runner: a sample has started, or has ended, with an error if there was one. */
-export interface Told {
+export interface Reported {
   readonly file: string
   readonly over: boolean
   readonly problem?: string
@@ -19,7 +19,7 @@ let current: string | undefined
 let settled = false
 let problem: string | undefined
 
-const tell = (told: Told): void => void process.send?.(told)
+const tell = (reported: Reported): void => void process.send?.(reported)
 
 function fail(error: unknown): void {
   problem ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error)

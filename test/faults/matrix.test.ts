@@ -55,7 +55,7 @@ async function asked(
   apps: readonly Served[],
   client: string,
 ): Promise<readonly { remaining: number; times: number }[]> {
-  const told: { remaining: number; times: number }[] = []
+  const reported: { remaining: number; times: number }[] = []
   for (const app of apps) {
     let [remaining, times]: [number | undefined, number] = [undefined, 0]
     await until(async () => {
@@ -63,9 +63,9 @@ async function asked(
       remaining = (await app.ask(client)).remaining
       return remaining !== undefined
     })
-    told.push({ remaining: (remaining as number | undefined) ?? Number.NaN, times })
+    reported.push({ remaining: (remaining as number | undefined) ?? Number.NaN, times })
   }
-  return told
+  return reported
 }
 
 /** Requests before the fault was detected, or after it has ended, may be decided as usual. */

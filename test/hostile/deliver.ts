@@ -53,18 +53,18 @@ export function deliver(app: RequestListener, { method, target, lines, from }: D
     request.push(null)
     request.complete = true
     const response = new ServerResponse(request)
-    const told = new Map<string, string>()
+    const reported = new Map<string, string>()
     const { writeHead } = response
     // `writeHead` does not add its headers to `getHeaders`.
     response.writeHead = (status: number, ...rest: unknown[]) => {
-      for (const [name, value] of headersOf(rest.at(-1))) told.set(name.toLowerCase(), `${value}`)
+      for (const [name, value] of headersOf(rest.at(-1))) reported.set(name.toLowerCase(), `${value}`)
       return writeHead.call(response, status, ...(rest as [never]))
     }
     response.assignSocket(socket)
     response.on('error', reject)
     response.on('finish', () => {
-      for (const [name, value] of Object.entries(response.getHeaders())) told.set(name, `${value}`)
-      resolve({ status: response.statusCode, headers: told })
+      for (const [name, value] of Object.entries(response.getHeaders())) reported.set(name, `${value}`)
+      resolve({ status: response.statusCode, headers: reported })
       response.detachSocket(socket)
       response.emit('close')
     })

@@ -125,7 +125,7 @@ test('the declarations compile in ES modules and in CommonJS', () => {
     ...uses,
     "import { perMinute, rateLimit } from '@spillway/express'",
     'export const middleware = rateLimit({ quota: perMinute(100) })',
-    '// @ts-expect-error: the types are there, so a wrong one is refused',
+    '// @ts-expect-error: the types are there, so a wrong one is denied',
     "perMinute('many')",
   ].join('\n')
   writeFileSync(join(app, 'esm-user.mts'), code)

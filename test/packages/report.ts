@@ -94,7 +94,7 @@ function configOf(app: string, { name, specifier, types }: Entry, overrideTsconf
         reportFileName: 'report',
         reportFolder,
         reportTempFolder: reportFolder,
-        // What public types are made of shows in them: most options of policies are told in parts.
+        // What public types are made of shows in them: most options of policies are reported in parts.
         includeForgottenExports: true,
       },
       docModel: { enabled: false },

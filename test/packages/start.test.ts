@@ -7,7 +7,7 @@ import { freePort } from '../services/redis.ts'
 import { root } from './pack.ts'
 
 // The first page, followed to the letter on packages as they are installed: what is written there into `app.mjs` runs in
-// Node as it stands, and refuses the fourth request.
+// Node as it stands, and denies the fourth request.
 
 const app = inject('app')
 
@@ -52,9 +52,9 @@ test.each(servers)('$name: allows three requests, and denies the fourth with Ret
   const passed: string[] = []
   for (let i = 0; i < 3; i++) passed.push(await (await asked(url)).text())
   expect(passed).toEqual(['2 left\n', '1 left\n', '0 left\n'])
-  const refusal = await fetch(url)
-  expect([refusal.status, refusal.headers.get('ratelimit-policy')]).toEqual([429, '"default";q=3;w=60'])
-  expect(await refusal.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] })
+  const denial = await fetch(url)
+  expect([denial.status, denial.headers.get('ratelimit-policy')]).toEqual([429, '"default";q=3;w=60'])
+  expect(await denial.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] })
 })
 
 test('without HTTP: three decisions allow, the fourth does not', async () => {

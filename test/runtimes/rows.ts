@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { ask, story, type Told, type Way } from '../adapters/story.ts'
+import { ask, type Reported, story, type Way } from '../adapters/story.ts'
 import { outcomeAt, testsAt } from '../services/elsewhere.ts'
 import { startWorker } from '../services/workerd.ts'
 import { type Runtime, serveExportIn, serveIn, suitesIn } from './runtimes.ts'
@@ -17,20 +17,20 @@ export async function inRuntime(runtime: Runtime, folder: string, env: NodeJS.Pr
   }
   const [imported, required] = [await suites('suite.mjs'), await suites('suite.cjs')]
   const tells = async (file: string): Promise<readonly string[]> => {
-    const told: string[] = []
+    const reported: string[] = []
     const { ports, stop } = await serveIn(runtime, folder, file)
     try {
       for (const [app, port] of Object.entries(ports)) {
         const wrong = await tellStory(`http://127.0.0.1:${port}`, {}, otherAddress)
-        if (wrong === undefined) told.push(app)
+        if (wrong === undefined) reported.push(app)
         else failures.push(`${runtime.name}, ${file}, ${app}: ${wrong}`)
       }
     } finally {
       stop()
     }
-    return told
+    return reported
   }
-  const told = await tells('serve.mjs')
+  const reported = await tells('serve.mjs')
   await tells('serve.cjs')
   const example = await serveExportIn(runtime, folder)
   try {
@@ -39,13 +39,13 @@ export async function inRuntime(runtime: Runtime, folder: string, env: NodeJS.Pr
   } finally {
     example?.stop()
   }
-  return { runtime: runtime.name, imported, required, told, failures }
+  return { runtime: runtime.name, imported, required, reported, failures }
 }
 
 /** What workerd does: the suites, in a worker and with Durable Objects, and the story. */
 export async function inWorkerd(folder: string): Promise<Row> {
   const failures: string[] = []
-  const told: string[] = []
+  const reported: string[] = []
   let imported = 0
   const suites = async (url: string): Promise<void> => {
     for (const name of await testsAt(url)) {
@@ -66,14 +66,14 @@ export async function inWorkerd(folder: string): Promise<Row> {
     for (const app of ['Hono', 'fetch']) {
       const from = (address: string) => ({ 'x-app': app, 'cf-connecting-ip': address })
       const wrong = await tellStory(worker.url, from('192.0.2.1'), { headers: from('192.0.2.2') })
-      if (wrong === undefined) told.push(app)
+      if (wrong === undefined) reported.push(app)
       else failures.push(`workerd, ${app}: ${wrong}`)
     }
   } finally {
     await Promise.all([worker.stop(), objects.stop(), example.stop()])
   }
   const { version } = createRequire(import.meta.url)('workerd/package.json') as { version: string }
-  return { runtime: `workerd ${version}`, imported, required: undefined, told, failures }
+  return { runtime: `workerd ${version}`, imported, required: undefined, reported, failures }
 }
 
 // Linux has all of 127.0.0.0/8. What a header says of the address counts nowhere but on Workers.
@@ -86,20 +86,20 @@ async function tellStory(
   client: Readonly<Record<string, string>>,
   other: Way,
 ): Promise<string | undefined> {
-  const compare = (request: string, seen: Told, expected: Partial<Told>): string | undefined => {
-    const wrong = Object.entries(expected).find(([name, value]) => seen[name as keyof Told] !== value)
+  const compare = (request: string, seen: Reported, expected: Partial<Reported>): string | undefined => {
+    const wrong = Object.entries(expected).find(([name, value]) => seen[name as keyof Reported] !== value)
     return (
       wrong &&
-      `${request} told ${wrong[0]} ${JSON.stringify(seen[wrong[0] as keyof Told])}, not ${JSON.stringify(wrong[1])}`
+      `${request} reported ${wrong[0]} ${JSON.stringify(seen[wrong[0] as keyof Reported])}, not ${JSON.stringify(wrong[1])}`
     )
   }
-  for (const { afterMs, request, weight, told } of story) {
+  for (const { afterMs, request, weight, reported } of story) {
     const headers = {
       ...client,
       'x-advance-ms': String(afterMs),
       ...(weight === undefined ? {} : { 'x-weight': weight }),
     }
-    const wrong = compare(request, await ask(url, request, { headers }), told)
+    const wrong = compare(request, await ask(url, request, { headers }), reported)
     if (wrong !== undefined) return wrong
   }
   return (

@@ -31,9 +31,9 @@ const node = (version: string): Runtime =>
 
 function of(name: string, spec: string, ask: string[], args: string[]): Runtime {
   const options = { encoding: 'utf8', shell: process.platform === 'win32' } as const
-  const told = execFileSync('npx', ['--yes', spec, ...ask], options).trim()
-  const space = told.lastIndexOf(' ')
-  return { name: `${name} ${told.slice(space + 1)}`, program: told.slice(0, space), args }
+  const reported = execFileSync('npx', ['--yes', spec, ...ask], options).trim()
+  const space = reported.lastIndexOf(' ')
+  return { name: `${name} ${reported.slice(space + 1)}`, program: reported.slice(0, space), args }
 }
 
 /** Runs the suites against servers that the environment leads to; what came of each. */

@@ -7,7 +7,7 @@ export interface Row {
   readonly imported: number
   readonly required: number | undefined
   /** The apps that passed the story. */
-  readonly told: readonly string[]
+  readonly reported: readonly string[]
   readonly failures: readonly string[]
 }
 
@@ -18,11 +18,11 @@ export function tableOf(
   managers: readonly string[],
   runners: readonly string[],
 ): string {
-  const cells = rows.map(({ runtime, imported, required, told }) => [
+  const cells = rows.map(({ runtime, imported, required, reported }) => [
     runtime,
     `${imported} passed`,
     required === undefined ? '' : `${required} passed`,
-    told.join(', '),
+    reported.join(', '),
   ])
   const all = [['runtime', 'suites, `import`', 'suites, `require`', 'the same story over HTTP'], ...cells]
   const widths = [0, 1, 2, 3].map((i) => Math.max(...all.map((row) => (row[i] as string).length)))

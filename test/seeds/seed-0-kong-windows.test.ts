@@ -49,7 +49,7 @@ describe('windows of a minute, 100 in each', () => {
     expect(crowd(200, () => passes(75_000))).toBe(40)
   })
 
-  test('a log of refusals would grow without end; ours holds what passed', () => {
+  test('a log of denials would grow without end; ours holds what passed', () => {
     const step = stepFor(slidingLog({ limit: 3, window: '1m' }), 'consume', 1)
     let log: State | undefined
     for (let i = 0; i < 10_000; i++) log = taken(runKernel(log, START + i * 1_000, step))

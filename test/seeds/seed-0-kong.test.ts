@@ -56,7 +56,7 @@ describe('queries per second', () => {
     expect(() => rateLimiter({} as never)).toThrow('quota must be built by')
   })
 
-  test('K3: the clock is set back an hour: theirs refuses for that hour, ours is as before', () => {
+  test('K3: the clock is set back an hour: theirs denies for that hour, ours is as before', () => {
     const gap = published(1)
     gap.allowThisRequest(0)
     expect(polled(1_000, -1_000, (ms) => gap.allowThisRequest(ms), -3_600_000)).toBe(0)
@@ -66,7 +66,7 @@ describe('queries per second', () => {
     expect(pass(1_000).consumeSync('alice').allowed).toBe(true)
   })
 
-  test('K3: on a bare clock ours refuses for no longer than the bucket takes to fill', () => {
+  test('K3: on a bare clock ours denies for no longer than the bucket takes to fill', () => {
     const { passes } = ours(pacing(1))
     expect([0, -3_600_000, -3_599_001, -3_599_000].map((ms) => passes(ms))).toEqual([true, false, false, true])
   })

@@ -78,8 +78,8 @@ test('F3: two workers read the same last token: both take it there, one takes it
 
 test('F4: twenty units of a bucket of ten are promised for two seconds later, for ever; here they are never', () => {
   const theirs = new FairvisorBucket(5, 10)
-  const told = [0, 2, 4, 6].map((s) => theirs.check('alice', 20, s).retryAfter)
-  expect(told).toEqual([2, 2, 2, 2])
+  const reported = [0, 2, 4, 6].map((s) => theirs.check('alice', 20, s).retryAfter)
+  expect(reported).toEqual([2, 2, 2, 2])
   const { at } = ours(perSecond(5, { burst: 10 }))
   expect(at(0).consumeSync('alice', 20)).toMatchObject({ allowed: false, retryAfterMs: Infinity, remaining: 10 })
 })
@@ -149,14 +149,14 @@ describe('F8: a minute and a day', () => {
   })
 })
 
-test('F9: ten a second with a burst of one is refused there, and paces here', () => {
+test('F9: ten a second with a burst of one is denied there, and paces here', () => {
   expect(() => new FairvisorBucket(10, 1)).toThrow('burst must be >= tokens_per_second')
   const { passes } = ours(perSecond(10, { burst: 1 }))
   expect([0, 1, 99.999, 100].map((ms) => passes(ms))).toEqual([true, false, false, true])
 })
 
 // The document's "Response headers": a policy per-org-rps of 200 a second, of which 113 have been used.
-test('its four headers, and its reason for a refusal', async () => {
+test('its four headers, and its reason for a denial', async () => {
   const limit = rateLimit({
     policies: [{ name: 'per-org-rps', quota: perSecond(200), key: 'header:x-org', cost: 'header:x-request-weight' }],
     store: memoryStore({ clock: fakeClock() }),

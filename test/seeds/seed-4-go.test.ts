@@ -9,7 +9,7 @@ function published(rate: number, capacity: number) {
   return { bucket, passes: (ms: number): boolean => bucket.getToken(ms * 1e6) }
 }
 
-describe('Go1: a refusal adds the tokens of a time that it does not forget, and the next one adds them again', () => {
+describe('Go1: a denial adds the tokens of a time that it does not forget, and the next one adds them again', () => {
   test('one a second, polled every 10 ms: the next comes after 0.14 s there, after 1 s here', () => {
     const theirs = published(1, 1)
     const right = ours(perSecond(1))
@@ -31,7 +31,7 @@ describe('Go1: a refusal adds the tokens of a time that it does not forget, and 
   })
 })
 
-test('the twenty calls of the program: 5 + 3 pass, the first refusal is the seventh', () => {
+test('the twenty calls of the program: 5 + 3 pass, the first denial is the seventh', () => {
   const { passes } = ours(perSecond(2, { burst: 5 }))
   const calls = Array.from({ length: 20 }, (_, i) => (passes(i * 100) ? 'pass' : 'limit'))
   expect(calls.map((call) => call[0]).join('')).toBe('ppppppllllpllllpllll')

@@ -110,7 +110,7 @@ describe('G5: arguments that are none', () => {
     expect([theirs.acquire('bob', 1, 0, 2, T0), theirs.acquire('bob', 1, 0, 2, T0)]).toEqual([0, -(2 ** 63)])
   })
 
-  test('are refused here before anything is asked, with what to write instead', async () => {
+  test('are denied here before anything is asked, with what to write instead', async () => {
     await expect(ours(perSecond(1)).limiter.reserve('alice', { maxWait: '' as never })).rejects.toThrow(
       'maxWait must be a positive duration',
     )

@@ -3,7 +3,7 @@ import { rateLimiter, type Store, tokenBucket } from '@spillway/core'
 import { expect, test } from 'vitest'
 
 // The faults of seeds 2, 3 and 4 that lie between a program and its server. What was published needs that server to be
-// shown, and is told here with the numbers that were measured; what is ours is what every store is asked to do.
+// shown, and is reported here with the numbers that were measured; what is ours is what every store is asked to do.
 
 /** A store that answers like a remote one, and records its calls. */
 function elsewhere() {

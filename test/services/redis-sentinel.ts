@@ -33,10 +33,10 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
     ].join('\n'),
   )
   const sentinel = await startRedis({ sentinel: config })
-  const [asked, told] = [new Client({ port: replica.port }), new Client({ port: sentinel.port })]
-  for (const client of [asked, told]) client.on('error', () => {})
+  const [asked, reported] = [new Client({ port: replica.port }), new Client({ port: sentinel.port })]
+  for (const client of [asked, reported]) client.on('error', () => {})
   await until(async () => (await asked.info('replication')).includes('master_link_status:up'))
-  await until(async () => ((await told.call('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === 1)
+  await until(async () => ((await reported.call('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === 1)
   return {
     name: NAME,
     sentinel,
@@ -44,7 +44,7 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
     replica,
     async failover() {
       await until(() =>
-        told.call('SENTINEL', 'FAILOVER', NAME).then(
+        reported.call('SENTINEL', 'FAILOVER', NAME).then(
           () => true,
           () => false,
         ),
@@ -53,7 +53,7 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
     },
     async stop() {
       asked.disconnect()
-      told.disconnect()
+      reported.disconnect()
       await Promise.all([master, replica, sentinel].map((server) => server.stop()))
     },
   }

@@ -79,10 +79,10 @@ async function serve(folder: string): Promise<{ port: number; kill: () => Promis
 /** The port from workerd's line of JSON, which it prints when it listens. */
 function portOf(control: Readable): Promise<number> {
   return new Promise((resolve) => {
-    let told = ''
+    let reported = ''
     control.on('data', (chunk: Buffer) => {
-      told += chunk.toString()
-      const [, port] = /"event":"listen","socket":"http","port":(\d+)/.exec(told) ?? []
+      reported += chunk.toString()
+      const [, port] = /"event":"listen","socket":"http","port":(\d+)/.exec(reported) ?? []
       if (port !== undefined) resolve(Number(port))
     })
   })

@@ -58,8 +58,8 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
     if (timed) expire()
     else client.abort()
     const response = await sent
-    const told = response && [response.status, response.headers['ratelimit'], response.headers['retry-after']]
-    assert.deepEqual(told, timed ? [503, undefined, undefined] : undefined)
+    const reported = response && [response.status, response.headers['ratelimit'], response.headers['retry-after']]
+    assert.deepEqual(reported, timed ? [503, undefined, undefined] : undefined)
     return () => handled
   }
 

@@ -18,12 +18,12 @@ export function testPoliciesApart(test: TestFunction, mount: (options: NeutralOp
       { name: 'near', quota: perMinute(6) },
     ]
     const send = await mount({ policies, store: near, onStoreError })
-    const told = ({ status, headers }: NeutralResponse): readonly unknown[] => [
+    const reported = ({ status, headers }: NeutralResponse): readonly unknown[] => [
       status,
       headers.ratelimit,
       headers['retry-after'],
     ]
-    return { clock, far, send: async () => told(await send()) }
+    return { clock, far, send: async () => reported(await send()) }
   }
 
   test('checks policies in two stores like policies in one', async () => {

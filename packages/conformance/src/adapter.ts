@@ -14,7 +14,7 @@ import type { TestFunction } from './runner.ts'
 const OF_DRAFTS = ['ratelimit-policy', 'ratelimit', 'retry-after'] as const
 
 /** The status and the three quota headers of a response. */
-const told = ({ status, headers }: NeutralResponse): readonly unknown[] => [
+const reported = ({ status, headers }: NeutralResponse): readonly unknown[] => [
   status,
   ...OF_DRAFTS.map((name) => headers[name]),
 ]
@@ -26,13 +26,13 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   test('allows the quota, reports remaining units, and denies the rest with a problem document', async () => {
     const clock = fakeClock()
     const send = await mount({ quota: perMinute(2), store: modelStore(clock) })
-    assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=1;t=30', undefined])
-    assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
+    assert.deepEqual(reported(await send()), [200, '"default";q=2;w=60', '"default";r=1;t=30', undefined])
+    assert.deepEqual(reported(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
     clock.advance(10_500)
-    const refused = await send()
-    assert.deepEqual(told(refused), [429, '"default";q=2;w=60', '"default";r=0;t=20', '20'])
-    assert.equal(refused.headers['content-type'], 'application/problem+json')
-    assert.deepEqual(JSON.parse(refused.body), {
+    const denied = await send()
+    assert.deepEqual(reported(denied), [429, '"default";q=2;w=60', '"default";r=0;t=20', '20'])
+    assert.equal(denied.headers['content-type'], 'application/problem+json')
+    assert.deepEqual(JSON.parse(denied.body), {
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       title: 'Request cannot be satisfied as assigned quota has been exceeded',
       status: 429,
@@ -41,7 +41,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
       'retry-after-ms': 19_500,
     })
     clock.advance(19_500)
-    assert.deepEqual(told(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
+    assert.deepEqual(reported(await send()), [200, '"default";q=2;w=60', '"default";r=0;t=30', undefined])
   })
 
   // Users write `store: production ? redisStore(redis) : undefined`.
@@ -69,9 +69,9 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
 
   test('reports no wait if the cost never fits', async () => {
     const send = await mount({ quota: perMinute(10), cost: 'header:x-weight', store: modelStore(fakeClock()) })
-    const refused = await send({ headers: { 'x-weight': '11' } })
-    assert.deepEqual(told(refused), [429, '"default";q=10;w=60', '"default";r=10', undefined])
-    const problem = JSON.parse(refused.body) as Record<string, unknown>
+    const denied = await send({ headers: { 'x-weight': '11' } })
+    assert.deepEqual(reported(denied), [429, '"default";q=10;w=60', '"default";r=10', undefined])
+    const problem = JSON.parse(denied.body) as Record<string, unknown>
     assert.equal(problem['retry-after-ms'], null)
     assert.equal(problem['detail'], 'This request costs 11 units, more than policy "default" ever allows at once.')
   })
@@ -114,7 +114,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     const listed = ['198.51.100.0/24', '2001:db8::7']
     const send = await mount({ quota: perMinute(1), store, skip: { ip: listed }, trustProxy: 1 })
     for (const client of clients) {
-      const from = async () => told(await send({ headers: { 'x-forwarded-for': `198.51.100.7, ${client}` } }))
+      const from = async () => reported(await send({ headers: { 'x-forwarded-for': `198.51.100.7, ${client}` } }))
       const first = await from()
       const second = await from()
       const free = [200, undefined, undefined, undefined]
@@ -158,12 +158,12 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
       store: modelStore(clock),
     })
     const policy = '"burst";q=1;w=1, "daily \\"gold\\"";q=10;w=60'
-    assert.deepEqual(told(await send()), [200, policy, '"burst";r=0;t=1, "daily \\"gold\\"";r=8;t=6', undefined])
-    const refused = await send()
-    assert.deepEqual(told(refused), [429, policy, '"burst";r=0;t=1, "daily \\"gold\\"";r=8;t=6', '1'])
-    assert.deepEqual((JSON.parse(refused.body) as Record<string, unknown>)['violated-policies'], ['burst'])
+    assert.deepEqual(reported(await send()), [200, policy, '"burst";r=0;t=1, "daily \\"gold\\"";r=8;t=6', undefined])
+    const denied = await send()
+    assert.deepEqual(reported(denied), [429, policy, '"burst";r=0;t=1, "daily \\"gold\\"";r=8;t=6', '1'])
+    assert.deepEqual((JSON.parse(denied.body) as Record<string, unknown>)['violated-policies'], ['burst'])
     clock.advance(1_000)
-    assert.deepEqual(told(await send())[2], '"burst";r=0;t=1, "daily \\"gold\\"";r=6;t=5')
+    assert.deepEqual(reported(await send())[2], '"burst";r=0;t=1, "daily \\"gold\\"";r=6;t=5')
   })
 
   test('sends the quota unit and the partition key, but not the client key', async () => {
@@ -175,15 +175,15 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
       partition: (key) => Uint8Array.of(key.length, 255),
       store: modelStore(fakeClock()),
     })
-    const answer = told(await send({ headers: { 'x-api-key': 'ann' } }))
+    const answer = reported(await send({ headers: { 'x-api-key': 'ann' } }))
     const policy = '"default";q=100;w=60;qu="content-bytes";pk=:A/8=:'
     assert.deepEqual(answer, [200, policy, '"default";r=90;t=1;pk=:A/8=:', undefined])
   })
 
   test('sends only Retry-After if headers are off', async () => {
     const send = await mount({ quota: perMinute(1), headers: false, store: modelStore(fakeClock()) })
-    assert.deepEqual(told(await send()), [200, undefined, undefined, undefined])
-    assert.deepEqual(told(await send()), [429, undefined, undefined, '60'])
+    assert.deepEqual(reported(await send()), [200, undefined, undefined, undefined])
+    assert.deepEqual(reported(await send()), [429, undefined, undefined, '60'])
   })
 
   test('admits exactly the limit of many requests sent at once', async () => {
@@ -200,8 +200,8 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     const crowd = await mount({ ...options, store: modelStore(fakeClock()) })
     const from = (client: string) => ({ headers: { 'x-api-key': client } })
     const expected: string[] = []
-    for (const client of clients) expected.push(String([client, told(await alone(from(client)))]))
-    const answers = clients.map(async (client) => String([client, told(await crowd(from(client)))]))
+    for (const client of clients) expected.push(String([client, reported(await alone(from(client)))]))
+    const answers = clients.map(async (client) => String([client, reported(await crowd(from(client)))]))
     // Requests on several connections arrive in any order.
     assert.deepEqual((await Promise.all(answers)).sort(), expected.sort())
   })
@@ -209,8 +209,8 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   test('counts HEAD and OPTIONS like any request, and denies HEAD without a body', async () => {
     const send = await mount({ quota: perMinute(1), store: modelStore(fakeClock()) })
     assert.equal((await send({ method: 'OPTIONS' })).status, 200)
-    const refused = await send({ method: 'HEAD' })
-    assert.deepEqual([refused.status, refused.body, refused.headers['retry-after']], [429, '', '60'])
+    const denied = await send({ method: 'HEAD' })
+    assert.deepEqual([denied.status, denied.body, denied.headers['retry-after']], [429, '', '60'])
   })
 
   testDeniedAnswers(test, mount)

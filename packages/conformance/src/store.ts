@@ -105,9 +105,9 @@ export function testStore(
   test('takes all ops of a batch or none', async () => {
     const store = await makeStore()
     await store.take([consume('a', 10)], START)
-    const refused = await store.take([consume('b', 3), consume('a', 1), consume('c', 3)], START)
+    const denied = await store.take([consume('b', 3), consume('a', 1), consume('c', 3)], START)
     assert.deepEqual(
-      refused.map((taken) => taken.allowed),
+      denied.map((taken) => taken.allowed),
       [true, false, true],
     )
     const after = await store.take([consume('b', 10), consume('c', 10)], START)

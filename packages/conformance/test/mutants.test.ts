@@ -277,7 +277,7 @@ function lastFirst(store: Store): Store {
   }
 }
 
-describe('the store suite passes a store over several connections, if told', () =>
+describe('the store suite passes a store over several connections, if reported', () =>
   testStore(test, () => lastFirst(storeWith({})), { ordered: false, histories: 20 }))
 
 describe('the store suite fails a store that', () => {

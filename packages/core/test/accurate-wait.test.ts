@@ -17,7 +17,7 @@ const histories = fc.array(
 
 const microsOf = (millis: number): number => Math.round(millis * 1_000)
 
-// T4, and rows 26 and 32 of the peers' bugs: a wait told too long, too short, or of another request.
+// T4, and rows 26 and 32 of the peers' bugs: a wait reported too long, too short, or of another request.
 describe.each(Object.entries(quotasOf))('%s, whatever the history', (name, quotas) => {
   const whatever = (body: (subject: Asked, now: number, cost: number, quota: Quota) => Promise<void>) => () =>
     fc.assert(
@@ -33,7 +33,7 @@ describe.each(Object.entries(quotasOf))('%s, whatever the history', (name, quota
     )
 
   test(
-    'every probe before the wait that was told is refused, and the one exactly at it passes',
+    'every probe before the wait that was reported is denied, and the one exactly at it passes',
     whatever(async ({ take }, now, cost) => {
       const { allowed, retryAfterMs } = take(now, cost)
       if (allowed || retryAfterMs === Infinity) return

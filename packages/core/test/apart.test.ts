@@ -25,7 +25,7 @@ const QUOTAS: Readonly<Record<string, Quota>> = {
   log: slidingLog({ limit: 8, window: '1m' }),
 }
 
-/** A store of several parts, which refuses a batch that is not of one. */
+/** A store of several parts, which denies a batch that is not of one. */
 function partedStore(clock: () => number, partOf: (policy: string) => number): Store {
   const inner = modelStore(clock)
   const check = (ops: readonly Take[]): void => {
@@ -188,7 +188,7 @@ describe('when one of several stores fails', () => {
     expect(await left()).toEqual([5, 5, 5])
   })
 
-  // What cannot be told is not: the refusal stands, by those who know.
+  // What cannot be reported is not: the denial stands, by those who know.
   test('a denial by one before it stands', async () => {
     const { stores, limiters, all } = setUp()
     await limiters[1]?.consume('alice', 5)

@@ -107,7 +107,7 @@ describe('the circuit breaker', () => {
   // A CROSSSLOT, a TRYAGAIN or an invalid argument opened it for every key.
   test.each([
     ['a mistake of the program', new QuotaError('ERR_SPILLWAY_KEY', 'keys in two slots'), 'undefined'],
-    ['a refusal of one call by a healthy store', new StoreError('TRYAGAIN', undefined, { healthy: true }), 'error'],
+    ['a denial of one call by a healthy store', new StoreError('TRYAGAIN', undefined, { healthy: true }), 'error'],
   ])('is not opened by %s', async (_, error, reason) => {
     const { outcome } = setUp()
     for (let i = 0; i < 20; i++) expect(String(await outcome(() => Promise.reject(error)))).toBe(reason)

@@ -33,7 +33,7 @@ describe('consumeAll', () => {
     expect(await left()).toEqual([9, 16, 2])
   })
 
-  // I12, and rows 10 and 11 of the peers' bugs: what one refuses, another has charged.
+  // I12, and rows 10 and 11 of the peers' bugs: what one denies, another has charged.
   test('consumes from none if one denies, and reports the longest wait of those that do', async () => {
     const { user, tenant, model, left } = setUp()
     await consumeAll([

@@ -348,16 +348,16 @@ test('onStoreError, replicas and logger are checked when the limiter is made', (
 })
 
 test('a failing store is reported to the logger of the limiter that asked it', async () => {
-  const told: string[] = []
-  const { store, send } = setUp({ logger: { warn: (message) => told.push(message) } })
+  const reported: string[] = []
+  const { store, send } = setUp({ logger: { warn: (message) => reported.push(message) } })
   store.break('failing')
   await send()
   await send()
-  expect(told).toEqual([expect.stringContaining('spillway: the store failed: The store failed: connection lost.')])
+  expect(reported).toEqual([expect.stringContaining('spillway: the store failed: The store failed: connection lost.')])
   expect(logged).toEqual([])
 })
 
-// What a caller was told has failed is given back when the late answer arrives, whatever the verb.
+// What a caller was reported has failed is given back when the late answer arrives, whatever the verb.
 describe('units that a store takes after the call was reported as failed', () => {
   const verbs = {
     consume: (limiter: ReturnType<typeof rateLimiter>) => limiter.consume('alice'),

@@ -60,7 +60,7 @@ test.each<[string, readonly (readonly [atMicros: number, verb: Verb, cost: numbe
     slidingWindow({ limit: 1, window: '1s' }),
   ],
   [
-    'a refusal that finds no state leaves none',
+    'a denial that finds no state leaves none',
     [
       [0, 'consume', 9],
       [1, 'consume', 9],

@@ -25,7 +25,7 @@ const nowMs = (): number => NOW
 // Two policies, of which the second has less left: 3 of 10 in some 7.5 seconds.
 const item = headerItem({ name: 'per minute', quota: perMinute(100) })
 const burst = headerItem({ name: 'burst', quota: tokenBucket({ limit: 4, per: '3s', burst: 10 }) })
-const TOLD = [
+const REPORTED = [
   { item, pk: '', decision: decisionOf({ remaining: 50, resetAfterMs: 29_401, replenishAfterMs: 1 }) },
   {
     item: burst,
@@ -113,8 +113,8 @@ test.each<[HeaderForm[], string[][]]>([
     [...ITEMS, ...THREE, ...EPOCH],
   ],
 ])('%j write these headers, whatever their order', (forms, headers) => {
-  expect(headerWriter(formsOf(forms))(TOLD, nowMs)).toEqual(headers)
-  expect(headerWriter(formsOf(forms.toReversed()))(TOLD, nowMs)).toEqual(headers)
+  expect(headerWriter(formsOf(forms))(REPORTED, nowMs)).toEqual(headers)
+  expect(headerWriter(formsOf(forms.toReversed()))(REPORTED, nowMs)).toEqual(headers)
 })
 
 describe('the option', () => {
@@ -147,8 +147,8 @@ describe('the option', () => {
 })
 
 describe('one policy', () => {
-  const write = (form: HeaderForm, parts: Parameters<typeof decisionOf>[0], told = item, pk = '') =>
-    headerWriter([form])([{ item: told, pk, decision: decisionOf(parts) }], nowMs).map(([, value]) => value)
+  const write = (form: HeaderForm, parts: Parameters<typeof decisionOf>[0], reported = item, pk = '') =>
+    headerWriter([form])([{ item: reported, pk, decision: decisionOf(parts) }], nowMs).map(([, value]) => value)
 
   test('reports when more units refill, or, if denied, when the request fits', () => {
     const waits = { remaining: 2, retryAfterMs: 7_001, replenishAfterMs: 601 }
@@ -158,13 +158,13 @@ describe('one policy', () => {
   })
 
   test('reports its unit, and its partition in both fields', () => {
-    const told = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes' })
+    const reported = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes' })
     const pk = partitionReader((key) => new TextEncoder().encode(`${key}!`), console)('ann') as string
-    expect(write('draft-11', {}, told, pk)).toEqual([
+    expect(write('draft-11', {}, reported, pk)).toEqual([
       '"disk";q=100;w=60;qu="content-bytes";pk=:YW5uIQ==:',
       '"disk";r=99;t=1;pk=:YW5uIQ==:',
     ])
-    expect(write('draft-7', {}, told, pk)).toEqual(['100;w=60', 'limit=100, remaining=99, reset=1'])
+    expect(write('draft-7', {}, reported, pk)).toEqual(['100;w=60', 'limit=100, remaining=99, reset=1'])
   })
 
   // The drafts forbid that a partition tells who it is.
@@ -189,8 +189,8 @@ describe('one policy', () => {
 
 test('drafts 6 and 7 report the first of several policies with one limit', () => {
   const hourly = headerItem({ name: 'hourly', quota: slidingWindow({ limit: 100, window: '1h' }) })
-  const told = [item, hourly, burst].map((each) => ({ item: each, pk: '', decision: decisionOf() }))
-  expect(headerWriter(['draft-6'])(told, nowMs).at(-1)).toEqual(POLICY)
+  const reported = [item, hourly, burst].map((each) => ({ item: each, pk: '', decision: decisionOf() }))
+  expect(headerWriter(['draft-6'])(reported, nowMs).at(-1)).toEqual(POLICY)
 })
 
 describe('the headers of a limiter behind another', () => {

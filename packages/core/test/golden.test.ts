@@ -17,7 +17,7 @@ import {
   tokenBucket,
 } from '../src/index.ts'
 
-// What each algorithm tells in each form of the headers: of a request that is taken, of one that is refused for now, and
+// What each algorithm tells in each form of the headers: of a request that is taken, of one that is denied for now, and
 // one that never can be. All ask a quarter of a second after 2026 has begun, on behalf of one client, one after the other.
 
 const ALGORITHMS: Readonly<Record<string, Quota>> = {
@@ -36,35 +36,35 @@ const ALGORITHMS: Readonly<Record<string, Quota>> = {
 const TABLE = `
 algorithm       | cost       | RateLimit-Policy     | RateLimit          | 6 and 7      | RateLimit of 7                      | 6, X-       | epoch      | Retry-After
 token bucket    | 1 taken    | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 |
-token bucket    | 5 refused  | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 | 6
+token bucket    | 5 denied   | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 | 6
 token bucket    | 6 never    | "api";q=5;w=30       | "api";r=4          | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 |
 in 250 ms       | 1 taken    | "api";q=40;w=1       | "api";r=9;t=1      | 40;w=1       | limit=40, remaining=9, reset=1      | 40 9 1      | 1767225601 |
-in 250 ms       | 10 refused | "api";q=40;w=1       | "api";r=9;t=1      | 40;w=1       | limit=40, remaining=9, reset=1      | 40 9 1      | 1767225601 | 1
+in 250 ms       | 10 denied  | "api";q=40;w=1       | "api";r=9;t=1      | 40;w=1       | limit=40, remaining=9, reset=1      | 40 9 1      | 1767225601 | 1
 in 250 ms       | 11 never   | "api";q=40;w=1       | "api";r=9          | 40;w=1       | limit=40, remaining=9, reset=1      | 40 9 1      | 1767225601 |
 in 30 days      | 1 taken    | "api";q=10;w=2592000 | "api";r=9;t=259200 | 10;w=2592000 | limit=10, remaining=9, reset=259200 | 10 9 259200 | 1767484801 |
-in 30 days      | 10 refused | "api";q=10;w=2592000 | "api";r=9;t=259200 | 10;w=2592000 | limit=10, remaining=9, reset=259200 | 10 9 259200 | 1767484801 | 259200
+in 30 days      | 10 denied  | "api";q=10;w=2592000 | "api";r=9;t=259200 | 10;w=2592000 | limit=10, remaining=9, reset=259200 | 10 9 259200 | 1767484801 | 259200
 in 30 days      | 11 never   | "api";q=10;w=2592000 | "api";r=9          | 10;w=2592000 | limit=10, remaining=9, reset=259200 | 10 9 259200 | 1767484801 |
 interval refill | 1 taken    | "api";q=10;w=60      | "api";r=9;t=30     | 10;w=60      | limit=10, remaining=9, reset=30     | 10 9 30     | 1767225630 |
-interval refill | 10 refused | "api";q=10;w=60      | "api";r=9;t=30     | 10;w=60      | limit=10, remaining=9, reset=30     | 10 9 30     | 1767225630 | 30
+interval refill | 10 denied  | "api";q=10;w=60      | "api";r=9;t=30     | 10;w=60      | limit=10, remaining=9, reset=30     | 10 9 30     | 1767225630 | 30
 interval refill | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=30     | 10 9 30     | 1767225630 |
 overdraft       | 1 taken    | "api";q=10;w=60      | "api";r=9;t=6      | 10;w=60      | limit=10, remaining=9, reset=6      | 10 9 6      | 1767225607 |
 overdraft       | 10 taken   | "api";q=10;w=60      | "api";r=0;t=12     | 10;w=60      | limit=10, remaining=0, reset=66     | 10 0 66     | 1767225667 |
-overdraft       | 15 refused | "api";q=10;w=60      | "api";r=0;t=66     | 10;w=60      | limit=10, remaining=0, reset=66     | 10 0 66     | 1767225667 | 66
+overdraft       | 15 denied  | "api";q=10;w=60      | "api";r=0;t=66     | 10;w=60      | limit=10, remaining=0, reset=66     | 10 0 66     | 1767225667 | 66
 overdraft       | 16 never   | "api";q=10;w=60      | "api";r=0          | 10;w=60      | limit=10, remaining=0, reset=66     | 10 0 66     | 1767225667 |
 fixed window    | 1 taken    | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225660 |
-fixed window    | 10 refused | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225660 | 60
+fixed window    | 10 denied  | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225660 | 60
 fixed window    | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225660 |
 from first      | 1 taken    | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
-from first      | 10 refused | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 | 60
+from first      | 10 denied  | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 | 60
 from first      | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
 sliding window  | 1 taken    | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 |
-sliding window  | 10 refused | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 | 61
+sliding window  | 10 denied  | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 | 61
 sliding window  | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 |
 sliding log     | 1 taken    | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
-sliding log     | 10 refused | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 | 60
+sliding log     | 10 denied  | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 | 60
 sliding log     | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
 leaky bucket    | 1 taken    | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 |
-leaky bucket    | 5 refused  | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 | 6
+leaky bucket    | 5 denied   | "api";q=5;w=30       | "api";r=4;t=6      | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 | 6
 leaky bucket    | 6 never    | "api";q=5;w=30       | "api";r=4          | 5;w=30       | limit=5, remaining=4, reset=6       | 5 4 6       | 1767225607 |
 `
 
@@ -101,7 +101,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Asks a fresh guard for each of the costs up to a row's, and tells what the last one was told. */
+/** Asks a fresh guard for each of the costs up to a row's, and tells what the last one was reported. */
 async function asked(algorithm: string, upTo: number, headers: HeaderForm): Promise<Verdict> {
   const clock = fakeClock(NOW_MS * 1000)
   const cost = (request: { cost: number }): number => request.cost
@@ -160,17 +160,19 @@ test.each(rows.map((row, i) => [row[0] as string, row[1] as string, i, row] as c
   async (algorithm, outcome, i, row) => {
     for (const form of FORMS) {
       const { decision, headers, denial } = await asked(algorithm, i, form)
-      const told = Object.fromEntries(headers)
-      expect(told, form).toEqual(fieldsOf(row)[form])
-      expect(readBack(form, told), form).toEqual(expected(form, decision as Decision, ALGORITHMS[algorithm] as Quota))
-      expect(denial === undefined ? 'taken' : decision?.retryAfterMs === Infinity ? 'never' : 'refused').toBe(
+      const reported = Object.fromEntries(headers)
+      expect(reported, form).toEqual(fieldsOf(row)[form])
+      expect(readBack(form, reported), form).toEqual(
+        expected(form, decision as Decision, ALGORITHMS[algorithm] as Quota),
+      )
+      expect(denial === undefined ? 'taken' : decision?.retryAfterMs === Infinity ? 'never' : 'denied').toBe(
         outcome.split(' ')[1],
       )
     }
   },
 )
 
-// Row 3 of the peers' bugs: a reset is told in seconds from now, and in seconds since 1970 as soon as some option is set.
+// Row 3 of the peers' bugs: a reset is reported in seconds from now, and in seconds since 1970 as soon as some option is set.
 test('no other option changes the headers', async () => {
   const options: readonly Partial<RateLimitOptions<{ cost: number }>>[] = [
     { skip: () => false },
@@ -191,7 +193,7 @@ test('no other option changes the headers', async () => {
     { deadline: '1s' },
     { ipv6Prefix: 64 },
   ]
-  const told = async (form: HeaderForm, some: typeof options): Promise<unknown> => {
+  const reported = async (form: HeaderForm, some: typeof options): Promise<unknown> => {
     const plain = {
       name: 'api',
       quota: ALGORITHMS['token bucket'] as Quota,
@@ -202,7 +204,7 @@ test('no other option changes the headers', async () => {
   }
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...FORMS), fc.subarray([...options]), async (form, some) => {
-      expect(await told(form, some)).toEqual(await told(form, []))
+      expect(await reported(form, some)).toEqual(await reported(form, []))
     }),
     { numRuns: 300 },
   )

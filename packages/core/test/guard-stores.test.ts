@@ -85,7 +85,7 @@ describe('when the second of two stores fails', () => {
 })
 
 describe('when the first of two stores fails and the second denies', () => {
-  const refusing = async (options: Partial<PolicyOptions<object>> = {}) => {
+  const denying = async (options: Partial<PolicyOptions<object>> = {}) => {
     const all = setUp(options)
     await all.send()
     for (let i = 0; i < 9; i++) await all.send()
@@ -93,7 +93,7 @@ describe('when the first of two stores fails and the second denies', () => {
   }
 
   test('the denial is that of the second', async () => {
-    const { send, stores } = await refusing()
+    const { send, stores } = await denying()
     stores.a.break('failing')
     const { headers, denial } = await send()
     expect(denial?.status).toBe(429)
@@ -105,7 +105,7 @@ describe('when the first of two stores fails and the second denies', () => {
   })
 
   test('a fallback limiter that was asked is refunded', async () => {
-    const { guard, fallback, stores, leftIn } = await refusing()
+    const { guard, fallback, stores, leftIn } = await denying()
     guard.replace([
       { name: 'a', quota: perMinute(10), store: stores.a, onStoreError: fallback },
       { name: 'b', quota: perMinute(10), store: stores.b },

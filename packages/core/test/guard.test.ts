@@ -148,7 +148,7 @@ describe('skip', () => {
     for (const ip of ['10.0.0.1', '10.255.0.1', '2001:db8::1', '::ffff:10.0.0.1']) {
       expect([judge({ ip }), judge({ ip })].map(({ decision }) => decision)).toEqual([undefined, undefined])
     }
-    expect([judge(), judge()].map(({ denial: refusal }) => refusal?.status)).toEqual([undefined, 429])
+    expect([judge(), judge()].map(({ denial }) => denial?.status)).toEqual([undefined, 429])
   })
 
   test('goes by the address that is counted, as trusted as that is', () => {
@@ -206,7 +206,7 @@ describe('a shadow policy', () => {
       onDecision: (event) => events.push(event),
     })
     const verdicts = [judge(), judge()]
-    expect(verdicts.map(({ denial: refusal }) => refusal)).toEqual([undefined, undefined])
+    expect(verdicts.map(({ denial }) => denial)).toEqual([undefined, undefined])
     expect(verdicts[1]?.headers[0]).toEqual(['RateLimit-Policy', '"live";q=3;w=60'])
     expect(events.map(({ mode, decision }) => [mode, decision.policy, decision.allowed, decision.remaining])).toEqual([
       ['shadow', 'planned (shadow)', true, 0],
@@ -225,7 +225,7 @@ describe('a shadow policy', () => {
 
   test('may have the longest name there is', () => {
     const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', name: 'n'.repeat(100) })
-    expect([judge(), judge()].map(({ denial: refusal }) => refusal)).toEqual([undefined, undefined])
+    expect([judge(), judge()].map(({ denial }) => denial)).toEqual([undefined, undefined])
   })
 
   test('that fails affects no request', async () => {
@@ -288,7 +288,7 @@ describe('what a request took is corrected', () => {
   test('by its status: 30 wrong logins at once are 5 attempts, and a right one costs nothing', async () => {
     const { judge } = setUp({ quota: perMinute(5), refundIf: (status) => status < 400 })
     const crowd = Array.from({ length: 30 }, () => judge())
-    expect(crowd.filter(({ denial: refusal }) => refusal === undefined)).toHaveLength(5)
+    expect(crowd.filter(({ denial }) => denial === undefined)).toHaveLength(5)
     await crowd[0]?.after?.(200, { tokens: 0 })
     expect([judge().denial?.status, judge().denial?.status]).toEqual([undefined, 429])
   })
@@ -345,7 +345,7 @@ describe('a request that is held back', () => {
     const { guard } = setUp({ quota: perSecond(1), maxWait: '1s' })
     const verdicts = Promise.all([guard({}), guard({}), guard({})])
     await vi.advanceTimersByTimeAsync(1_000)
-    expect((await verdicts).map(({ denial: refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
+    expect((await verdicts).map(({ denial }) => denial?.status)).toEqual([undefined, undefined, 429])
   })
 
   // Ten in line, five hang up, five come: two used to go ahead at once, because turns were given out again on which

@@ -28,7 +28,7 @@ describe('the edges of a bucket, to the microsecond', () => {
   test('a state as far ahead as an empty bucket is kept; one farther has seen the clock step back', () => {
     const at = (ahead: number) => bucket(START + ahead, START, stepFor(quota, 'consume', 1))
     expect(at(5 * second)).toMatchObject({ base: START + 5 * second, kept: START + 5 * second })
-    // Handles of takes from before are still told apart from later ones, unless the step was of more than an hour.
+    // Handles of takes from before are still reported apart from later ones, unless the step was of more than an hour.
     const [tat, gross] = [START + 5 * second, START + 5 * second + 1]
     expect(at(5 * second + 1)).toMatchObject({ base: tat, kept: { tat, gross, turn: gross } })
     expect(at(3_605 * second + 1)).toMatchObject({ base: tat, kept: tat })

@@ -91,7 +91,7 @@ describe('calls per request', () => {
 })
 
 // In single file, two round trips each: of 45 units, 7 were admitted before the deadline of 50 ms, and 193 callers were
-// told that the store had failed.
+// reported that the store had failed.
 test('a herd at a low bucket is answered in two round trips: as many are admitted as there is room for', async () => {
   const slow = tokenBucket({ limit: 400, per: '1h' })
   const { limiters, trip, callsOf } = setUp(slow, [

@@ -346,7 +346,7 @@ describe('a lease', () => {
     expect((await limiter.consume('a', 100)).allowed).toBe(true)
   })
 
-  // The lease was taken before the reset and told after it: 150 of 100 were admitted.
+  // The lease was taken before the reset and reported after it: 150 of 100 were admitted.
   test('that is asked for in the tick of a reset is not spent after it', async () => {
     const { limiter } = setUp(perMinute(100), { requests: 50 })
     await consume(limiter, 32)

@@ -147,8 +147,8 @@ describe('several quotas on one key', () => {
   test('answer with the policy that has least left, or waits longest', async () => {
     const { limiter } = setUp()
     expect(await limiter.consume('alice')).toMatchObject({ policy: 'burst', limit: 2, remaining: 1, violated: [] })
-    const refused = await limiter.consume('alice', 2)
-    expect(refused).toMatchObject({ allowed: false, policy: 'burst', violated: ['burst'], retryAfterMs: 500 })
+    const denied = await limiter.consume('alice', 2)
+    expect(denied).toMatchObject({ allowed: false, policy: 'burst', violated: ['burst'], retryAfterMs: 500 })
     const never = await limiter.consume('alice', 101)
     expect(never).toMatchObject({ violated: ['burst', 'hourly'], retryAfterMs: Infinity })
   })
@@ -163,7 +163,7 @@ describe('several quotas on one key', () => {
 
 describe('a call written wrongly', () => {
   test.each([0, -1, 1.5, Number.NaN, Infinity, '5', null, {}, 2n, 2 ** 53] as never[])(
-    'with cost %s is refused, and says so',
+    'with cost %s is rejected, and says so',
     async (cost) => {
       const { limiter } = setUp()
       await expect(limiter.consume('alice', cost)).rejects.toThrow(QuotaError)

@@ -4,7 +4,7 @@ import { plainReader } from '../../../test/plain-reader.ts'
 import { type Denial, type DeniedOption, httpGuard } from '../src/http/index.ts'
 import { perMinute } from '../src/index.ts'
 
-// What onDenied may return: what users of other limiters write works, or is refused with the right spelling.
+// What onDenied may return: what users of other limiters write works, or is rejected with the right spelling.
 
 const response = { own: true }
 

@@ -114,8 +114,8 @@ describe('a pattern of a path', () => {
   test('what is proposed instead is accepted', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'/a:*?#{}()%2F.$ \\'), maxLength: 8 }), (pattern) => {
-        const refused = refusalOf(pattern)
-        const [, proposed] = / Write ("[^"]*"|\[.*?\])[. ]/.exec(refused ?? '') ?? []
+        const denied = refusalOf(pattern)
+        const [, proposed] = / Write ("[^"]*"|\[.*?\])[. ]/.exec(denied ?? '') ?? []
         if (proposed !== undefined)
           for (const each of [JSON.parse(proposed)].flat()) expect(refusalOf(each)).toBe(undefined)
       }),

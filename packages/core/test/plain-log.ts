@@ -17,7 +17,7 @@ export class PlainLog {
     if (verb === 'refund') this.giveBack(cost, since)
     else if (verb === 'charge' || this.moments.length + cost <= this.limit) this.take(now, cost)
     else {
-      // A refusal leaves everything as it is, but for what is dated after now.
+      // A denial leaves everything as it is, but for what is dated after now.
       if (before.every((moment) => moment <= now)) this.moments = before
       return false
     }

@@ -35,7 +35,7 @@ const algorithms = (limit: number, window: number): readonly (readonly [string, 
 ]
 
 describe('polling does not starve', () => {
-  // F1: a refusal that rounds what has come in since the last one starves whoever asks often.
+  // F1: a denial that rounds what has come in since the last one starves the caller that asks often.
   test.each([
     [tokenBucket({ limit: 1, per: '1h' }), 3],
     [tokenBucket({ limit: 1, per: '1h', refill: '1h' }), 3],

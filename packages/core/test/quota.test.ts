@@ -102,7 +102,7 @@ describe('quotas', () => {
     ],
     ['a window of too many', () => fixedWindow({ limit: 2_000, window: 1 }), 'more than one a microsecond'],
     ['a bucket of centuries', () => perDay(1, { burst: 40_000 }), 'over 95 years'],
-  ])('refuse %s and say what to write', (_, build, message) => {
+  ])('reject %s and say what to write', (_, build, message) => {
     expect(build).toThrow(QuotaError)
     expect(build).toThrow(message)
   })

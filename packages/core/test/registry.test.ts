@@ -21,7 +21,7 @@ const storeOn = (owner: object, name = 'spillway'): Store => ({
 const limit = (options: object) => httpGuard(options as RateLimitOptions<object>, plainReader)
 
 describe('two limiters of one name on one database', () => {
-  // The README's line, written twice: 100 calls of one route, and the first login ever was refused.
+  // The README's line, written twice: 100 calls of one route, and the first login ever was denied.
   test.each<[part: string, one: object, other: object]>([
     ['quota', { quota: perMinute(100) }, { quota: perMinute(5) }],
     ['quota', { quota: perMinute(60) }, { quota: perMinute(60, { burst: 6 }) }],
@@ -39,7 +39,7 @@ describe('two limiters of one name on one database', () => {
     expect(second).toThrow(`two limiters on one database are named "default"`)
     expect(second).toThrow(`but differ in ${part}: `)
     expect(second).toThrow(`Give each a name of its own, such as name: 'login'.`)
-    // What was refused is not registered, nor does it matter elsewhere.
+    // What was rejected is not registered, nor does it matter elsewhere.
     limit({ ...one, store: storeOn(client) })
     for (const store of [storeOn({}), storeOn(client, 'shop')]) limit({ ...other, store })
     limit({ ...other, name: 'login', store: storeOn(client) })
@@ -121,7 +121,7 @@ test('replace() takes the names of the limiter itself, and no others', () => {
   const elsewhere = {}
   limit({ name: 'a', quota: perMinute(9), store: storeOn(elsewhere) })
   expect(() => guard.replace([{ name: 'a', quota: perMinute(3), store: storeOn(elsewhere) }])).toThrow('named "a"')
-  // What was refused has changed nothing; what was given up is free.
+  // What was denied has changed nothing; what was given up is free.
   expect(() => limit({ name: 'a', quota: perMinute(3), key: 'path', store: storeOn(client) })).toThrow('named "a"')
   limit({ name: 'a', quota: perMinute(2), key: 'path', store: storeOn(client) })
   limit({ name: 'b', quota: perMinute(2), store: storeOn(client) })

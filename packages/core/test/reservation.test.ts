@@ -54,7 +54,7 @@ describe.each(everyKind)('a reservation of four of ten, %s', (_, quota) => {
     expect(await left()).toBe(6)
   })
 
-  // I13: what has come back by itself belongs to whoever takes it next.
+  // I13: what has come back by itself belongs to the caller that takes it next.
   test('settled after its units have refilled, refunds nothing of other takes', async () => {
     const { clock, limiter } = setUp(quota)
     const { cancel } = await limiter.reserve('alice', { cost: 4 })
@@ -131,10 +131,10 @@ describe('a reservation', () => {
     const { limiter } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 2 }))
     const turn = async (maxWait?: number) => {
       const { allowed, delayMs } = await limiter.reserve('alice', maxWait === undefined ? {} : { maxWait })
-      return allowed ? delayMs : 'refused'
+      return allowed ? delayMs : 'denied'
     }
-    expect([await turn(0), await turn(0), await turn(999), await turn(1_000)]).toEqual([0, 'refused', 'refused', 1_000])
-    expect([await turn(), await turn(), await turn(60_000)]).toEqual([2_000, 'refused', 'refused'])
+    expect([await turn(0), await turn(0), await turn(999), await turn(1_000)]).toEqual([0, 'denied', 'denied', 1_000])
+    expect([await turn(), await turn(), await turn(60_000)]).toEqual([2_000, 'denied', 'denied'])
     const { limiter: short } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 1 }))
     const turns = [await short.reserve('alice'), await short.reserve('alice'), await short.reserve('alice')]
     expect(turns.map(({ allowed }) => allowed)).toEqual([true, true, false])

@@ -101,7 +101,7 @@ const remote = (store: Store): Store => ({
 })
 
 test.each(behind)(
-  'a store that cannot list its states is refused, and the error says what to do: %s',
+  'a store that cannot list its states is rejected, and the error says what to do: %s',
   async (_, before) => {
     const { take, delete: remove } = modelStore(() => START)
     const limiter = rateLimiter({ quota: perMinute(3), store: before({ take, delete: remove }) })

@@ -7,7 +7,7 @@ import { rule } from './documents.ts'
 const made = (algorithm_config: object, algorithm = 'token_bucket'): RulePolicy =>
   policiesFrom([rule({ algorithm, algorithm_config })])[0] as RulePolicy
 
-/** The last problem of a config that is refused. */
+/** The last problem of a config that is denied. */
 function hint(algorithm_config: object, algorithm?: string): string {
   try {
     made(algorithm_config, algorithm)

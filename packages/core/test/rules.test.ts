@@ -37,8 +37,8 @@ describe('the examples that the format comes with', () => {
       cost: 2,
       defaultCost: 1,
     })
-    const told = { rps: 100, burst: 1000, cost_source: 'header:x-request-weight', max_cost: 50 }
-    expect(config(told)).toEqual({
+    const reported = { rps: 100, burst: 1000, cost_source: 'header:x-request-weight', max_cost: 50 }
+    expect(config(reported)).toEqual({
       name: 'a',
       quota: perSecond(100, { burst: 1000 }),
       key: 'ip',
@@ -61,7 +61,7 @@ test.each([
   [1e-7, { limit: 1, per: '10000000s' }],
   [1e3, { limit: 1000, per: '1s' }],
   [1e6, { limit: 1_000_000, per: '1s' }],
-] as const)('%d a second is told in whole units', (rps, rate) =>
+] as const)('%d a second is reported in whole units', (rps, rate) =>
   expect(config({ rps, burst: 3 })?.quota).toEqual(tokenBucket({ ...rate, burst: 3 })),
 )
 

@@ -106,8 +106,8 @@ describe('a policy that only watches', () => {
   test('is corrected by the response, or it would report denials that never happen', async () => {
     const { guard, events } = setUp([requests, { ...watching, ...byResponse }])
     for (let i = 0; i < 4; i++) await (await guard({})).after?.(200, { tokens: 5 })
-    const told = events.filter(({ mode }) => mode === 'shadow').map(({ decision }) => decision.remaining)
-    expect(told).toEqual([50, 45, 40, 35])
+    const reported = events.filter(({ mode }) => mode === 'shadow').map(({ decision }) => decision.remaining)
+    expect(reported).toEqual([50, 45, 40, 35])
   })
 
   test('is refunded by the status, also if no policy is enforced', async () => {
@@ -152,9 +152,9 @@ test('a request under way keeps its policies when others are put in force', asyn
 
   guard.replace([policy])
   await limiter.consume('ann', 95)
-  const refused = guard({})
+  const denied = guard({})
   guard.replace([requests])
-  expect((await refused).denial?.body).toContain('#abnormal-usage-detected')
+  expect((await denied).denial?.body).toContain('#abnormal-usage-detected')
 })
 
 test('a correction without a caller that waits does not end the process', async () => {

@@ -17,13 +17,13 @@ const story = (rows: readonly Row[]) => () => {
   for (const [at, verb, cost, allowed, log, takenAt] of rows) {
     const outcome = kernel(state, secondAt(at), stepOf(verb, cost, takenAt === undefined ? takenAt : secondAt(takenAt)))
     if (verb !== 'peek') state = outcome.allowed ? outcome.taken : outcome.kept
-    expect([at, verb, outcome.allowed, told(state)]).toEqual([at, verb, allowed, log])
+    expect([at, verb, outcome.allowed, reported(state)]).toEqual([at, verb, allowed, log])
   }
 }
 
 const secondAt = (at: number): number => START + Math.round(at * second)
 
-const told = (log: SlidingLogState | undefined): string | undefined =>
+const reported = (log: SlidingLogState | undefined): string | undefined =>
   log
     ?.map((value, i) => (i % 2 === 0 ? `${(value - START) / second}` : `:${value} `))
     .join('')
@@ -54,7 +54,7 @@ describe('a sliding log', () => {
   )
 
   test(
-    'gives back the latest units where it is not told which, and leaves nothing of an emptied entry',
+    'gives back the latest units where it is not reported which, and leaves nothing of an emptied entry',
     story([
       [0, 'refund', 1, true, undefined],
       [0, 'consume', 2, true, '0:2'],
@@ -68,7 +68,7 @@ describe('a sliding log', () => {
   )
 
   test(
-    'gives back of the moment it is told, if that is still there',
+    'gives back of the moment it is reported, if that is still there',
     story([
       [0, 'consume', 2, true, '0:2'],
       [1, 'consume', 1, true, '0:2 1:1'],

@@ -30,8 +30,8 @@ const story = (rows: readonly Row[]) => () => {
   for (const [at, verb, cost, allowed, left, startOf] of rows) {
     const outcome = kernel(state, START + Math.round(at * second), stepOf(ten, verb, cost, startOf))
     if (verb !== 'peek') state = outcome.allowed ? outcome.taken : outcome.kept
-    const told = state && [(state.start - START) / second, state.current, state.previous]
-    expect([at, verb, outcome.allowed, told]).toEqual([at, verb, allowed, left])
+    const reported = state && [(state.start - START) / second, state.current, state.previous]
+    expect([at, verb, outcome.allowed, reported]).toEqual([at, verb, allowed, left])
   }
 }
 
@@ -62,7 +62,7 @@ describe('a sliding window', () => {
   )
 
   test(
-    'gives back to the current window first where it is not told which, and nothing to a key that has none',
+    'gives back to the current window first where it is not reported which, and nothing to a key that has none',
     story([
       [0, 'refund', 1, true, undefined],
       [0, 'consume', 5, true, [0, 5, 0]],
@@ -74,7 +74,7 @@ describe('a sliding window', () => {
   )
 
   test(
-    'gives back to the window that it is told, as long as there is one',
+    'gives back to the window that it is reported, as long as there is one',
     story([
       [0, 'consume', 5, true, [0, 5, 0]],
       [10, 'consume', 3, true, [10, 3, 5]],

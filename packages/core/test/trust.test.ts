@@ -81,8 +81,8 @@ describe('addresses and networks, as Node reads them', () => {
         const list = new BlockList()
         list.addSubnet(cidr.address, cidr.bits, isIP(cidr.address) === 4 ? 'ipv4' : 'ipv6')
         const inside = list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
-        const told = behind([`${cidr.address}/${cidr.bits}`], '203.0.113.7', address) === '203.0.113.7'
-        expect(told).toBe(inside)
+        const reported = behind([`${cidr.address}/${cidr.bits}`], '203.0.113.7', address) === '203.0.113.7'
+        expect(reported).toBe(inside)
       }),
       { numRuns: 5_000 },
     )

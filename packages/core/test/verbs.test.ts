@@ -52,7 +52,7 @@ describe('of several policies', () => {
     ['the wait that is longer by half a millisecond', every(1_000), every(1_000.5), 'second'],
     ['not the one that is shorter by half a millisecond', every(1_000), every(999.5), 'first'],
     ['the first of two alike', every(1_000), every(1_000), 'first'],
-  ])('that refuse, %s speaks', async (_, first, second, speaks) => {
+  ])('that deny, %s speaks', async (_, first, second, speaks) => {
     expect((await decisionOf({ first, second }, 2)).policy).toBe(speaks)
   })
 

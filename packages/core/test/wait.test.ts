@@ -34,7 +34,7 @@ function setUp(quota: Quota | Record<string, Quota>) {
       await limiter.wait('api', options)
       turns.push(`${name}@${Date.now() / 1_000}`)
     } catch (reason) {
-      turns.push(`${name} ${reason instanceof RateLimitedError ? 'refused' : reason}@${Date.now() / 1_000}`)
+      turns.push(`${name} ${reason instanceof RateLimitedError ? 'denied' : reason}@${Date.now() / 1_000}`)
     }
   }
   const all = async (calls: readonly Promise<void>[]): Promise<readonly string[]> => {
@@ -64,7 +64,7 @@ describe.each(everyKind)('waiting, %s', (_, quota) => {
   test('that would be too long fails at once, and takes nothing', async () => {
     const { limiter, call, all, left } = setUp(quota)
     const calls = [call('a'), call('b', { maxWait: '999ms' }), call('c', { maxWait: 0 }), call('d', { maxWait: '1s' })]
-    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b refused@0', 'c refused@0', 'd@1'])
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b denied@0', 'c denied@0', 'd@1'])
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await left()).toBe(quota.limit)
     expect(await limiter.wait('api')).toMatchObject({ allowed: true })
@@ -183,19 +183,19 @@ describe('waiting', () => {
   test('in a full queue is denied at once, with any maxWait', async () => {
     const { call, all } = setUp(leakyBucket({ limit: 1, per: '1s', queue: 1 }))
     const calls = [call('a'), call('b'), call('c'), call('d', { maxWait: '1m' })]
-    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@1', 'c refused@0', 'd refused@0'])
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@1', 'c denied@0', 'd denied@0'])
   })
 
   test('for what may be paid for later, waits for the debt of those before', async () => {
     const { call, all } = setUp(tokenBucket({ limit: 1, per: '1s', burst: 1, overdraft: 8 }))
     const calls = [call('a', { cost: 4 }), call('b', { cost: 2 }), call('c', { maxWait: '4s' }), call('d')]
-    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@3', 'c refused@0', 'd@5'])
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@3', 'c denied@0', 'd@5'])
   })
 
   test('in line for a window, one whose maxWait ends there is denied when it does, not later', async () => {
     const { call, all } = setUp(slidingLog({ limit: 1, window: '10s' }))
     const calls = [call('a'), call('b'), call('c', { maxWait: '15s' })]
-    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@10', 'c refused@10'])
+    expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@10', 'c denied@10'])
   })
 
   test('knows its options', async () => {

@@ -172,7 +172,7 @@ describe('a quota that warms up', () => {
       { limit: 1, per: '365d', warmUpPeriod: '1h', burst: 1_000 },
       'warmingUp: 1000 units would take over 95 years. Use a burst of 95 or less.',
     ],
-  ] as const)('refuses %j', (options, message) => {
+  ] as const)('rejects %j', (options, message) => {
     expect(() => warmingUp(options)).toThrow(message)
   })
 

@@ -67,10 +67,10 @@ test('jitter adds to Retry-After only, the same for the same client and spread o
   const judge = judgeOf({ quota: perMinute(1), jitter: 0.5 })
   const waits = Array.from({ length: 50 }, (_, i) => {
     judge({ peer: `client ${i}` })
-    const refused = [judge({ peer: `client ${i}` }), judge({ peer: `client ${i}` })]
-    const [first, second] = refused.map(({ headers }) => Number(Object.fromEntries(headers)['Retry-After']))
+    const denied = [judge({ peer: `client ${i}` }), judge({ peer: `client ${i}` })]
+    const [first, second] = denied.map(({ headers }) => Number(Object.fromEntries(headers)['Retry-After']))
     expect(first).toBe(second)
-    expect(refused[0]?.headers[1]).toEqual(['RateLimit', '"default";r=0;t=60'])
+    expect(denied[0]?.headers[1]).toEqual(['RateLimit', '"default";r=0;t=60'])
     return first as number
   })
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(60)
@@ -87,9 +87,9 @@ test('rules written as JSON are policies: the enterprise and the free tier of th
     ],
   })
   const judge = judgeOf({ policies, claims: ({ user }) => user })
-  const told = (request: FakeRequest) => judge({ headers: { 'x-api-key': 'k' }, ...request }).headers[0]?.[1]
-  expect(told({ user: { plan: 'enterprise' } })).toBe('"enterprise";q=2000;w=2')
-  expect(told({})).toBe('"free";q=20;w=2')
+  const reported = (request: FakeRequest) => judge({ headers: { 'x-api-key': 'k' }, ...request }).headers[0]?.[1]
+  expect(reported({ user: { plan: 'enterprise' } })).toBe('"enterprise";q=2000;w=2')
+  expect(reported({})).toBe('"free";q=20;w=2')
 })
 
 test.each([

@@ -28,11 +28,11 @@ function machine() {
 
 test('follows the wall clock', () => {
   const { millis, pass } = machine()
-  const told = [0, 1, 500, 10_000, 3_600_000].map((span) => {
+  const reported = [0, 1, 500, 10_000, 3_600_000].map((span) => {
     pass(span)
     return millis()
   })
-  expect(told).toEqual([1_000_000, 1_000_001, 1_000_501, 1_010_501, 4_610_501])
+  expect(reported).toEqual([1_000_000, 1_000_001, 1_000_501, 1_010_501, 4_610_501])
 })
 
 test('continues from its last value when the wall clock steps back, and forward again', () => {

@@ -44,7 +44,7 @@ function limitersOver(store: SyncStore, pair: readonly Quota[]): readonly SyncRa
   return pair.map((quota) => rateLimiter({ quota, store: { ...store, scope: { owner: {}, name: '' } }, name: 'p' }))
 }
 
-async function told(limiter: SyncRateLimiter, { verb, key, cost }: Act): Promise<Decision | undefined> {
+async function reported(limiter: SyncRateLimiter, { verb, key, cost }: Act): Promise<Decision | undefined> {
   if (verb === 'consume') return limiter.consumeSync(key, cost)
   if (verb === 'reset') return void (await limiter.reset(key))
   if (verb !== 'reserve') return limiter[verb](key, cost)
@@ -64,8 +64,8 @@ async function expectAlike(
   const [ones, others] = [limitersOver(one, pair), limitersOver(other, pair)]
   for (const act of history) {
     advance(act.afterMs)
-    expect(await told(ones[act.by] as SyncRateLimiter, act)).toStrictEqual(
-      await told(others[act.by] as SyncRateLimiter, act),
+    expect(await reported(ones[act.by] as SyncRateLimiter, act)).toStrictEqual(
+      await reported(others[act.by] as SyncRateLimiter, act),
     )
   }
 }

@@ -53,7 +53,7 @@ async function statusesOf(send: Send, times: number, request?: NeutralRequest): 
 }
 
 /** The rate limit headers of a response, by their names without the prefix. */
-const told = ({ headers }: Awaited<ReturnType<Send>>) =>
+const reported = ({ headers }: Awaited<ReturnType<Send>>) =>
   Object.fromEntries(
     Object.entries(headers)
       .filter(([name]) => /ratelimit|retry/.test(name))
@@ -79,11 +79,11 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
   test.each(Object.keys(platforms))('counts each route and client, and sets headers, on %s', async (platform) => {
     const options = { throttlers: [{ limit: 2, ttl: minutes(1) }] }
     const send = await serve(api, { platform, controllers: [Plain], options })
-    expect(told(await send())).toEqual({ limit: 2, remaining: 1, reset: 60 })
+    expect(reported(await send())).toEqual({ limit: 2, remaining: 1, reset: 60 })
     advance(15_000)
-    expect(told(await send())).toEqual({ limit: 2, remaining: 0, reset: 45 })
+    expect(reported(await send())).toEqual({ limit: 2, remaining: 0, reset: 45 })
     const denied = await send()
-    expect([denied.status, JSON.parse(denied.body), told(denied)]).toEqual([
+    expect([denied.status, JSON.parse(denied.body), reported(denied)]).toEqual([
       429,
       { statusCode: 429, message: 'ThrottlerException: Too Many Requests' },
       { 'retry-after': 60 },
@@ -100,7 +100,7 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
     const send = await serve(api, { controllers: [Plain], options })
     expect(await statusesOf(send, 3)).toEqual([200, 200, 429])
     advance(4_000)
-    expect(told(await send())).toEqual({ 'retry-after': 6 })
+    expect(reported(await send())).toEqual({ 'retry-after': 6 })
     advance(6_000)
     expect(await statusesOf(send, 3)).toEqual([200, 200, 429])
   })
@@ -111,7 +111,7 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
     await send()
     advance(20_000)
     await send()
-    expect(told(await send())).toEqual({ 'retry-after': 40 })
+    expect(reported(await send())).toEqual({ 'retry-after': 40 })
     advance(40_000)
     expect(await statusesOf(send, 2)).toEqual([200, 429])
   })
@@ -127,7 +127,7 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
       { name: 'short', ttl: seconds(1), limit: 1 },
     ]
     const send = await serve(api, { controllers: [Plain], options: { throttlers } })
-    expect(told(await send())).toEqual({
+    expect(reported(await send())).toEqual({
       'limit-short': 1,
       'remaining-short': 0,
       'reset-short': 1,
@@ -135,7 +135,7 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
       'remaining-long': 2,
       'reset-long': 60,
     })
-    expect(told(await send())).toEqual({ 'retry-after-short': 1 })
+    expect(reported(await send())).toEqual({ 'retry-after-short': 1 })
     advance(1_000)
     expect(await statusesOf(send, 1)).toEqual([200])
   })
@@ -153,8 +153,8 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
     }
     const options = { throttlers: [{ limit: 9, ttl: (context: ExecutionContext) => (context ? 60_000 : 0) }] }
     const send = await serve(api, { controllers: [Overridden], options })
-    expect(told(await send())).toEqual({ limit: 3, remaining: 2, reset: 60 })
-    expect(told(await send({ path: '/strict' }))).toEqual({ limit: 1, remaining: 0, reset: 5 })
+    expect(reported(await send())).toEqual({ limit: 3, remaining: 2, reset: 60 })
+    expect(reported(await send({ path: '/strict' }))).toEqual({ limit: 1, remaining: 0, reset: 5 })
   })
 
   test('skips throttlers for classes and methods, which methods can revoke', async () => {
@@ -179,9 +179,9 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
       { name: 'short', limit: 5, ttl: 1_000 },
     ]
     const send = await serve(api, { controllers: [Skipped, Named], options: { throttlers } })
-    expect(told(await send({ path: '/counted' }))).toMatchObject({ limit: 1 })
-    expect(told(await send({ path: '/named' }))).toEqual({ limit: 1, remaining: 0, reset: 60 })
-    expect(told(await send())).not.toHaveProperty('limit')
+    expect(reported(await send({ path: '/counted' }))).toMatchObject({ limit: 1 })
+    expect(reported(await send({ path: '/named' }))).toEqual({ limit: 1, remaining: 0, reset: 60 })
+    expect(reported(await send())).not.toHaveProperty('limit')
   })
 
   test('skips by skipIf, and by user agent', async () => {
@@ -203,10 +203,10 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
     }
     const send = await serve(api, { controllers: [Plain], options })
     const ann = { headers: { 'x-user': 'ann' } }
-    expect(told(await send(ann))).toEqual({})
+    expect(reported(await send(ann))).toEqual({})
     // One key for all routes.
     const denied = await send({ ...ann, path: '/other' })
-    expect([denied.status, JSON.parse(denied.body).message, told(denied)]).toEqual([429, 'ann default-ann', {}])
+    expect([denied.status, JSON.parse(denied.body).message, reported(denied)]).toEqual([429, 'ann default-ann', {}])
     expect((await send({ headers: { 'x-user': 'bob' } })).status).toBe(200)
   })
 
@@ -253,8 +253,8 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
     }
     const options = { storage, throttlers: [{ name: 'api', limit: 10, ttl: 1_000 }] }
     const send = await serve(api, { controllers: [Plain], options })
-    expect(told(await send())).toEqual({ 'limit-api': 10, 'remaining-api': 3, 'reset-api': 8 })
-    expect(told(await send())).toEqual({ 'retry-after-api': 9 })
+    expect(reported(await send())).toEqual({ 'limit-api': 10, 'remaining-api': 3, 'reset-api': 8 })
+    expect(reported(await send())).toEqual({ 'retry-after-api': 9 })
     expect(calls[0]).toEqual([1_000, 10, 1_000, 'api'])
   })
 

@@ -165,7 +165,7 @@ test('a take that loses the race for a new row releases its other locks, which w
 describe('what is not written', () => {
   const quota = perDay(3)
   const peek: Take = { ...consume('a', 1, quota), step: stepFor(quota, 'peek', 1) }
-  const refusals: readonly (readonly Take[])[] = [
+  const denials: readonly (readonly Take[])[] = [
     [consume('a', 1, quota)],
     [peek],
     [consume('b', 1, quota), consume('a', 1, quota)],
@@ -177,7 +177,7 @@ describe('what is not written', () => {
     await store.take([consume('a', 3, quota)])
     const rows = async () => (await admin.query('SELECT ctid, xmin, xmax, s.* FROM spillway s')).rows
     const before = await rows()
-    for (const ops of refusals) expect(admitted([await store.take(ops)])).toBe(0)
+    for (const ops of denials) expect(admitted([await store.take(ops)])).toBe(0)
     expect(await rows()).toEqual(before)
   })
 
@@ -200,7 +200,7 @@ describe('what is not written', () => {
     await Promise.all(Array.from({ length: 20 }, () => store.take([consume('c', 1, quota)])))
     await Promise.all(Array.from({ length: 20 }, () => store.take([consume('c', 1, quota)])))
     expect((await written()) - before).toBe(2)
-    for (let i = 0; i < 50; i++) for (const ops of refusals) await store.take(ops)
+    for (let i = 0; i < 50; i++) for (const ops of denials) await store.take(ops)
     expect((await written()) - before).toBe(2)
     await client.query('COMMIT')
     client.release()

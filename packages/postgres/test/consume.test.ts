@@ -144,8 +144,8 @@ describe('rejects', () => {
     ['an empty policy', ['a', 1, '1s', 1, 1, ''], 'policy must be the name of a limiter'],
   ])('%s, and says what to write', async (_, values, message) => {
     const hint = expect.stringContaining('public.spillway_consume(key, limit')
-    const refused = { code: '22023', message: expect.stringContaining(message), hint }
-    await expect(call(...values)).rejects.toMatchObject(refused)
+    const denied = { code: '22023', message: expect.stringContaining(message), hint }
+    await expect(call(...values)).rejects.toMatchObject(denied)
   })
 })
 

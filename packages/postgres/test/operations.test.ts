@@ -275,7 +275,7 @@ test.each([
   [{ coalesced: true }, 'Did you mean "coalesce"?'],
   [{ deadline: 0 }, 'postgresStore deadline must be a positive duration'],
   [{ sweepEvery: '30d' }, 'postgresStore sweepEvery must be shorter than 24 days'],
-])('refuses %o', (options, message) => {
+])('rejects %o', (options, message) => {
   expect(() => postgresStore(pool, options as never)).toThrow(message)
   expect(() => postgresStore(pool, options as never)).toThrow(QuotaError)
 })

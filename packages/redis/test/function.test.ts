@@ -103,7 +103,7 @@ describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valk
     ['a key that is not plain', 'spillway:1{é}', [1, '1s'], 'prefix:1{key}policy'],
     ['a long key', `spillway:1{${'k'.repeat(65)}}`, [1, '1s'], 'stand in a name as their hash'],
     ['the default policy by its name', 'spillway:1{a}default', [1, '1s'], '"default" is left out'],
-  ])('refuses %s, and says what to write', async (_, name, args, message) => {
+  ])('rejects %s, and says what to write', async (_, name, args, message) => {
     const error = await call(name, ...args).catch((error: unknown) => error as Error)
     expect((error as Error).message).toMatch(/^ERR spillway_consume .* Write: FCALL spillway_consume 1 "spillway:1\{/)
     expect((error as Error).message).toContain(message)

@@ -16,7 +16,7 @@ export interface Race {
 /** How many requests of a process were allowed or denied, and when the first was allowed, by the server's clock. */
 export interface Tally {
   admitted: number
-  refused: number
+  denied: number
   first: Micros
 }
 
@@ -34,7 +34,7 @@ export async function race(races: readonly Race[]): Promise<Tally> {
   const tallies = (await Promise.all(children.map(heard))) as Tally[]
   return {
     admitted: sum(tallies.map(({ admitted }) => admitted)),
-    refused: sum(tallies.map(({ refused }) => refused)),
+    denied: sum(tallies.map(({ denied }) => denied)),
     first: Math.min(...tallies.map(({ first }) => first)),
   }
 }

@@ -21,13 +21,13 @@ const ops = [{ ...HOT, step: stepFor(hotQuota, 'consume', 1) }]
 await store.take([{ ...HOT, key: 'other', step: stepFor(hotQuota, 'consume', 1) }])
 
 process.once('message', async () => {
-  const tally: Tally = { admitted: 0, refused: 0, first: Number.POSITIVE_INFINITY }
+  const tally: Tally = { admitted: 0, denied: 0, first: Number.POSITIVE_INFINITY }
   const end = performance.now() + race.forMs
   await Promise.all(
     Array.from({ length: race.callers }, async () => {
       while (performance.now() < end) {
         const [taken] = (await store.take(ops)) as [Taken]
-        if (!taken.allowed) tally.refused++
+        if (!taken.allowed) tally.denied++
         else {
           tally.admitted++
           tally.first = Math.min(tally.first, taken.now)
