@@ -3,7 +3,7 @@
 
 import * as spillway from '@spillway/core'
 import { memoryStore } from '@spillway/memory'
-import * as byHand from './by-hand.ts'
+import * as baseline from './baselines.ts'
 import { type Candidate, measure } from './measure.ts'
 import { AMPLE, candidate, sink } from './rivals.ts'
 import { workloads } from './workloads.ts'
@@ -16,7 +16,7 @@ interface Pair {
   readonly name: string
   readonly quotas: Readonly<Record<string, spillway.Quota>>
   readonly cost?: number
-  readonly hand: (clock: byHand.Clock) => byHand.Decide
+  readonly hand: (clock: baseline.Clock) => baseline.Decide
   /** How far a clock moves with each call; 0 for the machine's alone. */
   readonly stepMs?: number
 }
@@ -31,38 +31,38 @@ const others = spillway.tokenBucket({ limit: limit / 2, per: '1s', burst })
 
 /** Quotas that deny nothing. */
 const allowed: readonly Pair[] = [
-  { name: 'token bucket', quotas: { bucket }, hand: () => byHand.tokenBucket(limit, burst, 1) },
+  { name: 'token bucket', quotas: { bucket }, hand: () => baseline.tokenBucket(limit, burst, 1) },
   {
     name: 'token bucket, cost 5',
     quotas: { bucket },
     cost: 5,
-    hand: () => byHand.tokenBucket(limit, burst, 5),
+    hand: () => baseline.tokenBucket(limit, burst, 5),
   },
   {
     name: 'leaky bucket',
     quotas: { leaky: spillway.leakyBucket({ limit, per: '1s', queue: AMOUNT }) },
-    hand: () => byHand.leakyBucket(limit, AMOUNT),
+    hand: () => baseline.leakyBucket(limit, AMOUNT),
   },
   {
     name: FIXED,
     quotas: { fixed: spillway.fixedWindow({ limit: AMOUNT, window: HOUR_MS }) },
-    hand: () => byHand.fixedWindow(AMOUNT, HOUR_MS),
+    hand: () => baseline.fixedWindow(AMOUNT, HOUR_MS),
   },
   {
     name: 'sliding window',
     quotas: { sliding: spillway.slidingWindow({ limit: AMOUNT, window: HOUR_MS }) },
-    hand: () => byHand.slidingWindow(AMOUNT, HOUR_MS),
+    hand: () => baseline.slidingWindow(AMOUNT, HOUR_MS),
   },
   {
     name: 'sliding log of 100',
     quotas: { log: spillway.slidingLog({ limit: LOGGED, window: '1s' }) },
-    hand: (clock) => byHand.slidingLog(LOGGED, 1000, clock),
+    hand: (clock) => baseline.slidingLog(LOGGED, 1000, clock),
     stepMs: 1000 / LOGGED,
   },
   {
     name: 'two policies',
     quotas: { bucket, others },
-    hand: () => byHand.twoBuckets([limit, burst], [limit / 2, burst]),
+    hand: () => baseline.twoBuckets([limit, burst], [limit / 2, burst]),
   },
 ]
 
@@ -71,32 +71,32 @@ const denied: readonly Pair[] = [
   {
     name: 'token bucket',
     quotas: { bucket: spillway.tokenBucket({ limit: 1, per: '1s' }) },
-    hand: () => byHand.tokenBucket(1, 1, 1),
+    hand: () => baseline.tokenBucket(1, 1, 1),
   },
   {
     name: FIXED,
     quotas: { fixed: spillway.fixedWindow({ limit: 1, window: HOUR_MS }) },
-    hand: () => byHand.fixedWindow(1, HOUR_MS),
+    hand: () => baseline.fixedWindow(1, HOUR_MS),
   },
   {
     name: 'sliding window',
     quotas: { sliding: spillway.slidingWindow({ limit: 1, window: HOUR_MS }) },
-    hand: () => byHand.slidingWindow(1, HOUR_MS),
+    hand: () => baseline.slidingWindow(1, HOUR_MS),
   },
   {
     name: 'sliding log of 100',
     quotas: { log: spillway.slidingLog({ limit: LOGGED, window: HOUR_MS }) },
-    hand: (clock) => byHand.slidingLog(LOGGED, HOUR_MS, clock),
+    hand: (clock) => baseline.slidingLog(LOGGED, HOUR_MS, clock),
   },
   {
     name: 'two policies',
     quotas: { bucket: spillway.tokenBucket({ limit: 1, per: '1s' }), others },
-    hand: () => byHand.twoBuckets([1, 1], [limit / 2, burst]),
+    hand: () => baseline.twoBuckets([1, 1], [limit / 2, burst]),
   },
 ]
 
 /** A clock in milliseconds that moves with each call. */
-function clockOf({ stepMs = 0 }: Pair): byHand.Clock {
+function clockOf({ stepMs = 0 }: Pair): baseline.Clock {
   if (stepMs === 0) return Date.now
   let ahead = 0
   return () => {

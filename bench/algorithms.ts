@@ -2,13 +2,13 @@
 
 import { fork } from 'node:child_process'
 import type { Result } from './measure.ts'
-import type { Aim, Case, Row } from './table.ts'
+import type { Case, Row, Target } from './table.ts'
 
 const RATIO = 'times hand-written'
 const EXPRESS = 'express-rate-limit, its store'
 
 /** What is measured, and the most that each row may take. */
-type Targets = Readonly<Record<string, number | undefined>>
+type Ratios = Readonly<Record<string, number | undefined>>
 
 /** Measures a row in its own process. */
 function measured(what: string, name: string): Promise<readonly Result[]> {
@@ -20,25 +20,25 @@ function measured(what: string, name: string): Promise<readonly Result[]> {
 }
 
 const compared =
-  (what: string, title: string, targets: Targets, more: readonly Aim[] = []): Case =>
+  (what: string, title: string, ratios: Ratios, more: readonly Target[] = []): Case =>
   async (progress) => {
-    const names = Object.keys(targets)
+    const names = Object.keys(ratios)
     const rows: Row[] = []
     for (const name of names) {
-      const [byHand, ours] = (await measured(what, name)) as [Result, Result]
-      rows.push({ name, figures: [ours.ratio, ours.nanos, byHand.nanos] })
+      const [baseline, ours] = (await measured(what, name)) as [Result, Result]
+      rows.push({ name, figures: [ours.ratio, ours.nanos, baseline.nanos] })
       progress(rows.length / names.length)
     }
-    const aims = names.flatMap((ours): Aim[] => {
-      const atMost = targets[ours]
+    const targets = names.flatMap((ours): Target[] => {
+      const atMost = ratios[ours]
       return atMost === undefined ? [] : [{ ours, column: RATIO, atMost }]
     })
     return {
       title: `A decision in memory, by algorithm: ${title}`,
-      how: 'Each row in its own process, in which the algorithm and the same by hand, in a Map, alternate in turns of 10,000 decisions.',
+      how: 'Each row in its own process, in which the algorithm and a hand-written one, on a Map, alternate in turns of 10,000 decisions.',
       columns: [RATIO, 'ns', 'ns hand-written'],
       rows,
-      aims: [...aims, ...more],
+      targets: [...targets, ...more],
     }
   }
 

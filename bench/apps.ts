@@ -46,7 +46,7 @@ const compatInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' |
   compat.rateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
 
 /** The minimum for each limiter: identify the client by its address, count, and report the remaining units. */
-interface ByHand {
+interface Baseline {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** The status of denied requests. */
   readonly denial: string | undefined
@@ -73,7 +73,7 @@ const fields = {
   ],
 } satisfies Record<string, Fields>
 
-function byHand(burst: number, fieldsOf: Fields): (address: string | undefined) => ByHand {
+function baseline(burst: number, fieldsOf: Fields): (address: string | undefined) => Baseline {
   const decide = bucketsOfTenFields({ limit: 0.001, burst })
   return (address = '') => {
     const decision = decide(address)
@@ -85,8 +85,12 @@ function byHand(burst: number, fieldsOf: Fields): (address: string | undefined) 
   }
 }
 
-function byHandInExpress(burst: number, fieldsOf: Fields, reported: 'reported' | 'untold' = 'untold'): RequestHandler {
-  const judge = byHand(burst, fieldsOf)
+function baselineInExpress(
+  burst: number,
+  fieldsOf: Fields,
+  reported: 'reported' | 'untold' = 'untold',
+): RequestHandler {
+  const judge = baseline(burst, fieldsOf)
   return (req, res, next) => {
     const { headers, denial, decision } = judge(req.ip)
     if (reported === 'reported') (req as { rateLimit?: unknown }).rateLimit = decision
@@ -96,8 +100,8 @@ function byHandInExpress(burst: number, fieldsOf: Fields, reported: 'reported' |
   }
 }
 
-function byHandInKoa(burst: number): Middleware {
-  const judge = byHand(burst, fields.legacy)
+function baselineInKoa(burst: number): Middleware {
+  const judge = baseline(burst, fields.legacy)
   return (ctx, next) => {
     const { headers, denial } = judge(ctx.ip)
     for (const [name, value] of headers) ctx.set(name, value)
@@ -108,8 +112,8 @@ function byHandInKoa(burst: number): Middleware {
   }
 }
 
-function byHandInHono(burst: number): MiddlewareHandler {
-  const judge = byHand(burst, fields['draft-6'])
+function baselineInHono(burst: number): MiddlewareHandler {
+  const judge = baseline(burst, fields['draft-6'])
   return async (c, next) => {
     const { headers, denial } = judge(getConnInfo(c).remote.address)
     for (const [name, value] of headers) c.header(name, value)
@@ -118,8 +122,8 @@ function byHandInHono(burst: number): MiddlewareHandler {
   }
 }
 
-function byHandInFastify(burst: number): (app: FastifyInstance) => void {
-  const judge = byHand(burst, fields.legacy)
+function baselineInFastify(burst: number): (app: FastifyInstance) => void {
+  const judge = baseline(burst, fields.legacy)
   return (app) => {
     app.addHook('onRequest', (request, reply, done) => {
       const { headers, denial } = judge(request.ip)
@@ -163,44 +167,46 @@ async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<S
 export const apps = {
   express: {
     'no limiter': () => inExpress(),
-    'hand-written, draft-6': () => inExpress(byHandInExpress(AMPLE, fields['draft-6'])),
-    'hand-written, draft-6, with req.rateLimit': () => inExpress(byHandInExpress(AMPLE, fields['draft-6'], 'reported')),
+    'hand-written, draft-6': () => inExpress(baselineInExpress(AMPLE, fields['draft-6'])),
+    'hand-written, draft-6, with req.rateLimit': () =>
+      inExpress(baselineInExpress(AMPLE, fields['draft-6'], 'reported')),
     'spillway, draft-6': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-6'))),
     'express-rate-limit, draft-6': () => inExpress(theirsInExpress(AMPLE, 'draft-6')),
-    'hand-written, draft-8, with req.rateLimit': () => inExpress(byHandInExpress(AMPLE, fields['draft-8'], 'reported')),
+    'hand-written, draft-8, with req.rateLimit': () =>
+      inExpress(baselineInExpress(AMPLE, fields['draft-8'], 'reported')),
     'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
     'spillway/compat, draft-8': () => inExpress(compatInExpress(AMPLE, 'draft-8')),
     'express-rate-limit, draft-8': () => inExpress(theirsInExpress(AMPLE, 'draft-8')),
-    'hand-written, denying': () => inExpress(byHandInExpress(SCANT, fields['draft-8'])),
+    'hand-written, denying': () => inExpress(baselineInExpress(SCANT, fields['draft-8'])),
     'spillway, denying': () => inExpress(forExpress.rateLimit(ours(SCANT, 'draft-8'))),
     'express-rate-limit, denying': () => inExpress(theirsInExpress(SCANT, 'draft-8')),
   },
   koa: {
     'no limiter': () => inKoa(),
-    'hand-written, legacy': () => inKoa(byHandInKoa(AMPLE)),
+    'hand-written, legacy': () => inKoa(baselineInKoa(AMPLE)),
     'spillway, legacy': () => inKoa(forKoa.rateLimit(ours(AMPLE, 'legacy-epoch'))),
     'koa-ratelimit': () => inKoa(theirsInKoa(AMPLE)),
     'koa2-ratelimit': () => inKoa(Koa2RateLimit.middleware({ interval: HOUR, max: AMPLE })),
-    'hand-written, denying': () => inKoa(byHandInKoa(SCANT)),
+    'hand-written, denying': () => inKoa(baselineInKoa(SCANT)),
     'spillway, denying': () => inKoa(forKoa.rateLimit(ours(SCANT, 'legacy-epoch'))),
     'koa-ratelimit, denying': () => inKoa(theirsInKoa(SCANT)),
   },
   hono: {
     'no limiter': () => inHono(),
-    'hand-written, draft-6': () => inHono(byHandInHono(AMPLE)),
+    'hand-written, draft-6': () => inHono(baselineInHono(AMPLE)),
     'spillway, draft-6': () => inHono(forHono.rateLimit(ours(AMPLE, 'draft-6'))),
     'hono-rate-limiter, draft-6': () => inHono(theirsInHono(AMPLE)),
-    'hand-written, denying': () => inHono(byHandInHono(SCANT)),
+    'hand-written, denying': () => inHono(baselineInHono(SCANT)),
     'spillway, denying': () => inHono(forHono.rateLimit(ours(SCANT, 'draft-6'))),
     'hono-rate-limiter, denying': () => inHono(theirsInHono(SCANT)),
   },
   fastify: {
     'no limiter': () => inFastify(),
-    'hand-written, legacy': () => inFastify(byHandInFastify(AMPLE)),
+    'hand-written, legacy': () => inFastify(baselineInFastify(AMPLE)),
     'spillway, legacy': () =>
       inFastify((app) => app.addHook('onRequest', forFastify.rateLimit(ours(AMPLE, 'legacy-delta')))),
     '@fastify/rate-limit': () => inFastify((app) => app.register(fastifyRateLimit, { max: AMPLE, timeWindow: HOUR })),
-    'hand-written, denying': () => inFastify(byHandInFastify(SCANT)),
+    'hand-written, denying': () => inFastify(baselineInFastify(SCANT)),
     'spillway, denying': () =>
       inFastify((app) => app.addHook('onRequest', forFastify.rateLimit(ours(SCANT, 'legacy-delta')))),
     '@fastify/rate-limit, denying': () =>

@@ -23,15 +23,15 @@ const clockAlone: Candidate['run'] = (_, from, to) => {
 const cased =
   ({ name, keys }: Workload): Case =>
   async (progress) => {
-    const byHand = candidate('Map of buckets, hand-written', TERMS)
+    const baseline = candidate('Map of buckets, hand-written', TERMS)
     const others = [{ name: 'the clock alone', run: clockAlone }, ...PARTS.map((name) => candidate(name, TERMS))]
-    const results = await measure(byHand, others, keys, { seconds: 12, progress })
+    const results = await measure(baseline, others, keys, { seconds: 12, progress })
     return {
       title: `What a decision is made of: ${name}`,
       how: 'One process; a hand-written Map of token buckets, and variants with more or less of it, alternate in turns of 10,000 decisions.',
       columns: ['times hand-written', 'ns'],
       rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, nanos] })),
-      aims: [],
+      targets: [],
     }
   }
 

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { apps } from './apps.ts'
 import { type Load, loadOn } from './load.ts'
 import type { Owner } from './owners.ts'
-import { type Aim, type Case, figureOf, type Table } from './table.ts'
+import { type Case, figureOf, type Table, type Target } from './table.ts'
 
 const ADDED = 'µs of CPU added'
 const IN_ALL = 'µs in total'
@@ -67,7 +67,7 @@ function answerOf(child: ChildProcess): Promise<unknown> {
 
 async function measure(
   framework: keyof typeof apps,
-  aims: readonly Aim[],
+  targets: readonly Target[],
   progress: (share: number) => void,
 ): Promise<Table> {
   const [alone, ...names] = Object.keys(apps[framework])
@@ -95,7 +95,7 @@ async function measure(
         ],
       })),
     ],
-    aims,
+    targets,
   }
 }
 
@@ -123,19 +123,19 @@ async function pairsOf(bare: Server, server: Server): Promise<readonly Pair[]> {
   return found
 }
 
-const added = (ours: string, theirs: string, atMost: number, byHand: string): Aim => ({
+const added = (ours: string, theirs: string, atMost: number, baseline: string): Target => ({
   ours,
   theirs,
   column: ADDED,
   atMost,
-  byHand,
+  baseline,
 })
-const noDearer: Aim = {
+const noDearer: Target = {
   ours: 'spillway, denying',
   theirs: 'no limiter',
   column: IN_ALL,
   atMost: 1,
-  byHand: 'hand-written, denying',
+  baseline: 'hand-written, denying',
 }
 
 /** Servers have their own processes, so that one client process is enough. */

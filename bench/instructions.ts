@@ -5,7 +5,7 @@ import { execFile, execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { apps } from './apps.ts'
 import { titled } from './http.ts'
-import { type Aim, type Case, exactly, type Table } from './table.ts'
+import { type Case, exactly, type Table, type Target } from './table.ts'
 
 const ADDED = 'instructions added'
 const IN_ALL = 'instructions in total'
@@ -45,7 +45,7 @@ function instructionsOf(node: string, framework: string, name: string, requests:
 
 async function measure(
   framework: keyof typeof apps,
-  aims: readonly Aim[],
+  targets: readonly Target[],
   progress: (share: number) => void,
 ): Promise<Table> {
   const node = nodePath()
@@ -65,11 +65,11 @@ async function measure(
       const total = totals[i] as number
       return { name, figures: [i === 0 ? null : exactly(total - alone), exactly(total)] }
     }),
-    aims,
+    targets,
   }
 }
 
-const added = (ours: string, theirs: string, atMost: number): Aim => ({ ours, theirs, column: ADDED, atMost })
+const added = (ours: string, theirs: string, atMost: number): Target => ({ ours, theirs, column: ADDED, atMost })
 
 /** The count is the same each time. */
 export const processes = 1

@@ -72,6 +72,6 @@ export const longKeys: Case = async (progress) => {
     how: 'A key of more than 256 characters is stored as a digest. A decision about it and one SHA-256 of it alternate in turns of 250 keys. The SHA-256 is by node:crypto, or, without it, in JavaScript.',
     columns: [RATIO, 'ns'],
     rows,
-    aims: rows.map(({ name }) => ({ ours: name, column: RATIO, atMost: 2 })),
+    targets: rows.map(({ name }) => ({ ours: name, column: RATIO, atMost: 2 })),
   }
 }

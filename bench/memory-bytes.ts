@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process'
 import { KEYS_ALONE } from './floors.ts'
 import type { Held } from './holder.ts'
-import { type Aim, type Case, exactly, type Table } from './table.ts'
+import { type Case, exactly, type Table, type Target } from './table.ts'
 
 const OURS = 'spillway'
 const NAMES = [
@@ -33,7 +33,7 @@ function hold(name: string): Promise<Held> {
   })
 }
 
-const aims: readonly Aim[] = [
+const targets: readonly Target[] = [
   { ours: OURS, theirs: 'express-rate-limit, its store', column: BYTES, atMost: 0.35 },
   { ours: OURS, theirs: 'rate-limiter-flexible', column: BYTES, atMost: 0.18 },
   { ours: OURS, column: TIMERS, atMost: 0 },
@@ -54,7 +54,7 @@ async function million(progress: (share: number) => void): Promise<Table> {
     how: 'Each candidate in its own process; the keys are included. Milliseconds are the longest pause for a hundred decisions, garbage collections included: while the million keys arrive, while they expire, and while ten million fresh keys arrive in a store with room for one million.',
     columns: [BYTES, TIMERS, ...WHEN.flatMap((when) => [inAll(when), own(when)])],
     rows,
-    aims,
+    targets,
   }
 }
 

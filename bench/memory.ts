@@ -5,7 +5,7 @@ import { longKeys } from './long-keys.ts'
 import { measureInPairs } from './measure.ts'
 import { remainder } from './remainder.ts'
 import { AMPLE, candidate, type Rival, rivals } from './rivals.ts'
-import type { Aim, Case, Table } from './table.ts'
+import type { Case, Table, Target } from './table.ts'
 import { type Workload, workloads } from './workloads.ts'
 
 const BY_HAND: Rival = 'Map of buckets, hand-written'
@@ -17,7 +17,7 @@ const SCANT = { limit: 1, burst: 1 }
 async function decisions(
   { name, keys, distinct }: Workload,
   denied: boolean,
-  aims: readonly Aim[],
+  targets: readonly Target[],
   progress: (share: number) => void,
 ): Promise<Table> {
   const terms = { ...(denied ? SCANT : AMPLE), maxKeys: Math.max(distinct, 100_000) }
@@ -30,18 +30,18 @@ async function decisions(
     how: 'One process; each candidate and a hand-written Map of token buckets alternate in turns of 10,000 decisions. Each candidate has a Map of its own.',
     columns: [RATIO, 'ns'],
     rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, nanos] })),
-    aims,
+    targets,
   }
 }
 
-const aim = (theirs: Rival, atMost: number, ours: Rival = 'spillway consumeSync'): Aim => ({
+const target = (theirs: Rival, atMost: number, ours: Rival = 'spillway consumeSync'): Target => ({
   ours,
   theirs,
   column: RATIO,
   atMost,
-  byHand: ours === 'spillway consume' ? 'hand-written, a promise' : 'hand-written, ten fields',
+  baseline: ours === 'spillway consume' ? 'hand-written, a promise' : 'hand-written, ten fields',
 })
-const promised = aim('express-rate-limit, its store', 1, 'spillway consume')
+const promised = target('express-rate-limit, its store', 1, 'spillway consume')
 
 export const cases: Readonly<Record<string, Case>> = {
   hot: (progress) =>
@@ -49,24 +49,24 @@ export const cases: Readonly<Record<string, Case>> = {
       workloads.hot(),
       false,
       [
-        aim(BY_HAND, 1.15),
-        aim('hitlimit, its store', 1.15),
-        aim('rate-limiter-flexible', 0.2),
-        aim('express-rate-limit, its store', 0.5),
+        target(BY_HAND, 1.15),
+        target('hitlimit, its store', 1.15),
+        target('rate-limiter-flexible', 0.2),
+        target('express-rate-limit, its store', 0.5),
         promised,
       ],
       progress,
     ),
-  denied: (progress) => decisions(workloads.hot(), true, [aim('rate-limiter-flexible', 0.05), promised], progress),
+  denied: (progress) => decisions(workloads.hot(), true, [target('rate-limiter-flexible', 0.05), promised], progress),
   many: (progress) =>
     decisions(
       workloads.many(),
       false,
       [
-        aim(BY_HAND, 1),
-        aim('hitlimit, its store', 1),
-        aim('rate-limiter-flexible', 0.2),
-        aim('express-rate-limit, its store', 0.5),
+        target(BY_HAND, 1),
+        target('hitlimit, its store', 1),
+        target('rate-limiter-flexible', 0.2),
+        target('express-rate-limit, its store', 0.5),
         promised,
       ],
       progress,
@@ -76,10 +76,10 @@ export const cases: Readonly<Record<string, Case>> = {
       workloads.zipf(),
       false,
       [
-        aim(BY_HAND, 1),
-        aim('hitlimit, its store', 1),
-        aim('rate-limiter-flexible', 0.25),
-        aim('express-rate-limit, its store', 0.5),
+        target(BY_HAND, 1),
+        target('hitlimit, its store', 1),
+        target('rate-limiter-flexible', 0.25),
+        target('express-rate-limit, its store', 0.5),
         promised,
       ],
       progress,

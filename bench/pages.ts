@@ -4,15 +4,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { lineChart } from './chart.ts'
 import type { Results } from './results.ts'
 import {
-  type Aim,
-  aimInWords,
   asMarkdown,
   markdownTable,
   type Row,
   reach,
-  reachByHand,
+  reachOfBaseline,
   reported,
   type Table,
+  type Target,
+  targetText,
 } from './table.ts'
 
 const root = new URL('../', import.meta.url)
@@ -70,8 +70,8 @@ const CACHES: Readonly<Record<string, string>> = {
   'spillway consumeSync': 'Spillway’s in-memory store',
 }
 
-const missed = (table: Table, aim: Aim): boolean => reach(table, aim) > aim.atMost
-const missedByHand = (table: Table, aim: Aim): boolean => (reachByHand(table, aim) ?? 0) > aim.atMost
+const missed = (table: Table, target: Target): boolean => reach(table, target) > target.atMost
+const missedByHand = (table: Table, target: Target): boolean => (reachOfBaseline(table, target) ?? 0) > target.atMost
 
 const TELLING =
   'The hand-written row above ours sends the same header fields and does nothing else: only the difference between the two could be saved.'
@@ -130,23 +130,23 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
 ]
 
 /** The known reason for a missed target; undefined if it is unknown. */
-const reasonFor = ({ title }: Table, { ours }: Aim): string | undefined =>
+const reasonFor = ({ title }: Table, { ours }: Target): string | undefined =>
   REASONS.find(([start, row]) => title.startsWith(start) && (ours === row || ours.startsWith(`${row},`)))?.[2]
 
-const inWords = (table: Table, aim: Aim): string => aimInWords(table, aim).replace(' — missed', '')
+const inWords = (table: Table, target: Target): string => targetText(table, target).replace(' — missed', '')
 
-function byHandInWords(table: Table, aim: Aim): string {
-  const value = reachByHand(table, aim)
+function baselineText(table: Table, target: Target): string {
+  const value = reachOfBaseline(table, target)
   if (value === undefined) return ''
-  return ` The baseline “${aim.byHand}” comes to ${reported(value)}${missedByHand(table, aim) ? ' and misses it, too' : ''}.`
+  return ` The baseline “${target.baseline}” comes to ${reported(value)}${missedByHand(table, target) ? ' and misses it, too' : ''}.`
 }
 
-function aimsOf(table: Table): string[] {
-  if (table.aims.length === 0) return []
-  const lines = table.aims.map((aim) =>
-    missed(table, aim)
-      ? `- missed: ${inWords(table, aim)}.${byHandInWords(table, aim)} ${reasonFor(table, aim) ?? ''}`
-      : `- met: ${inWords(table, aim)}`,
+function targetsOf(table: Table): string[] {
+  if (table.targets.length === 0) return []
+  const lines = table.targets.map((target) =>
+    missed(table, target)
+      ? `- missed: ${inWords(table, target)}.${baselineText(table, target)} ${reasonFor(table, target) ?? ''}`
+      : `- met: ${inWords(table, target)}`,
   )
   return ['', ...lines]
 }
@@ -156,7 +156,9 @@ export const unexplained = (results: Results): readonly string[] =>
   Object.values(results)
     .flatMap(({ tables }) => tables)
     .flatMap((table) =>
-      table.aims.filter((aim) => missed(table, aim) && !reasonFor(table, aim)).map((aim) => inWords(table, aim)),
+      table.targets
+        .filter((target) => missed(table, target) && !reasonFor(table, target))
+        .map((target) => inWords(table, target)),
     )
 
 const chartName = (table: Table): string => `performance-${table.title.replace(/^.* of /, '').replace(/\W+/g, '-')}.svg`
@@ -176,7 +178,7 @@ function section({ part, heading, text }: Section, results: Results): string[] {
     '',
     ...(part === 'scale' ? [`![${table.title}](./${chartName(table)})`, ''] : []),
     asMarkdown(table),
-    ...aimsOf(table),
+    ...targetsOf(table),
   ])
   return ['', `## ${heading}`, '', text, '', `Measured on ${outcome.day}: ${outcome.machine}.`, ...tables]
 }
@@ -207,9 +209,9 @@ function lru(results: Results): string[] {
 /** The page, whole. */
 export function performancePage(results: Results): string {
   const all = Object.values(results).flatMap(({ tables }) => tables)
-  const aims = all.flatMap((table) => table.aims.map((aim) => ({ table, aim })))
-  const failed = aims.filter(({ table, aim }) => missed(table, aim))
-  const beyond = failed.filter(({ table, aim }) => missedByHand(table, aim))
+  const targets = all.flatMap((table) => table.targets.map((target) => ({ table, target })))
+  const failed = targets.filter(({ table, target }) => missed(table, target))
+  const beyond = failed.filter(({ table, target }) => missedByHand(table, target))
   return [
     '# Performance',
     '',
@@ -217,9 +219,9 @@ export function performancePage(results: Results): string {
     '',
     'The cost of a decision, compared with other limiters, measured by `npm run bench`. The numbers of a ratio were measured in one run; the parts of this page were measured separately. Compare ratios, because nanoseconds depend on the machine. Figures are medians, with the middle half of the measurements in brackets. Lower is better in every column. The machine is virtual and shares its processors. Alternating turns and medians reduce that noise only in part, so that differences below 25 % mean little.',
     '',
-    `There are ${aims.length} targets, of which ${aims.length - failed.length} are met.${failed.length > 0 ? ` These are missed. ${beyond.length} of them are also missed by a hand-written baseline, which does only what the target measures. The reasons are below the tables:` : ''}`,
+    `There are ${targets.length} targets, of which ${targets.length - failed.length} are met.${failed.length > 0 ? ` These are missed. ${beyond.length} of them are also missed by a hand-written baseline, which does only what the target measures. The reasons are below the tables:` : ''}`,
     '',
-    ...failed.map(({ table, aim }) => `- ${table.title}: ${inWords(table, aim)}`),
+    ...failed.map(({ table, target }) => `- ${table.title}: ${inWords(table, target)}`),
     ...SECTIONS.flatMap((each) => section(each, results)),
     ...lru(results),
     '',

@@ -61,6 +61,6 @@ export const pools: Case = async (progress) => {
     how: `${CALLERS} callers keep the app’s pool of 10 connections busy with queries of ${QUERY_MS} ms. Meanwhile a request comes every ${EVERY_MS} ms, with the default deadline of 50 ms. What is not decided in time by the store is counted locally.`,
     columns: [WITHOUT],
     rows,
-    aims: [{ ours: OWN, column: WITHOUT, atMost: 10 }],
+    targets: [{ ours: OWN, column: WITHOUT, atMost: 10 }],
   }
 }

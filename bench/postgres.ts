@@ -12,7 +12,7 @@ import { type Candidate, measure } from './measure.ts'
 import { pools } from './pool.ts'
 import { remainder } from './remainder.ts'
 import { spent } from './spent.ts'
-import { type Aim, type Case, exactly, scaled, type Table } from './table.ts'
+import { type Case, exactly, scaled, type Table, type Target } from './table.ts'
 import { workloads } from './workloads.ts'
 
 const FLEXIBLE = 'rate-limiter-flexible'
@@ -94,7 +94,7 @@ const published =
  * A bucket as one statement, which denies if there is no room. It has one quota, no expiry, and reads the clock before it
  * locks the row.
  */
-async function byHand(pool: pg.Pool, { limit, burst }: Terms, table: string, { prepare = false } = {}): Promise<Ask> {
+async function baseline(pool: pg.Pool, { limit, burst }: Terms, table: string, { prepare = false } = {}): Promise<Ask> {
   await pool.query(`CREATE TABLE ${table} (name text PRIMARY KEY, full_at int8 NOT NULL) WITH (fillfactor = 50)`)
   const now = '(extract(epoch FROM clock_timestamp()) * 1000000)::int8'
   const unit = 1_000_000 / limit
@@ -118,9 +118,9 @@ async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<strin
     [COALESCED]: ours(db, terms, 'coalesced', {}),
     'spillway, async': ours(db, terms, 'coalesced_async', { durability: 'async' }),
     'spillway, unlogged': ours(db, terms, 'coalesced_unlogged', { durability: 'unlogged' }),
-    [BY_HAND]: await byHand(db.pool, terms, 'hand'),
-    'a hand-written bucket, prepared': await byHand(db.pool, terms, 'hand_prepared', { prepare: true }),
-    [BY_HAND_ASYNC]: await byHand(db.async, terms, 'hand_async'),
+    [BY_HAND]: await baseline(db.pool, terms, 'hand'),
+    'a hand-written bucket, prepared': await baseline(db.pool, terms, 'hand_prepared', { prepare: true }),
+    [BY_HAND_ASYNC]: await baseline(db.async, terms, 'hand_async'),
     'SELECT 1': () => db.pool.query('SELECT 1'),
   }
 }
@@ -156,7 +156,7 @@ interface Setting {
   readonly workload: 'hot' | 'many'
   readonly callers: number
   readonly terms?: Terms
-  readonly aims: readonly Aim[]
+  readonly targets: readonly Target[]
 }
 
 /**
@@ -168,7 +168,7 @@ const TURN = 640
 const KEYS = { hot: TURN, many: 10_000 }
 
 async function decisions(
-  { workload, callers, terms = AMPLE, aims }: Setting,
+  { workload, callers, terms = AMPLE, targets }: Setting,
   progress: (share: number) => void,
 ): Promise<Table> {
   const db = await database()
@@ -187,7 +187,7 @@ async function decisions(
       name,
       figures: [ratio, scaled(nanos, 1 / 1_000), exactly(all[i]?.errors() ?? 0)],
     })),
-    aims,
+    targets,
   }
 }
 
@@ -212,35 +212,35 @@ async function shares(progress: (share: number) => void): Promise<Table> {
   return table
 }
 
-const aim = (ours: string, atMost: number): Aim => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
-const each: readonly Aim[] = [
-  { ...aim(PLAIN, 1), byHand: BY_HAND },
-  { ...aim(ASYNC, 1 / 2.5), byHand: BY_HAND_ASYNC },
+const target = (ours: string, atMost: number): Target => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
+const each: readonly Target[] = [
+  { ...target(PLAIN, 1), baseline: BY_HAND },
+  { ...target(ASYNC, 1 / 2.5), baseline: BY_HAND_ASYNC },
 ]
-const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Aim => ({ ours, column: ERRORS, atMost: 0 }))
+const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Target => ({ ours, column: ERRORS, atMost: 0 }))
 
 export const processes = 2
 
 export const cases: Readonly<Record<string, Case>> = {
   hot: (progress) => {
-    const aims = [...each, aim(COALESCED, 1 / 4), ...flawless]
-    return decisions({ workload: 'hot', callers: 8, aims }, progress)
+    const targets = [...each, target(COALESCED, 1 / 4), ...flawless]
+    return decisions({ workload: 'hot', callers: 8, targets }, progress)
   },
   crowd: (progress) => {
-    const aims = [...each, aim(COALESCED, 1 / 20), ...flawless]
-    return decisions({ workload: 'hot', callers: 64, aims }, progress)
+    const targets = [...each, target(COALESCED, 1 / 20), ...flawless]
+    return decisions({ workload: 'hot', callers: 64, targets }, progress)
   },
   many: (progress) => {
-    const aims = [...each, ...flawless]
-    return decisions({ workload: 'many', callers: 8, aims }, progress)
+    const targets = [...each, ...flawless]
+    return decisions({ workload: 'many', callers: 8, targets }, progress)
   },
   'many-crowd': (progress) => {
-    const aims = [...each, ...flawless]
-    return decisions({ workload: 'many', callers: 64, aims }, progress)
+    const targets = [...each, ...flawless]
+    return decisions({ workload: 'many', callers: 64, targets }, progress)
   },
   shares,
   denied: (progress) =>
-    decisions({ workload: 'hot', callers: 8, terms: SCANT, aims: [aim(COALESCED, 1), ...flawless] }, progress),
+    decisions({ workload: 'hot', callers: 8, terms: SCANT, targets: [target(COALESCED, 1), ...flawless] }, progress),
   pools,
   remainder: remainder.postgres,
 }

@@ -26,7 +26,7 @@ const cased =
       how: 'Microseconds of CPU time per request, by whose code runs, from samples of the server process. Sampling slows everything down, so the numbers are higher than in the tables above.',
       columns: OWNERS,
       rows,
-      aims: [],
+      targets: [],
     }
   }
 

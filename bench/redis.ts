@@ -10,10 +10,10 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
 import { type Redis, startRedis } from '../test/services/redis.ts'
 import { type Candidate, callers, measureInPairs } from './measure.ts'
-import { askingByHand } from './redis-by-hand.ts'
+import { askingByHand } from './redis-baseline.ts'
 import { remainder } from './remainder.ts'
 import { spent } from './spent.ts'
-import { type Aim, type Case, exactly, type Figure, scaled, type Table } from './table.ts'
+import { type Case, exactly, type Figure, scaled, type Table, type Target } from './table.ts'
 import { workloads } from './workloads.ts'
 
 const OURS = 'spillway, ioredis'
@@ -108,7 +108,7 @@ async function decisions(
   title: string,
   workload: keyof typeof workloads,
   count: number,
-  aims: readonly Aim[],
+  targets: readonly Target[],
   progress: (share: number) => void,
 ): Promise<Table> {
   const all = await field()
@@ -124,11 +124,11 @@ async function decisions(
     how: 'One server and one process, which share two cores; each candidate and rate-limiter-flexible alternate in turns of 4,000 decisions (1,000 for one caller), one candidate after the other.',
     columns: [RATIO, MICROS],
     rows: results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, scaled(nanos, 1 / 1_000)] })),
-    aims,
+    targets,
   }
 }
 
-const aim = (atMost: number): Aim => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost, byHand: BY_HAND })
+const target = (atMost: number): Target => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost, baseline: BY_HAND })
 
 /** The commands that the server has run since the last call, without those of this function. */
 async function commands(admin: Ioredis): Promise<number> {
@@ -169,7 +169,7 @@ async function asked(progress: (share: number) => void): Promise<Table> {
     how: 'One caller; counted by the server. Commands inside a script are not counted.',
     columns: [SENT],
     rows,
-    aims: [
+    targets: [
       { ours: 'spillway, denied', column: SENT, atMost: 100 },
       { ours: 'spillway, allowed, leases of 100', column: SENT, atMost: 2_000 },
     ],
@@ -224,7 +224,7 @@ async function bytes(progress: (share: number) => void): Promise<Table> {
     how: 'Growth of used_memory with 100,000 addresses, one bucket or window each.',
     columns: [BYTES],
     rows,
-    aims: [{ ours: OURS, column: BYTES, atMost: 125 }],
+    targets: [{ ours: OURS, column: BYTES, atMost: 125 }],
   }
 }
 
@@ -232,9 +232,11 @@ export const processes = 2
 
 export const cases: Readonly<Record<string, Case>> = {
   one: (progress) => decisions('A decision in Redis: one caller, 10,000 keys', 'many', 1, [], progress),
-  fifty: (progress) => decisions('A decision in Redis: 50 callers, 10,000 keys', 'many', 50, [aim(1 / 0.95)], progress),
-  crowd: (progress) => decisions('A decision in Redis: 500 callers, 10,000 keys', 'many', 500, [aim(1 / 3)], progress),
-  hot: (progress) => decisions('A decision in Redis: 500 callers, one hot key', 'hot', 500, [aim(1 / 3)], progress),
+  fifty: (progress) =>
+    decisions('A decision in Redis: 50 callers, 10,000 keys', 'many', 50, [target(1 / 0.95)], progress),
+  crowd: (progress) =>
+    decisions('A decision in Redis: 500 callers, 10,000 keys', 'many', 500, [target(1 / 3)], progress),
+  hot: (progress) => decisions('A decision in Redis: 500 callers, one hot key', 'hot', 500, [target(1 / 3)], progress),
   shares,
   asked,
   bytes,

@@ -51,10 +51,10 @@ async function pairs(settings: readonly Setting[], terms: Terms, progress: (shar
     const results = await measure(whole, [remainder], keys, { seconds, chunk, progress: part })
     rows.push(...results.map(({ name, ratio, nanos }) => ({ name, figures: [ratio, scaled(nanos, 1 / unit[1])] })))
   }
-  const aims = settings.map(({ name }) => {
+  const targets = settings.map(({ name }) => {
     return { ours: `${REMAINDER}, ${name}`, theirs: `${WHOLE}, ${name}`, column: RATIO, atMost }
   })
-  return { title: `A bucket with a remainder ${where}`, how, columns: [RATIO, unit[0]], rows, aims }
+  return { title: `A bucket with a remainder ${where}`, how, columns: [RATIO, unit[0]], rows, targets }
 }
 
 function synchronous(quota: Quota): Candidate['run'] {

@@ -43,7 +43,7 @@ async function keys(progress: (share: number) => void): Promise<Table> {
     how: 'All keys are used equally often, in an order that differs from that in memory; nanoseconds, in turns of 10,000 decisions.',
     columns: names.map((name) => `${name}, ns`),
     rows,
-    aims: [],
+    targets: [],
   }
 }
 
@@ -85,7 +85,7 @@ async function policies(progress: (share: number) => void): Promise<Table> {
     how: '10,000 keys, each counted by all policies at once; nanoseconds, in turns of 10,000 decisions. Spillway consumes all or nothing; a union also consumes when it denies.',
     columns: [`${ours}, ns`, `${theirs}, ns`],
     rows,
-    aims: [],
+    targets: [],
   }
 }
 
@@ -128,7 +128,7 @@ async function nodes(progress: (share: number) => void): Promise<Table> {
     how: 'Fifty callers in one process, 10,000 keys; microseconds each. All nodes and the process share the cores of this machine, so more nodes add no power here: the figures show the cost of keys in several shards.',
     columns: ['spillway, µs'],
     rows,
-    aims: [],
+    targets: [],
   }
 }
 

@@ -60,5 +60,5 @@ export async function spent(
     progress((turn + 1) / TURNS)
   }
   const rows = all.map(({ name, theirs, own }): Row => ({ name, figures: [figureOf(theirs), figureOf(own)] }))
-  return { title, how, columns: ['µs of the server', 'µs of the caller'], rows, aims: [] }
+  return { title, how, columns: ['µs of the server', 'µs of the caller'], rows, targets: [] }
 }

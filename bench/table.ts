@@ -12,13 +12,13 @@ export interface Row {
 }
 
 /** The target of a row in one column: a multiple of another row, or an absolute value. */
-export interface Aim {
+export interface Target {
   readonly ours: string
   readonly theirs?: string
   readonly column: string
   readonly atMost: number
   /** The hand-written baseline: its result shows whether the target is reachable. */
-  readonly byHand?: string
+  readonly baseline?: string
 }
 
 /** The outcome of a case. Lower is better in every column. */
@@ -28,7 +28,7 @@ export interface Table {
   readonly how: string
   readonly columns: readonly string[]
   readonly rows: readonly Row[]
-  readonly aims: readonly Aim[]
+  readonly targets: readonly Target[]
 }
 
 /** Measures a case, and calls `progress` with the completed share, from 0 to 1. */
@@ -71,7 +71,7 @@ export function mergeTables(tables: readonly Table[]): Table {
 }
 
 /** The result of a target's row: a multiple of the other row's median, or the median itself. */
-export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): number {
+export function reach({ columns, rows }: Table, { ours, theirs, column }: Target): number {
   const at = columns.indexOf(column)
   const median = (wanted: string): number => {
     const figure = rows.find(({ name }) => name === wanted)?.figures[at]
@@ -82,8 +82,8 @@ export function reach({ columns, rows }: Table, { ours, theirs, column }: Aim): 
 }
 
 /** The result of the hand-written baseline; undefined without a baseline. */
-export const reachByHand = (table: Table, aim: Aim): number | undefined =>
-  aim.byHand === undefined ? undefined : reach(table, { ...aim, ours: aim.byHand })
+export const reachOfBaseline = (table: Table, target: Target): number | undefined =>
+  target.baseline === undefined ? undefined : reach(table, { ...target, ours: target.baseline })
 
 /** Formats a number with its significant digits. */
 export function reported(value: number): string {
@@ -92,9 +92,9 @@ export function reported(value: number): string {
 }
 
 /** A target and its result, as text. */
-export function aimInWords(table: Table, aim: Aim): string {
-  const { ours, theirs, column, atMost } = aim
-  const value = reach(table, aim)
+export function targetText(table: Table, target: Target): string {
+  const { ours, theirs, column, atMost } = target
+  const value = reach(table, target)
   const against = theirs === undefined ? column : `of ${theirs}`
   return `${ours}: ${reported(value)} ${against}, target ${reported(atMost)}${value <= atMost ? '' : ' — missed'}`
 }
@@ -112,7 +112,7 @@ export function asText(table: Table): string {
   const text = lines.map((line) =>
     line.map((each, i) => (i === 0 ? each.padEnd(widths[i] as number) : each.padStart(widths[i] as number))).join('  '),
   )
-  return [`\n${table.title}`, ...text, ...table.aims.map((aim) => `  ${aimInWords(table, aim)}`)].join('\n')
+  return [`\n${table.title}`, ...text, ...table.targets.map((target) => `  ${targetText(table, target)}`)].join('\n')
 }
 
 /** The same for a page. */
