@@ -78,6 +78,11 @@ const TELLING =
 const REFUSING =
   'A denial sends more than the route, which answers one word: four or five header fields and a problem document of about 300 bytes. The baseline sends a short text instead.'
 
+const KEYS =
+  'A hand-written Map takes any key as it is. Ours first checks that the key is no array index, whose hash a client could predict in some versions of V8, and returns a decision of ten fields.'
+const PREPARED =
+  'The baseline returns a decision of four fields, and ours one of ten. Ours also checks that the key is no array index, and calls a look, a commit and a decision, which engines do not inline for every algorithm.'
+
 /** The reasons for missed targets, by the start of the title and the row. */
 const REASONS: readonly (readonly [title: string, ours: string, why: string])[] = [
   [
@@ -85,15 +90,19 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
     'spillway consume',
     'Creating and awaiting a promise costs more than the decision without its clock read: see what a decision is made of.',
   ],
-  [
-    'A decision in memory',
-    'spillway consumeSync',
-    'A hand-written clock read and decision of ten fields take about as long: see what a decision is made of.',
-  ],
+  ['A decision in memory', 'spillway consumeSync', KEYS],
   [
     'A decision in memory',
     'spillway consume',
     'Creating and awaiting a promise costs more than the decision without its clock read: see what a decision is made of.',
+  ],
+  ...['token bucket', 'leaky bucket', 'fixed window', 'sliding window', 'sliding log of 100'].map(
+    (algorithm) => ['A decision in memory, by algorithm', algorithm, PREPARED] as const,
+  ),
+  [
+    'A decision in memory, by algorithm',
+    'two policies',
+    'Ours returns a decision of each policy and a merged one, of ten fields each: 680 bytes, against 80 for one policy. The baseline returns one decision of four fields.',
   ],
   ['A request through', 'spillway, denying', REFUSING],
   ['A request through', 'spillway', TELLING],
