@@ -37,8 +37,8 @@ export function handlerOn(store: Store): (request: Request) => Promise<Response>
       endpoint: '/trpc',
       req,
       router,
-      // Your own session tells the user.
-      createContext: () => ({ user: req.headers.get('x-user') ?? 'nobody' }),
+      // Read the user from your own authentication.
+      createContext: () => ({ user: req.headers.get('x-user') ?? 'guest' }),
       responseMeta: ({ errors }) => {
         const waits = errors.map((error) => denialOf(error)?.retryAfterMs ?? 0)
         const seconds = Math.ceil(Math.max(0, ...waits) / 1_000)

@@ -71,7 +71,7 @@ describe('the token buckets function', () => {
     expect(bucket(1_000_000, 3_600_000_000).at(0).consumeSync('alice', 1_000_000).remaining).toBe(3_599_000_000)
   })
 
-  test('P8: each denial writes a row and tells no wait; here it writes nothing and tells the wait, at any cost', () => {
+  test('P8: each denial writes a row and reports no wait; here it writes nothing and reports the wait, at any cost', () => {
     const theirs = new TokenRow(1, 1)
     for (let i = 0; i < 5; i++) theirs.request(0)
     expect(theirs.writes).toBe(5)

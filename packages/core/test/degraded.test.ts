@@ -357,7 +357,7 @@ test('a failing store is reported to the logger of the limiter that asked it', a
   expect(logged).toEqual([])
 })
 
-// What a caller was reported has failed is given back when the late answer arrives, whatever the verb.
+// Units of a call that was reported as failed are refunded when the late answer arrives, whatever the verb.
 describe('units that a store takes after the call was reported as failed', () => {
   const verbs = {
     consume: (limiter: ReturnType<typeof rateLimiter>) => limiter.consume('alice'),

@@ -101,7 +101,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Asks a fresh guard for each of the costs up to a row's, and tells what the last one was reported. */
+/** Sends each of the costs up to a row's through a new guard, and returns the last verdict. */
 async function asked(algorithm: string, upTo: number, headers: HeaderForm): Promise<Verdict> {
   const clock = fakeClock(NOW_MS * 1000)
   const cost = (request: { cost: number }): number => request.cost

@@ -7,7 +7,7 @@ import { perDay, perSecond, rateLimit } from '../src/index.ts'
 
 const limit = rateLimit({
   policies: [
-    { name: 'burst', quota: perSecond(10), key: (event) => event.req.headers.get('x-user') ?? 'nobody' },
+    { name: 'burst', quota: perSecond(10), key: (event) => event.req.headers.get('x-user') ?? 'guest' },
     { name: 'tokens', quota: perDay(1_000), settle: (event) => event.res.status ?? 200 },
   ],
   onDenied: (event, { policy }) => {

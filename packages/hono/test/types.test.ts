@@ -7,7 +7,7 @@ import { perDay, perSecond, rateLimit } from '../src/index.ts'
 
 const limit = rateLimit({
   policies: [
-    { name: 'burst', quota: perSecond(10), key: (c) => c.req.header('x-user') ?? 'nobody' },
+    { name: 'burst', quota: perSecond(10), key: (c) => c.req.header('x-user') ?? 'guest' },
     { name: 'tokens', quota: perDay(1_000), settle: (c) => Number(c.res.headers.get('x-tokens')) },
   ],
   onDenied: (c, { policy }) => {

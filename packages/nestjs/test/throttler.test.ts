@@ -196,7 +196,7 @@ describe.each(Object.entries(libraries))('%s', (_, api) => {
   test('takes trackers, keys, messages and headers from options', async () => {
     const options = {
       throttlers: [{ limit: 1, ttl: 60_000 }],
-      getTracker: (req: Record<string, { 'x-user'?: string }>) => req['headers']?.['x-user'] ?? 'nobody',
+      getTracker: (req: Record<string, { 'x-user'?: string }>) => req['headers']?.['x-user'] ?? 'guest',
       generateKey: (_context: ExecutionContext, tracker: string, name: string) => `${name}-${tracker}`,
       errorMessage: (_: ExecutionContext, detail: ours.ThrottlerLimitDetail) => `${detail.tracker} ${detail.key}`,
       setHeaders: false,
