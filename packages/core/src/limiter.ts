@@ -8,10 +8,10 @@ import { localStoreOf } from './local-store.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { checkOptions } from './options.ts'
 import { type Policy, type PolicyCheck, policyOf } from './policy.ts'
+import { processState } from './process-state.ts'
 import type { Quota } from './quota-types.ts'
 import { register } from './registry.ts'
 import { maxWaitMicros, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
-import { shared } from './shared.ts'
 import { checkSpill, spilling, type Targets } from './spill.ts'
 import { isSync, type StateKey, type Store, type SyncStore } from './store.ts'
 import { STORE_OPTIONS, type StoreConfig, type StoreOptions, storeConfigOf } from './store-config.ts'
@@ -191,7 +191,7 @@ function syncVerbs(consumeSync: ConsumeSync): Pick<SyncRateLimiter, 'consume' | 
 
 /** The internals of limiters for `consumeAll`. */
 const internals = (): WeakMap<RateLimiter, (verb: Verb, key: string, cost: number) => readonly PolicyCheck[]> =>
-  shared('limiters', () => new WeakMap())
+  processState('limiters', () => new WeakMap())
 
 /**
  * Consumes from several limiters, or several keys, all-or-nothing. If they share a store, this is one atomic call. If stores

@@ -1,10 +1,10 @@
-import { shared } from './shared.ts'
+import { processState } from './process-state.ts'
 
 /** Makes a value once for each object, in all copies of this module, and keeps it for as long as the object lives. */
 export function oncePer<K extends object, V>(name: string, make: (about: K) => V): (about: K) => V {
   let made: WeakMap<K, V> | undefined
   return (about) => {
-    made ??= shared(name, () => new WeakMap())
+    made ??= processState(name, () => new WeakMap())
     let known = made.get(about)
     if (known === undefined) {
       known = make(about)

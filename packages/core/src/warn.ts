@@ -1,6 +1,6 @@
 import { formatValue, QuotaError, type WarningCode, withLink } from './errors.ts'
 import { oncePer } from './once-per.ts'
-import { shared } from './shared.ts'
+import { processState } from './process-state.ts'
 
 /** Receives warnings, as `console` does. */
 export interface Logger {
@@ -45,7 +45,7 @@ export function checkLogger(logger: unknown = console): Logger {
   )
 }
 
-const loggers = (): WeakMap<object, Logger> => shared('loggers', () => new WeakMap())
+const loggers = (): WeakMap<object, Logger> => processState('loggers', () => new WeakMap())
 
 /** Makes a store report to the logger of a limiter that uses it. `owner` is the owner of the store's scope. */
 export function setLogger(owner: object, logger: Logger): void {

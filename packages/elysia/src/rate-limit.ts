@@ -7,7 +7,7 @@ import {
   type PolicyOptions,
   type RequestDecision,
 } from '@spillway/core/http'
-import { shared } from '@spillway/core/internal'
+import { processState } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { AnyElysia } from 'elysia'
 import { type RequestContext, reader, runtimeOf } from './reader.ts'
@@ -28,7 +28,7 @@ export interface RateLimit<Name extends string = string> {
   replace(policies: readonly PolicyOptions<RequestContext, Response, string, undefined>[]): void
 }
 
-const decisions = (): WeakMap<Request, RequestDecision> => shared('elysia decisions', () => new WeakMap())
+const decisions = (): WeakMap<Request, RequestDecision> => processState('elysia decisions', () => new WeakMap())
 
 /**
  * Limits requests; default: by client IP, in memory.

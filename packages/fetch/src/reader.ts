@@ -7,7 +7,7 @@ import {
   type Verdict,
   whenAbandoned,
 } from '@spillway/core/http'
-import { shared } from '@spillway/core/internal'
+import { processState } from '@spillway/core/internal'
 
 /** The state of a request, shared by all limiters that it passes. */
 interface RequestRecord {
@@ -16,7 +16,7 @@ interface RequestRecord {
   decision: RequestDecision | undefined
 }
 
-const records = (): WeakMap<Request, RequestRecord> => shared('fetch requests', () => new WeakMap())
+const records = (): WeakMap<Request, RequestRecord> => processState('fetch requests', () => new WeakMap())
 
 /** The state of a request; `beside` is what the runtime passes beside the request. */
 export function recordOf(request: Request, context: unknown): RequestRecord {

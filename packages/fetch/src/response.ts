@@ -1,5 +1,5 @@
 import { type Denial, joinHeaders, type Verdict } from '@spillway/core/http'
-import { shared } from '@spillway/core/internal'
+import { processState } from '@spillway/core/internal'
 
 /** The response to a denied request, including the headers of earlier limiters. */
 export function denialResponse(request: Request, denial: Denial, limitHeaders: ReadonlyMap<string, string>): Response {
@@ -10,7 +10,7 @@ export function denialResponse(request: Request, denial: Denial, limitHeaders: R
 }
 
 /** The request that each response has answered. */
-const answeredBy = (): WeakMap<Response, Request> => shared('fetch responses', () => new WeakMap())
+const answeredBy = (): WeakMap<Response, Request> => processState('fetch responses', () => new WeakMap())
 
 /** The response with its headers: itself, or a copy if it is immutable or answers another request as well. */
 export function withLimitHeaders(

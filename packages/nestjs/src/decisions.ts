@@ -1,10 +1,10 @@
 import type { ExecutionContext } from '@nestjs/common'
 import type { RequestDecision } from '@spillway/core/http'
-import { shared } from '@spillway/core/internal'
+import { processState } from '@spillway/core/internal'
 import { callOf } from './context.ts'
 
 /** The decisions about calls, which all copies of this module in a process share. */
-const decisions = (): WeakMap<object, RequestDecision> => shared('nestjs calls', () => new WeakMap())
+const decisions = (): WeakMap<object, RequestDecision> => processState('nestjs calls', () => new WeakMap())
 
 /** Records the decision about a call. Returns whether another limiter has counted it before. */
 export function keepDecision(context: ExecutionContext, decision: RequestDecision | undefined): boolean {

@@ -1,9 +1,9 @@
-import { loggerOf, shared, warnOnce } from '@spillway/core/internal'
+import { loggerOf, processState, warnOnce } from '@spillway/core/internal'
 
 /** Policies that evict no state of a limited key before the states of new keys with the same quota. */
 const SAFE: readonly string[] = ['noeviction', 'volatile-ttl']
 
-const checked = (): WeakSet<object> => shared('redis evictions', () => new WeakSet())
+const checked = (): WeakSet<object> => processState('redis evictions', () => new WeakSet())
 
 /**
  * Warns once per client if the server evicts the states of limited keys under a flood of new ones. It never throws and

@@ -1,4 +1,4 @@
-import { shared } from '../shared.ts'
+import { processState } from '../process-state.ts'
 
 /** The state that a guard keeps of one request. */
 export interface RequestState<T> {
@@ -22,7 +22,7 @@ export interface RequestStates<T> {
 }
 
 const mark = Symbol.for('spillway/1 request')
-const statesBeside = (): WeakMap<object, RequestState<never>> => shared('requests', () => new WeakMap())
+const statesBeside = (): WeakMap<object, RequestState<never>> => processState('requests', () => new WeakMap())
 
 /**
  * Keeps the states on the requests themselves, under a symbol that all copies of this module share. A WeakMap would leave

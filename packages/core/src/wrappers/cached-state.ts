@@ -3,7 +3,7 @@ import type { State, Step, Taken } from '../kernels/kernel.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { WarmUpTaken } from '../kernels/warm-up.ts'
-import { shared } from '../shared.ts'
+import { processState } from '../process-state.ts'
 import { isLong, stateNamer } from '../state-name.ts'
 import type { StateKey } from '../store.ts'
 import type { Micros } from '../time.ts'
@@ -75,7 +75,7 @@ export function sameSchedule(
   return a.interval === b.interval && a.amount === b.amount && a.tick === b.tick && a.offset === b.offset
 }
 
-const named = (state: StateKey): string => shared('state names', stateNamer)(state)
+const named = (state: StateKey): string => processState('state names', stateNamer)(state)
 
 /** The name of a policy and key; undefined for a long one, so that long keys cannot fill the memory. */
 export const shortStateName = (state: StateKey): string | undefined => (isLong(state) ? undefined : named(state))

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { oncePer, shared } from '@spillway/core/internal'
+import { oncePer, processState } from '@spillway/core/internal'
 import type { Request } from 'express'
 import { isSpillwayStore } from './store.ts'
 
@@ -57,7 +57,7 @@ const OPTIONS: readonly string[] =
   )
 const DRAFTS: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8', false]
 
-const stores = (): WeakSet<object> => shared('compat stores', () => new WeakSet())
+const stores = (): WeakSet<object> => processState('compat stores', () => new WeakSet())
 const countsOf = oncePer('compat requests', (_request: Request) => new Map<unknown, string[]>())
 
 export function checksOf(option: ValidateOption, logger: Logger): Checks {

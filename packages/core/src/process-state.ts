@@ -9,7 +9,7 @@ let known: States | undefined
  * A state that all copies of this module in the process share: an app may import one and require another, or have two
  * versions installed, and they count together.
  */
-export function shared<T>(name: string, make: () => T): T {
+export function processState<T>(name: string, make: () => T): T {
   known ??= statesOf(globalThis as { [KEY]?: States })
   known[name] ??= make()
   return known[name] as T
