@@ -31,9 +31,9 @@ export interface CompiledPolicy<R, S> {
   readonly target: number
   /** The name of its states in the store: of a shadow policy `NAME (shadow)`. */
   readonly name: string
-  readonly shadow: boolean
-  /** The group of tiers of which a request has one; undefined if it is none. */
-  readonly tiers: string | undefined
+  readonly mode: 'enforce' | 'shadow'
+  /** The group of tiers of which a request has one. */
+  readonly tiers?: string
   readonly registration: Registration
   readonly policyFor: (request: R) => MaybePromise<HttpPolicy>
   readonly applies: Read<R, boolean> | undefined
@@ -103,8 +103,8 @@ function compilePolicy<R, S>(
   if (typeof quota !== 'function') warnOfCost(name, quota, options, storeConfig.logger)
   return {
     name: stateName,
-    shadow,
-    tiers: options.tiers,
+    mode,
+    ...(options.tiers !== undefined && { tiers: options.tiers }),
     registration: {
       store: at.store,
       name: stateName,

@@ -2,6 +2,7 @@ import { all, andThen, type MaybePromise } from '../maybe-promise.ts'
 import type { PolicyCheck } from '../policy.ts'
 import { spilling } from '../spill.ts'
 import type { Acquisition } from '../store-result.ts'
+import { areTiers } from '../tiers.ts'
 import type { CompiledPolicy, HttpPolicy } from './compile-policy.ts'
 import type { ClaimsOf } from './request-sources.ts'
 
@@ -43,7 +44,7 @@ export function policyChecksOf<R, S>(
   const groups = tiersOf(compiledPolicies)
   const targets = compiledPolicies.map(({ target }) => target)
   const spills = targets.some((target) => target >= 0)
-  const shadows = compiledPolicies.some(({ shadow }) => shadow)
+  const shadows = compiledPolicies.some(({ mode }) => mode === 'shadow')
   const sorted = (checks: readonly (HttpCheck<R, S> | undefined)[]): PolicyChecks<R, S> => ({
     enforced: spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : checks.filter(isEnforced),
     shadowed: shadows ? checks.filter(isShadow) : NONE,
@@ -62,8 +63,8 @@ export function policyChecksOf<R, S>(
 
 type Found<R, S> = HttpCheck<R, S> | undefined
 
-const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.shadow === true
-const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.shadow === false
+const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'shadow'
+const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'enforce'
 
 /** The check of each policy; undefined if it is a shadow policy, or does not apply. */
 const enforcedOf = <R, S>(
@@ -78,8 +79,7 @@ function tiersOf<R, S>(
 ): readonly (readonly CompiledPolicy<R, S>[])[] {
   const groups: CompiledPolicy<R, S>[][] = []
   for (const compiled of compiledPolicies) {
-    const { tiers, shadow } = compiled
-    const known = groups.find(([first]) => tiers !== undefined && first?.tiers === tiers && first.shadow === shadow)
+    const known = groups.find(([first]) => first !== undefined && areTiers(first, compiled))
     if (known === undefined) groups.push([compiled])
     else known.push(compiled)
   }
