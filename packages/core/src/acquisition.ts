@@ -5,15 +5,7 @@ import { all, andThen, type MaybePromise } from './maybe-promise.ts'
 import { merge } from './merge.ts'
 import { groupByStore, type PolicyCheck } from './policy.ts'
 import { spillOver } from './spill.ts'
-import {
-  type Acquisition,
-  acquirePrepared,
-  answerTo,
-  rollbackResult,
-  type StoreResult,
-  settleResult,
-  takesFor,
-} from './store-result.ts'
+import { type Acquisition, answerTo, rollbackResult, type StoreResult, settleResult, takesFor } from './store-result.ts'
 import type { StepOptions, Verb } from './verbs.ts'
 
 /**
@@ -38,10 +30,6 @@ const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
  * other callers may find fewer units than are available.
  */
 function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
-  if (checks.length === 1 && verb === 'consume' && stepOptions === undefined) {
-    const acquisition = acquirePrepared(checks[0] as PolicyCheck)
-    if (acquisition !== undefined) return acquisition
-  }
   const groups = groupByStore(checks)
   if (groups.length === 1) {
     return andThen(answerOrFallBack(checks, verb, stepOptions), (result) => acquisitionOf(checks, [result]))

@@ -53,45 +53,6 @@ const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOpt
     ? policy.steps.costing(cost).step
     : stepFor(policy.quota, verb, cost, stepOptions)
 
-/** The acquisition of one check by a prepared take: the common case. Lists, which several checks need, are built on access. */
-class PreparedAcquisition implements Acquisition, StoreAnswer {
-  readonly decision: Decision
-  readonly #check: PolicyCheck
-  readonly #taken: Taken
-
-  constructor(check: PolicyCheck, decision: Decision, taken: Taken) {
-    this.decision = decision
-    this.#check = check
-    this.#taken = taken
-  }
-
-  get checks(): readonly PolicyCheck[] {
-    return [this.#check]
-  }
-
-  get decisions(): readonly Decision[] {
-    return [this.decision]
-  }
-
-  get taken(): readonly Taken[] {
-    return [this.#taken]
-  }
-
-  get results(): readonly StoreResult[] {
-    return [this]
-  }
-}
-
-/** Consumes units of one check by a prepared take; undefined if its store prepares none. */
-export function acquirePrepared(check: PolicyCheck): Acquisition | undefined {
-  const { steps, storeConfig } = check.policy
-  const { take, decide } = steps.costing(check.cost)
-  const { store } = storeConfig
-  if (take === undefined || !isSync(store) || !store.clock) return undefined
-  const taken = take.commit(take.look(check.key, store.clock()))
-  return new PreparedAcquisition(check, decide(taken), copyOf(taken))
-}
-
 /** Consumes units by the prepared takes of one in-memory store; undefined if it has none, or a policy has two keys. */
 export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
   const { store } = (checks[0] as PolicyCheck).policy.storeConfig
