@@ -1,5 +1,6 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
 import { httpGuard, type PolicyOptions, type RateLimitOptions } from '../src/http/index.ts'
 import { perMinute } from '../src/index.ts'
 import { policiesFrom } from '../src/rules/index.ts'
@@ -9,22 +10,11 @@ interface FakeRequest {
   readonly later?: boolean
 }
 
-const reader = {
-  address: () => '192.0.2.1',
-  peer: () => '192.0.2.1',
-  method: () => 'GET',
-  path: () => '/',
-  header: () => undefined,
-  query: () => undefined,
-  identity: (request: FakeRequest) => request,
-  onClientClosed: () => () => {},
-}
-
 type Policy = PolicyOptions<FakeRequest>
 
 function setUp(policies: readonly Policy[]) {
   const options = { policies, store: modelStore(fakeClock()), claims: ({ plan }: FakeRequest) => ({ plan }) }
-  const guard = httpGuard<FakeRequest>(options as RateLimitOptions<FakeRequest>, reader)
+  const guard = httpGuard<FakeRequest>(options as RateLimitOptions<FakeRequest>, plainReader)
   /** The policies that count a request, with what is left of them. */
   const counting = async (plan?: string, later = false): Promise<readonly (readonly [string, number])[]> => {
     const { decision } = await guard({ ...(plan && { plan }), later })
@@ -126,7 +116,7 @@ describe('of policies that are tiers', () => {
         onDecision: ({ decision, mode }: { decision: { policy: string }; mode: string }) =>
           events.push(`${mode} ${decision.policy}`),
       } as RateLimitOptions<FakeRequest>,
-      reader,
+      plainReader,
     )
     await watched({ plan: 'pro' })
     expect(events.sort()).toEqual(['enforce pro', 'shadow new-pro (shadow)'])
