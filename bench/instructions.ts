@@ -71,6 +71,18 @@ async function measure(
 
 const added = (ours: string, theirs: string, atMost: number): Target => ({ ours, theirs, column: ADDED, atMost })
 
+const besideBaselines =
+  (framework: keyof typeof apps, form: string): Case =>
+  (progress) =>
+    measure(
+      framework,
+      [
+        added(`spillway, ${form}`, `hand-written, ${form}`, 1.25),
+        added('spillway, denying', 'hand-written, denying', 1.25),
+      ],
+      progress,
+    )
+
 /** The count is the same each time. */
 export const processes = 1
 
@@ -86,33 +98,9 @@ const all: Readonly<Record<string, Case>> = {
       ],
       progress,
     ),
-  koa: (progress) =>
-    measure(
-      'koa',
-      [
-        added('spillway, legacy', 'hand-written, legacy', 1.25),
-        added('spillway, denying', 'hand-written, denying', 1.25),
-      ],
-      progress,
-    ),
-  hono: (progress) =>
-    measure(
-      'hono',
-      [
-        added('spillway, draft-6', 'hand-written, draft-6', 1.25),
-        added('spillway, denying', 'hand-written, denying', 1.25),
-      ],
-      progress,
-    ),
-  fastify: (progress) =>
-    measure(
-      'fastify',
-      [
-        added('spillway, legacy', 'hand-written, legacy', 1.25),
-        added('spillway, denying', 'hand-written, denying', 1.25),
-      ],
-      progress,
-    ),
+  koa: besideBaselines('koa', 'legacy'),
+  hono: besideBaselines('hono', 'draft-6'),
+  fastify: besideBaselines('fastify', 'legacy'),
 }
 
 /** None without valgrind, which Debian and most other systems have as a package of this name. */
