@@ -15,7 +15,10 @@ type CreateHash = (algorithm: string) => Hash
 // import that edge runtimes could not resolve.
 declare const crypto: { getRandomValues<T>(into: T): T }
 declare const process:
-  | { versions?: { node?: string }; getBuiltinModule?: (name: string) => { createHash?: CreateHash } | undefined }
+  | {
+      versions?: { node?: string; v8?: string }
+      getBuiltinModule?: (name: string) => { createHash?: CreateHash } | undefined
+    }
   | undefined
 
 /**
@@ -25,6 +28,27 @@ declare const process:
 export function hasKnownHashes(): boolean {
   const node = typeof process === 'undefined' ? undefined : process.versions?.node
   return 'Bun' in globalThis || /^24\.([0-3]\.|4\.0$)/.test(node ?? '')
+}
+
+/** The first patch of each minor version of Node, by major version, that hashes array indexes with a secret. */
+const SEEDED: Readonly<Record<number, readonly [minor: number, patch: number]>> = {
+  20: [20, 2],
+  22: [22, 2],
+  24: [14, 1],
+  25: [8, 2],
+}
+const FIRST_SEEDED = 26
+
+/**
+ * Reports whether clients can choose texts of digits that collide in this runtime's Map: V8 hashed array indexes by their
+ * value alone (CVE-2026-21717), which Node mended in March 2026. Runtimes with another V8 may claim any version of Node.
+ */
+export function hasKnownIndexHashes(): boolean {
+  const { node = '', v8 = '' } = (typeof process === 'undefined' ? undefined : process.versions) ?? {}
+  if (!v8.includes('-node.')) return true
+  const [major = 0, minor = 0, patch = 0] = node.split('.').map((part) => Number.parseInt(part, 10))
+  const [firstMinor, firstPatch] = SEEDED[major] ?? [Number.POSITIVE_INFINITY, 0]
+  return major < FIRST_SEEDED && (minor < firstMinor || (minor === firstMinor && patch < firstPatch))
 }
 
 /**

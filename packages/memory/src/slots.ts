@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import { digester } from '@spillway/core/internal'
+import { digester, hasKnownIndexHashes } from '@spillway/core/internal'
 
 /** Numbered slots, each with a key and a timestamp. New slots are used in ascending order. */
 export interface Slots {
@@ -26,14 +26,15 @@ export class MapSlots implements Slots {
   readonly #keys: (string | undefined)[] = []
   #moments = new Float64Array(LEAST)
   #digest: ((key: string) => string) | undefined
+  readonly #marksIndexes = hasKnownIndexHashes()
 
   find(key: string): number {
-    const slot = this.#slots.get(isStoredAsIs(key) ? key : this.#nameOf(key))
+    const slot = this.#slots.get(this.#isStoredAsIs(key) ? key : this.#nameOf(key))
     return slot === undefined ? -1 : slot
   }
 
   set(key: string, slot: number): void {
-    const name = copyOf(isStoredAsIs(key) ? key : this.#nameOf(key))
+    const name = copyOf(this.#isStoredAsIs(key) ? key : this.#nameOf(key))
     this.#keys[slot] = name
     this.#slots.set(name, slot)
     if (slot === this.#moments.length) this.#grow()
@@ -56,6 +57,10 @@ export class MapSlots implements Slots {
     this.#moments[slot] = moment
   }
 
+  #isStoredAsIs(key: string): boolean {
+    return key.length <= LONGEST && !(this.#marksIndexes && needsMark(key))
+  }
+
   /** The stored name of a key that is not stored as it is. */
   #nameOf(key: string): string {
     if (key.length <= LONGEST) return MARK + key
@@ -73,18 +78,18 @@ export class MapSlots implements Slots {
 /** The prefix of a stored key whose hash would be predictable, or that starts with this prefix itself. */
 const MARK = '#'
 const [MARK_CODE, ZERO, NINE] = [MARK, '0', '9'].map((text) => text.charCodeAt(0)) as [number, number, number]
-/** The most digits of an array index: V8 before March 2026 hashes it without a seed (CVE-2026-21717). */
+/** The most digits of an array index. */
 const MOST_DIGITS = 10
 
-/** Reports whether a key is short, could not be an array index, and does not start with the prefix of one. */
-function isStoredAsIs(key: string): boolean {
-  const length = key.length
-  if (length > MOST_DIGITS) return length <= LONGEST && key.charCodeAt(0) !== MARK_CODE
+/** Reports whether a key could be an array index, or starts with the prefix of one. */
+function needsMark(key: string): boolean {
+  const { length } = key
+  if (length > MOST_DIGITS) return key.charCodeAt(0) === MARK_CODE
   for (let i = 0; i < length; i++) {
     const code = key.charCodeAt(i)
-    if (code < ZERO || code > NINE) return i > 0 || code !== MARK_CODE
+    if (code < ZERO || code > NINE) return i === 0 && code === MARK_CODE
   }
-  return false
+  return true
 }
 
 /** V8 copies substrings of up to this many characters. A longer one refers to its source. */

@@ -78,13 +78,42 @@ function askedOfMaps(keys: readonly string[]): ReadonlySet<unknown> {
 
 const INDEXES = ['0', '7', '65536', '131072', '16777216', '4294901760', '4294967294', '9999999999']
 
-// In Node 20.19.0, V8 hashes an array index without a seed (CVE-2026-21717): 32,000 multiples of 65,536 took 260 times
-// as long as random keys. Clients cannot choose the hash of any other string.
-test('no Map holds an array index, and no key collides with the name of one', () => {
+/** The versions that a runtime reports. */
+const runtime = (node: string, v8 = '12.4.254.21-node.35'): void => {
+  vi.spyOn(process, 'versions', 'get').mockReturnValue({ node, v8 } as never)
+}
+
+// V8 hashed an array index without a seed (CVE-2026-21717): 32,000 multiples of 65,536 took 260 times as long as random
+// keys in Node 20.19.0, 22.22.1 and 24.14.0. Clients cannot choose the hash of any other string.
+test.each([
+  ['Node 20.19.0', () => runtime('20.19.0')],
+  ['Node 20.20.1', () => runtime('20.20.1')],
+  ['Node 22.22.1', () => runtime('22.22.1')],
+  ['Node 23.11.0', () => runtime('23.11.0')],
+  ['Node 24.14.0', () => runtime('24.14.0')],
+  ['Node 25.8.1', () => runtime('25.8.1')],
+  ['a runtime that claims to be Node 26', () => runtime('26.0.0', '14.6.202.33')],
+  ['a runtime without versions', () => vi.stubGlobal('process', {})],
+  ['a runtime without a process', () => vi.stubGlobal('process', undefined)],
+])('in %s, no Map holds an array index, and no key collides with the name of one', (_, run) => {
+  run()
   const asked = askedOfMaps([...INDEXES, ...INDEXES.map((key) => `#${key}`), '01', '10.0.0.1', '#', '##'])
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
   expect([...asked].filter((key) => /^\d{1,10}$/.test(String(key)))).toEqual([])
   expect(asked).toContain('10.0.0.1')
 })
+
+// 32,000 multiples of 65,536 take as long as random keys in each of them.
+test.each(['20.20.2', '20.21.0', '22.22.2', '22.23.0', '24.14.1', '24.15.0', '25.8.2', '25.9.0', '26.0.0', '30.1.2'])(
+  'in Node %s, which hashes array indexes with a secret, a Map holds them as they are',
+  (node) => {
+    runtime(node)
+    const asked = askedOfMaps([...INDEXES, '#7'])
+    vi.restoreAllMocks()
+    for (const key of [...INDEXES, '#7']) expect(asked).toContain(key)
+  },
+)
 
 // Without a secret in the hash, or with one that a string cancels, clients can choose keys that collide. In Bun 1.4.5
 // and Node 24.3.0, 12,000 keys that start with a constant of the hash took 40 to 100 times as long as random ones.

@@ -4,7 +4,7 @@
 export { deadlineIn, latestDeadline, whenExpired } from '../deadline.ts'
 export { decide } from '../decide.ts'
 export { degradedQuota } from '../degraded-quota.ts'
-export { digester, hasKnownHashes } from '../digest.ts'
+export { digester, hasKnownHashes, hasKnownIndexHashes } from '../digest.ts'
 export { formatValue, type WarningCode, withoutLink } from '../errors.ts'
 export { type BucketOutcome, LONGEST_STEP, MOST_RETURNED } from '../kernels/bucket.ts'
 export { type Earlies, type Exact, exactly, type Fraction, MOST_SCALE, WHOLE, wholeTick } from '../kernels/fraction.ts'
