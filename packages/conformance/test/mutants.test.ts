@@ -150,8 +150,8 @@ const mutants: Record<string, Partial<Seams>> = {
   'does not get cold while idle': {
     step: (state, now, step) =>
       runKernel(
-        typeof state === 'object' && 'cold' in state && now > state.at + state.ahead
-          ? { ...state, at: now, ahead: 0, early: 0 }
+        typeof state === 'object' && 'cold' in state && now > state.writtenAt + state.ahead
+          ? { ...state, writtenAt: now, ahead: 0, early: 0 }
           : state,
         now,
         step,

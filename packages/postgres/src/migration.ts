@@ -31,7 +31,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   name text COLLATE "C" PRIMARY KEY, -- policy/key; a hash replaces either if it is long or not plain text
   tat int8,                          -- a bucket's theoretical arrival time; after refunds counts has: tat, gross, turn, 0, 0
   counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, …
-                                     -- a key's that warms up: at, ahead, early, cold, scale, 0, 0, 0, 0
+                                     -- a key's that warms up: written at, ahead, early, cold, scale, 0, 0, 0, 0
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes

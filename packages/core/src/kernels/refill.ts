@@ -29,7 +29,7 @@ export const unitTime = (step: Step): Micros => {
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
   if (typeof state === 'number') return Math.abs(state) - now
   if ('gross' in state) return Math.abs(state.tat) - now
-  if ('cold' in state) return state.at + state.ahead - now
+  if ('cold' in state) return state.writtenAt + state.ahead - now
   if (unit < 0 && 'start' in state) return now < emptyAt ? -unit * state.current : emptyAt - now
   return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, 0, emptyAt, now))
 }

@@ -17,7 +17,7 @@ import { exactly } from './fraction.ts'
  * A take is allowed if its turn has come, however many units it takes: the takes after it wait for them. Turns of takes
  * are at least their units' time apart, hence in any span of time `t` at most `t` and the last take have their turn.
  *
- * All moments count from `at`, when the state was written. So a clock that has stepped back changes nothing: the wait that
+ * All moments count from `writtenAt`. So a clock that has stepped back changes nothing: the wait that
  * was left starts now.
  *
  * The kernel is written in TypeScript here, in Lua and in SQL, in the same order with the same names.
@@ -48,8 +48,8 @@ export interface WarmUpStep {
 /** A key's next turn, and how cold it is. */
 export interface WarmUpState {
   /** When the state was written. */
-  readonly at: Micros
-  /** Microseconds from `at` until the next turn, rounded up. */
+  readonly writtenAt: Micros
+  /** Microseconds from `writtenAt` until the next turn, rounded up. */
   readonly ahead: number
   /** How much earlier the turn is, in parts of `scale`. */
   readonly early: number
@@ -90,16 +90,16 @@ export function warmUp(state: WarmUpState | undefined, now: Micros, step: WarmUp
     base,
     next,
     taken: state === undefined && step.increment < 0 ? undefined : next,
-    kept: state === undefined || state.at <= now ? state : base,
+    kept: state === undefined || state.writtenAt <= now ? state : base,
   }
 }
 
 function foundIn(state: WarmUpState | undefined, now: Micros, { half, scale }: WarmUpStep): WarmUpState {
-  if (state === undefined) return { at: now, ahead: 0, early: 0, cold: 2 * half, scale }
-  const left = state.ahead - Math.max(now - state.at, 0)
+  if (state === undefined) return { writtenAt: now, ahead: 0, early: 0, cold: 2 * half, scale }
+  const left = state.ahead - Math.max(now - state.writtenAt, 0)
   const early = state.scale === scale ? state.early : 0
-  if (left > 0) return { at: now, ahead: left, early, cold: Math.min(state.cold, 2 * half), scale }
-  return { at: now, ahead: 0, early: 0, cold: Math.min(state.cold - left, 2 * half), scale }
+  if (left > 0) return { writtenAt: now, ahead: left, early, cold: Math.min(state.cold, 2 * half), scale }
+  return { writtenAt: now, ahead: 0, early: 0, cold: Math.min(state.cold - left, 2 * half), scale }
 }
 
 function take(base: WarmUpState, { increment, early, half, scale }: WarmUpStep): WarmUpState {
@@ -110,15 +110,15 @@ function take(base: WarmUpState, { increment, early, half, scale }: WarmUpStep):
 
 /** Restores the state before the last take. An earlier take returns nothing, because later turns rely on it. */
 function refund(base: WarmUpState, step: WarmUpStep): WarmUpState {
-  const { at, ahead, early, scale } = base
+  const { writtenAt, ahead, early, scale } = base
   const known = step.until !== Number.MAX_SAFE_INTEGER
-  const last = at + ahead === step.until && early === step.untilEarly
+  const last = writtenAt + ahead === step.until && early === step.untilEarly
   if (ahead === 0 || (known && !last)) return base
   const cold = known ? step.cold : Math.min(base.cold - step.increment, 2 * step.half)
   const slower = known ? 0 : slowdown(cold, base.cold, step.half)
   const turn = exactly(ahead + step.increment - slower, early + step.early, scale)
-  if (turn.tick > 0) return { at, ahead: turn.tick, early: turn.early, cold, scale }
-  return { at, ahead: 0, early: 0, cold: Math.min(cold - turn.tick, 2 * step.half), scale }
+  if (turn.tick > 0) return { writtenAt, ahead: turn.tick, early: turn.early, cold, scale }
+  return { writtenAt, ahead: 0, early: 0, cold: Math.min(cold - turn.tick, 2 * step.half), scale }
 }
 
 /** The microseconds that units take longer than when warm, while `cold` falls from `before` to `after`. */
@@ -140,5 +140,5 @@ function dividedUp(x: number, y: number, divisor: number): number {
 }
 
 /** The moment from which on a key is as cold as a new one. */
-export const coldAt = ({ at, ahead, cold }: WarmUpState, half: number): Micros =>
-  at + ahead + Math.max(2 * half - cold, 0)
+export const coldAt = ({ writtenAt, ahead, cold }: WarmUpState, half: number): Micros =>
+  writtenAt + ahead + Math.max(2 * half - cold, 0)

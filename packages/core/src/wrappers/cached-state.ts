@@ -20,8 +20,8 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
     case 'sliding-log':
       return cachedLogOf(taken as SlidingLogTaken, step)
     case 'warm-up': {
-      const { now: at, ahead, early, cold } = taken as WarmUpTaken
-      return ahead === 0 ? undefined : { at, ahead, early, cold, scale: step.scale }
+      const { now: writtenAt, ahead, early, cold } = taken as WarmUpTaken
+      return ahead === 0 ? undefined : { writtenAt, ahead, early, cold, scale: step.scale }
     }
   }
 }

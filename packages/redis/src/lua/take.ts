@@ -29,9 +29,9 @@ local function decode(raw)
     return start and { start = tonumber(start), current = tonumber(current), previous = tonumber(previous) } or nil
   end
   if kind == 'c' then
-    local at, ahead, early, cold, scale = string.match(raw, '^c:(%d+):(%d+):(%d+):(%d+):(%d+)$')
-    return at and {
-      at = tonumber(at), ahead = tonumber(ahead), early = tonumber(early),
+    local writtenAt, ahead, early, cold, scale = string.match(raw, '^c:(%d+):(%d+):(%d+):(%d+):(%d+)$')
+    return writtenAt and {
+      writtenAt = tonumber(writtenAt), ahead = tonumber(ahead), early = tonumber(early),
       cold = tonumber(cold), scale = tonumber(scale),
     } or nil
   end

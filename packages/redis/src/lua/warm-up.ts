@@ -21,30 +21,30 @@ end
 
 local function foundWarmUp(state, now, step)
   local half, scale = step.half, step.scale
-  if state == nil then return { at = now, ahead = 0, early = 0, cold = 2 * half, scale = scale } end
-  local left = state.ahead - max(now - state.at, 0)
+  if state == nil then return { writtenAt = now, ahead = 0, early = 0, cold = 2 * half, scale = scale } end
+  local left = state.ahead - max(now - state.writtenAt, 0)
   local early = state.scale == scale and state.early or 0
-  if left > 0 then return { at = now, ahead = left, early = early, cold = min(state.cold, 2 * half), scale = scale } end
-  return { at = now, ahead = 0, early = 0, cold = min(state.cold - left, 2 * half), scale = scale }
+  if left > 0 then return { writtenAt = now, ahead = left, early = early, cold = min(state.cold, 2 * half), scale = scale } end
+  return { writtenAt = now, ahead = 0, early = 0, cold = min(state.cold - left, 2 * half), scale = scale }
 end
 
 local function takeWarmUp(base, step)
   local tick, early = exact(base.ahead + step.increment, base.early + step.early, step.scale)
   local cold = max(base.cold - (tick - base.ahead), 0)
   local ahead = tick + slowdown(base.cold, cold, step.half)
-  return { at = base.at, ahead = ahead, early = early, cold = cold, scale = base.scale }
+  return { writtenAt = base.writtenAt, ahead = ahead, early = early, cold = cold, scale = base.scale }
 end
 
 local function refundWarmUp(base, step)
-  local at, ahead, early, scale = base.at, base.ahead, base.early, base.scale
+  local writtenAt, ahead, early, scale = base.writtenAt, base.ahead, base.early, base.scale
   local known = step['until'] ~= ${Number.MAX_SAFE_INTEGER}
-  local last = at + ahead == step['until'] and early == step.untilEarly
+  local last = writtenAt + ahead == step['until'] and early == step.untilEarly
   if ahead == 0 or known and not last then return base end
   local cold = known and step.cold or min(base.cold - step.increment, 2 * step.half)
   local slower = known and 0 or slowdown(cold, base.cold, step.half)
   local tick, part = exact(ahead + step.increment - slower, early + step.early, scale)
-  if tick > 0 then return { at = at, ahead = tick, early = part, cold = cold, scale = scale } end
-  return { at = at, ahead = 0, early = 0, cold = min(cold - tick, 2 * step.half), scale = scale }
+  if tick > 0 then return { writtenAt = writtenAt, ahead = tick, early = part, cold = cold, scale = scale } end
+  return { writtenAt = writtenAt, ahead = 0, early = 0, cold = min(cold - tick, 2 * step.half), scale = scale }
 end
 
 local function warmUp(state, now, step)
@@ -53,7 +53,7 @@ local function warmUp(state, now, step)
   local allowed = base.ahead + step.check <= step.tolerance
   local taken, kept = next, state
   if state == nil and step.increment < 0 then taken = nil end
-  if state ~= nil and state.at > now then kept = base end
+  if state ~= nil and state.writtenAt > now then kept = base end
   return allowed, base, next, taken, kept
 end
 
@@ -67,8 +67,8 @@ kernels['warm-up'] = {
     return place + 6
   end,
   encode = function(state)
-    return format('c:%.0f:%.0f:%.0f:%.0f:%.0f', state.at, state.ahead, state.early, state.cold, state.scale)
+    return format('c:%.0f:%.0f:%.0f:%.0f:%.0f', state.writtenAt, state.ahead, state.early, state.cold, state.scale)
   end,
-  emptyAt = function(state, step) return state.at + state.ahead + max(2 * step.half - state.cold, 0) end,
+  emptyAt = function(state, step) return state.writtenAt + state.ahead + max(2 * step.half - state.cold, 0) end,
 }
 `
