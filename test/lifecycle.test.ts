@@ -10,14 +10,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type Redis as Server, startRedis } from './services/redis.ts'
 
 let server: Server
-let nobody: number
+let unusedPort: number
 beforeAll(async () => {
   server = await startRedis()
-  nobody = await portOfNobody()
+  unusedPort = await findUnusedPort()
 })
 afterAll(() => server.stop())
 
-async function portOfNobody(): Promise<number> {
+async function findUnusedPort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const { port } = listener.address() as AddressInfo
@@ -31,11 +31,11 @@ describe('an app is made, asked twenty times at once, and closed, with', () => {
     ['memory', 'nothing else'],
     ['redis', 'its server'],
     ['redis with leases', 'its server'],
-    ['redis', 'nobody there'],
-    ['redis with leases', 'nobody there'],
-    ['postgres', 'nobody there'],
+    ['redis', 'no server'],
+    ['redis with leases', 'no server'],
+    ['postgres', 'no server'],
   ])('%s and %s: all pass, and its process ends by itself', async (kind, where) => {
-    const port = where === 'its server' ? server.port : nobody
+    const port = where === 'its server' ? server.port : unusedPort
     const file = fileURLToPath(new URL('lifecycle/program.ts', import.meta.url))
     const child = fork(file, [kind, String(port)], { execArgv: ['--import', 'tsx'], stdio: 'pipe' })
     onTestFinished(() => void child.kill('SIGKILL'))

@@ -129,7 +129,7 @@ describe.each(Object.keys(subjects))('%s', (name) => {
   // A server's list has only its possible faults.
   const suffers = (fault: Fault): boolean => possible[name]?.includes(fault) ?? false
   test.each(faults.filter(suffers))(
-    '%s: nobody hangs, each policy does what it says, and the count goes on',
+    '%s: no request hangs, each failure mode does what it says, and the count continues',
     async (fault) => {
       const { begin, end, passes, ...trouble } = subject.troubles[fault] as Trouble
       const steady = `steady ${fault}`

@@ -116,8 +116,8 @@ describe('seed 2: ten in ten seconds', () => {
 
 describe('seed 4: reservations', () => {
   /** What it answers: microseconds to wait, or that it would be so long, and nothing was reserved. */
-  const acquire = (most: number, rate: number, wanted: number, patience: number | '' = 60e6): Promise<number> =>
-    client.eval(acquireLua, 3, 'alice', most, rate, wanted, patience) as Promise<number>
+  const acquire = (most: number, rate: number, wanted: number, maxWaitMicros: number | '' = 60e6): Promise<number> =>
+    client.eval(acquireLua, 3, 'alice', most, rate, wanted, maxWaitMicros) as Promise<number>
   const limiterOf = (limit: number, per: `${number}s`, burst: number) =>
     rateLimiter({ quota: tokenBucket({ limit, per, burst }), store, name: 'p', deadline: '10s' })
 
@@ -161,7 +161,7 @@ describe('seed 4: reservations', () => {
     })
   })
 
-  test('G5: no patience is an error there, and a rate of nothing a state of infinity; here neither can be said', async () => {
+  test('G5: an absent maximum wait is an error there, and a rate of 0 makes a state of infinity; here both are refused', async () => {
     await expect(acquire(10, 1, 1, '')).rejects.toThrow('attempt to compare nil with number')
     await acquire(10, 0, 1)
     expect(await client.hget('alice', 'next_free_ticket_micros')).toMatch(/inf|nan/)

@@ -124,7 +124,7 @@ describe('F7: more keys than there is room for', () => {
 })
 
 describe('F8: a minute and a day', () => {
-  test('theirs takes back what was too much, over what another has written: ten used that nobody had', async () => {
+  test('theirs refunds an excess over the write of another caller: ten units are used that no caller had', async () => {
     const dict = new SharedDict()
     expect(await takeFromBudget(dict, 10, 9)).toBe(true)
     const raced = await Promise.all([takeFromBudget(dict, 10, 2), takeFromBudget(dict, 10, 1)])

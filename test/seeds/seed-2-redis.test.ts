@@ -31,7 +31,7 @@ describe('the token bucket in Lua', () => {
     expect(exact).toBe(29)
   })
 
-  test('C3: a caller five seconds behind takes six tokens at once and sets the clock back; here nobody brings a time', () => {
+  test('C3: a caller five seconds behind takes six tokens at once and sets the clock back; here no caller sends a time', () => {
     const theirs = new LuaBucket(10, 10_000)
     theirs.throttle(10_000)
     theirs.throttle(5_000)

@@ -12,7 +12,7 @@ const T0 = 1_767_225_600_000_000
 const payLater = (rate: number, burst: number) => tokenBucket({ limit: rate, per: '1s', burst, overdraft: 1_000 })
 
 describe('a reservation with a timeout', () => {
-  test('is accepted now, accepted with a wait, or rejected: three answers that nobody can confuse', async () => {
+  test('is accepted now, accepted with a wait, or rejected: three distinct answers', async () => {
     const { at } = ours(payLater(1, 1))
     const tryAcquire = async (ms: number, maxWait: number) => {
       const { allowed, delayMs, retryAfterMs } = await at(ms).reserve('alice', { maxWait })

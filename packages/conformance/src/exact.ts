@@ -52,16 +52,16 @@ export function exactBucket(options: TokenBucketOptions): (call: ExactCall) => E
   const ceiling = whole((burst + overdraft) * unit)
   let state: (Ticks & { readonly ahead: boolean }) | undefined
 
-  const found = (at: bigint): Ticks & { readonly honest: boolean } => {
+  const found = (at: bigint): Ticks & { readonly withinCeiling: boolean } => {
     const { base: tat, gross, turn, ahead } = state ?? { base: at, gross: at, turn: 0n, ahead: false }
     if (ahead || whole(tat) - at <= ceiling) {
       const base = max(tat, at)
-      return { base, gross: max(gross, base), turn, honest: true }
+      return { base, gross: max(gross, base), turn, withinCeiling: true }
     }
     const base = at + ceiling
     const most = max(gross, base)
     const known = whole(most) - base <= 3_600_000_000n * scale
-    return { base, gross: known ? most : base, turn: known ? whole(most) : 0n, honest: false }
+    return { base, gross: known ? most : base, turn: known ? whole(most) : 0n, withinCeiling: false }
   }
   const refunded = ({ base, gross, turn }: Ticks, at: bigint, ticks: bigint, of?: ExactTake): Ticks => {
     const newest = max(turn, whole(base - size))
@@ -109,7 +109,7 @@ export function exactBucket(options: TokenBucketOptions): (call: ExactCall) => E
     const next = nextOf(verb, before, at, BigInt(cost) * unit, of)
     const written = allowed && verb !== 'peek'
     if (written && (state !== undefined || next.base > at)) keep(at, next)
-    if (!(written || verb === 'peek' || before.honest)) keep(at, before)
+    if (!(written || verb === 'peek' || before.withinCeiling)) keep(at, before)
     const after = written ? next.base : base
     const { ends, ...answer } = answerOf(at, fits, base, after, allowed)
     const take = { until: written ? next.gross : base, ticks: after - base, ends }

@@ -38,8 +38,10 @@ function mostWithin(quota: Quota, span: Micros): number {
   const windows = Math.floor(span / quota.window) + 1
   switch (quota.kernel) {
     case 'bucket': {
-      const { limit, overdraft, ticksPerUnit: unit, scale, schedule: grain } = quota
-      const refilled = grain ? (Math.floor(span / grain.interval) + 1) * grain.amount : (span * scale) / unit
+      const { limit, overdraft, ticksPerUnit, scale, schedule } = quota
+      const refilled = schedule
+        ? (Math.floor(span / schedule.interval) + 1) * schedule.amount
+        : (span * scale) / ticksPerUnit
       return limit + Math.max(overdraft, 0) + refilled
     }
     case 'sliding-window':
@@ -156,11 +158,11 @@ async function steadyBack(subject: Subject, history: readonly Call[]): Promise<v
   const stepped = await subject.ask('consume', 1_000_000_000, back)
   assert.ok(stepped.remaining <= remaining, 'a clock step adds no units')
   const { quota } = subject
-  const grain = quota.kernel === 'bucket' ? (quota.schedule?.interval ?? 0) : 0
+  const interval = quota.kernel === 'bucket' ? (quota.schedule?.interval ?? 0) : 0
   const overdraft = quota.kernel === 'bucket' ? Math.ceil((quota.overdraft * quota.ticksPerUnit) / quota.scale) : 0
   // A cold unit takes up to three times as long as a warm one.
   const debt = quota.kernel === 'warm-up' ? 3 * MOST_COST * quota.window : overdraft
-  const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + grain + debt)
+  const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + interval + debt)
   assert.equal(whole.remaining, quota.limit, 'no key is locked out')
 }
 

@@ -139,8 +139,8 @@ function unitsOf(quota: Quota, taken: Taken): number {
 
 /** The quota's measure of time: refilled units if it refills at intervals, else microseconds. */
 function ticksOf(quota: Quota, at: Micros): number {
-  const grain = quota.kernel === 'bucket' ? quota.schedule : null
-  return grain === null ? at : Math.floor((at + grain.offset) / grain.interval) * grain.amount
+  const schedule = quota.kernel === 'bucket' ? quota.schedule : null
+  return schedule === null ? at : Math.floor((at + schedule.offset) / schedule.interval) * schedule.amount
 }
 
 /** The maximum units of a span. A turn between two whole microseconds is reported as the later one. */
@@ -162,8 +162,8 @@ function mostWithin(quota: Quota, ticks: number, largest: number): number {
  * The maximum at one point in time: the burst and the overdraft, or one larger request that has waited for all its units.
  * If units refill at intervals, turns are delayed to the next interval.
  */
-const mostOf = ({ immediateUnits: prompt, overdraft, schedule: grain }: BucketQuota, largest: number): number =>
-  Math.max(prompt, largest) + overdraft + (grain?.amount ?? 1) - 1
+const mostOf = ({ immediateUnits, overdraft, schedule }: BucketQuota, largest: number): number =>
+  Math.max(immediateUnits, largest) + overdraft + (schedule?.amount ?? 1) - 1
 
 /** Tests the bound for any takes, reservations, refunds, corrections and clock steps, for every algorithm. */
 export function testLedger(test: TestFunction, makeStore: () => Store | Promise<Store>, numRuns: number): void {

@@ -114,14 +114,14 @@ export interface PreparedTake {
   take(key: string, at: Micros): Taken
 }
 
-/** The traits that a wrapper copies from its store; `shown` is the key that the store sees. */
+/** The traits that a wrapper copies from its store; `keyInStore` returns the key that the store sees. */
 export const storeTraits = (
   store: Store,
-  shown: (key: StateKey) => StateKey = (key) => key,
+  keyInStore: (key: StateKey) => StateKey = (key) => key,
 ): Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => ({
   scope: scopeOf(store),
-  ...(store.slotOf && { slotOf: (key) => (store as Required<Store>).slotOf(shown(key)) }),
-  ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(shown(key)) }),
+  ...(store.slotOf && { slotOf: (key) => (store as Required<Store>).slotOf(keyInStore(key)) }),
+  ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(keyInStore(key)) }),
   ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
 })
 

@@ -119,7 +119,7 @@ describe('the state of a bucket', () => {
     expect((base - NOON) / perMinute(200).ticksPerUnit).toBe(120)
   })
 
-  test('between two units of a grain counts as the more used of them', () => {
+  test('between two refills counts as the more used of them', () => {
     const { base } = bucket(NOON + 80_000_001, NOON, stepFor(fixedWindow({ limit: 3, window: '1m' }), 'peek', 1))
     expect(base - (NOON / (60 * second)) * 3).toBe(2)
   })

@@ -47,7 +47,7 @@ describe('proxies by address', () => {
     ['IPv4 mapped into IPv6 is that IPv4', ['10.0.0.1', '192.168.0.0/16'], '6.6.6.6, ::ffff:192.168.1.1', '6.6.6.6'],
     ['a network reported in mapped form', ['::ffff:10.0.0.0/104'], '6.6.6.6', '6.6.6.6'],
     ['a network with bits beyond its prefix', ['10.9.9.9/8'], '6.6.6.6', '6.6.6.6'],
-    ['nobody is ours', [], '203.0.113.7', '10.0.0.1'],
+    ['no proxy is trusted', [], '203.0.113.7', '10.0.0.1'],
   ])('%s', (_, cidrs, forwarded, address) => {
     expect(behind(cidrs, forwarded)).toBe(address)
     expect(behind({ cidrs }, forwarded)).toBe(address)

@@ -62,7 +62,7 @@ beforeEach(() => {
 })
 afterEach(() => void process.off('unhandledRejection', listen))
 
-/** Node reports rejections that nobody handles when a turn of the event loop is over. */
+/** Node reports unhandled rejections when a turn of the event loop is over. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 // `skip: async () => false` skipped every request, `refundIf: async () => false` refunded all of them, and so on.

@@ -542,7 +542,7 @@ describe('the guard', () => {
     ],
     ['a name of another limiter', { quota: perMinute(1), keyGenerator: () => 'a' }, 'Here that is key;'],
     [
-      'what nobody knows',
+      'an unknown option',
       { quota: perMinute(1), colour: 1 },
       'problem, unit, partition, spill, tiers, store, deadline, onStoreError',
     ],

@@ -61,7 +61,7 @@ const waitOf = ({ allowed, retryAfterMs, replenishAfterMs }: Decision): number =
 describe('a structured-field reader agrees', () => {
   const several = fc.array(anyResult(Number.MAX_SAFE_INTEGER, 1e12), { minLength: 1, maxLength: 3 })
 
-  // Row 19 of the peers' bugs: a name with a quote in it makes a field that nobody can read.
+  // Row 19 of the peers' bugs: a name with a quote in it makes a field that no parser reads.
   test('with drafts 8 to 11, whatever the names and numbers', () => {
     fc.assert(
       fc.property(several, (results) => {

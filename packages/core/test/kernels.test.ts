@@ -62,7 +62,7 @@ describe('the edges of a bucket, to the microsecond', () => {
 })
 
 // Seven do not divide ten seconds: the last three microseconds are of no unit.
-test('a bucket with a grain reads a moment of the odd end of an interval as its end', () => {
+test('a bucket that refills at intervals reads a time in a cut interval as its end', () => {
   const seven = fixedWindow({ limit: 7, window: '10s' })
   const ticks = (moment: number) => bucket(moment, START, stepFor(seven, 'peek', 1)).base - (START / 10 / second) * 7
   const full = bucket(undefined, START, stepFor(seven, 'consume', 7)).taken as number

@@ -111,7 +111,7 @@ describe('a reservation', () => {
     ['a microsecond too little', 1_999.999, false],
     ['just enough', 2_000, true],
     ['just enough, in words', '2s', true],
-  ] as const)('with patience of %s for a turn in two seconds', async (_, maxWait, allowed) => {
+  ] as const)('with a maxWait of %s for a turn in two seconds', async (_, maxWait, allowed) => {
     const { limiter } = setUp(perSecond(1))
     await limiter.reserve('alice')
     await limiter.reserve('alice')

@@ -21,11 +21,11 @@ const SLACK_MS = 1000
  */
 export function steadyClock({ wall, stopwatch }: ClockSources = MACHINE): () => Micros {
   let lead = 0
-  let told = wall()
-  let anchor = { at: told, elapsed: stopwatch() }
+  let latest = wall()
+  let anchor = { at: latest, elapsed: stopwatch() }
   // The last reading of the wall clock, and the value returned for it. A typed array stores numbers unboxed; a variable
   // that a closure changes would allocate each on the heap.
-  const last = new Float64Array([told, inMicros(told)])
+  const last = new Float64Array([latest, inMicros(latest)])
   const move = (now: number): Micros => {
     const run = now + lead - anchor.at
     const back = now < (last[0] as number)
@@ -37,9 +37,9 @@ export function steadyClock({ wall, stopwatch }: ClockSources = MACHINE): () => 
       if (back || lead > 0 || stepped < -SLACK_MS) lead = Math.max(lead - stepped, 0)
       anchor = { at: now + lead, elapsed }
     }
-    told = Math.max(told, now + lead)
+    latest = Math.max(latest, now + lead)
     last[0] = now
-    last[1] = inMicros(told)
+    last[1] = inMicros(latest)
     return last[1]
   }
   return reader(wall, last, move)

@@ -25,7 +25,7 @@ end
 
 /**
  * The reservation script of the text on Guava and Redis, statement by statement.
- * `KEYS`: the key, the most permits, permits a second. `ARGV`: permits wanted, patience in microseconds.
+ * `KEYS`: the key, the most permits, permits a second. `ARGV`: permits wanted, maximum wait in microseconds.
  */
 export const acquireLua = `
 local most, rate, wanted = tonumber(KEYS[2]), tonumber(KEYS[3]), tonumber(ARGV[1])

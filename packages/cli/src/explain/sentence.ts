@@ -63,16 +63,17 @@ function warmUpText({ burst, ticksPerUnit, scale, half }: WarmUpQuota, what: str
 }
 
 function bucketText(quota: BucketQuota, what: string): string {
-  const { limit, immediateUnits: prompt, ticksPerUnit: unit, scale, schedule: grain, overdraft, start } = quota
-  const initial = start === null ? '' : `, starting with ${count(limit - (start.lacking * scale - start.early) / unit)}`
+  const { limit, immediateUnits, ticksPerUnit, scale, schedule, overdraft, start } = quota
+  const initial =
+    start === null ? '' : `, starting with ${count(limit - (start.lacking * scale - start.early) / ticksPerUnit)}`
   const debt = `${initial}${overdraft === 0 ? '' : `, and owe up to ${some(overdraft, 'unit')}`}`
-  if (grain) {
-    const every = each(grain.interval / 1000)
-    if (grain.amount === limit) return `make ${some(limit, what)} in each ${every} of the clock${debt}`
-    return `make ${some(limit, what)} at once, and ${count(grain.amount)} more every ${every}${debt}`
+  if (schedule) {
+    const every = each(schedule.interval / 1000)
+    if (schedule.amount === limit) return `make ${some(limit, what)} in each ${every} of the clock${debt}`
+    return `make ${some(limit, what)} at once, and ${count(schedule.amount)} more every ${every}${debt}`
   }
-  const pace = paceOf(unit / scale)
-  if (prompt < limit) return `make ${what}s evenly, ${pace}, and queue ${some(limit - prompt, what)}`
+  const pace = paceOf(ticksPerUnit / scale)
+  if (immediateUnits < limit) return `make ${what}s evenly, ${pace}, and queue ${some(limit - immediateUnits, what)}`
   return limit === 1 ? `make a ${what} ${pace}${debt}` : `make ${some(limit, what)} at once, and then ${pace}${debt}`
 }
 

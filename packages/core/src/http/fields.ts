@@ -61,8 +61,8 @@ export function checkUnit(unit: unknown): void {
 }
 
 /** A policy's item with another name in it. */
-export function renamedItem({ policy, rest, ...item }: HeaderItem, name: string, shown: string): HeaderItem {
-  const renamed = (text: string): string => quoted(shown) + text.slice(quoted(name).length)
+export function renamedItem({ policy, rest, ...item }: HeaderItem, name: string, headerName: string): HeaderItem {
+  const renamed = (text: string): string => quoted(headerName) + text.slice(quoted(name).length)
   return { ...item, policy: renamed(policy), rest: renamed(rest) }
 }
 

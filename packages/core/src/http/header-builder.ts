@@ -52,8 +52,8 @@ export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderO
 }
 
 function resultOf({ policy: { name, item }, pk }: HttpCheck, decision: Decision, names?: ShownNames): PolicyResult {
-  const shown = names?.get(name)
-  return { decision, item: shown ? renamedItem(item, name, shown) : item, pk }
+  const headerName = names?.get(name)
+  return { decision, item: headerName ? renamedItem(item, name, headerName) : item, pk }
 }
 
 /** The headers, preceded by the one that exposes them. */

@@ -131,7 +131,7 @@ export function bucket(stored: BucketState | undefined, now: Micros, step: Bucke
     grossNext: next.gross.tick,
     early: { base: base.early, tat: next.base.early, gross: next.gross.early },
     taken: state === undefined && next.base.tick === nowTick ? undefined : stateAt(next, nowTick, step),
-    kept: found.honest ? state : stateAt(found, nowTick, step),
+    kept: found.withinCeiling ? state : stateAt(found, nowTick, step),
   }
 }
 
@@ -147,23 +147,23 @@ interface Ticks {
   readonly gross: Exact
   readonly turn: number
   /** False if `tat` was farther ahead than the ceiling, and has been set to it. */
-  readonly honest: boolean
+  readonly withinCeiling: boolean
 }
 
 function foundIn(state: BucketState | undefined, nowTick: number, step: BucketStep): Ticks {
   const { schedule, ceiling } = step
   const now = { tick: nowTick, early: 0 }
-  if (state === undefined) return { base: now, gross: now, turn: 0, honest: true }
+  if (state === undefined) return { base: now, gross: now, turn: 0, withinCeiling: true }
   const whole = typeof state === 'number' ? { tat: state, gross: Math.abs(state), turn: 0 } : state
   const { early, grossEarly } = earliesOf(whole, step)
   const tat = fullTick(Math.abs(whole.tat), schedule)
-  const honest = whole.tat < 0 || tat - nowTick <= ceiling
-  const base = latest(honest ? { tick: tat, early } : { tick: nowTick + ceiling, early: 0 }, now)
+  const withinCeiling = whole.tat < 0 || tat - nowTick <= ceiling
+  const base = latest(withinCeiling ? { tick: tat, early } : { tick: nowTick + ceiling, early: 0 }, now)
   const gross = latest({ tick: fullTick(whole.gross, schedule), early: grossEarly }, base)
-  if (honest) return { base, gross, turn: turnTick(whole.turn, schedule), honest }
+  if (withinCeiling) return { base, gross, turn: turnTick(whole.turn, schedule), withinCeiling }
   // Setting `tat` to the ceiling moves takes down by unknown amounts. After a long step, refunds of them return nothing.
   const known = (gross.tick - base.tick) * microsOf(schedule) <= LONGEST_STEP
-  return { base, gross: known ? gross : base, turn: known ? gross.tick : 0, honest }
+  return { base, gross: known ? gross : base, turn: known ? gross.tick : 0, withinCeiling }
 }
 
 const NO_EARLIES = { early: 0, grossEarly: 0 }
@@ -176,7 +176,7 @@ const earliesOf = (
 
 function take({ base, gross, turn }: Ticks, step: BucketStep): Ticks {
   const next = plus(base, step)
-  return { base: next, gross: atMost(plus(gross, step), next, step.schedule), turn, honest: true }
+  return { base: next, gross: atMost(plus(gross, step), next, step.schedule), turn, withinCeiling: true }
 }
 
 const plus = ({ tick, early }: Exact, { increment, fraction }: BucketStep): Exact =>
@@ -190,7 +190,7 @@ function refund({ base, gross, turn }: Ticks, nowTick: number, step: BucketStep)
   const next = exactly(base.tick - returned.tick, base.early - returned.early, scale)
   const less = last ? exactly(gross.tick - returned.tick, gross.early - returned.early, scale) : gross
   const keepsTurn = returned.tick === 0 || (last && step.whole && isSame(gross, base))
-  return { base: next, gross: atMost(less, next, step.schedule), turn: keepsTurn ? turn : newest, honest: true }
+  return { base: next, gross: atMost(less, next, step.schedule), turn: keepsTurn ? turn : newest, withinCeiling: true }
 }
 
 const NOTHING: Exact = { tick: 0, early: 0 }
@@ -221,7 +221,9 @@ export function bucketState(
 ): BucketState | undefined {
   const nowTick = tickOf(now, step.schedule)
   const full = { tick: base, early: early?.base ?? 0 }
-  return base === nowTick ? undefined : stateAt({ base: full, gross: full, turn: 0, honest: true }, nowTick, step)
+  return base === nowTick
+    ? undefined
+    : stateAt({ base: full, gross: full, turn: 0, withinCeiling: true }, nowTick, step)
 }
 
 function stateAt(

@@ -84,7 +84,7 @@ DECLARE
   due int8 := now + step[7];
   tat int8 := coalesce(abs(stored), now);
   gross int8; turn int8 := 0; early int8 := 0; gross_early int8 := 0;
-  honest bool; base int8; change int8 := step[3]; part int8 := step[19]; next int8; gross_next int8; turn_next int8;
+  within_ceiling bool; base int8; change int8 := step[3]; part int8 := step[19]; next int8; gross_next int8; turn_next int8;
   fits_at int8; last bool; newest int8; returned int8[]; next_early int8 := 0; gross_next_early int8 := 0;
   taken int8[]; kept int8[]; started bool := false;
 BEGIN
@@ -99,17 +99,17 @@ BEGIN
     due := ${fn('tick_of')}(now + step[7], step);
     tat := CASE WHEN stored IS NULL THEN now_tick ELSE ${fn('full_tick')}(abs(stored), step) END;
   END IF;
-  honest := stored IS NULL OR stored < 0 OR tat - now_tick <= ceiling;
-  base := greatest(CASE WHEN honest THEN tat ELSE now_tick + ceiling END, now_tick);
+  within_ceiling := stored IS NULL OR stored < 0 OR tat - now_tick <= ceiling;
+  base := greatest(CASE WHEN within_ceiling THEN tat ELSE now_tick + ceiling END, now_tick);
   gross := greatest(tat, base);
   IF refunded IS NOT NULL THEN
     gross := ${fn('full_tick')}(refunded[2], step);
     IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], step); END IF;
     IF scale > 1 AND refunded[5] = scale THEN early := refunded[6]; gross_early := refunded[7]; END IF;
-    IF NOT honest OR base = now_tick THEN early := 0; END IF;
+    IF NOT within_ceiling OR base = now_tick THEN early := 0; END IF;
     IF (gross, -gross_early) < (base, -early) THEN gross := base; gross_early := early; END IF;
   END IF;
-  IF NOT honest THEN
+  IF NOT within_ceiling THEN
     turn := gross;
     IF (gross - base) * tick_micros > ${LONGEST_STEP} THEN gross := base; gross_early := early; turn := 0; END IF;
   END IF;
@@ -140,7 +140,7 @@ BEGIN
   taken := CASE WHEN stored IS NOT NULL OR next <> now_tick THEN
       ${fn('state_at')}(next, next_early, gross_next, gross_next_early, turn_next, now_tick, step)
     ELSE ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[] END;
-  kept := CASE WHEN honest AND NOT started THEN ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[]
+  kept := CASE WHEN within_ceiling AND NOT started THEN ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[]
     ELSE ${fn('state_at')}(base, early, gross, gross_early, turn, now_tick, step) END;
   RETURN ARRAY[(fits_at <= due)::int::int8, base, next, gross_next, early, next_early, gross_next_early] || taken || kept;
 END

@@ -85,9 +85,9 @@ local function bucket(state, now, step)
     nowTick, due = tickOf(now, schedule), tickOf(due, schedule)
     tat = stored == nil and nowTick or fullTick(tat, schedule)
   end
-  local honest = stored == nil or stored < 0 or tat - nowTick <= ceiling
+  local withinCeiling = stored == nil or stored < 0 or tat - nowTick <= ceiling
   local base = tat
-  if not honest then base, early = nowTick + ceiling, 0 end
+  if not withinCeiling then base, early = nowTick + ceiling, 0 end
   if base <= nowTick then base, early = nowTick, 0 end
   local gross, turn = tat, 0
   if refunded then
@@ -95,7 +95,7 @@ local function bucket(state, now, step)
     if schedule then gross, turn = fullTick(gross, schedule), turn > 0 and fullTick(turn, schedule) or 0 end
   end
   if isBefore(gross, grossEarly, base, early) then gross, grossEarly = base, early end
-  if not honest then
+  if not withinCeiling then
     if (gross - base) * (schedule and schedule.tick or 1) <= ${LONGEST_STEP} then turn = gross
     else gross, grossEarly, turn = base, early, 0 end
   end
@@ -126,7 +126,7 @@ local function bucket(state, now, step)
   end
   local taken, kept = nil, state
   if state ~= nil or next ~= nowTick then taken = stateAt(next, nextEarly, grossNext, grossNextEarly, turnNext, nowTick, step) end
-  if not honest then kept = stateAt(base, early, gross, grossEarly, turn, nowTick, step) end
+  if not withinCeiling then kept = stateAt(base, early, gross, grossEarly, turn, nowTick, step) end
   return fitsAt <= due, base, next, taken, kept, grossNext, early, nextEarly, grossNextEarly
 end
 
