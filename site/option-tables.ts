@@ -73,7 +73,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: '`rateLimiter`',
     text: 'The limiter without HTTP: one `quota`, or several `quotas` by name.',
-    file: 'core/src/limiter.ts',
+    file: 'core/src/limiter-options.ts',
     type: 'RateLimiterOptions',
     guides: {
       ...STORE_GUIDES,

@@ -3,7 +3,7 @@ import type { Decision } from './decision.ts'
 import { answerOrFallBack } from './fallback.ts'
 import { all, andThen, type MaybePromise } from './maybe-promise.ts'
 import { merge } from './merge.ts'
-import { groupByStore, type PolicyCheck } from './policy.ts'
+import { type ActualOf, groupByStore, type PolicyCheck } from './policy.ts'
 import { spillOver } from './spill.ts'
 import { type Acquisition, answerTo, rollbackResult, type StoreResult, settleResult, takesFor } from './store-result.ts'
 import type { StepOptions, Verb } from './verbs.ts'
@@ -48,10 +48,7 @@ export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybeProm
   andThen(acquire(verb, checks), ({ decision }) => decision)
 
 /** Corrects an acquisition to its actual cost: refunds the surplus, charges the deficit. */
-export async function settleAcquisition(
-  { decision, results }: Acquisition,
-  actualOf: (check: PolicyCheck) => number,
-): Promise<void> {
+export async function settleAcquisition({ decision, results }: Acquisition, actualOf: ActualOf): Promise<void> {
   if (decision.allowed) await Promise.all(results.map((result) => settleResult(result, actualOf)))
 }
 

@@ -10,7 +10,8 @@ import type { Policy, PolicyCheck } from './policy.ts'
 import {
   answerPrepared,
   answerTo,
-  rollbackLate,
+  correctionsOf,
+  correctLate,
   rollbackResult,
   type StoreAnswer,
   type StoreResult,
@@ -46,7 +47,7 @@ export async function fallBack(
   const modes = checks.map(({ policy }) => policy.storeConfig.onStoreError)
   const takes = verb === 'consume' || verb === 'charge'
   const refundLate = (): void => {
-    if (takes) rollbackLate(error, checks)
+    if (takes) correctLate(error, checks)
   }
   if (modes.includes('throw')) {
     refundLate()
@@ -84,6 +85,13 @@ export async function fallBack(
       return { ...part, decisions: await rollback() }
     },
     settle: async (actualOf) => {
+      if (keepsLate) {
+        correctLate(error, checks, (answer) => [
+          ...correctionsOf(answer, actualOf, 'refund').takes,
+          ...correctionsOf(answer, actualOf, 'charge').takes,
+        ])
+      }
+      await Promise.allSettled(asked.map((each) => correctAnswer(each, actualOf(each.check))))
       if (!local) return
       const original = new Map(local.answered.checks.map((check, i) => [check, local.checks[i] as PolicyCheck]))
       await settleResult(local.answered, (check) => actualOf(original.get(check) as PolicyCheck))
@@ -145,6 +153,13 @@ function askLimiters(
       answer: await limiter[verb](keyOf(check), check.cost),
     })),
   )
+}
+
+/** Corrects what a limiter that was asked instead has consumed to the actual cost. */
+async function correctAnswer({ check, limiter, answer }: LimiterAnswer, actual: number): Promise<void> {
+  if (!answer.allowed || actual === check.cost) return
+  if (actual < check.cost) await limiter.refund(keyOf(check), check.cost - actual)
+  else await limiter.charge(keyOf(check), actual - check.cost)
 }
 
 // Requests without a key share the empty key, which limiters reject.

@@ -1,5 +1,6 @@
 import { breakerOf } from './breaker.ts'
 import type { ConsumeStep } from './consume-steps.ts'
+import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import { deadlineIn } from './deadline.ts'
 import type { Decide } from './decide.ts'
 import type { Decision } from './decision.ts'
@@ -7,27 +8,27 @@ import { StoreError } from './errors.ts'
 import { fallBack } from './fallback.ts'
 import type { Taken } from './kernels/kernel.ts'
 import { merge } from './merge.ts'
-import type { Policy } from './policy.ts'
 import type { PreparedTake, SyncStore } from './store.ts'
 import type { Micros } from './time.ts'
 import { checkKey } from './verbs.ts'
 
 /** Consumes units of all policies for a key. */
-export type ConsumeSync = (key: string, cost?: number) => Decision
+export type ConsumeSync = (key: string, cost?: number | Costs) => Decision
 
 type Prepared = ConsumeStep & { readonly take: PreparedTake }
 
 /** The fast path to an in-memory store that prepares takes; undefined for others. */
-export function syncFastPath(store: SyncStore, policies: readonly Policy[]): ConsumeSync | undefined {
+export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync | undefined {
   const { clock } = store
+  const { policies } = named
   const [policy] = policies
   if (policy?.steps.one.take === undefined || !clock) return undefined
-  if (policies.length > 1) return severalFastPath(clock, policies)
+  if (policies.length > 1) return severalFastPath(clock, named)
   const { steps } = policy
   const { take, decide } = steps.one as Prepared
   const consume: ConsumeSync = (key, cost = 1) => {
     checkKey(key)
-    const { take, decide } = steps.costing(cost) as Prepared
+    const { take, decide } = steps.costing(oneCost(named, cost)) as Prepared
     return decide(take.take(key, clock()))
   }
   return consumeOne(clock, take, decide, consume)
@@ -39,31 +40,45 @@ const consumeOne =
   (key, cost = 1) =>
     cost === 1 && typeof key === 'string' && key !== '' ? decide(take.take(key, clock())) : consume(key, cost)
 
-function severalFastPath(clock: () => Micros, policies: readonly Policy[]): ConsumeSync {
+/** The cost of the only policy. */
+const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
+  typeof cost === 'number' ? cost : (costsOf(named, cost, 'consume')[0] as number)
+
+function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync {
+  const { policies } = named
   const ones = policies.map(({ steps }) => steps.one as Prepared)
   return (key, cost = 1) => {
-    const consumed = cost === 1 ? ones : policies.map(({ steps }) => steps.costing(cost) as Prepared)
+    const consumed = cost === 1 ? ones : costing(named, cost)
     checkKey(key)
     const now = clock()
     let allowed = true
     for (const { take } of consumed) if (!take.look(key, now)) allowed = false
     const decisions: Decision[] = []
     for (const { take, decide } of consumed) decisions.push(decide(take.commit(allowed)))
-    return merge(decisions)
+    return decisions.length === 1 ? (decisions[0] as Decision) : merge(decisions)
   }
+}
+
+function costing(named: NamedPolicies, cost: number | Costs): readonly Prepared[] {
+  if (typeof cost === 'number') return named.policies.map(({ steps }) => steps.costing(cost) as Prepared)
+  const costs = costsOf(named, cost, 'consume')
+  return named.policies
+    .map(({ steps }, i) => (costs[i] === undefined ? undefined : (steps.costing(costs[i] as number) as Prepared)))
+    .filter((prepared) => prepared !== undefined)
 }
 
 /** The fast path of one policy to a remote store. Undefined for several policies. */
 export function remoteFastPath(
-  policies: readonly Policy[],
-): ((key: string, cost?: number) => Promise<Decision>) | undefined {
-  const [policy] = policies
-  if (policy === undefined || policies.length > 1) return undefined
+  named: NamedPolicies,
+): ((key: string, cost?: number | Costs) => Promise<Decision>) | undefined {
+  const [policy, ...others] = named.policies
+  if (policy === undefined || others.length > 0) return undefined
   const { name, steps, storeConfig } = policy
   const { store, deadline, logger } = storeConfig
   const breaker = breakerOf(store)
-  return (key, cost = 1) => {
+  return (key, costs = 1) => {
     checkKey(key)
+    const cost = oneCost(named, costs)
     const { step, decide } = steps.costing(cost)
     const take = { policy: name, key, step }
     const until = deadlineIn(deadline)

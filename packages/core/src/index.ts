@@ -1,4 +1,6 @@
 export { type StoreHealth, storeHealth } from './breaker.ts'
+export { type ActualCosts, consumeAll } from './consume-all.ts'
+export type { Costs } from './costs.ts'
 export type { Decision, Degraded } from './decision.ts'
 export { type DivideQuotaOptions, divideQuota } from './divide-quota.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './errors.ts'
@@ -18,13 +20,8 @@ export type {
   SlidingWindowTaken,
 } from './kernels/sliding-window.ts'
 export type { WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
-export {
-  consumeAll,
-  type RateLimiter,
-  type RateLimiterOptions,
-  rateLimiter,
-  type SyncRateLimiter,
-} from './limiter.ts'
+export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter.ts'
+export type { RateLimiterOptions } from './limiter-options.ts'
 export type { Signal } from './long-timeout.ts'
 export {
   fixedWindow,

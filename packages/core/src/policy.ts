@@ -28,6 +28,9 @@ export interface PolicyCheck {
   readonly emptied?: readonly EmptyPolicy[]
 }
 
+/** Returns the actual cost of a check. */
+export type ActualOf = (check: PolicyCheck) => number
+
 /** A denied check whose spill policy was checked instead. */
 export interface EmptyPolicy {
   readonly check: PolicyCheck

@@ -1,7 +1,7 @@
 import { acquire, settleAcquisition } from './acquisition.ts'
+import type { Costs } from './costs.ts'
 import type { Decision } from './decision.ts'
-import { formatValue, QuotaError } from './errors.ts'
-import type { PolicyCheck } from './policy.ts'
+import type { ActualOf, PolicyCheck } from './policy.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
 
 /**
@@ -9,9 +9,12 @@ import { type Duration, LONGEST, type Micros, micros } from './time.ts'
  * work. The first call of a method settles it, later calls change nothing. If it is never settled, its units stay consumed.
  * Units that have refilled meanwhile are not refunded a second time.
  */
-export interface Reservation extends Decision {
-  /** Settles at `actual` units, 0 or more (default: the cost): refunds the surplus, or charges the deficit. */
-  commit(actual?: number): Promise<void>
+export interface Reservation<Actual = number | Costs> extends Decision {
+  /**
+   * Settles at `actual` units, 0 or more: refunds the surplus, or charges the deficit. A number is for all policies;
+   * `{ tokens: 812 }` settles those it names. The others, and all without `actual`, stay at their cost.
+   */
+  commit(actual?: Actual): Promise<void>
   /** Refunds all units. */
   cancel(): Promise<void>
 }
@@ -19,10 +22,11 @@ export interface Reservation extends Decision {
 /** Options of `reserve`. */
 export interface ReserveOptions {
   /**
-   * Units to consume: a whole number, 1 or more.
+   * Units to consume: a whole number, 1 or more, or units by policy, such as `{ requests: 1, tokens: 4000 }`. A policy
+   * that is not named costs 1, and 0 leaves it out.
    * @default `1`
    */
-  readonly cost?: number
+  readonly cost?: number | Costs
   /**
    * The longest wait for the units. `0` does not wait.
    * @default no limit
@@ -31,17 +35,21 @@ export interface ReserveOptions {
 }
 
 /** Consumes units that may be used after `delayMs`. */
-export async function reserve(checks: readonly PolicyCheck[], maxWaitMicros: Micros): Promise<Reservation> {
-  const acquisition = await acquire('consume', checks, { maxWaitMicros })
+export async function reserve<Actual>(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros | undefined,
+  actualsOf: (actual: Actual | undefined) => ActualOf,
+): Promise<Reservation<Actual>> {
+  const acquisition = await acquire('consume', checks, maxWaitMicros === undefined ? undefined : { maxWaitMicros })
   let settled: Promise<void> | undefined
-  const settle = (actual: number): Promise<void> => {
-    settled ??= settleAcquisition(acquisition, () => actual)
+  const settle = (actualOf: ActualOf): Promise<void> => {
+    settled ??= settleAcquisition(acquisition, actualOf)
     return settled
   }
   return {
     ...acquisition.decision,
-    commit: async (actual = acquisition.decision.cost) => settle(checkActual(actual)),
-    cancel: () => settle(0),
+    commit: async (actual) => settle(actualsOf(actual)),
+    cancel: () => settle(() => 0),
   }
 }
 
@@ -49,13 +57,4 @@ export async function reserve(checks: readonly PolicyCheck[], maxWaitMicros: Mic
 export function maxWaitMicros(maxWait: Duration | undefined): Micros {
   if (maxWait === undefined) return LONGEST
   return maxWait === 0 ? 0 : micros(maxWait, 'maxWait')
-}
-
-/** Checks an actual cost. */
-export function checkActual(actual: unknown): number {
-  if (typeof actual === 'number' && Number.isSafeInteger(actual) && actual >= 0) return actual
-  throw new QuotaError(
-    'ERR_SPILLWAY_COST',
-    `what it really cost must be a whole number of units, 0 or more; got ${formatValue(actual)}.`,
-  )
 }

@@ -6,7 +6,7 @@ import type { Decision } from './decision.ts'
 import { StoreError } from './errors.ts'
 import { copyOf, type Step, type Taken } from './kernels/kernel.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
-import type { PolicyCheck } from './policy.ts'
+import type { ActualOf, PolicyCheck } from './policy.ts'
 import { isSync, type PreparedTake, type Take } from './store.ts'
 import { maxCharge, type StepOptions, stepFor, type Verb } from './verbs.ts'
 
@@ -27,7 +27,7 @@ export interface FallbackResult {
   /** Refunds the units that the fallback consumed, for a request that is denied after all. */
   readonly rollback: () => Promise<Pick<StoreResult, 'checks' | 'decisions'>>
   /** Corrects the units that the fallback consumed to the actual cost. */
-  readonly settle: (actualOf: (check: PolicyCheck) => number) => Promise<void>
+  readonly settle: (actualOf: ActualOf) => Promise<void>
 }
 
 /** The checks of a request with their results: enough to refund exactly the units that were consumed. */
@@ -139,38 +139,49 @@ export function rollbackResult(result: StoreResult, deadline?: CallDeadline): Ma
 }
 
 /**
- * Refunds units that a store takes after the call was reported as failed. The refund bypasses the circuit, which the timeout
- * may have opened: the store has just answered.
+ * Corrects units that a store takes after the call was reported as failed: refunds all of them, unless `corrections` returns
+ * other takes. They bypass the circuit, which the timeout may have opened: the store has just answered.
  */
-export function rollbackLate({ late }: StoreError, checks: readonly PolicyCheck[]): void {
+export function correctLate(
+  { late }: StoreError,
+  checks: readonly PolicyCheck[],
+  corrections: (answer: Pick<StoreAnswer, 'checks' | 'taken'>) => readonly Take[] = refundsOf,
+): void {
   void late?.then((answer) => {
     const taken = answer as readonly Taken[] | undefined
     if (!taken?.every(({ allowed }) => allowed)) return
-    breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).queueRefund(refundsOf({ checks, taken }), true)
+    const takes = corrections({ checks, taken })
+    if (takes.length > 0) breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).queueRefund(takes, true)
   })
 }
 
 /** Corrects a result to the actual cost: refunds the surplus, charges the deficit. */
-export async function settleResult(result: StoreResult, actualOf: (check: PolicyCheck) => number): Promise<void> {
+export async function settleResult(result: StoreResult, actualOf: ActualOf): Promise<void> {
   if (result.taken === undefined) return result.settle(actualOf)
-  const { checks, taken } = result
-  const differences = checks.map((check, i) => ({ check, over: check.cost - actualOf(check), of: taken[i] as Taken }))
-  const corrections = (verb: Verb, sign: number): { checks: readonly PolicyCheck[]; takes: readonly Take[] } => {
-    const due = differences
-      .filter(({ over }) => over * sign > 0)
-      .map(({ check, over, of }) => ({
-        check: { ...check, cost: Math.min(Math.abs(over), maxCharge(check.policy.quota)) },
-        of,
-      }))
-    return {
-      checks: due.map(({ check }) => check),
-      takes: due.map(({ check, of }) => takeFor(check, verb, { original: of })),
-    }
-  }
-  const refunds = corrections('refund', 1)
+  const refunds = correctionsOf(result, actualOf, 'refund')
   if (refunds.takes.length > 0) await refundTo(refunds.checks, refunds.takes)
-  const charges = corrections('charge', -1)
+  const charges = correctionsOf(result, actualOf, 'charge')
   if (charges.takes.length > 0) await chargeTo(charges.checks, charges.takes)
+}
+
+/** The refunds of the surplus, or the charges of the deficit. */
+export function correctionsOf(
+  { checks, taken }: Pick<StoreAnswer, 'checks' | 'taken'>,
+  actualOf: ActualOf,
+  verb: 'refund' | 'charge',
+): { readonly checks: readonly PolicyCheck[]; readonly takes: readonly Take[] } {
+  const sign = verb === 'refund' ? 1 : -1
+  const due = checks
+    .map((check, i) => ({ check, cost: (check.cost - actualOf(check)) * sign, original: taken[i] as Taken }))
+    .filter(({ cost }) => cost > 0)
+    .map(({ check, cost, original }) => ({
+      check: { ...check, cost: Math.min(cost, maxCharge(check.policy.quota)) },
+      original,
+    }))
+  return {
+    checks: due.map(({ check }) => check),
+    takes: due.map(({ check, original }) => takeFor(check, verb, { original })),
+  }
 }
 
 /** Charges units. If the charge is reported as failed and applied later, it is refunded. */
@@ -178,7 +189,7 @@ async function chargeTo(checks: readonly PolicyCheck[], takes: readonly Take[]):
   try {
     await answerTo(checks, takes)
   } catch (error) {
-    if (error instanceof StoreError) rollbackLate(error, checks)
+    if (error instanceof StoreError) correctLate(error, checks)
     throw error
   }
 }

@@ -1,7 +1,16 @@
-import { fakeClock, modelStore } from '@spillway/conformance'
+import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { consumeAll, perHour, perMinute, perSecond, rateLimiter, slidingLog, slidingWindow } from '../src/index.ts'
+import {
+  consumeAll,
+  perHour,
+  perMinute,
+  perSecond,
+  type RateLimiter,
+  rateLimiter,
+  slidingLog,
+  slidingWindow,
+} from '../src/index.ts'
 
 const setUp = () => {
   const clock = fakeClock()
@@ -113,5 +122,124 @@ describe('consumeAll', () => {
     const { user, left } = setUp()
     await expect(consumeAll(takes(user) as never)).rejects.toThrow(message)
     expect(await left()).toEqual([10, 20, 30])
+  })
+})
+
+describe('consumeAll, settled,', () => {
+  test('corrects each limiter by its place, and keeps the cost where there is no correction', async () => {
+    const { user, tenant, model, left } = setUp()
+    const { allowed, commit } = await consumeAll([
+      [user, 'alice', 5],
+      [tenant, 'acme', 4],
+      [model, 'large', 20],
+    ])
+    expect(allowed).toBe(true)
+    await commit([undefined, 1, 25])
+    await commit([0, 0, 0])
+    expect(await left()).toEqual([5, 19, 5])
+  })
+
+  test('cancels all, and keeps all if it is committed as it is', async () => {
+    const { user, tenant, left } = setUp()
+    const takes = [
+      [user, 'alice', 5],
+      [tenant, 'acme', 4],
+    ] as const
+    await (await consumeAll(takes)).commit()
+    await (await consumeAll(takes)).cancel()
+    expect(await left()).toEqual([5, 16, 30])
+  })
+
+  test('corrects several keys of one limiter, and policies by name', async () => {
+    const store = modelStore(fakeClock())
+    const limiter = rateLimiter({ quotas: { requests: perMinute(10), tokens: perHour(1_000) }, store })
+    const { commit } = await consumeAll([
+      [limiter, 'alice', { tokens: 100 }],
+      [limiter, 'acme', { tokens: 300 }],
+    ])
+    await commit([{ tokens: 40 }, { requests: 0 }])
+    const remaining = async (key: string) => (await limiter.peek(key)).policies?.map(({ remaining }) => remaining)
+    expect([await remaining('alice'), await remaining('acme')]).toEqual([
+      [9, 960],
+      [10, 700],
+    ])
+  })
+
+  test('has nothing to settle if it is denied', async () => {
+    const { user, tenant, left } = setUp()
+    const { allowed, commit, cancel } = await consumeAll([
+      [user, 'alice', 5],
+      [tenant, 'acme', 21],
+    ])
+    await commit([1, 1])
+    await cancel()
+    expect([allowed, await left()]).toEqual([false, [10, 20, 30]])
+  })
+
+  test.each<[never, string]>([
+    [5 as never, 'takes a list of 2 actual costs'],
+    [[1] as never, 'got a list of 1.'],
+    [[1, -1] as never, 'what it really cost must be a whole number of units, 0 or more; got -1.'],
+    [[1, { tenants: 1 }] as never, 'Did you mean "tenant"?'],
+  ])('rejects %j, and can still be settled', async (actual, message) => {
+    const { user, tenant, left } = setUp()
+    const { commit } = await consumeAll([
+      [user, 'alice', 5],
+      [tenant, 'acme', 4],
+    ])
+    await expect(commit(actual)).rejects.toThrow(message)
+    await commit([2, 2])
+    expect(await left()).toEqual([8, 18, 30])
+  })
+})
+
+// The units that stores take late, after they have not answered in time.
+describe('consumeAll on several stores that answer late, settled,', () => {
+  const late = async (onStoreError: 'allow' | 'local' | RateLimiter) => {
+    const clock = fakeClock()
+    const [near, far] = [modelStore(clock), faultyStore(modelStore(clock))]
+    const user = rateLimiter({ name: 'user', quota: perMinute(10), store: near })
+    const model = rateLimiter({ name: 'model', quota: perHour(100), store: far, deadline: 5, onStoreError })
+    far.break('slow')
+    const reservation = await consumeAll([
+      [user, 'alice', 5],
+      [model, 'large', 40],
+    ])
+    expect(reservation.degraded?.reason).toBe('timeout')
+    const left = async () => {
+      far.break('none')
+      await far.thaw()
+      await far.thaw()
+      // What it took is reported by the store itself: the circuit is open.
+      const asked = rateLimiter({ name: 'model', quota: perHour(100), store: { ...far }, onStoreError: 'throw' })
+      return [(await user.peek('alice')).remaining, (await asked.peek('large')).remaining]
+    }
+    return { reservation, far, left }
+  }
+
+  test('keeps what it was allowed without the store, and corrects it', async () => {
+    const kept = await late('allow')
+    await kept.reservation.commit()
+    expect(await kept.left()).toEqual([5, 60])
+    const corrected = await late('allow')
+    await corrected.reservation.commit([undefined, 12])
+    expect(await corrected.left()).toEqual([5, 88])
+    const cancelled = await late('allow')
+    await cancelled.reservation.cancel()
+    expect(await cancelled.left()).toEqual([10, 100])
+  })
+
+  test('refunds what this process or a limiter has counted instead', async () => {
+    const local = await late('local')
+    await local.reservation.commit([undefined, 12])
+    expect(await local.left()).toEqual([5, 100])
+    const fallback = rateLimiter({ quota: perHour(100), store: modelStore(fakeClock()) })
+    const asked = await late(fallback)
+    expect((await fallback.peek('large')).remaining).toBe(60)
+    await asked.reservation.commit([undefined, 12])
+    expect([await asked.left(), (await fallback.peek('large')).remaining]).toEqual([[5, 100], 88])
+    const more = await late(fallback)
+    await more.reservation.commit([undefined, 50])
+    expect((await fallback.peek('large')).remaining).toBe(38)
   })
 })

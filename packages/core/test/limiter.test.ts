@@ -162,7 +162,7 @@ describe('several quotas on one key', () => {
 })
 
 describe('a call written wrongly', () => {
-  test.each([0, -1, 1.5, Number.NaN, Infinity, '5', null, {}, 2n, 2 ** 53] as never[])(
+  test.each([0, -1, 1.5, Number.NaN, Infinity, '5', null, [], 2n, 2 ** 53] as never[])(
     'with cost %s is rejected, and says so',
     async (cost) => {
       const { limiter } = setUp()

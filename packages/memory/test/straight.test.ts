@@ -89,6 +89,33 @@ test('the fast path takes from a bucket in place of a log that was refunded', as
   expect([bucket.consumeSync('a').allowed, (await bucket.peek('a')).allowed]).toEqual([true, false])
 })
 
+test('the fast path of several policies decides like the general path, by a cost for each', () => {
+  const unit = fc.constantFrom(0, 1, 1, 2, 9)
+  const history = fc.array(
+    fc.record({ afterMs: fc.nat(1_000), cost: fc.oneof(fc.constantFrom(1, 3), fc.record({ p: unit, q: unit })) }),
+    { maxLength: 30 },
+  )
+  return fc.assert(
+    fc.asyncProperty(fc.tuple(quotas, quotas), history, async ([p, q], acts) => {
+      const clock = fakeClock()
+      const plain = withoutStraightWays(memoryStore({ clock }))
+      const [fast, general] = [memoryStore({ clock }), plain].map((store) => rateLimiter({ quotas: { p, q }, store }))
+      for (const { afterMs, cost } of acts) {
+        clock.advance(afterMs)
+        const decide = (limiter: SyncRateLimiter | undefined) => {
+          try {
+            return limiter?.consumeSync('a', cost)
+          } catch (error) {
+            return String(error)
+          }
+        }
+        expect(decide(fast)).toStrictEqual(decide(general))
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
 test('the fast path evicts what the general path evicts', () =>
   fc.assert(
     fc.asyncProperty(fc.tuple(quotas, quotas), histories(90_000), async (pair, history) => {

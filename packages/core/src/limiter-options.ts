@@ -1,0 +1,76 @@
+import type { NamedPolicies } from './costs.ts'
+import { QuotaError } from './errors.ts'
+import { checkOptions } from './options.ts'
+import { policyOf } from './policy.ts'
+import type { Quota } from './quota-types.ts'
+import { checkSpill, type Targets } from './spill.ts'
+import type { Store } from './store.ts'
+import type { StoreConfig, StoreOptions } from './store-config.ts'
+
+/** Options for all quotas of a limiter. */
+interface CommonOptions extends StoreOptions {
+  /** Where the counts are kept. */
+  readonly store: Store
+  /**
+   * The name of the limiter: its policy's name in decisions, and part of its states' names in the store. With `quotas`
+   * it is a prefix.
+   * @default `'default'`
+   */
+  readonly name?: string
+}
+
+/** One quota, or several under names of their own. */
+export type RateLimiterOptions = CommonOptions &
+  (
+    | {
+        /**
+         * How many units per time, such as `perMinute(100)`.
+         * @default required, or `quotas`
+         */
+        readonly quota: Quota
+        readonly quotas?: never
+        readonly spill?: never
+      }
+    | {
+        /**
+         * Several quotas by name, checked together: all or none is consumed.
+         * @default required, or `quota`
+         */
+        readonly quotas: Readonly<Record<string, Quota>>
+        readonly quota?: never
+        /**
+         * Which quota is drawn upon only if another is empty: `{ second: 'extra' }`. If `second` denies a request, its
+         * units are consumed from `extra` instead.
+         * @default none
+         */
+        readonly spill?: Readonly<Record<string, string>>
+      }
+  )
+
+/** The policies of a limiter. Throws a `QuotaError` if an option is invalid. */
+export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreConfig): NamedPolicies {
+  const { quota, quotas, name } = options
+  if (quota && quotas) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', 'rateLimiter takes quota or quotas, not both.')
+  }
+  if (!quotas) {
+    const policy = policyOf(name ?? 'default', quota as Quota, storeConfig)
+    return { policies: [policy], names: [policy.name], targets: targetsOf(options) }
+  }
+  const names = Object.keys(quotas)
+  if (names.length === 0) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
+  }
+  const policies = Object.entries(quotas).map(([each, quota]) =>
+    policyOf(name === undefined ? each : `${name}.${each}`, quota, storeConfig),
+  )
+  return { policies, names, targets: targetsOf(options) }
+}
+
+/** For each quota, the index of its spill quota; -1 if it has none. */
+function targetsOf({ quotas = {}, spill = {} }: RateLimiterOptions): Targets {
+  const names = Object.keys(quotas)
+  checkOptions('spill', spill, names)
+  checkSpill(spill, names)
+  return names.map((name) => (Object.hasOwn(spill, name) ? names.indexOf(spill[name] as string) : -1))
+}

@@ -1,0 +1,43 @@
+import { asStoreError, breakerOf } from './breaker.ts'
+import { deadlineIn } from './deadline.ts'
+import { formatValue, QuotaError } from './errors.ts'
+import { localStoreOf } from './local-store.ts'
+import type { Policy } from './policy.ts'
+import { isSync, type StateKey, type Store } from './store.ts'
+import type { StoreConfig } from './store-config.ts'
+
+/** Deletes states of one key in a store and in the local store; resolves with whether there was any. */
+export async function resetKey(
+  names: readonly [StateKey, ...StateKey[]],
+  { store, deadline, logger }: StoreConfig,
+): Promise<boolean> {
+  if (isSync(store)) return store.deleteSync(names) > 0
+  const local = localStoreOf(store).deleteSync(names)
+  const until = deadlineIn(deadline)
+  const stored = await breakerOf(store).call(names[0], () => store.delete(names, until), until, logger)
+  return local + stored > 0
+}
+
+/** Deletes all states of the named policy, or of all, in the store and in the local store. */
+export async function resetAll(policies: readonly Policy[], store: Store, named: string | undefined): Promise<number> {
+  const names = policies.map(({ name }) => name)
+  if (named !== undefined && !names.includes(named)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `resetAll: this limiter has no policy ${formatValue(named)}; it has ${names.map(formatValue).join(', ')}.`,
+    )
+  }
+  if (!store.deleteAll) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      "resetAll: this store cannot list its states. Reset each key by reset(key), or give the limiter another name, such as name: 'api-2': its states are new, and those of the old name expire.",
+    )
+  }
+  const due = named === undefined ? names : [named]
+  const local = isSync(store) ? 0 : await localStoreOf(store).deleteAll(due)
+  try {
+    return local + (await store.deleteAll(due))
+  } catch (error) {
+    throw asStoreError(error)
+  }
+}
