@@ -34,7 +34,8 @@ test('after SIGTERM under load, open requests are answered and settled, leases a
       try {
         // The connection is kept, and used at once for the next request.
         const response = await fetch(`http://127.0.0.1:${port}/`)
-        await response.text()
+        // Once the process has ended, another server may have its port.
+        if ((await response.text()) !== String(child.pid)) return
         if (statuses.push(response.status) === BEFORE_SIGTERM) child.kill('SIGTERM')
       } catch (error) {
         failures.push((error as { cause?: { code?: unknown } }).cause?.code)
@@ -52,7 +53,8 @@ test('after SIGTERM under load, open requests are answered and settled, leases a
     (await rateLimiter({ name, quota: tokenBucket(QUOTA), store: redisStore(redis) }).peek('all')).remaining
   const [requests, tokens] = [await remaining('requests'), await remaining('tokens')]
   redis.disconnect()
+  const used = { requests: QUOTA.limit - requests, tokens: QUOTA.limit - tokens }
   // While it ran, a few units may have refilled.
-  expect(requests - (QUOTA.limit - statuses.length)).toBeOneOf([0, 1, 2, 3])
-  expect(tokens - (QUOTA.limit - statuses.length * USED)).toBeOneOf([0, 1, 2, 3])
+  const fewer = (units: number) => expect.toBeOneOf([units, units - 1, units - 2, units - 3])
+  expect(used).toEqual({ requests: fewer(statuses.length), tokens: fewer(statuses.length * USED) })
 })

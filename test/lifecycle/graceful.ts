@@ -26,7 +26,7 @@ app.use(
     ],
   }),
 )
-app.get('/', (_, res) => void setTimeout(() => res.send('ok'), 20))
+app.get('/', (_, res) => void setTimeout(() => res.send(String(process.pid)), 20))
 const server = app.listen(0, '127.0.0.1', () => process.send?.(server.address()))
 
 process.once('SIGTERM', () => {
