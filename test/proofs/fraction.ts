@@ -1,0 +1,155 @@
+import { allowed, LATEST, LONGEST, ZERO } from './bucket-model.ts'
+import { Interpreter } from './interpreter.ts'
+import type { Path } from './path.ts'
+import type { Property } from './solver.ts'
+import {
+  asNumber,
+  atMost,
+  below,
+  boolean,
+  both,
+  constant,
+  difference,
+  either,
+  equal,
+  field,
+  implies,
+  NULL,
+  type Num,
+  not,
+  number,
+  numberAt,
+  type Obj,
+  object,
+  sum,
+  type Value,
+} from './values.ts'
+
+/** The most parts of a microsecond that are tried. Their sums are the same for more. */
+const MOST_SCALE = 2 ** 40
+
+/** A number of microseconds less `early / scale`. */
+interface Exact {
+  readonly tick: Num
+  readonly early: Num
+}
+
+/** A bucket, each unit of which takes a number of microseconds that is not whole. */
+class FractionalBucket {
+  readonly path: Path
+  readonly scale: Num
+  readonly size: Exact
+  readonly #kernel: Interpreter
+
+  constructor(source: string, path: Path) {
+    this.path = path
+    this.#kernel = new Interpreter(source, path)
+    this.scale = path.input('scale', 2, MOST_SCALE)
+    this.size = this.exact('size', 1, LONGEST)
+  }
+
+  exact(name: string, least: number, most: number): Exact {
+    const tick = this.path.input(name, least, most)
+    const early = this.path.input(`${name}_early`, 0, MOST_SCALE)
+    this.path.assume(below(early, this.scale))
+    return { tick, early }
+  }
+
+  /** The state of a key that was used, at any time. */
+  state(): Obj {
+    const { tick, early } = this.exact('state', 1, LATEST)
+    return object({ tat: tick, gross: tick, turn: ZERO, scale: this.scale, early, grossEarly: early })
+  }
+
+  consume(cost: Exact): Obj {
+    const { tick: size, early } = this.size
+    const [increment, check, tolerance] = [cost.early, cost.early, early]
+    return object({
+      kernel: constant('bucket'),
+      increment: cost.tick,
+      check: cost.tick,
+      tolerance: size,
+      ceiling: size,
+      burst: size,
+      maxWaitMicros: ZERO,
+      until: number(Number.MAX_SAFE_INTEGER),
+      ends: ZERO,
+      whole: boolean(false),
+      schedule: NULL,
+      start: NULL,
+      fraction: object({ scale: this.scale, increment, check, tolerance, burst: tolerance, until: ZERO }),
+      peek: boolean(false),
+    })
+  }
+
+  run(state: Value, now: Num, step: Obj): Obj {
+    return this.#kernel.call('bucket', state, now, step) as Obj
+  }
+
+  fitsAt(outcome: Obj, step: Obj): Num {
+    return asNumber(
+      this.#kernel.call('fitsAt', object({ tick: field(outcome, 'base'), early: earlyOf(outcome, 'base') }), step),
+    )
+  }
+}
+
+const earlyOf = (outcome: Obj, name: string): Num => numberAt(field(outcome, 'early'), name)
+
+/** Whether `a` is not after `b`. */
+const notAfter = (a: Exact, b: Exact) =>
+  either(below(a.tick, b.tick), both(equal(a.tick, b.tick), atMost(b.early, a.early)))
+
+/** The exact sum of two: `early` counts parts of `scale`, so that it carries. */
+const exactSum = (a: Exact, b: Exact, scale: Num): Exact => {
+  const early = sum(a.early, b.early)
+  const carries = atMost(scale, early)
+  const chosen = (yes: Num, no: Num): Num => ({ ...no, term: `(ite ${carries.term} ${yes.term} ${no.term})` })
+  const tick = sum(a.tick, b.tick)
+  return { tick: chosen(difference(tick, number(1)), tick), early: chosen(difference(early, scale), early) }
+}
+
+/** The properties of a bucket whose units take no whole microseconds. */
+export function fractionProperties(source: string): Readonly<Record<string, Property>> {
+  const over =
+    (body: (bucket: FractionalBucket) => ReturnType<Property>): Property =>
+    (path) => {
+      const claims = body(new FractionalBucket(source, path))
+      return { ...claims, 'numbers stay exact': both(...path.ranges) }
+    }
+  return {
+    'a take of parts of a microsecond ends exactly one cost later, within the burst': over((bucket) => {
+      const [state, now] = [bucket.state(), bucket.path.input('now', 1, LATEST)]
+      const cost = bucket.exact('cost', 1, LONGEST)
+      const taken = bucket.run(state, now, bucket.consume(cost))
+      const base = { tick: numberAt(taken, 'base'), early: earlyOf(taken, 'base') }
+      const next = { tick: numberAt(taken, 'next'), early: earlyOf(taken, 'tat') }
+      const expected = exactSum(base, cost, bucket.scale)
+      return {
+        exactly: both(equal(next.tick, expected.tick), equal(next.early, expected.early)),
+        'in range': both(atMost(ZERO, next.early), below(next.early, bucket.scale)),
+        'within the burst': implies(
+          allowed(taken),
+          notAfter(next, exactSum({ tick: now, early: ZERO }, bucket.size, bucket.scale)),
+        ),
+        'not before now': notAfter({ tick: now, early: ZERO }, base),
+      }
+    }),
+    'a denied request of parts is allowed at the time that it is given, and not a microsecond before': over(
+      (bucket) => {
+        const [state, now] = [bucket.state(), bucket.path.input('now', 1, LATEST)]
+        const cost = bucket.exact('cost', 1, LONGEST)
+        bucket.path.assume(notAfter(cost, bucket.size))
+        const step = bucket.consume(cost)
+        const denied = bucket.run(state, now, step)
+        bucket.path.assume(not(allowed(denied)))
+        const at = bucket.fitsAt(denied, step)
+        const kept = field(denied, 'kept')
+        return {
+          later: below(now, at),
+          allowed: allowed(bucket.run(kept, at, step)),
+          'not before': not(allowed(bucket.run(kept, bucket.path.name(difference(at, number(1))), step))),
+        }
+      },
+    ),
+  }
+}

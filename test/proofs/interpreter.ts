@@ -1,0 +1,246 @@
+import type {
+  ArrowFunctionExpression,
+  BlockStatement,
+  CallExpression,
+  Expression,
+  FunctionDeclaration,
+  Identifier,
+  MemberExpression,
+  ObjectExpression,
+  Pattern,
+  Program,
+  Statement,
+} from 'acorn'
+import { parse } from 'acorn'
+import { binaryOperation, builtins } from './operations.ts'
+import type { Path } from './path.ts'
+import {
+  asBoolean,
+  boolean,
+  constant,
+  type Fun,
+  field,
+  literal,
+  nameOf,
+  not,
+  number,
+  object,
+  UNDEFINED,
+  type Value,
+} from './values.ts'
+
+type Scope = Map<string, Value>
+
+/** Runs functions of a program on values that may be unknown. It understands the part of JavaScript that kernels use. */
+export class Interpreter {
+  readonly #path: Path
+  readonly #module = new Map<string, () => Value>()
+
+  constructor(source: string, path: Path) {
+    this.#path = path
+    const program: Program = parse(source, { ecmaVersion: 'latest', sourceType: 'module' })
+    for (const statement of program.body) {
+      if (statement.type === 'FunctionDeclaration') {
+        const made = this.#functionOf(statement, new Map())
+        this.#module.set(statement.id.name, () => made)
+      } else if (statement.type === 'VariableDeclaration') {
+        for (const { id, init } of statement.declarations) {
+          let known: Value | undefined
+          const value = (): Value => (known ??= this.#evaluate(init as Expression, new Map()))
+          if (id.type === 'Identifier') this.#module.set(id.name, value)
+        }
+      }
+    }
+  }
+
+  /** Calls a function of the program, whether it is exported or not. */
+  call(name: string, ...args: readonly Value[]): Value {
+    const made = this.#module.get(name)?.()
+    if (made?.kind !== 'function') throw new TypeError(`the program has no function ${name}`)
+    return made.call(args)
+  }
+
+  #functionOf(node: FunctionDeclaration | ArrowFunctionExpression, outer: Scope): Fun {
+    return {
+      kind: 'function',
+      call: (args) => {
+        const scope = new Map(outer)
+        node.params.forEach((param, i) => {
+          this.#bind(param, args[i] ?? UNDEFINED, scope)
+        })
+        const { body } = node
+        if (body.type !== 'BlockStatement') return this.#evaluate(body, scope)
+        return this.#run(body.body, scope)
+      },
+    }
+  }
+
+  /** The value that these statements return. */
+  #run(statements: readonly Statement[], scope: Scope): Value {
+    const [first, ...rest] = statements
+    switch (first?.type) {
+      case undefined:
+        return UNDEFINED
+      case 'ReturnStatement':
+        return first.argument ? this.#evaluate(first.argument, scope) : UNDEFINED
+      case 'VariableDeclaration':
+        for (const { id, init } of first.declarations) this.#bind(id, this.#evaluate(init as Expression, scope), scope)
+        return this.#run(rest, scope)
+      case 'IfStatement': {
+        const then = [...blockOf(first.consequent), ...rest]
+        const otherwise = [...(first.alternate ? blockOf(first.alternate) : []), ...rest]
+        return this.#path.choose(
+          this.#truth(first.test, scope),
+          () => this.#run(then, new Map(scope)),
+          () => this.#run(otherwise, new Map(scope)),
+        )
+      }
+      default:
+        throw new TypeError(`a kernel has no ${first?.type}`)
+    }
+  }
+
+  #bind(pattern: Pattern, value: Value, scope: Scope): void {
+    switch (pattern.type) {
+      case 'Identifier':
+        scope.set(pattern.name, value)
+        return
+      case 'AssignmentPattern': {
+        const missing = value.kind === 'const' && value.value === undefined
+        this.#bind(pattern.left, missing ? this.#evaluate(pattern.right, scope) : value, scope)
+        return
+      }
+      case 'ObjectPattern':
+        for (const property of pattern.properties) {
+          if (property.type !== 'Property') throw new TypeError('a kernel has no rest of an object')
+          this.#bind(property.value, field(value, (property.key as Identifier).name), scope)
+        }
+        return
+      case 'ArrayPattern':
+        pattern.elements.forEach((element, i) => {
+          if (element) this.#bind(element, field(value, String(i)), scope)
+        })
+        return
+      default:
+        throw new TypeError(`a kernel has no ${pattern.type}`)
+    }
+  }
+
+  #truth(node: Expression, scope: Scope) {
+    const value = this.#evaluate(node, scope)
+    if (value.kind === 'boolean') return value
+    if (value.kind === 'const') return boolean(Boolean(value.value))
+    if (value.kind === 'object' || value.kind === 'function') return boolean(true)
+    throw new TypeError('a kernel tests no number for being 0')
+  }
+
+  #evaluate(node: Expression, scope: Scope): Value {
+    switch (node.type) {
+      case 'Literal':
+        return literal(node.value)
+      case 'Identifier':
+        return node.name === 'undefined' ? UNDEFINED : (scope.get(node.name) ?? this.#named(node.name))
+      case 'ParenthesizedExpression':
+      case 'ChainExpression':
+        return this.#evaluate(node.expression, scope)
+      case 'ArrowFunctionExpression':
+        return this.#functionOf(node, scope)
+      case 'ObjectExpression':
+        return object(this.#fieldsOf(node, scope))
+      case 'ArrayExpression':
+        return object(
+          Object.fromEntries(node.elements.map((element, i) => [i, this.#evaluate(element as Expression, scope)])),
+        )
+      case 'MemberExpression':
+        return this.#member(node, scope)
+      case 'UnaryExpression':
+        return this.#unary(node.operator, node.argument, scope)
+      case 'BinaryExpression': {
+        const left = this.#evaluate(node.left as Expression, scope)
+        return binaryOperation(this.#path, node.operator, left, this.#evaluate(node.right, scope))
+      }
+      case 'LogicalExpression':
+        return this.#logical(node.operator, node.left, node.right, scope)
+      case 'ConditionalExpression':
+        return this.#path.choose(
+          this.#truth(node.test, scope),
+          () => this.#evaluate(node.consequent, scope),
+          () => this.#evaluate(node.alternate, scope),
+        )
+      case 'CallExpression':
+        return this.#call(node, scope)
+      default:
+        throw new TypeError(`a kernel has no ${node.type}`)
+    }
+  }
+
+  #member(node: MemberExpression, scope: Scope): Value {
+    const name = node.computed
+      ? nameOf(this.#evaluate(node.property as Expression, scope))
+      : (node.property as Identifier).name
+    const known = node.object.type === 'Identifier' ? builtins[`${node.object.name}.${name}`] : undefined
+    if (known?.kind === 'number') return known
+    const target = this.#evaluate(node.object as Expression, scope)
+    return node.optional && target.kind === 'const' ? UNDEFINED : field(target, name)
+  }
+
+  #call({ callee, arguments: given }: CallExpression, scope: Scope): Value {
+    const args = given.map((each) => this.#evaluate(each as Expression, scope))
+    if (callee.type === 'MemberExpression') {
+      const name = `${(callee.object as Identifier).name}.${(callee.property as Identifier).name}`
+      const builtin = builtins[name]
+      if (builtin?.kind !== 'call') throw new TypeError(`a kernel does not call ${name}`)
+      return builtin.run(this.#path, args)
+    }
+    const called = this.#evaluate(callee as Expression, scope)
+    if (called.kind !== 'function') throw new TypeError('a kernel calls functions only')
+    return called.call(args)
+  }
+
+  /** The fields of an object. Each is evaluated when it is read: a path does not fork for a result that no property reads. */
+  #fieldsOf(node: ObjectExpression, scope: Scope): Record<string, Value> {
+    const fields: Record<string, Value> = {}
+    for (const property of node.properties) {
+      if (property.type === 'SpreadElement') {
+        const spread = this.#evaluate(property.argument, scope)
+        if (spread.kind === 'object') Object.defineProperties(fields, Object.getOwnPropertyDescriptors(spread.fields))
+      } else {
+        const evaluate = this.#path.later(() => this.#evaluate(property.value, scope))
+        let known: Value | undefined
+        const get = (): Value => (known ??= evaluate())
+        Object.defineProperty(fields, (property.key as Identifier).name, { get, enumerable: true, configurable: true })
+      }
+    }
+    return fields
+  }
+
+  #named(name: string): Value {
+    const value = this.#module.get(name)
+    if (value === undefined) throw new ReferenceError(`${name} is not defined`)
+    return value()
+  }
+
+  #unary(operator: string, argument: Expression, scope: Scope): Value {
+    if (operator === 'void') return UNDEFINED
+    if (operator === '!') return not(this.#truth(argument, scope))
+    const value = this.#evaluate(argument, scope)
+    if (operator === 'typeof') return constant(value.kind === 'const' ? typeof value.value : value.kind)
+    if (operator === '-') return binaryOperation(this.#path, '-', number(0), value)
+    throw new TypeError(`a kernel has no ${operator}`)
+  }
+
+  #logical(operator: string, left: Expression, right: Expression, scope: Scope): Value {
+    const first = this.#evaluate(left, scope)
+    const second = (): Value => this.#evaluate(right, scope)
+    if (operator === '??') {
+      return first.kind === 'const' && (first.value === undefined || first.value === null) ? second() : first
+    }
+    const condition = asBoolean(first)
+    return operator === '&&'
+      ? this.#path.choose(condition, second, () => boolean(false))
+      : this.#path.choose(condition, () => boolean(true), second)
+  }
+}
+
+const blockOf = (statement: Statement): readonly Statement[] =>
+  statement.type === 'BlockStatement' ? (statement as BlockStatement).body : [statement]

@@ -1,0 +1,130 @@
+import type { Path } from './path.ts'
+import {
+  asBoolean,
+  asNumber,
+  type Bool,
+  boolean,
+  equal,
+  logical,
+  type Num,
+  not,
+  number,
+  numeric,
+  type Value,
+} from './values.ts'
+
+type Builtin = Num | { readonly kind: 'call'; readonly run: (path: Path, args: readonly Value[]) => Value }
+
+const call = (run: (path: Path, args: readonly Value[]) => Value): Builtin => ({ kind: 'call', run })
+
+/** Compares as SMT-LIB, or now if both numbers are known. */
+function compare(operator: '<' | '<=' | '>' | '>=', a: Num, b: Num): Bool {
+  if (a.known === undefined || b.known === undefined) return logical(`(${operator} ${a.term} ${b.term})`)
+  return boolean(
+    { '<': a.known < b.known, '<=': a.known <= b.known, '>': a.known > b.known, '>=': a.known >= b.known }[operator],
+  )
+}
+
+function isSame(a: Value, b: Value): Bool {
+  if (a.kind === 'number' && b.kind === 'number') {
+    if (a.term === b.term) return boolean(true)
+    return a.known === undefined || b.known === undefined ? equal(a, b) : boolean(a.known === b.known)
+  }
+  if (a.kind === 'boolean' && b.kind === 'boolean') return logical(`(= ${a.term} ${b.term})`)
+  if (a.kind === 'const' && b.kind === 'const') return boolean(a.value === b.value)
+  return boolean(a === b)
+}
+
+const known = {
+  '+': (a: number, b: number) => a + b,
+  '-': (a: number, b: number) => a - b,
+  '*': (a: number, b: number) => a * b,
+}
+
+function arithmetic(path: Path, operator: '+' | '-' | '*', a: Num, b: Num): Num {
+  if (a.known !== undefined && b.known !== undefined) return number(known[operator](a.known, b.known))
+  // Shorter terms are decided faster.
+  const neutral = operator === '*' ? 1 : 0
+  if (b.known === neutral) return a
+  if (a.known === neutral && operator !== '-') return b
+  return path.computed(numeric(`(${operator} ${a.term} ${b.term})`))
+}
+
+/** The remainder has the sign of the dividend, unlike the `mod` of SMT-LIB. */
+function remainder(path: Path, a: Num, b: Num): Num {
+  if (a.known !== undefined && b.known !== undefined) return number(a.known % b.known)
+  return path.name(numeric(`(ite (>= ${a.term} 0) (mod ${a.term} ${b.term}) (- (mod (- ${a.term}) ${b.term})))`))
+}
+
+export function binaryOperation(path: Path, operator: string, a: Value, b: Value): Value {
+  switch (operator) {
+    case '===':
+      return isSame(a, b)
+    case '!==':
+      return not(isSame(a, b))
+    case 'in':
+      return boolean(b.kind === 'object' && a.kind === 'const' && String(a.value) in b.fields)
+    case '/':
+      return { kind: 'ratio', top: asNumber(a), bottom: asNumber(b) }
+    case '%':
+      return remainder(path, asNumber(a), asNumber(b))
+    case '**':
+      return number((asNumber(a).known as number) ** (asNumber(b).known as number))
+    case '+':
+    case '-':
+    case '*':
+      return arithmetic(path, operator, asNumber(a), asNumber(b))
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return compare(operator, asNumber(a), asNumber(b))
+    default:
+      throw new TypeError(`a kernel has no ${operator}`)
+  }
+}
+
+/** Rounds a division by a positive number, as `div` of SMT-LIB rounds down for it. */
+function rounded(path: Path, value: Value, up: boolean): Num {
+  if (value.kind === 'number') return value
+  if (value.kind !== 'ratio') throw new TypeError('only numbers are rounded')
+  const { top, bottom } = value
+  if (top.known !== undefined && bottom.known !== undefined) {
+    return number(up ? Math.ceil(top.known / bottom.known) : Math.floor(top.known / bottom.known))
+  }
+  return path.name(numeric(up ? `(- (div (- ${top.term}) ${bottom.term}))` : `(div ${top.term} ${bottom.term})`))
+}
+
+/** The largest or the smallest of numbers. */
+const extreme = (operator: '<' | '>') =>
+  call((path, args) =>
+    args.map(asNumber).reduce(
+      (a, b) =>
+        path.choose(
+          compare(operator, b, a),
+          () => b,
+          () => a,
+        ) as Num,
+    ),
+  )
+
+/** What kernels use of JavaScript's own objects. */
+export const builtins: Readonly<Record<string, Builtin>> = {
+  'Math.min': extreme('<'),
+  'Math.max': extreme('>'),
+  'Math.abs': call((path, [value]) => {
+    const number = asNumber(value as Value)
+    const negative = binaryOperation(path, '<', number, ZERO)
+    return path.choose(
+      asBoolean(negative),
+      () => binaryOperation(path, '-', ZERO, number),
+      () => number,
+    )
+  }),
+  'Math.floor': call((path, [value]) => rounded(path, value as Value, false)),
+  'Math.ceil': call((path, [value]) => rounded(path, value as Value, true)),
+  'Object.freeze': call((_, [value]) => value as Value),
+  'Number.MAX_SAFE_INTEGER': number(Number.MAX_SAFE_INTEGER),
+}
+
+const ZERO = number(0)

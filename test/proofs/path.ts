@@ -1,0 +1,134 @@
+import { type Bool, logical, type Num, numeric, type Obj, object, type Value } from './values.ts'
+
+/** The largest whole number that JavaScript counts exactly. */
+const MOST = Number.MAX_SAFE_INTEGER
+
+/** A condition that has to be decided before the path can continue. */
+export class Fork extends Error {
+  readonly condition: Bool
+  constructor(condition: Bool) {
+    super(`undecided: ${condition.term}`)
+    this.condition = condition
+  }
+}
+
+/** One way through a program: its inputs, what it has computed, and the conditions that it has assumed. */
+export class Path {
+  /** The inputs, which are unknown. */
+  readonly inputs: string[] = []
+  /** Statements of SMT-LIB that declare and define the names of its terms. */
+  readonly definitions: string[] = []
+  readonly conditions: Bool[] = []
+  /** That each sum, difference and product is a safe integer, where it is computed. */
+  readonly ranges: Bool[] = []
+  readonly #decisions: boolean[]
+  #guards: readonly Bool[] = []
+  #names = 0
+
+  constructor(decisions: readonly boolean[]) {
+    this.#decisions = [...decisions]
+  }
+
+  /** An unknown whole number from `least` to `most`. */
+  input(name: string, least: number, most: number): Num {
+    this.inputs.push(name)
+    this.definitions.push(`(declare-const ${name} Int)`)
+    const term = numeric(name)
+    this.assume(logical(`(<= ${inTerms(least)} ${name} ${inTerms(most)})`))
+    return term
+  }
+
+  assume(condition: Bool): void {
+    this.conditions.push(condition)
+  }
+
+  /** Names a result. A term that is used twice is then written once. */
+  name(value: Num): Num {
+    if (value.known !== undefined || /^[\w-]+$/.test(value.term)) return value
+    const name = `v${this.#names++}`
+    this.definitions.push(`(define-fun ${name} () Int ${value.term})`)
+    return numeric(name)
+  }
+
+  nameBool(value: Bool): Bool {
+    if (value.known !== undefined || /^\w+$/.test(value.term)) return value
+    const name = `b${this.#names++}`
+    this.definitions.push(`(define-fun ${name} () Bool ${value.term})`)
+    return logical(name)
+  }
+
+  /** Names a number that is computed, and notes that it has to be a safe integer. */
+  computed(value: Num): Num {
+    const named = this.name(value)
+    if (named.known === undefined) {
+      const range = `(<= ${inTerms(-MOST)} ${named.term} ${MOST})`
+      this.ranges.push(logical(`(=> (and true ${this.#guards.map(({ term }) => term).join(' ')}) ${range})`))
+    }
+    return named
+  }
+
+  /** Runs a branch of which the result may not be used. */
+  within<T>(guard: Bool, branch: () => T): T {
+    return this.#guardedBy([...this.#guards, guard], branch)
+  }
+
+  /** A part of a branch that runs later, or never. */
+  later<T>(part: () => T): () => T {
+    const guards = this.#guards
+    return () => this.#guardedBy(guards, part)
+  }
+
+  #guardedBy<T>(guards: readonly Bool[], run: () => T): T {
+    const before = this.#guards
+    this.#guards = guards
+    try {
+      return run()
+    } finally {
+      this.#guards = before
+    }
+  }
+
+  decide(condition: Bool): boolean {
+    if (condition.known !== undefined) return condition.known
+    const decision = this.#decisions.shift()
+    if (decision === undefined) throw new Fork(condition)
+    this.conditions.push(decision ? condition : logical(`(not ${condition.term})`))
+    return decision
+  }
+
+  /** The value of one of two branches: both in one, if they have the same shape; else the path forks. */
+  choose(condition: Bool, yes: () => Value, no: () => Value): Value {
+    if (condition.known !== undefined) return condition.known ? yes() : no()
+    const named = this.nameBool(condition)
+    const a = this.within(named, yes)
+    const b = this.within(logical(`(not ${named.term})`), no)
+    return this.#merge(named, a, b) ?? (this.decide(named) ? a : b)
+  }
+
+  #merge(condition: Bool, a: Value, b: Value): Value | undefined {
+    if (a === b) return a
+    if (a.kind === 'number' && b.kind === 'number') {
+      return a.term === b.term ? a : this.name(numeric(`(ite ${condition.term} ${a.term} ${b.term})`))
+    }
+    if (a.kind === 'boolean' && b.kind === 'boolean') {
+      return a.term === b.term ? a : this.nameBool(logical(`(ite ${condition.term} ${a.term} ${b.term})`))
+    }
+    if (a.kind === 'const' && b.kind === 'const') return a.value === b.value ? a : undefined
+    return a.kind === 'object' && b.kind === 'object' ? this.#mergeFields(condition, a, b) : undefined
+  }
+
+  #mergeFields(condition: Bool, a: Obj, b: Obj): Obj | undefined {
+    const names = Object.keys(a.fields)
+    if (names.length !== Object.keys(b.fields).length) return undefined
+    const fields: Record<string, Value> = {}
+    for (const name of names) {
+      const other = b.fields[name]
+      const merged = other && this.#merge(condition, a.fields[name] as Value, other)
+      if (merged === undefined) return undefined
+      fields[name] = merged
+    }
+    return object(fields)
+  }
+}
+
+const inTerms = (value: number): string => (value < 0 ? `(- ${-value})` : String(value))

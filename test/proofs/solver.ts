@@ -1,0 +1,95 @@
+import { init, Z3_lbool } from 'z3-solver'
+import { Fork, Path } from './path.ts'
+import { type Bool, both, not } from './values.ts'
+
+/** Values of the inputs for which a property does not hold. */
+export type Counterexample = Readonly<Record<string, string>>
+
+/** What has to hold, by name. */
+export type Claims = Readonly<Record<string, Bool>>
+
+/** Runs a program on unknown inputs, and claims something about the results. */
+export type Property = (path: Path) => Claims
+
+/** Decides whether properties hold for all inputs. */
+export interface Solver {
+  /** Inputs for which the property does not hold, with the name of the part that does not; undefined if it always holds. */
+  counterexample(property: Property): Promise<Counterexample | undefined>
+  stop(): void
+}
+
+/** A limit for what hangs, in milliseconds. A question that takes longer fails. */
+const TIMEOUT_MS = 600_000
+
+export async function startSolver(): Promise<Solver> {
+  const { Z3, em } = await init()
+  /** Inputs for which all conditions hold; undefined if there are none. */
+  const ask = async (path: Path, conditions: readonly Bool[]): Promise<Counterexample | undefined> => {
+    const asserted = [...path.conditions, ...conditions].map(({ term }) => `(assert ${term})`)
+    const config = Z3.mk_config()
+    Z3.set_param_value(config, 'timeout', String(TIMEOUT_MS))
+    const context = Z3.mk_context(config)
+    Z3.del_config(config)
+    try {
+      const solver = Z3.mk_solver(context)
+      Z3.solver_inc_ref(context, solver)
+      // Not by `eval_smtlib2_string`, which frees its text before another thread has read it.
+      Z3.solver_from_string(context, solver, [...path.definitions, ...asserted].join('\n'))
+      const answer = await Z3.solver_check(context, solver)
+      if (answer === Z3_lbool.Z3_L_UNDEF) {
+        throw new Error(`undecided after ${TIMEOUT_MS} ms: ${Z3.solver_get_reason_unknown(context, solver)}`)
+      }
+      if (answer === Z3_lbool.Z3_L_FALSE) return undefined
+      return valuesOf(Z3.model_to_string(context, Z3.solver_get_model(context, solver)), path.inputs)
+    } finally {
+      Z3.del_context(context)
+    }
+  }
+  /** The sides of a fork that some input takes: one at least, because some input takes this path. */
+  const sidesOf = async (path: Path, condition: Bool): Promise<readonly boolean[]> => {
+    if (!(await ask(path, [condition]))) return [false]
+    return (await ask(path, [not(condition)])) ? [true, false] : [true]
+  }
+  const brokenOn = async (path: Path, claims: Claims): Promise<Counterexample | undefined> => {
+    if (!(await ask(path, [not(both(...Object.values(claims)))]))) return undefined
+    for (const [name, claim] of Object.entries(claims)) {
+      const found = await ask(path, [not(claim)])
+      if (found) return { broken: name, ...found }
+    }
+    return undefined
+  }
+  return {
+    async counterexample(property) {
+      const open: boolean[][] = [[]]
+      for (let decisions = open.pop(); decisions !== undefined; decisions = open.pop()) {
+        const known = decisions
+        const path = new Path(known)
+        const claims = claimsOf(property, path)
+        if (claims instanceof Fork) {
+          open.push(...(await sidesOf(path, claims.condition)).map((side) => [...known, side]))
+          continue
+        }
+        const broken = await brokenOn(path, claims)
+        if (broken) return broken
+      }
+      return undefined
+    },
+    stop: () => em.PThread.terminateAllThreads(),
+  }
+}
+
+function claimsOf(property: Property, path: Path): Claims | Fork {
+  try {
+    return property(path)
+  } catch (error) {
+    if (error instanceof Fork) return error
+    throw error
+  }
+}
+
+/** Reads the inputs of a model, of which each line is as `a -> 1` or `a -> (- 2)`. */
+function valuesOf(model: string, inputs: readonly string[]): Counterexample {
+  const found = [...model.matchAll(/^(\w+) -> (?:(\d+)|\(- (\d+)\))$/gm)]
+  const values = found.map(([, name = '', positive, negative]) => [name, positive ?? `-${negative}`] as const)
+  return Object.fromEntries(values.filter(([name]) => inputs.includes(name)))
+}
