@@ -13,7 +13,7 @@ import { describe, test } from 'vitest'
 type Handler = Parameters<typeof getRequestListener>[0]
 
 const apps: Readonly<Record<string, (options: NeutralOptions, scene: Scene) => Handler>> = {
-  Hono: (options, { timeout, inner, onHandled }) => {
+  Hono: (options, { timeout, inner, onHandled, limited }) => {
     const app = new Hono()
     app.onError((error, c) => c.text(error.name, 500))
     app.use(async (c, next) => {
@@ -22,19 +22,19 @@ const apps: Readonly<Record<string, (options: NeutralOptions, scene: Scene) => H
       })
       await Promise.race([next(), expired])
     })
-    for (const each of [options, ...inner]) app.use(forHono.rateLimit(each))
+    for (const each of [options, ...inner]) app.use(limited(forHono.rateLimit(each)))
     app.all('*', (c) => {
       onHandled()
       return c.json({ rateLimit: c.get('rateLimit') })
     })
     return app.fetch
   },
-  fetch: (options, { timeout, inner, onHandled }) => {
+  fetch: (options, { timeout, inner, onHandled, limited }) => {
     const handler = async (request: Request, _: unknown) => {
       onHandled()
       return Response.json({ rateLimit: forFetch.decisionOf(request) })
     }
-    const app = [options, ...inner].reduceRight((next, each) => forFetch.rateLimit(each)(next), handler)
+    const app = [options, ...inner].reduceRight((next, each) => limited(forFetch.rateLimit(each))(next), handler)
     const expired = timeout.then(() => new Response(null, { status: 503 }))
     return (request, beside) => Promise.race([app(request, beside), expired])
   },

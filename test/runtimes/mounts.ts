@@ -34,22 +34,22 @@ export const timedOut =
   }
 
 export const mounts: Readonly<Record<string, Mount>> = {
-  Hono: (options, { timeout, inner, onHandled }) => {
+  Hono: (options, { timeout, inner, onHandled, limited }) => {
     const app = new Hono()
     app.onError((error, c) => c.text(error.name, 500))
-    for (const each of [options, ...inner]) app.use(forHono.rateLimit(each))
+    for (const each of [options, ...inner]) app.use(limited(forHono.rateLimit(each)))
     app.all('*', (c) => {
       onHandled()
       return c.json({ rateLimit: c.get('rateLimit') })
     })
     return send(timedOut((request) => app.fetch(request), timeout))
   },
-  fetch: (options, { timeout, inner, onHandled }) => {
+  fetch: (options, { timeout, inner, onHandled, limited }) => {
     const handler = async (request: Request) => {
       onHandled()
       return Response.json({ rateLimit: forFetch.decisionOf(request) })
     }
-    const limited = [options, ...inner].reduceRight((next, each) => forFetch.rateLimit(each)(next), handler)
-    return send(timedOut(limited, timeout))
+    const app = [options, ...inner].reduceRight((next, each) => limited(forFetch.rateLimit(each))(next), handler)
+    return send(timedOut(app, timeout))
   },
 }

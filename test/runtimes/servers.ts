@@ -16,19 +16,19 @@ const served =
     sendTo(createServer(build(options, scene)))
 
 export const allMounts: Readonly<Record<string, Mount>> = {
-  Express: served((options, { timeout, inner, onHandled }) => {
+  Express: served((options, { timeout, inner, onHandled, limited }) => {
     const app = express()
     app.use((_, res, next) => {
       void timeout.then(() => res.status(503).end())
       next()
     })
-    for (const each of [options, ...inner]) app.use(forExpress.rateLimit(each))
+    for (const each of [options, ...inner]) app.use(limited(forExpress.rateLimit(each)))
     return app.use((req, res) => {
       onHandled()
       res.json({ rateLimit: req.rateLimit })
     })
   }),
-  Koa: served((options, { timeout, inner, onHandled }) => {
+  Koa: served((options, { timeout, inner, onHandled, limited }) => {
     const app = new Koa()
     app.silent = true
     app.use((ctx, next) => {
@@ -37,20 +37,20 @@ export const allMounts: Readonly<Record<string, Mount>> = {
       })
       return Promise.race([next(), expired])
     })
-    for (const each of [options, ...inner]) app.use(forKoa.rateLimit(each))
+    for (const each of [options, ...inner]) app.use(limited(forKoa.rateLimit(each)))
     app.use((ctx) => {
       onHandled()
       ctx.body = { rateLimit: ctx.state.rateLimit }
     })
     return app.callback()
   }),
-  Fastify: served((options, { timeout, inner, onHandled }) => {
+  Fastify: served((options, { timeout, inner, onHandled, limited }) => {
     const app = fastify()
     app.addHook('onRequest', (_, reply, done) => {
       void timeout.then(() => reply.code(503).send())
       done()
     })
-    for (const each of [options, ...inner]) app.addHook('onRequest', forFastify.rateLimit(each))
+    for (const each of [options, ...inner]) app.addHook('onRequest', limited(forFastify.rateLimit(each)))
     app.all('*', async ({ rateLimit }) => {
       onHandled()
       return { rateLimit }

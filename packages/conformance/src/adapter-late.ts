@@ -49,7 +49,7 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
     let handled = 0
     const [timeout, expire] = signalled()
     const timed = end === 'something else has answered'
-    const scene = { timeout, inner: [], onHandled: () => void handled++ }
+    const scene = { timeout, inner: [], onHandled: () => void handled++, limited: <T>(limit: T) => limit }
     const all = { quota: QUOTA, name: NAME, key: () => KEY, deadline: '20s', store, ...options } as NeutralOptions
     const send = await mount(all, scene)
     const client = new AbortController()

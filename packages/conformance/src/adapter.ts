@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
+import { testByKey } from './adapter-by-key.ts'
 import { testDeniedAnswers } from './adapter-denied.ts'
 import { testHeaders } from './adapter-headers.ts'
 import { testKeySpellings } from './adapter-keys.ts'
@@ -22,7 +23,7 @@ const reported = ({ status, headers }: NeutralResponse): readonly unknown[] => [
 /** Tests that an adapter behaves like all others in HTTP. */
 export function testAdapter(test: TestFunction, mountIn: Mount): void {
   const mount = (options: NeutralOptions, ...inner: NeutralOptions[]): Send | Promise<Send> =>
-    mountIn(options, { timeout: new Promise(() => {}), inner, onHandled: () => {} })
+    mountIn(options, { timeout: new Promise(() => {}), inner, onHandled: () => {}, limited: (limit) => limit })
   test('allows the quota, reports remaining units, and denies the rest with a problem document', async () => {
     const clock = fakeClock()
     const send = await mount({ quota: perMinute(2), store: modelStore(clock) })
@@ -219,4 +220,5 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   testWaiting(test, mount)
   testHeaders(test, mount)
   testLateVerdicts(test, mountIn)
+  testByKey(test, mountIn)
 }

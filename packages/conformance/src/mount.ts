@@ -1,5 +1,5 @@
 import type { Store } from '@spillway/core'
-import type { RateLimitOptions } from '@spillway/core/http'
+import type { ByKey, RateLimitOptions } from '@spillway/core/http'
 
 /** The options of `rateLimit` that are the same in every framework. */
 export type NeutralOptions = RateLimitOptions<unknown> & { readonly store: Store }
@@ -36,6 +36,8 @@ export interface Scene {
   readonly inner: readonly NeutralOptions[]
   /** Called by the route's handler for each request. */
   readonly onHandled: () => void
+  /** Called with the result of each `rateLimit(options)`; returns it. */
+  readonly limited: <T extends ByKey>(limit: T) => T
 }
 
 /**

@@ -1,4 +1,5 @@
 import {
+  type ByKey,
   type Denial,
   httpGuard,
   isAbandoned,
@@ -16,8 +17,8 @@ import { type Sent, settleLater, settleNow, settling } from './sent.ts'
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<RequestContext, Response, Name, undefined>
 
-/** The plugin, with its decisions and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> {
+/** The plugin, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+export interface RateLimit<Name extends string = string> extends ByKey<Name> {
   /** Limits every request to an app, with a route or without: pass it to `app.use`. */
   <App extends AnyElysia>(app: App): App
   /**
@@ -66,7 +67,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     return app
   }
   const decisionOf = (request: Request) => guard.decisionOf({ request } as RequestContext)
-  return Object.assign(plugin, { replace: guard.replace, decisionOf })
+  return Object.assign(plugin, { ...guard.byKey, replace: guard.replace, decisionOf })
 }
 
 function denied({ method }: Request, { status, contentType, headers, body, response }: Denial): Response {

@@ -7,9 +7,9 @@ import { type AnyElysia, Elysia, t } from 'elysia'
 import { describe, expect, test, vi } from 'vitest'
 import { decisionOf, memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
 
-function build(aot: boolean, options: NeutralOptions, { inner, onHandled }: Omit<Scene, 'timeout'>): Elysia {
+function build(aot: boolean, options: NeutralOptions, { inner, onHandled, limited }: Omit<Scene, 'timeout'>): Elysia {
   const app = new Elysia({ aot })
-  for (const each of [options, ...inner]) app.use(rateLimit(each))
+  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
   app.all('*', ({ request }) => {
     onHandled()
     return { rateLimit: decisionOf(request) }

@@ -1,4 +1,5 @@
 import {
+  type ByKey,
   type Denial,
   httpGuard,
   isOver,
@@ -25,8 +26,8 @@ declare global {
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
 
-/** The middleware, with its decisions and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends RequestHandler {
+/** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+export interface RateLimit<Name extends string = string> extends RequestHandler, ByKey<Name> {
   /**
    * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
    */
@@ -48,7 +49,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (!(verdict instanceof Promise)) follow(verdict, req, res, next)
     else verdict.then((known) => follow(known, req, res, next)).catch((error: unknown) => isOver(res) || next(error))
   }
-  return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
+  return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */

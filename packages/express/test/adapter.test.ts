@@ -6,13 +6,13 @@ import { expect, test, vi } from 'vitest'
 import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
 // Express does not support HTTP/2: its responses inherit from those of node:http.
-function mount(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Promise<Send> {
+function mount(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Promise<Send> {
   const app = express()
   app.use((_, res, next) => {
     void timeout.then(() => res.status(503).end())
     next()
   })
-  for (const each of [options, ...inner]) app.use(rateLimit(each))
+  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
   app.use((req, res) => {
     onHandled()
     res.json({ rateLimit: decisionOf(req) })

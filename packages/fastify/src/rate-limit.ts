@@ -1,4 +1,5 @@
 import {
+  type ByKey,
   type Denial,
   httpGuard,
   isOver,
@@ -29,8 +30,11 @@ declare module 'fastify' {
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<FastifyRequest, FastifyReply, Name>
 
-/** The hook, which is also a plugin, with its decisions and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends onRequestHookHandler, FastifyPluginCallback {
+/** The hook, which is also a plugin, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+export interface RateLimit<Name extends string = string>
+  extends onRequestHookHandler,
+    FastifyPluginCallback,
+    ByKey<Name> {
   /**
    * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
    */
@@ -57,6 +61,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   return Object.assign(hook as onRequestHookHandler & FastifyPluginCallback, {
     // The plugin applies to the app that registers it, not to an encapsulated context.
     [Symbol.for('skip-override')]: true,
+    ...guard.byKey,
     replace: guard.replace,
     decisionOf: guard.decisionOf,
   })

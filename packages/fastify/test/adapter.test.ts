@@ -18,12 +18,12 @@ async function listening(app: FastifyInstance): Promise<Send> {
   return sendTo(app.server)
 }
 
-function mount(options: NeutralOptions, { timeout, inner, onHandled }: Scene, app = build()): Promise<Send> {
+function mount(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene, app = build()): Promise<Send> {
   app.addHook('onRequest', (_, reply, done) => {
     void timeout.then(() => reply.code(503).send())
     done()
   })
-  for (const each of [options, ...inner]) app.addHook('onRequest', rateLimit(each))
+  for (const each of [options, ...inner]) app.addHook('onRequest', limited(rateLimit(each)))
   app.all('*', async (request) => {
     onHandled()
     return { rateLimit: decisionOf(request) }

@@ -20,7 +20,14 @@ export {
   withDenyCache,
   withLeases,
 } from '@spillway/core'
-export { ipKey, type PolicyOptions, type RequestDecision } from '@spillway/core/http'
+export {
+  type ByKey,
+  type ByKeyOptions,
+  ipKey,
+  type KeyText,
+  type PolicyOptions,
+  type RequestDecision,
+} from '@spillway/core/http'
 export { memoryStore, rateLimiter } from '@spillway/memory'
 export { type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'
 export { decisionOf } from './reader.ts'

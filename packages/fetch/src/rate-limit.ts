@@ -1,4 +1,5 @@
 import {
+  type ByKey,
   httpGuard,
   isAbandoned,
   type RateLimitOptions as Options,
@@ -15,8 +16,8 @@ export type RateLimitOptions<Name extends string = string> = Options<Request, Re
 /** A handler; `Rest` is what the runtime passes beside the request. */
 type Handler<R extends Request, Rest extends readonly unknown[], A> = (request: R, ...rest: Rest) => A | Promise<A>
 
-/** Wraps a handler in the limit, with its decisions and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> {
+/** Wraps a handler in the limit, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+export interface RateLimit<Name extends string = string> extends ByKey<Name> {
   /** Wraps a handler. The result has the same parameters, including what the runtime passes beside the request. */
   <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
     handler: Handler<R, Rest, A>,
@@ -63,5 +64,5 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         throw error
       }
     }
-  return Object.assign(limit, { replace: guard.replace, decisionOf: guard.decisionOf })
+  return Object.assign(limit, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }

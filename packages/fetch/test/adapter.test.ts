@@ -4,12 +4,12 @@ import { decisionOf, memoryStore, perMinute, perSecond, rateLimit, rateLimiter }
 
 const URL_ = 'http://localhost'
 
-function mount(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Send {
+function mount(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Send {
   const handler = async (request: Request) => {
     onHandled()
     return Response.json({ rateLimit: decisionOf(request) })
   }
-  const app = [options, ...inner].reduceRight((next, each) => rateLimit(each)(next), handler)
+  const app = [options, ...inner].reduceRight((next, each) => limited(rateLimit(each))(next), handler)
   return sendInto((request) => {
     // A timeout in front of a limiter aborts the request's signal.
     const expired = new AbortController()

@@ -1,4 +1,5 @@
 import {
+  type ByKey,
   type Denial,
   httpGuard,
   isAbandoned,
@@ -26,7 +27,7 @@ export type RateLimitOptions<Name extends string = string> = Options<H3Event, H3
 type Next = Parameters<Middleware>[1]
 
 /** The middleware, which is also a plugin, with its decisions and a way to replace its policies. */
-export interface RateLimit<Name extends string = string> extends Middleware {
+export interface RateLimit<Name extends string = string> extends Middleware, ByKey<Name> {
   /** As a plugin, it limits the whole app. */
   (app: H3): void
   /**
@@ -56,7 +57,11 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   // h3 passes an event and a function to middleware of two parameters, and its app to a plugin.
   const limit = (subject: H3Event | H3, next?: Next): unknown =>
     next ? middleware(subject as H3Event, next) : void (subject as H3).use(middleware)
-  return Object.assign(limit as RateLimit<Name>, { replace: guard.replace, decisionOf: guard.decisionOf })
+  return Object.assign(limit as RateLimit<Name>, {
+    ...guard.byKey,
+    replace: guard.replace,
+    decisionOf: guard.decisionOf,
+  })
 }
 
 /** Applies an asynchronous verdict. If the response is over, the units are refunded and nothing else happens. */

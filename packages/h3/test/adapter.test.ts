@@ -5,10 +5,10 @@ import { getRequestIP, H3, serve, toMiddleware, toNodeHandler } from 'h3'
 import { describe, expect, test } from 'vitest'
 import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 
-function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): H3 {
+function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): H3 {
   const app = new H3({ silent: true })
   app.use((_, next) => Promise.race([next(), timeout.then(() => new Response(null, { status: 503 }))]))
-  for (const each of [options, ...inner]) app.use(rateLimit(each))
+  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
   app.all('/**', (event) => {
     onHandled()
     return { rateLimit: decisionOf(event) }

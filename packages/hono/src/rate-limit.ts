@@ -1,4 +1,5 @@
 import {
+  type ByKey,
   type Denial,
   httpGuard,
   isAbandoned,
@@ -26,8 +27,8 @@ declare module 'hono' {
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
 
-/** The middleware, with its decisions and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>> {
+/** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>>, ByKey<Name> {
   /**
    * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
    */
@@ -54,7 +55,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise ? verdict.then((known) => followLate(known, c, next)) : follow(verdict, c, next)
   }
-  return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
+  return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 /** Applies an asynchronous verdict. If the response is over, the units are refunded and nothing else happens. */

@@ -6,7 +6,7 @@ import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 /** The bindings that the Node server would pass. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
 
-function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Hono {
+function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Hono {
   const app = new Hono()
   app.onError((error, c) => c.text(error.name, 500))
   app.use(async (c, next) => {
@@ -15,7 +15,7 @@ function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): H
     })
     await Promise.race([next(), expired])
   })
-  for (const each of [options, ...inner]) app.use(rateLimit(each))
+  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
   app.all('*', (c) => {
     onHandled()
     return c.json({ rateLimit: decisionOf(c) })

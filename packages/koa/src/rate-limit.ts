@@ -1,4 +1,5 @@
 import {
+  type ByKey,
   type Denial,
   type Header,
   httpGuard,
@@ -24,8 +25,8 @@ declare module 'koa' {
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
 
-/** The middleware, with its decisions and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends Middleware {
+/** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+export interface RateLimit<Name extends string = string> extends Middleware, ByKey<Name> {
   /**
    * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
    */
@@ -68,7 +69,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise ? verdict.then((known) => follow(ctx, next, known)) : follow(ctx, next, verdict)
   }
-  return Object.assign(middleware, { replace: guard.replace, decisionOf: guard.decisionOf })
+  return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 const DONE = Promise.resolve()

@@ -6,7 +6,7 @@ import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
 
-function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): Koa {
+function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Koa {
   const app = new Koa()
   app.silent = true
   app.use((ctx, next) => {
@@ -15,7 +15,7 @@ function build(options: NeutralOptions, { timeout, inner, onHandled }: Scene): K
     })
     return Promise.race([next(), expired])
   })
-  for (const each of [options, ...inner]) app.use(rateLimit(each))
+  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
   app.use((ctx) => {
     onHandled()
     ctx.body = { rateLimit: decisionOf(ctx) }

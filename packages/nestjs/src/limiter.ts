@@ -1,6 +1,12 @@
 import type { ExecutionContext, Type } from '@nestjs/common'
 import { QuotaError } from '@spillway/core'
-import { type Guard, httpGuard, type RateLimitOptions as Options, type PolicyOptions } from '@spillway/core/http'
+import {
+  type ByKey,
+  type Guard,
+  httpGuard,
+  type RateLimitOptions as Options,
+  type PolicyOptions,
+} from '@spillway/core/http'
 import { formatValue } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import { type PlatformResponse, reader } from './context.ts'
@@ -17,8 +23,17 @@ type Handler = Pick<ExecutionContext, 'getClass' | 'getHandler'>
 
 const ALL_SKIPPED = 'all skipped'
 
-/** The limits of an app: the options of its module, and a guard for each method that changes them. */
-export class RateLimiter {
+/**
+ * The limits of an app: the options of its module, and a guard for each method that changes them. Inject it to read and
+ * change the counts of a key by the policies of the module.
+ */
+export class RateLimiter implements ByKey {
+  /** The decision about a call of this key that costs one unit, without counting it. */
+  readonly peek: ByKey['peek']
+  /** Consumes `units` (default: 1), even if they are not available: later calls wait for the debt. */
+  readonly charge: ByKey['charge']
+  /** Resets a key, which becomes new. Resolves with whether any policy had a state of it. */
+  readonly reset: ByKey['reset']
   readonly #options: RateLimitOptions
   readonly #guard: CallGuard
   readonly #guards = new Map<Type, Map<unknown, CallGuard | typeof ALL_SKIPPED>>()
@@ -28,6 +43,10 @@ export class RateLimiter {
     const { store = memoryStore() } = options ?? {}
     this.#options = { ...options, store }
     this.#guard = httpGuard(this.#options, reader)
+    const { peek, charge, reset } = this.#guard.byKey
+    this.peek = peek
+    this.charge = charge
+    this.reset = reset
   }
 
   /** The guard of a call; undefined if its method or class skips all policies. */

@@ -11,7 +11,11 @@ interface RawResponse {
   writeHead(status: number): { end(): void }
 }
 
-async function mount(platform: string, options: NeutralOptions, { timeout, inner, onHandled }: Scene): Promise<Send> {
+async function mount(
+  platform: string,
+  options: NeutralOptions,
+  { timeout, inner, onHandled, limited }: Scene,
+): Promise<Send> {
   @Controller()
   class Everything {
     @All(everyPath(platform))
@@ -25,7 +29,7 @@ async function mount(platform: string, options: NeutralOptions, { timeout, inner
     void timeout.then(() => response.headersSent || response.writeHead(503).end())
     next()
   })
-  const limiters = [options, ...inner].map((each) => new RateLimitGuard(new RateLimiter(each as never)))
+  const limiters = [options, ...inner].map((each) => new RateLimitGuard(limited(new RateLimiter(each as never))))
   app.useGlobalGuards(...limiters)
   app.useGlobalFilters(new RateLimitFilter())
   return sendTo(await serverOf(app))

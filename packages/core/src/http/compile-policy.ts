@@ -13,6 +13,7 @@ import { maxUnits } from '../verbs.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import type { DeniedOption } from './denied.ts'
 import { checkUnit, type HeaderItem, headerItem, type PartitionReader, partitionReader } from './fields.ts'
+import { keyTextOf } from './key-text.ts'
 import { matcher } from './match.ts'
 import { POLICY_OPTIONS, type PolicyOptions } from './policy-options.ts'
 import { checkProblem, type DenialBuilder, denialBuilder } from './problem.ts'
@@ -35,7 +36,12 @@ export interface CompiledPolicy<R, S> {
   /** The group of tiers of which a request has one. */
   readonly tiers?: string
   readonly registration: Registration
+  readonly storeConfig: StoreConfig
   readonly policyFor: (request: R) => MaybePromise<HttpPolicy>
+  /** The policy with a quota. Throws a QuotaError for any other value. */
+  readonly policyOf: (quota: Quota) => HttpPolicy
+  /** The key of the texts of its parts. */
+  readonly keyText: (key: unknown) => string
   readonly applies: Read<R, boolean> | undefined
   readonly keyOf: Read<R, string | undefined>
   readonly costOf: Read<R, number>
@@ -99,7 +105,8 @@ function compilePolicy<R, S>(
     ...policyOf(name, quota, at, stateName),
     item: headerItem({ name: stateName, quota, ...(unit && { unit }) }),
   })
-  const pick = quotaPicker(name, quota, policyFor)
+  const tierOf = tiersBy(name, policyFor)
+  const pick = quotaPicker(quota, policyFor, tierOf)
   if (typeof quota !== 'function') warnOfCost(name, quota, options, storeConfig.logger)
   return {
     name: stateName,
@@ -112,7 +119,10 @@ function compilePolicy<R, S>(
       key,
       match: options.match ?? 'all requests',
     },
+    storeConfig: at,
     policyFor: pick,
+    policyOf: tierOf,
+    keyText: keyTextOf(key, requestSources.ipv6Prefix),
     applies: matcher('match', options.match, requestSources),
     keyOf: keyReader(key, requestSources),
     costOf: costReader(options, requestSources.reader),
@@ -146,16 +156,19 @@ function warnOfCost<R>(
 export const shadowName = (name: string): string => `${name} (shadow)`
 
 function quotaPicker<R>(
-  name: string,
   quota: PolicyOptions<R>['quota'],
   policyFor: (quota: Quota) => HttpPolicy,
+  tierOf: (tier: Quota) => HttpPolicy,
 ): (request: R) => MaybePromise<HttpPolicy> {
-  if (typeof quota !== 'function') {
-    const policy = policyFor(quota)
-    return () => policy
-  }
+  if (typeof quota === 'function') return (request) => andThen(settled(quota(request)), tierOf)
+  const policy = policyFor(quota)
+  return () => policy
+}
+
+/** The policies of the quotas that a function returns, each built once. */
+function tiersBy(name: string, policyFor: (quota: Quota) => HttpPolicy): (tier: Quota) => HttpPolicy {
   const tiers = new WeakMap<Quota, HttpPolicy>()
-  const policyOfTier = (tier: Quota): HttpPolicy => {
+  return (tier) => {
     const known = tiers.get(tier)
     if (known) return known
     if (!isQuota(tier)) {
@@ -168,5 +181,4 @@ function quotaPicker<R>(
     tiers.set(tier, policy)
     return policy
   }
-  return (request) => andThen(settled(quota(request)), policyOfTier)
 }

@@ -5,6 +5,7 @@ import type { Store } from '../store.ts'
 import { storeConfigOf } from '../store-config.ts'
 import { micros } from '../time.ts'
 import { type Logger, warnOnce } from '../warn.ts'
+import { type ByKey, byKey } from './by-key.ts'
 import { compilePolicies } from './compile-policy.ts'
 import type { DeniedOption } from './denied.ts'
 import { shownNamesOf } from './display-names.ts'
@@ -27,6 +28,8 @@ export interface Guard<R, S = unknown, Name extends string = string, A = S> {
   (request: R): MaybePromise<Verdict<S>>
   /** The decision about a request; undefined if the guard has not counted it. */
   decisionOf(request: R): RequestDecision<Name> | undefined
+  /** Reads and changes the counts of a key. */
+  readonly byKey: ByKey<Name>
   /** Replaces the policies, from the next request on. A policy that keeps its name keeps its counts. */
   replace(policies: readonly PolicyOptions<R, S, string, A>[]): void
 }
@@ -63,11 +66,13 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   }
   let registered: readonly Registration[] = []
   let names: readonly string[] = []
+  let compiled: ReturnType<typeof compilePolicies<R, S>> = []
   const evaluatorOf = (policies: readonly PolicyOptions<R, S>[]) => {
     const compiledPolicies = compilePolicies(policies, requestSources, storeConfig)
     const registrations = compiledPolicies.map(({ registration }) => registration)
     register(registrations, registered)
     registered = registrations
+    compiled = compiledPolicies
     names = compiledPolicies.map(({ name }) => name)
     return evaluatorFor(compiledPolicies, procedure)
   }
@@ -103,6 +108,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   }
   return Object.assign(guard, {
     decisionOf: (request: R) => requestStates.read(reader.identity(request)) as RequestDecision<Name> | undefined,
+    byKey: byKey(() => compiled) as ByKey<Name>,
     replace: (policies: readonly PolicyOptions<R, S, string, A>[]) => {
       evaluate = evaluatorOf(policies as unknown as readonly PolicyOptions<R, S>[])
     },

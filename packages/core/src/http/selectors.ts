@@ -3,6 +3,7 @@ import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { ipKey } from './address.ts'
 import { cookieIn } from './cookie.ts'
+import { joinParts } from './key-text.ts'
 import { claimIn, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
@@ -42,9 +43,7 @@ export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSource
     )
   }
   const parts = option.map((selector: KeySelector) => selectorReader(selector, requestSources))
-  // The length of each part is included, so that different lists of parts never result in one key.
-  const joined = (texts: readonly string[]): string => texts.map((text) => `${text.length}:${text}`).join('')
-  return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joined)
+  return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joinParts)
 }
 
 /** Warns of a key function that returns IPv6 addresses unchanged: a client with one has at least 2^64 of them. */

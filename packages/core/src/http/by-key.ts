@@ -1,0 +1,100 @@
+import { decideNow } from '../acquisition.ts'
+import type { Decision } from '../decision.ts'
+import { formatValue, QuotaError } from '../errors.ts'
+import { checkOptions } from '../options.ts'
+import type { PolicyCheck } from '../policy.ts'
+import type { Quota } from '../quota-types.ts'
+import { resetKey } from '../reset.ts'
+import { spilling } from '../spill.ts'
+import { areTiers } from '../tiers.ts'
+import { checkCost, type Verb } from '../verbs.ts'
+import { type CompiledPolicy, shadowName } from './compile-policy.ts'
+
+/** Which policy a call by key is for. */
+export interface ByKeyOptions<Name extends string = string> {
+  /**
+   * The policy. A shadow policy, a tier, and one of several policies with different keys must be named.
+   * @default all enforced policies
+   */
+  readonly policy?: Name
+  /**
+   * The quota of this key, if a function chooses the policy's quota by request.
+   * @default the policy's quota
+   */
+  readonly quota?: Quota
+}
+
+/** A key, as text that its selector reads: `'2001:db8::1'` for `'ip'`. A list has a text for each selector. */
+export type KeyText = string | readonly string[]
+
+/** Reads and changes the counts of a key outside of requests, such as in an admin page. */
+export interface ByKey<Name extends string = string> {
+  /** The decision about a request of this key that costs one unit, without counting it. */
+  peek(key: KeyText, options?: ByKeyOptions<Name>): Promise<Decision<Name>>
+  /** Consumes `units` (default: 1), even if they are not available: later requests wait for the debt. */
+  charge(key: KeyText, units?: number, options?: ByKeyOptions<Name>): Promise<Decision<Name>>
+  /** Resets a key, which becomes new. Resolves with whether any policy had a state of it. */
+  reset(key: KeyText, options?: Pick<ByKeyOptions<Name>, 'policy'>): Promise<boolean>
+}
+
+type Policies<R, S> = readonly CompiledPolicy<R, S>[]
+
+/** Builds the calls by key. Rejects with a `QuotaError` if a key or an option is invalid. */
+export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
+  const decide = async (verb: Verb, key: unknown, units: unknown, options: ByKeyOptions = {}): Promise<Decision> => {
+    checkOptions(verb, options, ['policy', 'quota'])
+    const all = policiesNow()
+    const selected = selectedOf(verb, all, options.policy)
+    const tier = selected.find((each) => selected.some((other) => other !== each && areTiers(each, other)))
+    if (tier !== undefined) throw unnamed(verb, all, 'has tiers, of which a key has one')
+    const checks = all.map((each): PolicyCheck | undefined => {
+      if (!selected.includes(each)) return undefined
+      const policy = each.policyOf(quotaOf(verb, each, options.quota))
+      return { policy, key: each.keyText(key), cost: checkCost(units, policy.quota, verb) }
+    })
+    return decideNow(verb, spilling(checks, options.policy === undefined ? all.map(({ target }) => target) : []))
+  }
+  return {
+    peek: (key, options) => decide('peek', key, 1, options),
+    charge: (key, units = 1, options = {}) => decide('charge', key, units, options),
+    reset: async (key, options = {}) => {
+      checkOptions('reset', options, ['policy'])
+      const resets = selectedOf('reset', policiesNow(), options.policy).map((each) => ({
+        state: { policy: each.name, key: each.keyText(key) },
+        storeConfig: each.storeConfig,
+      }))
+      const found = await Promise.all(resets.map(({ state, storeConfig }) => resetKey([state], storeConfig)))
+      return found.includes(true)
+    },
+  }
+}
+
+/** The policy named; by default, all enforced policies, which must have one key. */
+function selectedOf<R, S>(call: string, all: Policies<R, S>, named: string | undefined): Policies<R, S> {
+  if (named !== undefined) {
+    const found = all.find(({ name }) => name === named || name === shadowName(named))
+    if (found !== undefined) return [found]
+    throw invalid(`${call} names the policy ${formatValue(named)}; there are ${namesOf(all)}.`)
+  }
+  const enforced = all.filter(({ mode }) => mode === 'enforce')
+  const [first] = enforced
+  if (first === undefined) throw unnamed(call, all, 'has shadow policies only')
+  const keyOf = ({ registration: { key } }: CompiledPolicy<R, S>) => (Array.isArray(key) ? JSON.stringify(key) : key)
+  if (enforced.every((each) => keyOf(each) === keyOf(first))) return enforced
+  throw unnamed(call, all, 'has policies with different keys')
+}
+
+function quotaOf<R, S>(verb: Verb, { name, registration }: CompiledPolicy<R, S>, given: Quota | undefined): Quota {
+  const quota = given ?? registration.quota
+  if (quota !== undefined) return quota as Quota
+  throw invalid(
+    `a function chooses the quota of policy ${formatValue(name)} by request. Write ${verb}(key, ${verb === 'charge' ? 'units, ' : ''}{ quota: perMinute(100) }) with the quota of this key.`,
+  )
+}
+
+const namesOf = <R, S>(all: Policies<R, S>): string => all.map(({ name }) => formatValue(name)).join(', ')
+
+const unnamed = <R, S>(call: string, all: Policies<R, S>, why: string): QuotaError =>
+  invalid(`this rateLimit ${why}. Name one of ${namesOf(all)}: ${call}(key, { policy: ${formatValue(all[0]?.name)} }).`)
+
+const invalid = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', problem)
