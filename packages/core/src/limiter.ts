@@ -4,6 +4,7 @@ import type { Decision } from './decision.ts'
 import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'
 import { namedPolicies, type RateLimiterOptions } from './limiter-options.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
+import { reportPolicies } from './on-policies.ts'
 import { checkOptions } from './options.ts'
 import type { PolicyCheck } from './policy.ts'
 import { processState } from './process-state.ts'
@@ -71,6 +72,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const named = namedPolicies(options, storeConfig)
   const { policies, targets } = named
   register(policies.map(({ name, quota }) => ({ store, name, quota })))
+  reportPolicies(policies.map(({ name, quota }, i) => ({ name, quota, spill: policies[targets[i] ?? -1]?.name })))
   const checksFor = (verb: Verb, key: string, cost: number | Costs): readonly PolicyCheck[] => {
     checkKey(key)
     const costs = costsOf(named, cost, verb)

@@ -1,4 +1,5 @@
 import { checked, type MaybePromise } from '../maybe-promise.ts'
+import { reportPolicies } from '../on-policies.ts'
 import { checkBoolean, checkFunctions } from '../options.ts'
 import { type Registration, register } from '../registry.ts'
 import type { Store } from '../store.ts'
@@ -73,6 +74,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     register(registrations, registered)
     registered = registrations
     compiled = compiledPolicies
+    reportPolicies(policies)
     names = compiledPolicies.map(({ name }) => name)
     return evaluatorFor(compiledPolicies, procedure)
   }
