@@ -1,12 +1,15 @@
 import { QuotaError } from '@spillway/core'
 import { Command, CommanderError, Option } from 'commander'
 import { check } from './commands/check.ts'
+import { exportPolicies } from './commands/export.ts'
 import { inspect, reset } from './commands/live.ts'
 import { several, wholeFrom } from './commands/options.ts'
 import { replay } from './commands/replay.ts'
 import { suggest } from './commands/suggest.ts'
 import { EXIT } from './exit.ts'
+import { EXAMPLES, EXIT_CODES } from './help.ts'
 import { type Io, UserError } from './io.ts'
+import { FORMAT_NAMES } from './log/formats.ts'
 
 /**
  * Runs the program with the arguments after its name. Returns its exit code: 0, 1 for a failure, 2 for wrong use, 3
@@ -56,10 +59,10 @@ const ipv6Prefix = (): Option =>
 const logOptions = (command: Command): Command =>
   command
     .argument('[log...]', 'access logs, plain or gzip, in any order; - or none is standard input')
-    .addOption(
-      new Option('--format <format>', 'the format of the lines')
-        .choices(['auto', 'combined', 'common', 'json'])
-        .default('auto'),
+    .option(
+      '--format <format>',
+      `the format of the lines: ${FORMAT_NAMES.join(', ')}, or a format string of nginx or Apache`,
+      'auto',
     )
     .option('--field <name=path>', 'the JSON field of time, ip, method, path, header:NAME …; repeatable', several, [])
     .option(
@@ -79,7 +82,7 @@ const liveOptions = (command: Command): Command =>
   command
     .argument('<url>', 'redis://…, rediss://… or postgres://…')
     .argument('<key...>', 'the key; for policies with several selectors, one part for each')
-    .requiredOption('--policy <file>', 'the policies in force, as JSON; repeatable', several)
+    .requiredOption('--policy <file>', 'required: the policies in force, as JSON; repeatable', several)
     .option('--prefix <prefix>', 'the prefix of the keys in Redis')
     .option('--table <table>', 'the table in PostgreSQL')
     .option('--schema <schema>', 'its schema')
@@ -97,20 +100,25 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     })
     .exitOverride()
     .showHelpAfterError('(see spillway COMMAND --help)')
+    .version(io.version ?? 'unknown')
+    .addHelpText('after', `\n${EXIT_CODES}`)
 
   logOptions(program.command('replay'))
     .description('replay access logs on policies: who would have been denied, and when')
-    .requiredOption('--policy <file>', 'policies to try, as JSON; give several to compare them', several)
+    .requiredOption('--policy <file>', 'required: policies to try, as JSON; give several to compare them', several)
     .option('--html <file>', 'write a report with charts, as one file')
     .option('--denials <file>', 'write each denied request as a line of JSON')
-    .option('--deny-at-most <share>', `exit with ${EXIT.threshold} if more requests than this are denied, such as 0.1%`)
+    .option(
+      '--deny-at-most <share>',
+      `exit with ${EXIT.threshold} if more requests than this are denied: a percentage, such as 0.1%`,
+    )
     .option('--key <key>', 'a key to follow over time in the report; repeatable', several, [])
     .option('--max-keys <count>', 'the most keys a policy keeps', wholeFrom(1, 100_000_000), 1_000_000)
     .action((logs, options) => done(replay(logs, options, io)))
 
   logOptions(program.command('suggest'))
     .description('find the tightest quotas that would have denied at most a share of a log')
-    .option('--deny-at-most <share>', 'the share of requests that may be denied', '0.1%')
+    .option('--deny-at-most <share>', 'the percentage of requests that may be denied', '0.1%')
     .option(
       '--key <selector>',
       'the key to count by: ip, header:NAME, claim:NAME …; default: ip; repeatable',
@@ -140,5 +148,12 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .option('--json', 'print JSON')
     .action((files, options) => done(check(files, options, io)))
 
+  program
+    .command('export')
+    .description('run a module, and print the policies of its limiters as JSON for replay')
+    .argument('<module>', 'the JavaScript module that builds the limiters, such as app.mjs')
+    .action((path) => done(exportPolicies(path, io)))
+
+  for (const command of program.commands) command.addHelpText('after', `\n${EXAMPLES[command.name()]}`)
   return program
 }

@@ -33,6 +33,12 @@ export function span(millis: number | null): string {
   return rest > 0 && units < 100 ? `${count(units)} ${name} ${rest} ${nextName}` : `${count(units)} ${name}`
 }
 
+/** A span of time as rules of JSON have it: `10s`. */
+export function durationOf(millis: number): string {
+  const unit = UNITS.find(([size]) => size >= 1 && millis % size === 0)
+  return unit ? `${millis / unit[0]}${unit[1] === 'min' ? 'm' : unit[1]}` : `${millis}ms`
+}
+
 /** A span of time as it follows "in any" or "in each": `minute`, `10 min`. */
 export function each(millis: number): string {
   const text = span(millis)
@@ -50,15 +56,46 @@ export function plain(text: string, longest = 60): string {
   return safe.length > longest ? `${safe.slice(0, longest - 1)}…` : safe
 }
 
-/** Rows in columns: the first is left aligned, the others right. */
+/** The narrowest first column. */
+const NARROWEST = 12
+
+/** Rows in columns: the first is left aligned, and cut if the rows are wider than `width`; the others are right aligned. */
 export function columns(
   head: readonly string[],
-  rows: readonly (readonly string[])[],
+  uncut: readonly (readonly string[])[],
   style: (text: string) => string,
+  width: number = Infinity,
 ): string {
+  const others = head.slice(1).map((_, i) => 2 + Math.max(...[head, ...uncut].map((row) => (row[i + 1] ?? '').length)))
+  const room = Math.max(width - others.reduce((a, b) => a + b, 0), NARROWEST)
+  const rows = uncut.map(([first = '', ...rest]) => [
+    first.length > room ? `${first.slice(0, room - 1)}…` : first,
+    ...rest,
+  ])
   const all = [head, ...rows]
   const widths = head.map((_, i) => Math.max(...all.map((row) => (row[i] ?? '').length)))
   const line = (row: readonly string[]): string =>
     row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] as number) : cell.padStart(widths[i] as number))).join('  ')
   return [style(line(head).trimEnd()), ...rows.map((row) => line(row).trimEnd())].join('\n')
+}
+
+/** Text in lines of at most `width` columns, each after `indent`. */
+export function wrapped(text: string, width: number, indent = ''): string {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && indent.length + line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, line].map((each) => `${indent}${each}`).join('\n')
+}
+
+/** A time without the date that two others share: `13:07:09`, `01-05 13:07`, or all of it. */
+export function shortMoment(iso: string, from: string, to: string): string {
+  if (from.slice(0, 10) === to.slice(0, 10)) return iso.slice(11, 19)
+  return from.slice(0, 4) === to.slice(0, 4) ? moment(iso).slice(5, 16) : moment(iso).slice(0, 16)
 }

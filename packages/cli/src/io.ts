@@ -6,6 +6,8 @@ export interface Io {
   readonly stdout: Sink
   readonly stderr: Sink
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The program's version, for `--version`. */
+  readonly version?: string
 }
 
 /** A stream for text: of this process, or of a test. */
@@ -34,6 +36,9 @@ export function painter(sink: Sink, { NO_COLOR, TERM }: Io['env']): (colour: Col
     return coloured ? `\u001b[${on}m${text}\u001b[${off}m` : text
   }
 }
+
+/** The columns of a terminal: 80 if it has none. */
+export const widthOf = ({ columns = 80 }: Sink): number => Math.min(Math.max(columns, 60), 120)
 
 /** An error in the user's input, printed without a stack. `exitCode` defaults to 2, wrong use. */
 export class UserError extends Error {

@@ -9,6 +9,8 @@ export interface PolicyFile {
   readonly path: string
   readonly name: string
   readonly policies: readonly RulePolicy[]
+  /** The JSON that they were read from. */
+  readonly document: unknown
 }
 
 /** Reads files of policies. Throws a UserError with the problems of the first invalid file. */
@@ -17,7 +19,7 @@ export async function readPolicies(paths: readonly string[]): Promise<readonly P
   for (const path of paths) {
     const short = basename(path).replace(/\.json$/, '')
     const name = paths.filter((other) => basename(other) === basename(path)).length > 1 ? path : short
-    files.push({ path, name, policies: policiesIn(path, await textOf(path)) })
+    files.push({ path, name, ...policiesIn(path, await textOf(path)) })
   }
   return files
 }
@@ -30,7 +32,7 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-function policiesIn(path: string, text: string): readonly RulePolicy[] {
+function policiesIn(path: string, text: string): Pick<PolicyFile, 'policies' | 'document'> {
   let document: unknown
   try {
     document = JSON.parse(text.replace(/^\ufeff/, ''))
@@ -38,7 +40,7 @@ function policiesIn(path: string, text: string): readonly RulePolicy[] {
     throw new UserError(`${path} is not JSON: ${(error as Error).message}`, EXIT.failure)
   }
   try {
-    return policiesFrom(document)
+    return { policies: policiesFrom(document), document }
   } catch (error) {
     // The first line names the function: the path of the file is more useful.
     throw new UserError(`${path}: ${(error as Error).message.replace(/^policiesFrom: /, '')}`, EXIT.failure)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, symlinkSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -93,7 +94,12 @@ describe('one sentence for', () => {
       2,
       'Did you mean --denials?',
     ],
-    ['a negative share', () => ['replay', log, ...policy, '--deny-at-most', '-1%'], 2, 'a share is a percentage'],
+    [
+      'a negative share',
+      () => ['replay', log, ...policy, '--deny-at-most', '-1%'],
+      2,
+      '--deny-at-most is a percentage',
+    ],
     [
       'fields of a format without fields',
       () => ['replay', log, ...policy, '--format', 'common', '--field', 'ip=x'],
@@ -195,6 +201,39 @@ test('arguments in any order and number end in an exit code', async () => {
     }),
     { numRuns: 400 },
   )
+})
+
+test('a terminal without input says what it waits for', async () => {
+  const stdin = Object.assign(Readable.from([]), { isTTY: true })
+  const { err } = await spillway(['replay', '-', ...policy], { stdin })
+  expect(err).toContain('waiting for the lines of a log on standard input; Ctrl+D ends it')
+  const without = await spillway(['replay', ...policy], { stdin })
+  expect([without.exitCode, without.err]).toEqual([
+    2,
+    expect.stringContaining('no log is given: name one, or pipe one'),
+  ])
+})
+
+test('help has the exit codes, and an example of every command', async () => {
+  const { out } = await spillway(['--help'])
+  for (const code of [0, 1, 2, 3, 99]) expect(out).toMatch(new RegExp(`^  ${code} +\\S`, 'm'))
+  for (const command of ['replay', 'suggest', 'inspect', 'reset', 'check', 'export']) {
+    expect((await spillway([command, '--help'])).out).toMatch(new RegExp(`Examples?:\n.*spillway ${command} `))
+  }
+})
+
+test('names what an unknown part of a policy may have meant', async () => {
+  const policies = folderOf({
+    // cspell:disable-next-line
+    'p.json': JSON.stringify([
+      bucket('p', { limit: 1, per: '1m', brust: 1 }),
+      { ...bucket('q', {}), algorithm: 'token_buket' },
+    ]),
+  })
+  const { out } = await spillway(['check', policies.path('p.json')])
+  expect(out).toMatch(/Did you mean .burst/)
+  expect(out).toMatch(/Did you mean .token_bucket/)
+  policies.remove()
 })
 
 describe('the program itself', () => {

@@ -115,6 +115,9 @@ async function tells(url: string, ...options: string[]): Promise<void> {
 
   const { out } = await spillway(withPolicies('inspect', url, '192.0.2.1', ...options), { env })
   expect(out).toMatch(/^policy +key +remaining +of +next request +full\nminute +192\.0\.2\.1 +0 +5 +(59 min|1 h)/)
+  expect((await spillway(withPolicies('inspect', url, '192.0.2.2', ...options), { env })).out).toMatch(
+    /^minute +192\.0\.2\.2 +5 +5 +now +nothing kept$/m,
+  )
 
   const answered = (answer: string) => {
     const stdin = Object.assign(Readable.from([answer]), { isTTY: true })

@@ -89,7 +89,8 @@ describe('spillway suggest', () => {
     const { exitCode, out } = await spillway(['suggest', log, '--deny-at-most', '10%'])
     expect(exitCode).toBe(0)
     expect(out).toMatchInlineSnapshot(`
-      "100 requests in 101 lines, 2026-01-05 00:00:00 to 2026-01-05 00:01:19 UTC
+      "100 requests in 101 lines, format: json
+      2026-01-05 00:00:00 to 2026-01-05 00:01:19 UTC
       1 line could not be read
       The tightest quotas that would have denied at most 10 of them, each on its own:
 
@@ -115,7 +116,7 @@ describe('spillway suggest', () => {
       'suggest',
       log,
       '--deny-at-most',
-      '0.05',
+      '5%',
       '--per',
       'second',
       '--json',

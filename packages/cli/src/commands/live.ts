@@ -2,10 +2,11 @@ import { createInterface } from 'node:readline/promises'
 import { type Decision, rateLimiter, type Store } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { columns, count, plain, span } from '../format.ts'
-import { type Io, painter, UserError } from '../io.ts'
+import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { ASKING, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { keyFrom } from '../live/key.ts'
 import { readPolicies } from '../policies.ts'
+import { keyText } from '../replay/key-text.ts'
 
 /** The options of `inspect` and `reset`. */
 export interface KeyOptions extends LiveOptions {
@@ -31,13 +32,15 @@ export async function inspect(url: string, parts: readonly string[], options: Ke
       answers.push({ policyKey: each, decision: await limiterOf(each, store).peek(each.key) })
     return answers
   })
-  const rows = report.map(({ policyKey: { name, key }, decision }) => {
+  const rows = report.map(({ policyKey: { name, key, policy: policyOfKey }, decision }) => {
     const { remaining, limit, retryAfterMs, resetAfterMs } = decision
     return {
       policy: name,
-      key,
+      key: keyText(policyOfKey.key, key),
       limit,
       remaining,
+      // A full quota has no state, or one that is as good as none.
+      unused: remaining === limit && resetAfterMs === 0,
       retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : null,
       resetAfterMs,
     }
@@ -122,17 +125,19 @@ function tableOf(
     remaining: number
     retryAfterMs: number | null
     resetAfterMs: number
+    unused: boolean
   }[],
   io: Io,
 ): string {
   const paint = painter(io.stdout, io.env)
-  const cells = rows.map(({ policy, key, limit, remaining, retryAfterMs, resetAfterMs }) => [
+  const cells = rows.map(({ policy, key, limit, remaining, retryAfterMs, resetAfterMs, unused }) => [
     policy,
     plain(key, 40),
     count(remaining),
     count(limit),
     retryAfterMs === 0 ? 'now' : span(retryAfterMs),
-    resetAfterMs === 0 ? 'now' : span(resetAfterMs),
+    unused ? 'nothing kept' : resetAfterMs === 0 ? 'now' : span(resetAfterMs),
   ])
-  return `${columns(['policy', 'key', 'remaining', 'of', 'next request', 'full'], cells, (text) => paint('dim', text))}\n`
+  const head = ['policy', 'key', 'remaining', 'of', 'next request', 'full']
+  return `${columns(head, cells, (text) => paint('dim', text), widthOf(io.stdout))}\n`
 }

@@ -1,14 +1,15 @@
 import { clientAddress } from '@spillway/core/http'
 import { type Io, progressBar, UserError } from '../io.ts'
-import type { Format } from '../log/cursor.ts'
 import { type Entry, entryReader } from '../log/entry.ts'
+import { hasFields } from '../log/formats.ts'
 import { type OnEntry, type Reading, readLogs } from '../log/read.ts'
 import { openSource, type Source } from '../log/source.ts'
 import { fieldsOf } from './options.ts'
 
 /** The options for reading logs. */
 export interface LogOptions {
-  readonly format: Format
+  /** The name of a format, or a format string. */
+  readonly format: string
   readonly field: readonly string[]
   readonly trustProxy?: number
   readonly ipv6Prefix: number
@@ -16,9 +17,12 @@ export interface LogOptions {
 }
 
 /** Opens logs, or standard input if none is named. Throws a UserError if one cannot be read. */
-export async function openAll(paths: readonly string[], { stdin }: Io): Promise<readonly Source[]> {
+export async function openAll(paths: readonly string[], { stdin, stderr }: Io): Promise<readonly Source[]> {
   if (paths.length === 0 && stdin.isTTY) {
     throw new UserError('no log is given: name one, or pipe one into standard input.')
+  }
+  if (paths.includes('-') && stdin.isTTY) {
+    stderr.write('spillway: waiting for the lines of a log on standard input; Ctrl+D ends it.\n')
   }
   const sources: Source[] = []
   for (const path of paths.length === 0 ? ['-'] : paths) {
@@ -37,7 +41,7 @@ export async function readAll(
   { format, field }: LogOptions,
   io: Io,
 ): Promise<Reading> {
-  if (field.length > 0 && format !== 'auto' && format !== 'json') {
+  if (field.length > 0 && !hasFields(format)) {
     throw new UserError(`--field maps fields of JSON lines; --format ${format} has none.`)
   }
   const known = sources.every(({ size }) => size !== undefined)

@@ -20,12 +20,14 @@ export function fieldsOf(options: readonly string[]): Fields {
   )
 }
 
-/** Reads a share such as `0.1%` or `0.001`. */
-export function shareOf(text: string): number {
+/** Reads a percentage such as `0.1%`. A number without a sign could be a percentage or a fraction. */
+export function shareOf(option: string, text: string): number {
   const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text) ?? []
-  const share = Number(digits) / (sign ? 100 : 1)
-  if (share >= 0 && share <= 1) return share
-  throw new UserError(`a share is a percentage such as 0.1%, or a number from 0 to 1; got ${JSON.stringify(text)}.`)
+  const number = Number(digits)
+  if ((sign === '%' || number === 0) && number <= 100) return number / 100
+  const meant =
+    sign === '' && number <= 1 ? `: write ${text}% or ${Number((100 * number).toPrecision(12))}%` : ' such as 0.1%'
+  throw new UserError(`${option} is a percentage${meant}; got ${JSON.stringify(text)}.`)
 }
 
 /** Reads a whole number between two others. */

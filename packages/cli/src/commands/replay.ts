@@ -1,9 +1,10 @@
 import { open, writeFile } from 'node:fs/promises'
 import { ipKey } from '@spillway/core/http'
 import { EXIT } from '../exit.ts'
-import { type Io, painter, UserError } from '../io.ts'
+import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
 import type { Entry } from '../log/entry.ts'
+import type { Source } from '../log/source.ts'
 import { readPolicies } from '../policies.ts'
 import { type DenialEvent, type Plan, planOf } from '../replay/plan.ts'
 import { iso, type Result, resultOf } from '../replay/result.ts'
@@ -22,38 +23,59 @@ export interface ReplayOptions extends LogOptions {
   readonly maxKeys: number
 }
 
+/** The share of requests that a suggested limit denies at most, unless `--deny-at-most` is set. */
+const SUGGESTED_SHARE = 0.001
+
 /** Replays logs on policies, and prints the result. Returns an exit code of `EXIT`. */
 export async function replay(paths: readonly string[], options: ReplayOptions, io: Io): Promise<number> {
   const files = await readPolicies(options.policy)
-  const most = options.denyAtMost === undefined ? undefined : shareOf(options.denyAtMost)
-  const unreadable = shareOf(options.unreadableAtMost)
+  const most = options.denyAtMost === undefined ? undefined : shareOf('--deny-at-most', options.denyAtMost)
+  const unreadable = shareOf('--unreadable-at-most', options.unreadableAtMost)
   const sources = await openAll(paths, io)
   const denials = options.denials === undefined ? undefined : await fileOf(options.denials)
   const address = addressOf(options.trustProxy)
   const { ipv6Prefix, maxKeys } = options
-  const plans = files.map(({ name, policies }) =>
-    planOf(name, policies, {
+  const plans = files.map(({ name, policies, document }) => ({
+    document,
+    ...planOf(name, policies, {
       maxKeys,
       ipv6Prefix,
       follow: options.key.flatMap((key) => [key, ipKey(key, { ipv6Prefix })]),
       ...(address && { address }),
+      tryLimits: true,
       ...(denials && { onDenial: (event) => denials.write(lineOf(event)) }),
     }),
-  )
-  const reading = await readAll(sources, judgeOf(plans), options, io)
+  }))
+  const result = await resultFor(plans, sources, unreadable, most ?? SUGGESTED_SHARE, options, io)
   await denials?.end()
-  const doubts = [
-    ...doubtsIn(reading, { most: unreadable, byAddress: plans.some(countsAddresses) }),
-    ...plans.flatMap(doubtsOf),
-  ]
-  const names = sources.map(({ name }) => name)
-  const result = resultOf(names, reading, plans, doubts)
   if (options.html !== undefined) await written(options.html, reportOf(result))
   if (options.json) io.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-  else io.stdout.write(textOf(result, painter(io.stdout, io.env)))
+  else io.stdout.write(textOf(result, painter(io.stdout, io.env), widthOf(io.stdout)))
   if (options.html !== undefined) io.stderr.write(`The report is in ${options.html}\n`)
-  if (reportDoubts(doubts, io)) return EXIT.noVerdict
+  if (reportDoubts(result.doubts, io)) return EXIT.noVerdict
   return most === undefined ? EXIT.ok : verdictOn(result, most, options.denyAtMost as string, io)
+}
+
+async function resultFor(
+  plans: readonly (Plan & { readonly document: unknown })[],
+  sources: readonly Source[],
+  unreadable: number,
+  share: number,
+  options: ReplayOptions,
+  io: Io,
+): Promise<Result> {
+  try {
+    const reading = await readAll(sources, judgeOf(plans), options, io)
+    const doubts = [
+      ...doubtsIn(reading, { most: unreadable, byAddress: plans.some(countsAddresses) }),
+      ...plans.flatMap(doubtsOf),
+    ]
+    const ladder = options.html !== undefined
+    const names = sources.map(({ name }) => name)
+    return resultOf(names, reading, plans, doubts, { share, ladder })
+  } finally {
+    for (const { spool } of plans.flatMap(({ lanes }) => lanes)) spool?.close()
+  }
 }
 
 /** Whether every plan denies at most a share of the requests that it counts. A plan that counts none has no verdict. */

@@ -1,13 +1,14 @@
 import { keyReader } from '@spillway/core/http'
 import { policiesFrom, type RuleKey } from '@spillway/core/rules'
 import { EXIT } from '../exit.ts'
-import { columns, count, moment, percent } from '../format.ts'
-import { type Io, painter, UserError } from '../io.ts'
+import { columns, count, moment, percent, wrapped } from '../format.ts'
+import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
 import type { Entry } from '../log/entry.ts'
 import type { Reading } from '../log/read.ts'
 import { sourcesFor } from '../replay/plan.ts'
 import { iso } from '../replay/result.ts'
+import { formatsText } from '../replay/text.ts'
 import { Spool } from '../suggest/spool.ts'
 import { PERIODS, type Period, type Suggestion, tightest } from '../suggest/tightest.ts'
 import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './logs.ts'
@@ -34,8 +35,8 @@ interface Suggested {
 
 /** Finds the tightest quotas for each key selector that would have denied at most a share of a log. */
 export async function suggest(paths: readonly string[], options: SuggestOptions, io: Io): Promise<number> {
-  const share = shareOf(options.denyAtMost)
-  const unreadable = shareOf(options.unreadableAtMost)
+  const share = shareOf('--deny-at-most', options.denyAtMost)
+  const unreadable = shareOf('--unreadable-at-most', options.unreadableAtMost)
   const periods = periodsOf(options.per)
   const selectors = options.key.length === 0 ? ['ip'] : options.key
   const lanes = selectors.map((key) => laneOf(key, options))
@@ -53,7 +54,9 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
     const rules = found.flatMap(rulesOf)
     const report = { requests: reading.entries, bad: reading.bad, denyAtMost: most, selectors: found, rules }
     io.stdout.write(
-      options.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(reading, most, found, painter(io.stdout, io.env)),
+      options.json
+        ? `${JSON.stringify(report, null, 2)}\n`
+        : textOf(reading, most, found, painter(io.stdout, io.env), widthOf(io.stdout)),
     )
     const doubts = doubtsIn(reading, { most: unreadable, byAddress: selectors.includes('ip') })
     // Without a verdict, no policies are written.
@@ -129,15 +132,16 @@ function textOf(
   most: number,
   found: readonly Suggested[],
   paint: ReturnType<typeof painter>,
+  width: number,
 ): string {
-  const { entries, lines, bad, from, to } = reading
-  const span = from === undefined || to === undefined ? '' : `, ${moment(iso(from))} to ${moment(iso(to))} UTC`
+  const { entries, lines, bad, formats, from, to } = reading
   const head = [
-    `${paint('bold', `${count(entries)} requests`)} in ${count(lines)} lines${span}`,
+    `${paint('bold', `${count(entries)} requests`)} in ${count(lines)} lines${formatsText(Object.fromEntries(formats))}`,
+    ...(from === undefined || to === undefined ? [] : [`${moment(iso(from))} to ${moment(iso(to))} UTC`]),
     ...(bad.count > 0
       ? [paint('yellow', `${count(bad.count)} ${bad.count === 1 ? 'line' : 'lines'} could not be read`)]
       : []),
-    `The tightest quotas that would have denied at most ${count(most)} of them, each on its own:`,
+    wrapped(`The tightest quotas that would have denied at most ${count(most)} of them, each on its own:`, width),
   ]
   const tables = found.map(({ key, keys, keyless, suggestions }) => {
     const rows = suggestions.map(({ per, limit, denied, keys }) => [

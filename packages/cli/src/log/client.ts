@@ -17,18 +17,23 @@ const isAddress = (text: string): boolean => isIP(withoutPort(text)) !== 0
 const hasPort = (text: string): boolean => /^(\[.*\]|[^:]*):\d+$/.test(text)
 const isHostname = (text: string): boolean => /^[\w.-]+$/.test(text) && text !== '-'
 
+/** What a line begins with: the client, or the virtual host in front of it. */
+export type First = 'client' | 'host'
+
 const AMBIGUOUS = 'it begins with two fields that may be the client'
 
 /**
  * Finds the client in front of the time of a common log: `client ident user`, or with a virtual host, as in Apache's
- * `vhost_combined`, `host:port client ident user`. Returns the problem as text if the line is ambiguous.
+ * `vhost_combined`, `host:port client ident user`. Returns the problem as text if the line is ambiguous
+ * and `known` does not decide.
  */
-export function clientIn(head: string): Client | string {
+export function clientIn(head: string, known?: First): Client | string {
   const firstEnd = head.indexOf(' ')
   const first = firstEnd < 0 ? head : head.slice(0, firstEnd)
   // The usual line: an address and no ident.
   if (head.startsWith(' - ', firstEnd) && isIP(first) !== 0) return { address: first, fieldsBeforeUser: 2 }
   const [, second = '', ...others] = head.split(' ')
+  if (known !== undefined) return known === 'host' ? vhost(second) : clientAlone(first)
   if (isAddress(second)) return isHost(first) ? vhost(second) : AMBIGUOUS
   if (others.length < 2) return clientAlone(first)
   // Four fields: a host and its client, or a client whose user has spaces.

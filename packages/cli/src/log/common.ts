@@ -1,6 +1,7 @@
 import type { Micros } from '@spillway/core'
-import { clientIn } from './client.ts'
+import { clientIn, type First } from './client.ts'
 import type { Entry, Parse } from './entry.ts'
+import { closingQuote, unescaped } from './quotes.ts'
 import { commonLogTimes } from './time.ts'
 
 /** Where the fields after the request begin in a line, in the order that combined logs have them. */
@@ -44,7 +45,7 @@ class CommonEntry implements Entry {
     let at = this.#rest
     for (let i = 0; ; i++) {
       const open = this.#line.indexOf('"', at)
-      const close = open < 0 ? -1 : closing(this.#line, open)
+      const close = open < 0 ? -1 : closingQuote(this.#line, open)
       if (close < 0) return undefined
       if (i === wanted) {
         const value = unescaped(this.#line.slice(open + 1, close))
@@ -54,8 +55,6 @@ class CommonEntry implements Entry {
     }
   }
 
-  cookie(): undefined {}
-
   claim(name: string): string | undefined {
     return name === 'user' && this.#user !== '-' && this.#user !== '' ? this.#user : undefined
   }
@@ -63,9 +62,10 @@ class CommonEntry implements Entry {
 
 /**
  * Reads lines of the common and combined formats of Apache and nginx, with or without a virtual host in front. What
- * follows their last field is skipped; the authenticated user is claim `user`.
+ * follows their last field is skipped; the authenticated user is claim `user`. `first` is what lines begin with, if that is
+ * known.
  */
-export function commonParser(): Parse {
+export function commonParser(first?: First): Parse {
   const momentOf = commonLogTimes()
   return (line) => {
     const quote = line.indexOf('"')
@@ -75,10 +75,10 @@ export function commonParser(): Parse {
     if (open <= 0 || close < 0) return 'it has no time in brackets'
     const at = momentOf(line.slice(open + 2, close))
     if (at === undefined) return 'its time is invalid'
-    const end = quote < 0 ? -1 : closing(line, quote)
+    const end = quote < 0 ? -1 : closingQuote(line, quote)
     if (end < 0) return 'it has no request in quotes'
     const head = line.slice(0, open)
-    const client = clientIn(head)
+    const client = clientIn(head, first)
     if (typeof client === 'string') return client
     const { method, target } = requestIn(line, quote + 1, end)
     const user = userIn(head, client.fieldsBeforeUser)
@@ -103,21 +103,6 @@ function requestIn(line: string, start: number, end: number): { readonly method:
   const last = line.lastIndexOf(' ', end)
   return { method: line.slice(start, space), target: line.slice(space + 1, last > space ? last : end) }
 }
-
-/** The quote that closes the one at `open`: neither does one behind a backslash. */
-function closing(line: string, open: number): number {
-  let close = line.indexOf('"', open + 1)
-  while (close > 0 && line.charCodeAt(close - 1) === 92 && isEscaped(line, close)) close = line.indexOf('"', close + 1)
-  return close
-}
-
-function isEscaped(line: string, at: number): boolean {
-  let slashes = 0
-  while (line.charCodeAt(at - 1 - slashes) === 92) slashes++
-  return slashes % 2 === 1
-}
-
-const unescaped = (text: string): string => (text.includes('\\') ? text.replace(/\\(["\\])/g, '$1') : text)
 
 function statusAt(line: string, at: number): number | undefined {
   const status = (line.charCodeAt(at) - 48) * 100 + (line.charCodeAt(at + 1) - 48) * 10 + line.charCodeAt(at + 2) - 48

@@ -1,11 +1,9 @@
 import type { Micros } from '@spillway/core'
-import { commonParser } from './common.ts'
-import type { Entry, Parse } from './entry.ts'
-import { type Fields, jsonParser } from './json.ts'
+import type { Entry } from './entry.ts'
+import { lineReader } from './formats.ts'
+import type { Fields } from './json.ts'
 import { lineSplitter } from './lines.ts'
 import type { Source } from './source.ts'
-
-export type Format = 'auto' | 'combined' | 'common' | 'json'
 
 /** An invalid line. */
 export interface BadLine {
@@ -30,6 +28,8 @@ export interface Cursor {
   /** The lines read, and the entries among them. */
   readonly lines: number
   readonly entries: number
+  /** The entries read of each format. */
+  readonly formats: ReadonlyMap<string, number>
   /** Advances to the next line if it has been read already. */
   next(): boolean
   /** Reads the next chunk; false at the end. */
@@ -43,9 +43,9 @@ const BEGINNING = 4096
 export const isEntry = (item: Entry | BadLine): item is Entry => 'at' in item
 
 /** A cursor on the first line of a log. */
-export async function cursorOn(source: Source, format: Format, fields: Fields): Promise<Cursor> {
+export async function cursorOn(source: Source, format: string, fields: Fields): Promise<Cursor> {
   const chunks = source.chunks()
-  const parse = parserOf(format, fields)
+  const { parse, counts } = lineReader(format, fields)
   let items: (Entry | BadLine)[] = []
   let numbers: number[] = []
   let index = 0
@@ -56,6 +56,7 @@ export async function cursorOn(source: Source, format: Format, fields: Fields): 
   let beginning: Buffer = Buffer.alloc(0)
   const splitter = lineSplitter((text, line, tooLong) => {
     const parsed = tooLong ? 'it is longer than a megabyte' : parse(text)
+    if (parsed === undefined) return
     lines++
     numbers.push(line)
     if (typeof parsed === 'string') {
@@ -72,6 +73,7 @@ export async function cursorOn(source: Source, format: Format, fields: Fields): 
   }
   const cursor: Cursor = {
     source,
+    formats: counts,
     get item() {
       return items[index]
     },
@@ -116,12 +118,4 @@ export async function cursorOn(source: Source, format: Format, fields: Fields): 
   }
   await cursor.more()
   return cursor
-}
-
-/** Detects the format of each line, unless one is set. */
-function parserOf(format: Format, fields: Fields): Parse {
-  if (format === 'json') return jsonParser(fields)
-  if (format !== 'auto') return commonParser()
-  const [json, common] = [jsonParser(fields), commonParser()]
-  return (line) => (line.startsWith('{') ? json(line) : common(line))
 }

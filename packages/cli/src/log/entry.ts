@@ -13,12 +13,11 @@ export interface Entry {
   readonly status: number | undefined
   /** A logged header, by its name in lower case. */
   header(name: string): string | undefined
-  cookie(name: string): string | undefined
   claim(name: string): string | number | boolean | undefined
 }
 
-/** Parses a line; returns the problem as text if it is invalid. */
-export type Parse = (line: string) => Entry | string
+/** Parses a line; returns the problem as text if it is invalid, and undefined if it is a directive of the format. */
+export type Parse = (line: string) => Entry | string | undefined
 
 const pathOf = (target: string): string => {
   const query = target.indexOf('?')

@@ -1,6 +1,7 @@
 import type { Micros } from '@spillway/core'
 import { withoutPort } from './client.ts'
 import type { Entry, Parse } from './entry.ts'
+import { cookiesIn } from './layout.ts'
 import { anyTimes } from './time.ts'
 
 /** The fields of JSON logs: dot-separated paths by the name of the part in policies. */
@@ -8,7 +9,8 @@ export type Fields = Readonly<Record<string, string>>
 
 /** The usual names of fields, the likeliest first. */
 const USUAL: Readonly<Record<string, readonly string[]>> = {
-  time: ['time', 'timestamp', 'ts', '@timestamp', 'time_iso8601', 'msec', 'time_local', 'date', 'StartUTC'],
+  // Traefik's `time` is when the line was written, in whole seconds.
+  time: ['StartUTC', 'time', 'timestamp', 'ts', '@timestamp', 'time_iso8601', 'msec', 'time_local', 'date'],
   ip: [
     'ip',
     'remote_addr',
@@ -39,12 +41,14 @@ class JsonEntry implements Entry {
   readonly status: number | undefined
   readonly #line: Json
   readonly #named: (kind: string, name: string) => Find
+  readonly #cookies: (line: Json) => string | undefined
 
   constructor(
     at: Micros,
     line: Json,
-    found: Omit<Entry, 'at' | 'header' | 'cookie' | 'claim'>,
+    found: Omit<Entry, 'at' | 'header' | 'claim'>,
     named: (kind: string, name: string) => Find,
+    cookies: (line: Json) => string | undefined,
   ) {
     this.at = at
     this.address = found.address
@@ -53,14 +57,12 @@ class JsonEntry implements Entry {
     this.status = found.status
     this.#line = line
     this.#named = named
+    this.#cookies = cookies
   }
 
   header(name: string): string | undefined {
-    return text(this.#named('header', name)(this.#line))
-  }
-
-  cookie(name: string): string | undefined {
-    return text(this.#named('cookie', name)(this.#line))
+    const found = text(this.#named('header', name)(this.#line))
+    return found === undefined && name === 'cookie' ? this.#cookies(this.#line) : found
   }
 
   claim(name: string): string | number | boolean | undefined {
@@ -79,6 +81,12 @@ export function jsonParser(fields: Fields = {}): Parse {
     finder(fields[name] === undefined ? (USUAL[name] ?? [name]) : [fields[name]]),
   ) as [Find, Find, Find, Find, Find, Find]
   const named = namedFinder(fields)
+  const jars = finder(['cookies', 'req.cookies'])
+  const cookies = (line: Json): string | undefined => {
+    const jar = jars(line)
+    const names = typeof jar === 'object' && jar !== null ? Object.keys(jar).map((name) => `cookie:${name}`) : []
+    return cookiesIn([...Object.keys(fields), ...names], (part) => text(named('cookie', part.slice(7))(line)))
+  }
   return (line) => {
     const json = parsed(line)
     if (json === undefined) return 'it is not a JSON object'
@@ -93,7 +101,7 @@ export function jsonParser(fields: Fields = {}): Parse {
       target: text(path(json)) ?? whole[1] ?? '',
       status: Number(status(json)) || undefined,
     }
-    return new JsonEntry(at, json, found, named)
+    return new JsonEntry(at, json, found, named, cookies)
   }
 }
 
@@ -149,7 +157,7 @@ function usual(kind: string, name: string): readonly string[] {
   if (kind === 'claim') return [name, `claims.${name}`, `user.${name}`]
   const capitals = name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
   const places = HEADERS.flatMap((place) => [`${place}.${name}`, `${place}.${capitals}`])
-  return [`http_${name.replaceAll('-', '_')}`, ...places]
+  return [`http_${name.replaceAll('-', '_')}`, ...places, `request_${capitals}`]
 }
 
 /** Some logs have lists as values of headers. */

@@ -1,12 +1,12 @@
 import type { Micros } from '@spillway/core'
 import { UserError } from '../io.ts'
-import { type BadLine, type Cursor, cursorOn, type Format, isEntry } from './cursor.ts'
+import { type BadLine, type Cursor, cursorOn, isEntry } from './cursor.ts'
 import type { Entry } from './entry.ts'
 import type { Fields } from './json.ts'
 import type { Source } from './source.ts'
 
 export interface ReadOptions {
-  readonly format?: Format
+  readonly format?: string
   readonly fields?: Fields
   /** Called at intervals with the progress of reading. */
   readonly onProgress?: (lines: number) => void
@@ -19,6 +19,8 @@ export type OnEntry = (entry: Entry, at: Micros, line: number, file: string) => 
 export interface Reading {
   readonly lines: number
   readonly entries: number
+  /** The entries of each format, in the order of their first files. */
+  readonly formats: ReadonlyMap<string, number>
   readonly bad: { readonly count: number; readonly first: readonly BadLine[] }
   /**
    * Entries dated before an earlier line, and by how much at most. Each counts at the time of the earlier line; `over`
@@ -144,6 +146,7 @@ class Found implements Reading {
   lines = 0
   entries = 0
   withoutAddress = 0
+  readonly formats = new Map<string, number>()
   readonly bad = { count: 0, first: [] as BadLine[] }
   readonly late = { count: 0, most: 0, over: 0 }
   readonly broken: string[] = []
@@ -173,7 +176,8 @@ class Found implements Reading {
     return this.to
   }
 
-  end({ source, lines, entries }: Cursor): void {
+  end({ source, lines, entries, formats }: Cursor): void {
+    for (const [name, count] of formats) this.formats.set(name, (this.formats.get(name) ?? 0) + count)
     const problem = source.broken()
     if (problem !== undefined) this.broken.push(`${source.name} ends too early: ${problem}`)
     if (lines > 0 && entries === 0) this.unreadable.push(source.name)

@@ -4,6 +4,10 @@ import { areTiers, decide, stepFor } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
+import { Spool } from '../suggest/spool.ts'
+import { hasWhatIf } from '../suggest/what-if.ts'
+import { Breakdown } from './breakdown.ts'
+import { keyText } from './key-text.ts'
 import { type KeyTally, Tally } from './tally.ts'
 import { sum, Timeline } from './timeline.ts'
 
@@ -11,8 +15,14 @@ import { sum, Timeline } from './timeline.ts'
 export interface Lane {
   readonly policy: RulePolicy
   readonly tally: Tally
+  readonly breakdown: Breakdown
+  /** The policy's requests, to try other limits on; undefined if none can be tried. */
+  spool: Spool | undefined
   readonly counts: { requests: number; denied: number; longestDelayMs: number; delayed: number; keyless: number }
 }
+
+/** The most requests of a policy for which other limits are tried: each limit replays all of them. */
+const MOST_FOR_LIMITS = 250_000
 
 /** Policies that are enforced together, replayed on one log. */
 export interface Plan {
@@ -55,6 +65,8 @@ export interface PlanOptions {
    */
   readonly address?: (entry: Entry) => string | undefined
   readonly onDenial?: (event: DenialEvent) => void
+  /** Whether requests are kept, to try other limits on them. */
+  readonly tryLimits?: boolean
 }
 
 /** Compiles a policy like the guard. */
@@ -77,17 +89,27 @@ interface PolicyCheck {
 }
 
 export function planOf(name: string, policies: readonly RulePolicy[], options: PlanOptions = {}): Plan {
-  const { maxKeys = 1_000_000, follow, onDenial } = options
+  const { maxKeys = 1_000_000, follow, onDenial, tryLimits = false } = options
   const store = memoryStore({ maxKeys })
   const timeline = new Timeline()
   const series = { allowed: timeline.series(sum, 0), denied: timeline.series(sum, 0) }
   const counts = { counted: 0, denied: 0, uncounted: 0 }
   const sources = sourcesFor(policies, options)
-  const lanes = policies.map((policy) => compile(policy, sources, new Tally(follow)))
+  const lanes = policies.map((policy) =>
+    compile(policy, sources, new Tally(follow, (key) => keyText(policy.key, key)), tryLimits),
+  )
   const targets = policies.map(({ spill }) => policies.findIndex((other) => other.name === spill))
 
-  const note = ({ lane, of, cost, step }: PolicyCheck, taken: Taken, at: Micros, line: number, file: string): void => {
+  const note = (
+    { lane, of, cost, step }: PolicyCheck,
+    taken: Taken,
+    entry: Entry,
+    at: Micros,
+    line: number,
+    file: string,
+  ): void => {
     const { counts, tally, policy } = lane
+    keepForLimits(lane, of.key, at)
     const decision = decide(policy.name, lane.quota, cost, step, taken)
     counts.requests++
     of.requests++
@@ -99,26 +121,28 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     if (decision.allowed) return
     counts.denied++
     recordDenial(of, at, decision)
+    lane.breakdown.add(entry, at)
     onDenial?.({
       plan: name,
       file,
       line,
       at,
       policy: policy.name,
-      key: of.key,
+      key: keyText(policy.key, of.key),
       cost,
       retryAfterMs: decision.retryAfterMs,
     })
   }
-  const takeAlone = (check: PolicyCheck, at: Micros, line: number, file: string): boolean => {
+  const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros, line: number, file: string): boolean => {
     const { lane, of, step } = check
     const [taken] = store.takeSync([{ policy: lane.policy.name, key: of.key, step }], at) as [Taken]
-    note(check, taken, at, line, file)
+    note(check, taken, entry, at, line, file)
     return taken.allowed
   }
   type Emptied = readonly (readonly [PolicyCheck, Taken])[]
   const takeAll = (
     checks: readonly PolicyCheck[],
+    entry: Entry,
     at: Micros,
     line: number,
     file: string,
@@ -132,11 +156,11 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       const deniedChecks = checks
         .map((check, i) => [check, taken[i] as Taken] as const)
         .filter(([, each]) => !each.allowed)
-      return takeAll(next, at, line, file, [...emptied, ...deniedChecks])
+      return takeAll(next, entry, at, line, file, [...emptied, ...deniedChecks])
     }
     // Only the policy whose units are consumed records an allowed request.
-    for (const [check, each] of allowed ? [] : emptied) note(check, each, at, line, file)
-    for (const [i, check] of checks.entries()) note(check, taken[i] as Taken, at, line, file)
+    for (const [check, each] of allowed ? [] : emptied) note(check, each, entry, at, line, file)
+    for (const [i, check] of checks.entries()) note(check, taken[i] as Taken, entry, at, line, file)
     return allowed
   }
   const checksFor = (entry: Entry, at: Micros, line: number, file: string): readonly PolicyCheck[] => {
@@ -145,7 +169,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     for (const lane of lanes) {
       const check = applying.includes(lane) ? checkOf(lane, entry) : undefined
       // A shadow policy denies nothing, and consumes independently of the other policies.
-      if (check && lane.shadow) takeAlone(check, at, line, file)
+      if (check && lane.shadow) takeAlone(check, entry, at, line, file)
       checks.push(lane.shadow ? undefined : check)
     }
     return spilling(checks, targets)
@@ -167,8 +191,8 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       }
       const allowed =
         checks.length === 1 && !checks[0]?.spill
-          ? takeAlone(checks[0] as PolicyCheck, at, line, file)
-          : takeAll(checks, at, line, file)
+          ? takeAlone(checks[0] as PolicyCheck, entry, at, line, file)
+          : takeAll(checks, entry, at, line, file)
       const { values } = allowed ? series.allowed : series.denied
       values[part] = (values[part] as number) + 1
       counts.counted++
@@ -195,6 +219,16 @@ function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
   return { lane, of: lane.tally.of(read), cost, step: cost === 1 ? lane.one : stepFor(lane.quota, 'consume', cost) }
 }
 
+/** Keeps a request to try other limits on, unless there are too many. */
+function keepForLimits(lane: Lane, key: string, at: Micros): void {
+  const { spool } = lane
+  if (spool === undefined) return
+  spool.add(key, at)
+  if (spool.size <= MOST_FOR_LIMITS) return
+  spool.close()
+  lane.spool = undefined
+}
+
 function recordDenial(of: KeyTally, at: Micros, { retryAfterMs }: Decision): void {
   if (of.denied === 0) of.firstDeniedAt = at
   of.denied++
@@ -202,10 +236,12 @@ function recordDenial(of: KeyTally, at: Micros, { retryAfterMs }: Decision): voi
   if (retryAfterMs > of.longestRetryMs) of.longestRetryMs = retryAfterMs
 }
 
-function compile(policy: RulePolicy, sources: RequestSources<Entry>, tally: Tally): Compiled {
+function compile(policy: RulePolicy, sources: RequestSources<Entry>, tally: Tally, tryLimits: boolean): Compiled {
   return {
     policy,
     tally,
+    breakdown: new Breakdown(),
+    spool: tryLimits && hasWhatIf(policy) ? new Spool() : undefined,
     counts: { requests: 0, denied: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
     quota: policy.quota,
     shadow: policy.mode === 'shadow',

@@ -2,6 +2,9 @@ import type { Micros } from '@spillway/core'
 import { sentenceOf } from '../explain/sentence.ts'
 import { count } from '../format.ts'
 import type { Reading } from '../log/read.ts'
+import { type WhatIf, whatIf } from '../suggest/what-if.ts'
+import type { BreakdownResult } from './breakdown.ts'
+import { keyText } from './key-text.ts'
 import type { Lane, Plan } from './plan.ts'
 import type { Followed, KeyTally } from './tally.ts'
 
@@ -10,6 +13,8 @@ export interface Result {
   readonly files: readonly string[]
   readonly lines: number
   readonly requests: number
+  /** The requests of each format that was read. */
+  readonly formats: Readonly<Record<string, number>>
   readonly from: string | null
   readonly to: string | null
   readonly bad: Reading['bad']
@@ -22,6 +27,8 @@ export interface Result {
 
 export interface PlanResult {
   readonly name: string
+  /** The document that the policies were read from. */
+  readonly document: unknown
   readonly counted: number
   readonly allowed: number
   readonly denied: number
@@ -58,6 +65,9 @@ export interface PolicyResult {
   /** Keys with the most requests. */
   readonly busiest: readonly KeyResult[]
   readonly followed: readonly FollowedResult[]
+  readonly breakdown: BreakdownResult
+  /** What other limits would have denied; null if none can be tried, or none is needed. */
+  readonly whatIf: WhatIf | null
 }
 
 /** The remaining units of a key over time: the minimum and the maximum per interval, null without requests. */
@@ -87,33 +97,42 @@ const KEYS = 20
 /** The number of keys that are drawn over time. */
 const DRAWN = 24
 
+/** Which other limits are tried: the lowest that denies at most a share, and with `ladder` many between. */
+export interface Limits {
+  readonly share: number
+  readonly ladder: boolean
+}
+
 export function resultOf(
   files: readonly string[],
   reading: Reading,
-  plans: readonly Plan[],
+  plans: readonly (Plan & { readonly document: unknown })[],
   doubts: readonly string[],
+  limits: Limits,
 ): Result {
   return {
     files,
     lines: reading.lines,
     requests: reading.entries,
+    formats: Object.fromEntries(reading.formats),
     from: reading.from === undefined ? null : iso(reading.from),
     to: reading.to === undefined ? null : iso(reading.to),
     bad: reading.bad,
     late: { count: reading.late.count, mostMs: reading.late.most / 1000 },
     notes: notesOf(reading, plans),
     doubts,
-    plans: plans.map(planResult),
+    plans: plans.map((plan) => planResult(plan, limits)),
   }
 }
 
 export const iso = (moment: Micros): string => new Date(moment / 1000).toISOString()
 
-function planResult(plan: Plan): PlanResult {
-  const { name, counts, timeline, lanes } = plan
+function planResult(plan: Plan & { readonly document: unknown }, limits: Limits): PlanResult {
+  const { name, document, counts, timeline, lanes } = plan
   const part = ({ values }: { readonly values: Float64Array }): number[] => [...values.slice(0, timeline.length)]
   return {
     name,
+    document,
     counted: counts.counted,
     allowed: counts.counted - counts.denied,
     denied: counts.denied,
@@ -124,11 +143,12 @@ function planResult(plan: Plan): PlanResult {
       allowed: part(plan.allowed),
       denied: part(plan.denied),
     },
-    policies: lanes.map(policyResult),
+    policies: lanes.map((lane) => policyResult(lane, limits)),
   }
 }
 
-function policyResult({ policy, tally, counts }: Lane): PolicyResult {
+function policyResult({ policy, tally, counts, breakdown, spool }: Lane, limits: Limits): PolicyResult {
+  const result = (tally: KeyTally): KeyResult => keyResult(keyText(policy.key, tally.key), tally)
   const deniedKeys = tally.top(
     DRAWN,
     (a, b) => b.denied - a.denied,
@@ -154,10 +174,15 @@ function policyResult({ policy, tally, counts }: Lane): PolicyResult {
     keys: tally.size,
     keysDenied: tally.denied,
     exact: tally.exact,
-    deniedKeys: deniedKeys.slice(0, KEYS).map(keyResult),
-    closest: closest.slice(0, KEYS).map(keyResult),
-    busiest: busiest.map(keyResult),
-    followed: followed.map(({ key, followed }) => followedResult(key, followed as Followed)),
+    deniedKeys: deniedKeys.slice(0, KEYS).map(result),
+    closest: closest.slice(0, KEYS).map(result),
+    busiest: busiest.map(result),
+    followed: followed.map(({ key, followed }) => followedResult(keyText(policy.key, key), followed as Followed)),
+    breakdown: breakdown.result(),
+    whatIf:
+      spool && (limits.ladder || counts.denied > limits.share * spool.size)
+        ? whatIf(spool, policy.quota.window, Math.floor(limits.share * spool.size), limits.ladder)
+        : null,
   }
 }
 
@@ -174,8 +199,8 @@ function followedResult(key: string, { timeline, leastRemaining, mostRemaining, 
   }
 }
 
-function keyResult(tally: KeyTally): KeyResult {
-  const { key, requests, denied, firstDeniedAt, lastDeniedAt, longestRetryMs, leastRemaining, leastAt } = tally
+function keyResult(key: string, tally: KeyTally): KeyResult {
+  const { requests, denied, firstDeniedAt, lastDeniedAt, longestRetryMs, leastRemaining, leastAt } = tally
   return {
     key,
     requests,

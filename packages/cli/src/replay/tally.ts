@@ -42,8 +42,12 @@ export class Tally {
   /** Whether no key was evicted. */
   exact = true
 
-  constructor(always: readonly string[] = []) {
+  readonly #textOf: (key: string) => string
+
+  /** `textOf` is a key as people write it, which `always` may have, too. */
+  constructor(always: readonly string[] = [], textOf: (key: string) => string = (key) => key) {
     this.#always = new Set(always)
+    this.#textOf = textOf
   }
 
   /** A key's counts, under a copy of the key, because a substring would keep its whole line in memory. */
@@ -65,7 +69,7 @@ export class Tally {
     }
     this.#keys.set(copy, fresh)
     this.#distinct.add(copy)
-    if (this.#always.has(copy)) this.#follow(fresh)
+    if (this.#always.has(copy) || this.#always.has(this.#textOf(copy))) this.#follow(fresh)
     return fresh
   }
 

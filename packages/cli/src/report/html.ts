@@ -4,10 +4,12 @@ import { count, each, moment, percent, plain, span } from '../format.ts'
 import type { BadLine } from '../log/cursor.ts'
 import type { KeyResult, PlanResult, PolicyResult, Result } from '../replay/result.ts'
 import { keysText } from '../replay/text.ts'
+import { breakdownTables } from './breakdown.ts'
 import { chart } from './chart.ts'
 import { type Html, html, raw } from './markup.ts'
 import { SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
+import { whatIfSlider } from './what-if.ts'
 
 /** The number of denied keys in a table. */
 const SHOWN = 12
@@ -76,7 +78,7 @@ const longestWait = (policies: readonly PolicyResult[]): number =>
   )
 
 function planSection(plan: PlanResult, index: number): Html {
-  const { name, counted, allowed, denied, uncounted, timeline, policies } = plan
+  const { name, document, counted, allowed, denied, uncounted, timeline, policies } = plan
   const share = timeline.denied.map((no, i) => {
     const all = no + (timeline.allowed[i] as number)
     return all === 0 ? null : Math.round((1000 * no) / all) / 10
@@ -98,7 +100,8 @@ function planSection(plan: PlanResult, index: number): Html {
     denied > 0 &&
     html`<h4>Share denied</h4>${chart({ title: `Share denied over time, ${name}`, ...timeline, series: [{ name: 'denied', colour: 'no', values: share }], kind: 'bars', height: 96, most: 100, unit: ' %' })}`
   }</div></div>
-${policies.map((policy, i) => policyCard(policy, `${index}-${i}`))}</section>`
+${policies.map((policy, i) => policyCard(policy, `${index}-${i}`))}
+<details><summary>The policies, as JSON</summary><pre>${JSON.stringify(document, null, 2)}</pre></details></section>`
 }
 
 function policyCard(policy: PolicyResult, id: string): Html {
@@ -106,6 +109,7 @@ function policyCard(policy: PolicyResult, id: string): Html {
   return html`<div class="card"><h3>${name}${mode === 'shadow' && html`<span class="badge">shadow</span>`}</h3><p>${sentence}</p>
 <p class="soft">${mode === 'shadow' ? 'Would deny' : 'Denies'} ${count(denied)} of ${count(requests)} requests (${percent(denied, requests)}), from ${keysText(policy)}.${delayed > 0 && ` ${count(delayed)} are delayed, up to ${span(longestDelayMs)}.`}</p>
 ${policy.deniedKeys.length > 0 && deniedTable(policy.deniedKeys)}${policy.closest.length > 0 && closestTable(policy.closest, limit)}${policy.busiest.length > 0 && denied === 0 && busiestTable(policy.busiest)}
+${denied > 0 && breakdownTables(policy.breakdown)}${whatIfSlider(policy)}
 ${policy.followed.length > 0 && followedCharts(policy, id)}</div>`
 }
 

@@ -1,4 +1,5 @@
-/** The page's script: shows a chart's numbers at the pointer, and the selected key. Plain JavaScript. */
+// cspell:ignore valuetext
+/** The page's script: shows a chart's numbers at the pointer, the selected key, and the selected limit. Plain JavaScript. */
 export const SCRIPT = `
 const tip = document.getElementById('tip')
 const number = new Intl.NumberFormat('en')
@@ -36,5 +37,18 @@ for (const select of document.querySelectorAll('select[data-choose]')) {
   }
   select.addEventListener('change', choose)
   choose()
+}
+for (const box of document.querySelectorAll('[data-limits]')) {
+  const { limits, requests, period } = JSON.parse(box.dataset.limits)
+  const input = box.querySelector('input')
+  const output = box.querySelector('output')
+  const show = () => {
+    const { limit, denied, keys } = limits[input.value]
+    const share = requests === 0 ? 0 : Math.round((1e5 * denied) / requests) / 1e3
+    output.textContent = number.format(limit) + ' per ' + period + ': ' + number.format(denied) + ' denied (' + share + ' %), from ' + number.format(keys) + (keys === 1 ? ' key' : ' keys')
+    input.setAttribute('aria-valuetext', output.textContent)
+  }
+  input.addEventListener('input', show)
+  show()
 }
 `

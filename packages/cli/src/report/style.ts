@@ -57,6 +57,10 @@ select { font: 12.5px ui-monospace, monospace; color: inherit; background: var(-
 .badge { font-size: 12px; border: 1px solid var(--rule); border-radius: 99px; padding: 1px 9px; color: var(--soft); margin-left: 8px; font-weight: 500 }
 #tip { position: fixed; pointer-events: none; background: var(--ink); color: var(--page); font-size: 12px; line-height: 1.45; padding: 6px 10px; border-radius: 6px; white-space: nowrap; z-index: 1 }
 #tip[hidden] { display: none }
+details { margin: 16px 0 } summary { cursor: pointer; color: var(--soft) }
+pre { font: 12.5px/1.5 ui-monospace, monospace; overflow-x: auto; background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 14px }
+.parts { display: grid; grid-template-columns: repeat(auto-fit, minmax(200px, 1fr)); gap: 0 28px }
+.what-if input { width: 100%; accent-color: var(--yes) } .what-if output { display: block; font-variant-numeric: tabular-nums }
 footer { margin-top: 48px; color: var(--soft); font-size: 13px }
 /* A chart is drawn at half its size there, its words are not. */
 @media (max-width: 640px) { .tick { font-size: 16px } main { padding: 24px 14px 48px } .card { padding: 14px } td, th { padding-inline: 7px } }

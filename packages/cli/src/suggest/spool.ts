@@ -5,6 +5,8 @@ import type { Micros } from '@spillway/core'
 
 /** The number of requests in memory before they are written to a file. */
 const ROOM = 1 << 20
+/** The first size of the array, which grows up to `ROOM`. */
+const FIRST_ROOM = 1 << 10
 
 /**
  * The times and the keys of a log's requests, to be read repeatedly: in memory while they fit, then in a temporary
@@ -12,7 +14,8 @@ const ROOM = 1 << 20
  */
 export class Spool {
   /** Time, number of the key, time, number of the key, … */
-  readonly #recent: Float64Array
+  #recent: Float64Array
+  readonly #room: number
   #used = 0
   #file: { readonly folder: string; readonly descriptor: number } | undefined
   #filed = 0
@@ -21,7 +24,8 @@ export class Spool {
   readonly totals: number[] = []
 
   constructor(room: number = ROOM) {
-    this.#recent = new Float64Array(2 * room)
+    this.#room = 2 * room
+    this.#recent = new Float64Array(2 * Math.min(room, FIRST_ROOM))
   }
 
   add(key: string, at: Micros): void {
@@ -32,7 +36,7 @@ export class Spool {
       this.totals.push(0)
     }
     this.totals[number] = (this.totals[number] as number) + 1
-    if (this.#used === this.#recent.length) this.#flush()
+    if (this.#used === this.#recent.length) this.#makeRoom()
     this.#recent[this.#used++] = at
     this.#recent[this.#used++] = number
   }
@@ -60,6 +64,16 @@ export class Spool {
     closeSync(this.#file.descriptor)
     rmSync(this.#file.folder, { recursive: true })
     this.#file = undefined
+  }
+
+  #makeRoom(): void {
+    if (this.#recent.length >= this.#room) {
+      this.#flush()
+      return
+    }
+    const larger = new Float64Array(Math.min(2 * this.#recent.length, this.#room))
+    larger.set(this.#recent)
+    this.#recent = larger
   }
 
   #flush(): void {

@@ -8,39 +8,50 @@ export const PERIODS = { second: '1s', minute: '1m', hour: '1h', day: '1d' } as 
 export type Period = keyof typeof PERIODS
 
 /** The lowest limit that would have denied no more than wanted. */
-export interface Suggestion {
+export interface Suggestion extends Denied {
   readonly per: Period
   readonly limit: number
+}
+
+/** The requests of a log: how many each key has, and their times in order. */
+export type Requests = Pick<Spool, 'totals' | 'each'>
+
+/** The number of requests that a quota would have denied, and of their keys. */
+export interface Denied {
   readonly denied: number
-  /** The keys with at least one denied request. */
   readonly keys: number
 }
 
-/**
- * Finds, by bisection, the lowest limit of a token bucket that would have denied at most `most` requests. A higher
- * limit never denies more.
- */
-export function tightest(spool: Spool, per: Period, most: number): Suggestion {
-  let [low, high] = [1, Math.max(...chunked(spool.totals), 1)]
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (deniedBy(spool, quotaOf(middle, per), most).denied > most) low = middle + 1
-    else high = middle
-  }
-  return { per, limit: low, ...deniedBy(spool, quotaOf(low, per), Infinity) }
+/** The lowest limit of a token bucket per period that would have denied at most `most` requests. */
+export function tightest(requests: Requests, per: Period, most: number): Suggestion {
+  const quotaOf = (limit: number): Quota => tokenBucket({ limit, per: PERIODS[per] })
+  const limit = lowestLimit(requests, quotaOf, most)
+  return { per, limit, ...deniedBy(requests, quotaOf(limit), Infinity) }
 }
 
-const quotaOf = (limit: number, per: Period): Quota => tokenBucket({ limit, per: PERIODS[per] })
+/** Finds the lowest limit by bisection: a higher one never denies more. */
+export function lowestLimit(requests: Requests, quotaOf: (limit: number) => Quota, most: number): number {
+  let [low, high] = [1, mostOfAKey(requests)]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (deniedBy(requests, quotaOf(middle), most).denied > most) low = middle + 1
+    else high = middle
+  }
+  return low
+}
 
-/** Replays the spooled requests on a quota until more than `most` are denied. */
-function deniedBy(spool: Spool, quota: Quota, most: number): { readonly denied: number; readonly keys: number } {
+/** The most requests of one key: a limit that never denies. */
+export const mostOfAKey = ({ totals }: Requests): number => Math.max(...chunked(totals), 1)
+
+/** Replays requests on a quota until more than `most` are denied. */
+export function deniedBy(requests: Requests, quota: Quota, most: number): Denied {
   const step = stepFor(quota, 'consume', 1) as BucketStep
-  const states: (BucketState | undefined)[] = new Array(spool.totals.length)
+  const states: (BucketState | undefined)[] = new Array(requests.totals.length)
   const hit = new Set<number>()
   let denied = 0
-  spool.each((at, key) => {
+  requests.each((at, key) => {
     // A key with no more requests than the burst is never denied.
-    if ((spool.totals[key] as number) <= quota.limit) return true
+    if ((requests.totals[key] as number) <= quota.limit) return true
     const { allowed, taken, kept } = runKernel(states[key], at, step)
     states[key] = (allowed ? taken : kept) as BucketState | undefined
     if (allowed) return true

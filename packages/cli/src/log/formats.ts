@@ -1,0 +1,116 @@
+import { UserError } from '../io.ts'
+import { commonParser } from './common.ts'
+import type { Entry, Parse } from './entry.ts'
+import { type Fields, jsonParser } from './json.ts'
+import { isTemplate, templateParser } from './template.ts'
+import { w3cParser } from './w3c.ts'
+
+/** The default access log of Amazon's Application Load Balancer. */
+const ALB =
+  '$- $time_iso8601 $- $remote_addr $- $- $- $- $status $- $- $- "$request" "$http_user_agent" $- $- $- "$-" "$http_host" '
+
+/** Envoy's default access log. */
+const ENVOY =
+  '[$time_iso8601] "$request" $status $- $- $- $- $- "$http_x_forwarded_for" "$http_user_agent" "$http_x_request_id" "$http_host"'
+
+/** The readers of formats. Of the other names, each is one of these. */
+const READERS = {
+  combined: () => commonParser('client'),
+  vhost: () => commonParser('host'),
+  json: jsonParser,
+  cloudfront: w3cParser,
+  alb: () => templateParser(ALB),
+  envoy: () => envoyParser(),
+} satisfies Record<string, (fields: Fields) => Parse>
+
+type Reader = keyof typeof READERS
+
+/** The names of formats, and how each is read. */
+const FORMATS: Readonly<Record<string, Reader | 'auto'>> = {
+  auto: 'auto',
+  combined: 'combined',
+  common: 'combined',
+  nginx: 'combined',
+  apache: 'combined',
+  vhost: 'vhost',
+  json: 'json',
+  caddy: 'json',
+  pino: 'json',
+  traefik: 'auto',
+  cloudfront: 'cloudfront',
+  alb: 'alb',
+  envoy: 'envoy',
+}
+
+export const FORMAT_NAMES: readonly string[] = Object.keys(FORMATS)
+
+/** Whether a format has fields that `--field` can map. */
+export const hasFields = (format: string): boolean => ['auto', 'json'].includes(FORMATS[format] ?? '')
+
+/** A reader of lines, and how many entries of each format it has read. */
+export interface LineReader {
+  readonly parse: Parse
+  readonly counts: ReadonlyMap<string, number>
+}
+
+/** The reader of a format: a name, or a format string. Throws a UserError if it is neither. */
+export function lineReader(format: string, fields: Fields): LineReader {
+  const counts = new Map<string, number>()
+  const counted =
+    (name: string, parse: Parse): Parse =>
+    (line) => {
+      const entry = parse(line)
+      if (typeof entry === 'object') counts.set(name, (counts.get(name) ?? 0) + 1)
+      return entry
+    }
+  if (isTemplate(format)) return { parse: counted('your format', templateParser(format)), counts }
+  const reader = FORMATS[format]
+  if (reader === undefined) {
+    throw new UserError(
+      `--format is ${FORMAT_NAMES.join(', ')}, or a format string such as '$remote_addr [$time_local] "$request"'; got ${JSON.stringify(format)}.`,
+    )
+  }
+  if (reader !== 'auto') return { parse: counted(reader, READERS[reader](fields)), counts }
+  const known = new Map<Reader, Parse>()
+  const readerOf = (name: Reader): Parse => {
+    const made = counted(name, name === 'combined' ? commonParser() : READERS[name](fields))
+    known.set(name, made)
+    return made
+  }
+  return {
+    counts,
+    parse: (line) => {
+      const name = formatOf(line)
+      return (known.get(name) ?? readerOf(name))(line)
+    },
+  }
+}
+
+/** The format of a line, by how it begins. */
+function formatOf(line: string): Reader {
+  const first = line[0]
+  if (first === '{') return 'json'
+  if (first === '#' || line[10] === '\t') return 'cloudfront'
+  if (first === '[' && /^\[\d{4}-\d\d-\d\dT/.test(line)) return 'envoy'
+  if (/^[hgw]/.test(line) && /^(https?|h2|grpcs?|wss?) \d{4}-\d\d-\d\dT/.test(line)) return 'alb'
+  return 'combined'
+}
+
+/**
+ * Envoy's default log has no address of its own: the last one of `X-Forwarded-For` is that of the client that connected,
+ * which Envoy adds, and those before it are what the client sent.
+ */
+function envoyParser(): Parse {
+  const parse = templateParser(ENVOY)
+  return (line) => {
+    const entry = parse(line)
+    return typeof entry === 'object' ? withLastAddress(entry) : entry
+  }
+}
+
+function withLastAddress(entry: Entry): Entry {
+  const addresses = (entry.header('x-forwarded-for') ?? '').split(',').map((text) => text.trim())
+  const address = addresses.at(-1) || undefined
+  const before = addresses.slice(0, -1).join(', ') || undefined
+  return { ...entry, address, header: (name) => (name === 'x-forwarded-for' ? before : entry.header(name)) }
+}

@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import {
+  fixedWindow,
+  leakyBucket,
+  perHour,
+  perMinute,
+  perSecond,
+  type Quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  warmingUp,
+} from '@spillway/core'
+import { policiesFrom } from '@spillway/core/rules'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { type CodePolicy, ruleFrom } from '../src/export/rule.ts'
+import { spillway as inProcess } from './terminal.ts'
+
+// A process that compiles its modules takes seconds, and many more on a busy machine.
+vi.setConfig({ testTimeout: 120_000 })
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const spillway = (...args: readonly string[]): string =>
+  execFileSync(process.execPath, ['--import', 'tsx', path('../src/main.ts'), ...args], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  })
+
+test('prints what an application limits, though it listens and prints itself', () => {
+  expect(JSON.parse(spillway('export', path('fixtures/app.mjs')))).toEqual({
+    rules: [
+      {
+        name: 'per-client',
+        limit_keys: ['ip'],
+        algorithm: 'token_bucket',
+        algorithm_config: { limit: 1, per: '1s', burst: 20 },
+      },
+      {
+        name: 'login',
+        limit_keys: ['ip', 'path'],
+        algorithm: 'sliding_window',
+        algorithm_config: { limit: 5, window: '10m' },
+        match: { method: 'POST', path: '/login', 'header:x-form': true },
+        mode: 'shadow',
+      },
+    ],
+  })
+})
+
+test('a module without a limiter, or that does not exist, is an error', async () => {
+  expect(await inProcess(['export', path('no.mjs')])).toMatchObject({
+    exitCode: 2,
+    err: expect.stringContaining('no.mjs cannot be read'),
+  })
+  expect(await inProcess(['export', path('terminal.ts')])).toMatchObject({
+    exitCode: 1,
+    err: expect.stringContaining('builds no limiter'),
+  })
+})
+
+test('--version prints that of the package', () => {
+  expect(spillway('--version')).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
+describe('a policy in code and its rule in JSON', () => {
+  const quotas: Record<string, Quota> = {
+    perSecond: perSecond(7),
+    perMinute: perMinute(100, { burst: 3 }),
+    perHour: perHour(50_000_000),
+    odd: tokenBucket({ limit: 9_999, per: '1s', burst: 12 }),
+    overdraft: tokenBucket({ limit: 5, per: '3s', overdraft: 4 }),
+    initial: tokenBucket({ limit: 7, per: '1m', initial: 2, keepFull: '2d' }),
+    credits: tokenBucket({ limit: 100, per: '1h', refill: '36s', burst: 100 }),
+    fixed: fixedWindow({ limit: 5, window: '1h', offset: '15m' }),
+    first: fixedWindow({ limit: 5, window: '1h', align: 'first' }),
+    sliding: slidingWindow({ limit: 5, window: '90s' }),
+    log: slidingLog({ limit: 5, window: '1500ms' }),
+    leaky: leakyBucket({ limit: 5, per: '1m', queue: 3 }),
+    warm: warmingUp({ limit: 10, per: '1s', warmUpPeriod: '3m' }),
+  }
+
+  test.each(Object.entries(quotas))('are the same: %s', (name, quota) => {
+    const policy = {
+      name,
+      quota,
+      key: ['ip', 'header:x-a'],
+      match: { claim: { plan: 'pro' } },
+      cost: 'query:n',
+      maxCost: 5,
+    }
+    expect(policiesFrom([ruleFrom(policy as CodePolicy, name)])).toEqual([policy])
+  })
+
+  test('are the same for any token bucket', () => {
+    const numbers = fc.record({
+      limit: fc.integer({ min: 1, max: 1e5 }),
+      per: fc.integer({ min: 1, max: 1e8 }),
+      burst: fc.integer({ min: 1, max: 1e4 }),
+    })
+    fc.assert(
+      fc.property(numbers, (options) => {
+        const quota = tokenBucket(options)
+        expect(policiesFrom([ruleFrom({ quota }, 'p')])[0]?.quota).toEqual(quota)
+      }),
+    )
+  })
+
+  test.each(['quota', 'key', 'match', 'cost'])('a function as its %s is an error that says what to write', (part) => {
+    const policy = { quota: perMinute(1), [part]: () => undefined } as CodePolicy
+    expect(() => ruleFrom(policy, 'p')).toThrow(`policy "p" has a function as its ${part}, which JSON cannot hold: `)
+  })
+})
