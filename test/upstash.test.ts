@@ -51,6 +51,8 @@ test('the adapter counts in Redis, also before Redis knows the script', async ()
     evalsha: (sha: string, count: number, ...all: string[]) => rest.evalsha(sha, all.slice(0, count), all.slice(count)),
     eval: (script: string, count: number, ...all: string[]) => rest.eval(script, all.slice(0, count), all.slice(count)),
     del: (...keys: string[]) => rest.del(...keys),
+    scan: (cursor, _match, match, _count, count) => rest.scan(cursor, { match, count: Number(count) }),
+    unlink: (...keys: string[]) => rest.unlink(...keys),
   })
   const limiter = rateLimiter({ quota: perMinute(2), store, deadline: '10s', onStoreError: 'throw' })
   await client.script('FLUSH')
@@ -58,6 +60,16 @@ test('the adapter counts in Redis, also before Redis knows the script', async ()
   for (let i = 0; i < 3; i++) allowed.push((await limiter.consume('ann')).allowed)
   expect(allowed).toEqual([true, true, false])
   expect(await limiter.reset('ann')).toBe(true)
+  await limiter.consume('bob')
+  expect(await limiter.resetAll()).toBe(1)
+})
+
+test('an adapter without scan cannot list states, and resetAll says so', async () => {
+  const { evalsha, del } = client
+  const store = redisStore({ evalsha: evalsha.bind(client), eval: client.eval.bind(client), del: del.bind(client) })
+  const limiter = rateLimiter({ name: 'unlisted', quota: perMinute(2), store, deadline: '10s' })
+  await limiter.consume('ann')
+  await expect(limiter.resetAll()).rejects.toThrow('this store cannot list its states')
 })
 
 test('the client itself is invalid, and the error says what to write', () => {

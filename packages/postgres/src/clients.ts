@@ -1,4 +1,4 @@
-import { QuotaError } from '@spillway/core'
+import { errorOfClient } from './other-clients.ts'
 import { TimeoutError, type Until, within } from './until.ts'
 
 /** A statement. If it has a name, it is a prepared statement. */
@@ -21,13 +21,15 @@ export interface PgPool {
   connect(): Promise<PgClient>
 }
 
-/** The methods that are used of a `PGlite`. */
+/** The methods that are used of a `PGlite`, or that you write for another client. */
 export interface PgLite {
+  /** Runs one statement with `$1` and so on. Its errors have PostgreSQL's `code`, such as `'40001'`. */
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
+  /** Runs several statements without values. Only migrations need it. */
   exec(text: string): Promise<unknown>
 }
 
-/** The database of the states: a `Pool` of `pg`, or a `PGlite`. */
+/** The database of the states: a `Pool` of `pg`, a `PGlite`, or an object with the methods of either. */
 export type Database = PgPool | PgLite
 
 /** Runs a query until a deadline. */
@@ -35,20 +37,11 @@ export type Run = (query: PgQuery, until: Until) => Promise<readonly unknown[]>
 
 /** Returns a function that runs queries on any client. A query without values may contain several statements. */
 export function runOn(database: Database): Run {
-  if (typeof database === 'object' && database !== null) {
+  if (typeof database === 'object' && database !== null && !('escapeLiteral' in database)) {
     if ('exec' in database) return (query, until) => answerBy(until, runOnPglite(database, query))
-    if ('escapeLiteral' in database) {
-      throw new QuotaError(
-        'ERR_SPILLWAY_OPTION',
-        'postgresStore needs a pool of connections, `new Pool()` of pg; got a Client, which is one connection: requests would wait for each other, and a statement could not time out.',
-      )
-    }
-    if ('connect' in database) return (query, until) => runOnPool(database, query, until)
+    if ('connect' in database && !('$client' in database)) return (query, until) => runOnPool(database, query, until)
   }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    'postgresStore needs a pool of connections: `new Pool()` of pg, or `new PGlite()`.',
-  )
+  throw errorOfClient(database)
 }
 
 async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise<readonly unknown[]> {

@@ -3,11 +3,20 @@ import { formatValue } from '@spillway/core/internal'
 import { deleteMatching } from './scan.ts'
 import type { EvalRequest } from './wire.ts'
 
-/** The methods that a `Redis` or `Cluster` of ioredis must have. */
+/** The methods that a `Redis` or `Cluster` of ioredis, or your own object for another client, must have. */
 export interface IoredisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   del(...keys: string[]): Promise<unknown>
+  /** `SCAN` with `MATCH` and `COUNT`: `resetAll` needs it and `unlink`, and rejects if they are missing. */
+  scan?(
+    cursor: string,
+    match: 'MATCH',
+    pattern: string,
+    count: 'COUNT',
+    keys: string,
+  ): Promise<readonly [cursor: string, names: readonly string[]]>
+  unlink?(...keys: string[]): Promise<unknown>
 }
 
 /** The methods that a client, cluster or pool of node-redis must have. */
@@ -17,16 +26,27 @@ export interface NodeRedisClient {
   del(key: string): Promise<unknown>
 }
 
+/** The methods that a `GlideClient` or `GlideClusterClient` of Valkey GLIDE must have. */
+export interface GlideRedisClient {
+  customCommand(words: string[], options?: object): Promise<unknown>
+  del(keys: string[]): Promise<unknown>
+  unlink(keys: string[]): Promise<unknown>
+}
+
 /** A client that the application owns. The application connects it, handles its errors, and closes it. */
-export type RedisClient = IoredisClient | NodeRedisClient
+export type RedisClient = IoredisClient | NodeRedisClient | GlideRedisClient
 
 /** One interface to Redis for all clients. */
 export interface RedisAdapter {
   /** Whether all keys of one call must share a hash slot. */
   readonly clustered: boolean
+  /** Whether `deleteMatching` can list keys. */
+  readonly lists: boolean
   /** The node that serves a hash slot, as far as the client knows. */
   nodeOf(slot: number): string | undefined
   run(request: EvalRequest, deadline?: Deadline): Promise<readonly unknown[]>
+  /** What the server, or one of a cluster, reports of its memory; undefined if the client cannot ask. */
+  memoryInfo(): Promise<unknown>
   /** Deletes a key, and returns how many keys were deleted: 0 or 1. */
   deleteKey(name: string): Promise<number>
   /** Deletes all keys that match `pattern` and `isWanted`, and returns how many there were. */
@@ -37,31 +57,61 @@ export interface RedisAdapter {
 export function redisOf(client: RedisClient): RedisAdapter {
   const can = (method: string): boolean =>
     typeof (client as unknown as Record<string, unknown> | null | undefined)?.[method] === 'function'
+  const mistake = mistakeOf(client, can)
+  if (mistake !== undefined) throw new QuotaError('ERR_SPILLWAY_OPTION', mistake)
   if (can('evalSha')) return adapterFor(client as NodeRedisClient, can('getSlotRandomNode'), nodeRedis)
-  if (can('evalsha') && can('createScript')) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      'redisStore takes a client of ioredis or of node-redis; got one of @upstash/redis, whose evalsha takes lists of keys and arguments. Pass an object with evalsha, eval and del that calls it: see docs/guides/stores.md#other-clients.',
-    )
-  }
-  if (can('evalsha')) {
-    return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
-  }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `redisStore takes a client of ioredis, \`new Redis()\`, or of node-redis, \`createClient()\`; got ${formatValue(client)}.`,
-  )
+  if (can('customCommand')) return adapterFor(client as GlideRedisClient, can('invokeScriptWithRoute'), glide)
+  return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
 }
 
-type Evaluate<Client> = (client: Client, by: 'sha' | 'text', request: EvalRequest) => Promise<unknown>
+/** Why a client cannot be used, and what to write instead; undefined if it can. */
+function mistakeOf(client: unknown, can: (method: string) => boolean): string | undefined {
+  if (can('evalsha') && can('createScript'))
+    return 'redisStore takes a client of ioredis or of node-redis; got one of @upstash/redis, whose evalsha takes lists of keys and arguments. Pass an object with evalsha, eval and del that calls it: see docs/guides/stores.md#other-clients.'
+  if (can('internal_send_command'))
+    return 'redisStore needs a client that returns promises; got one of node-redis 3, which takes callbacks. Install redis@4 or newer.'
+  if (can('evalSha') && (client as { options?: { legacyMode?: unknown } }).options?.legacyMode === true)
+    return 'redisStore needs a client that returns promises; got one of node-redis 4 with `legacyMode: true`, which takes callbacks. Pass `client.v4`.'
+  if (!can('evalSha') && !can('customCommand') && !can('evalsha'))
+    return `redisStore takes a client of ioredis, \`new Redis()\`, or of node-redis, \`createClient()\`; got ${formatValue(client)}. For others, see docs/guides/stores.md#other-clients.`
+  return undefined
+}
 
-const nodeRedis: Evaluate<NodeRedisClient> = (client, by, request) =>
-  by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request)
+/** How the methods of a client are called. */
+interface Dialect<Client> {
+  evaluate(client: Client, by: 'sha' | 'text', request: EvalRequest): Promise<unknown>
+  deleteKey(client: Client, name: string): Promise<unknown>
+  memoryInfo(client: Client, clustered: boolean): Promise<unknown>
+}
 
-const ioredis: Evaluate<IoredisClient> = (client, by, { script, keys, arguments: rest }) =>
-  by === 'sha'
-    ? client.evalsha(script.sha, keys.length, ...keys, ...rest)
-    : client.eval(script.text, keys.length, ...keys, ...rest)
+const infoOf = async (client: object): Promise<unknown> =>
+  (client as { info?: (section: string) => Promise<unknown> }).info?.('memory')
+
+const nodeRedis: Dialect<NodeRedisClient> = {
+  evaluate: (client, by, request) =>
+    by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request),
+  deleteKey: (client, name) => client.del(name),
+  memoryInfo: infoOf,
+}
+
+const ioredis: Dialect<IoredisClient> = {
+  evaluate: (client, by, { script, keys, arguments: rest }) =>
+    by === 'sha'
+      ? client.evalsha(script.sha, keys.length, ...keys, ...rest)
+      : client.eval(script.text, keys.length, ...keys, ...rest),
+  deleteKey: (client, name) => client.del(name),
+  memoryInfo: infoOf,
+}
+
+const glide: Dialect<GlideRedisClient> = {
+  evaluate: (client, by, { script, keys, arguments: rest }) => {
+    const words = by === 'sha' ? ['EVALSHA', script.sha] : ['EVAL', script.text]
+    return client.customCommand([...words, `${keys.length}`, ...keys, ...rest])
+  },
+  deleteKey: (client, name) => client.del([name]),
+  memoryInfo: (client, clustered) =>
+    client.customCommand(['INFO', 'memory'], ...(clustered ? [{ route: 'randomNode' }] : [])),
+}
 
 /** How long a call without a deadline is retried while its hash slot moves, and the delay between attempts. */
 const MOVING_MS = 1_000
@@ -70,8 +120,9 @@ const TRY_AGAIN_MS = 10
 function adapterFor<Client extends RedisClient>(
   client: Client,
   clustered: boolean,
-  evaluate: Evaluate<Client>,
+  dialect: Dialect<Client>,
 ): RedisAdapter {
+  const evaluate = (by: 'sha' | 'text', request: EvalRequest): Promise<unknown> => dialect.evaluate(client, by, request)
   const runAgain = async (failed: unknown, request: EvalRequest, deadline?: Deadline): Promise<unknown> => {
     const untilMs = deadline?.atMs ?? performance.now() + MOVING_MS
     for (let error = failed, by: 'sha' | 'text' = 'sha'; ; ) {
@@ -83,7 +134,7 @@ function adapterFor<Client extends RedisClient>(
         by = 'sha'
       } else throw error
       try {
-        return await evaluate(client, by, request)
+        return await evaluate(by, request)
       } catch (again) {
         error = again
       }
@@ -91,20 +142,26 @@ function adapterFor<Client extends RedisClient>(
   }
   return {
     clustered,
+    lists: dialect !== (ioredis as unknown) || 'scan' in client,
     nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
     async run(request, deadline) {
       try {
-        return (await evaluate(client, 'sha', request)) as readonly unknown[]
+        return (await evaluate('sha', request)) as readonly unknown[]
       } catch (error) {
         return (await runAgain(error, request, deadline)) as readonly unknown[]
       }
     },
-    deleteKey: async (name) => Number(await client.del(name)),
+    memoryInfo: () => dialect.memoryInfo(client, clustered),
+    deleteKey: async (name) => Number(await dialect.deleteKey(client, name)),
     deleteMatching: (pattern, isWanted) => deleteMatching(client, pattern, isWanted),
   }
 }
 
-const isReply = (error: unknown, code: string): boolean => error instanceof Error && error.message.startsWith(code)
+/** GLIDE has names of its own for codes, `NoScriptError` for `NOSCRIPT`, and puts other words before them. */
+const GLIDE_CODES = { NOSCRIPT: ' NoScriptError:', TRYAGAIN: ' TryAgain:' }
+
+const isReply = (error: unknown, code: keyof typeof GLIDE_CODES): boolean =>
+  error instanceof Error && (error.message.startsWith(code) || error.message.includes(GLIDE_CODES[code]))
 
 /** Both clients keep a list of all hash slots: ioredis lists node names, node-redis lists shards. */
 function nodeIn(slots: unknown, slot: number): string | undefined {

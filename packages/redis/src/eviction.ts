@@ -9,16 +9,15 @@ const checked = (): WeakSet<object> => processState('redis evictions', () => new
  * Warns once per client if the server evicts the states of limited keys under a flood of new ones. It never throws and
  * delays no request: a server that forbids INFO is not an error.
  */
-export function warnOfEviction(client: object): void {
+export function warnOfEviction(client: object, memoryInfo: () => Promise<unknown>): void {
   if (checked().has(client)) return
   checked().add(client)
-  void askAndWarn(client)
+  void askAndWarn(client, memoryInfo)
 }
 
-async function askAndWarn(client: { info?: (section: string) => Promise<unknown> }): Promise<void> {
+async function askAndWarn(client: object, memoryInfo: () => Promise<unknown>): Promise<void> {
   try {
-    if (typeof client.info !== 'function') return
-    const memory = String(await client.info('memory'))
+    const memory = String(await memoryInfo())
     const [, policy = ''] = /^maxmemory_policy:(\S+)/m.exec(memory) ?? []
     if (/^maxmemory:0*$/m.test(memory.replaceAll('\r', '')) || policy === '' || SAFE.includes(policy)) return
     warnOnce(

@@ -1,3 +1,3 @@
-export type { IoredisClient, NodeRedisClient, RedisClient } from './clients.ts'
+export type { GlideRedisClient, IoredisClient, NodeRedisClient, RedisClient } from './clients.ts'
 export { functionLua } from './lua/function.ts'
 export { type RedisStoreOptions, redisStore } from './store.ts'

@@ -22,6 +22,20 @@ interface NodeRedis {
   unlink(names: string | readonly string[]): Promise<unknown>
 }
 
+/** The methods of a GLIDE client that a scan needs. */
+interface Glide {
+  scan(
+    cursor: GlideCursor | string,
+    options: { match: string; count: number },
+  ): Promise<readonly [unknown, readonly unknown[]]>
+  unlink(names: readonly string[]): Promise<unknown>
+}
+
+/** The cursor of a cluster, which leads through all of its masters. */
+interface GlideCursor {
+  getCursor(): string
+}
+
 /** One SCAN of one server: returns the next cursor (`0` after the last) and names. */
 type Scan = (cursor: string) => Promise<readonly [cursor: string, names: readonly string[]]>
 
@@ -42,9 +56,7 @@ export async function deleteMatching(
   pattern: string,
   isWanted: (name: string) => boolean,
 ): Promise<number> {
-  const { scans, unlink } = await ('evalSha' in client
-    ? nodeRedis(client as unknown as NodeRedis, pattern)
-    : ioredis(client as Ioredis, pattern))
+  const { scans, unlink } = await scannerOf(client, pattern)
   let deleted = 0
   for (const scan of scans) {
     let cursor = '0'
@@ -56,6 +68,12 @@ export async function deleteMatching(
     } while (cursor !== '0')
   }
   return deleted
+}
+
+function scannerOf(client: object, pattern: string): Promise<Scanner> | Scanner {
+  if ('evalSha' in client) return nodeRedis(client as unknown as NodeRedis, pattern)
+  if ('customCommand' in client) return glide(client as unknown as Glide, pattern)
+  return ioredis(client as Ioredis, pattern)
 }
 
 async function ioredis(client: Ioredis, pattern: string): Promise<Scanner> {
@@ -83,6 +101,22 @@ async function nodeRedis(client: NodeRedis, pattern: string): Promise<Scanner> {
       },
   )
   return { scans, unlink: unlinking(nodes !== undefined, (names) => client.unlink(names)) }
+}
+
+function glide(client: Glide, pattern: string): Scanner {
+  const options = { match: pattern, count: COUNT }
+  const clustered = 'invokeScriptWithRoute' in client
+  const scan: Scan = async (cursor) => {
+    if (!clustered) {
+      const [next, names] = await client.scan(cursor, options)
+      return [String(next), names.map(String)]
+    }
+    // The cursor of a new scan is empty, and that of a finished one says so.
+    const [next, names] = await client.scan({ getCursor: () => (cursor === '0' ? '' : cursor) }, options)
+    const id = (next as GlideCursor).getCursor()
+    return [id === 'finished' ? '0' : id, names.map(String)]
+  }
+  return { scans: [scan], unlink: async (names) => Number(await client.unlink(names)) }
 }
 
 /** Deletes all names by one command, or by one per name in a cluster, whose client finds the node of each. */

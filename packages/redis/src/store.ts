@@ -100,7 +100,7 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
     const request = buckets === undefined ? encode(calls) : encodeBuckets(buckets, calls[0]?.at)
     return redis.run(request, deadline).then(
       (reply) => {
-        warnOfEviction(client)
+        warnOfEviction(client, redis.memoryInfo)
         return buckets === undefined ? decode(calls, reply) : decodeBuckets(buckets, calls, reply)
       },
       (error: unknown) => {
@@ -149,14 +149,16 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
         throw failure(error)
       }
     },
-    async deleteAll(policies) {
-      flush()
-      try {
-        return await redis.deleteMatching(...namesOf(prefix, policies))
-      } catch (error) {
-        throw failure(error)
-      }
-    },
+    ...(redis.lists && {
+      async deleteAll(policies: readonly string[]) {
+        flush()
+        try {
+          return await redis.deleteMatching(...namesOf(prefix, policies))
+        } catch (error) {
+          throw failure(error)
+        }
+      },
+    }),
   }
 }
 
@@ -173,7 +175,8 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
 }
 
 /** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
-const OF_ONE_CALL = /^(CROSSSLOT|TRYAGAIN|WRONGTYPE|ERR .*user_script)/
+const OF_ONE_CALL =
+  /^(CROSSSLOT|TRYAGAIN|WRONGTYPE|ERR .*user_script)| (CrossSlot|TryAgain): |ResponseError: user_script/
 
 function failure(error: unknown): StoreError {
   const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)

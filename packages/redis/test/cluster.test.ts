@@ -1,6 +1,7 @@
 import { START, testStore } from '@spillway/conformance'
 import { consumeAll, type Decision, perDay, QuotaError, rateLimiter, type StoreError } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
+import { GlideClusterClient } from '@valkey/valkey-glide'
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -29,6 +30,11 @@ const clients = {
     const client = createCluster({ rootNodes: cluster.nodes.map(({ port }) => ({ socket: { port } })) })
     await client.connect()
     return { client: client as RedisClient, close: () => client.destroy() }
+  },
+  async GLIDE() {
+    const addresses = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
+    const client = await GlideClusterClient.createClient({ addresses, requestTimeout: 20_000 })
+    return { client: client as RedisClient, close: () => client.close() }
   },
 }
 
@@ -121,8 +127,8 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     await limiter.consume('half')
     let waiting: Promise<readonly Decision[]> | undefined
     await cluster.move('spillway:1{half}moving', async () => {
-      // ioredis retries on its own, after this deadline. Five of these timeouts would open the node's circuit.
-      const [times, reason] = name === 'ioredis' ? [4, 'timeout'] : [10, 'error']
+      // ioredis and GLIDE retry on their own, after this deadline. Five of these timeouts would open the node's circuit.
+      const [times, reason] = name === 'node-redis' ? [10, 'error'] : [4, 'timeout']
       const calls = Array.from({ length: times }, () =>
         hurried.consume('half').catch((error: StoreError) => error.reason),
       )

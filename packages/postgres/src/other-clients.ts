@@ -1,0 +1,33 @@
+import { QuotaError } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
+
+const ADAPTER =
+  'Pass an object with query and exec that calls it: see docs/guides/stores.md#other-clients-of-postgresql.'
+
+/** A client that the store does not take: the methods by which it is recognised, and the error about it. */
+const OTHERS: readonly (readonly [methods: readonly string[], message: string])[] = [
+  [
+    ['escapeLiteral'],
+    'got a Client, which is one connection: requests would wait for each other, and a statement could not time out.',
+  ],
+  [['$client'], 'got a database of drizzle. Pass its pool, `db.$client`.'],
+  [['selectFrom', 'executeQuery'], 'got a Kysely, which hides its pool. Pass the pool that its dialect has.'],
+  [['raw', 'client'], `got a knex, whose pool returns no promise of a connection. ${ADAPTER}`],
+  [['$queryRawUnsafe'], `got a client of Prisma. ${ADAPTER}`],
+  [['unsafe', 'begin'], `got a function that runs templates, as of postgres.js or Bun. ${ADAPTER}`],
+  [['query', 'transaction'], `got \`neon()\`, which sends statements over HTTP. ${ADAPTER}`],
+]
+
+/** The error for what is not a pool of connections: what it is, and what to pass instead. */
+export function errorOfClient(database: unknown): QuotaError {
+  const isOne = (methods: readonly string[]): boolean =>
+    ((typeof database === 'object' && database !== null) || typeof database === 'function') &&
+    methods.every((method) => method in database)
+  const [, message] = OTHERS.find(([methods]) => isOne(methods)) ?? []
+  return new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    message === undefined
+      ? `postgresStore needs a pool of connections: \`new Pool()\` of pg, or \`new PGlite()\`; got ${formatValue(database)}.`
+      : `postgresStore needs a pool of connections, \`new Pool()\` of pg; ${message}`,
+  )
+}

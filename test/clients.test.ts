@@ -1,0 +1,133 @@
+import { createRequire } from 'node:module'
+import { neon } from '@neondatabase/serverless'
+import { type TestFunction, testStore } from '@spillway/conformance'
+import { perMinute, rateLimiter } from '@spillway/core'
+import { migrate, postgresStore } from '@spillway/postgres'
+import { redisStore } from '@spillway/redis'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import createKnex from 'knex'
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+import pg from 'pg'
+import postgres from 'postgres'
+import { createClient as createClient4 } from 'redis-4'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { adaptedClients, poolClients } from './clients/postgres.ts'
+import { redisClients } from './clients/redis.ts'
+import { readBlock, tableOfClients } from './clients/table.ts'
+import { type Postgres, startPostgres } from './services/postgres.ts'
+import { freePort, type Redis, startRedis } from './services/redis.ts'
+
+// Each client that docs/guides/stores.md lists, in each version, at a real server.
+
+/** The tests of the suite that depend on how a client sends arguments, and reads answers. */
+const OF_CLIENTS = /histories|batch or none|1,000 calls|deleted|characters|own clock/
+
+const testOfClients: TestFunction = (name, body) => {
+  if (OF_CLIENTS.test(name)) test(name, body)
+}
+
+/** The versions of all clients as rows. */
+const rowsOf = <Connect>(clients: Readonly<Record<string, Readonly<Record<string, Connect>>>>) =>
+  Object.values(clients).flatMap((versions) => Object.entries(versions))
+
+let prefixes = 0
+
+describe.each(rowsOf(redisClients))('Redis by %s', (_name, connect) => {
+  let server: Redis
+  let connected: Awaited<ReturnType<typeof connect>>
+  beforeAll(async () => {
+    server = await startRedis()
+    connected = await connect(server.port)
+  })
+  afterAll(async () => {
+    await connected.close()
+    await server.stop()
+  })
+
+  // The server is new: the first call finds no script.
+  testStore(testOfClients, () => redisStore(connected.client, { prefix: `store-${++prefixes}` }), { histories: 20 })
+
+  test('deletes the states of a policy, and no others', async () => {
+    const store = redisStore(connected.client, { prefix: 'reset' })
+    const [one, other] = ['one', 'other'].map((name) =>
+      rateLimiter({ name, quota: perMinute(1), store, deadline: '20s', onStoreError: 'throw' }),
+    )
+    for (const limiter of [one, other]) await limiter?.consume('a')
+    expect([await one?.resetAll(), await other?.reset('a'), await other?.resetAll()]).toEqual([1, true, 0])
+  })
+})
+
+let server: Postgres
+let pool: pg.Pool
+let at: { port: number; url: string }
+beforeAll(async () => {
+  const port = await freePort()
+  server = await startPostgres({ settings: { listen_addresses: '127.0.0.1', port } })
+  at = { port, url: `postgres://spillway@127.0.0.1:${port}/postgres` }
+  pool = new pg.Pool({ connectionString: at.url })
+  await migrate(pool)
+})
+afterAll(async () => {
+  await pool.end()
+  await server.stop()
+})
+
+describe.each(rowsOf({ ...poolClients, ...adaptedClients }))('PostgreSQL by %s', (name, connect) => {
+  let connected: Awaited<ReturnType<typeof connect>>
+  beforeAll(async () => {
+    connected = await connect(at)
+  })
+  afterAll(() => connected.close())
+
+  testStore(
+    testOfClients,
+    async () => {
+      await pool.query('DELETE FROM spillway')
+      return postgresStore(connected.client, { deadline: '25s' })
+    },
+    { histories: 20 },
+  )
+
+  test.skipIf(connect === adaptedClients['Neon `neon()`']?.[name])('migrates', async () => {
+    await migrate(connected.client, { schema: `of_${name.replace(/\W/g, '_')}` })
+  })
+})
+
+// A client that returns no promise would make every call fail, or worse, decide by what is no answer.
+
+test('redisStore rejects clients with callbacks, and says what to write', async () => {
+  // It has no types.
+  const { createClient: createClient3 } = createRequire(import.meta.url)('redis-3')
+  const three = createClient3({ host: '127.0.0.1', port: await freePort(), retry_strategy: () => undefined })
+  three.on('error', () => {})
+  expect(() => redisStore(three as never)).toThrow('Install redis@4 or newer.')
+  three.end(true)
+  const legacy = createClient4({ legacyMode: true })
+  expect(() => redisStore(legacy as never)).toThrow('Pass `client.v4`.')
+  expect(() => redisStore(legacy.v4 as never)).not.toThrow()
+})
+
+const url = 'postgres://spillway@127.0.0.1:5432/postgres'
+const dialect = {
+  createAdapter: () => new PostgresAdapter(),
+  createDriver: () => new DummyDriver(),
+  createIntrospector: (db: Kysely<unknown>) => new PostgresIntrospector(db),
+  createQueryCompiler: () => new PostgresQueryCompiler(),
+}
+
+test.each([
+  ['pg.Client', new pg.Client(url), 'got a Client, which is one connection'],
+  ['drizzle', drizzle(url), 'Pass its pool, `db.$client`.'],
+  ['Kysely', new Kysely({ dialect }), 'Pass the pool that its dialect has.'],
+  ['knex', createKnex({ client: 'pg', connection: url }), 'Pass an object with query and exec'],
+  ['postgres.js', postgres(url), 'Pass an object with query and exec'],
+  ['neon()', neon('postgresql://user:password@host.neon.tech/neondb'), 'Pass an object with query and exec'],
+  ['a URL', url, '`new PGlite()`; got "postgres://'],
+  ['nothing', undefined, '`new PGlite()`; got undefined.'],
+])('postgresStore rejects %s, and says what to write', (_name, client, message) => {
+  expect(() => postgresStore(client as never)).toThrow(message)
+})
+
+test('docs/guides/stores.md lists the clients that are tested, in their versions', () => {
+  expect(readBlock()).toBe(tableOfClients())
+})
