@@ -23,7 +23,7 @@ export interface PgPool {
 
 /** The methods that are used of a `PGlite`, or that you write for another client. */
 export interface PgLite {
-  /** Runs one statement with `$1` and so on. Its errors have PostgreSQL's `code`, such as `'40001'`. */
+  /** Runs one statement with `$1` and so on. Its errors have the `code` of PostgreSQL, such as `40001`. */
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
   /** Runs several statements without values. Only migrations need it. */
   exec(text: string): Promise<unknown>
