@@ -29,7 +29,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
-  '@spillway/cli': 102_900,
+  '@spillway/cli': 103_900,
   '@spillway/cloudflare': 1_900,
   '@spillway/cloudflare/object': 4_000,
   '@spillway/conformance': 40_600,
@@ -50,8 +50,8 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/nestjs/throttler': 29_700,
   '@spillway/opentelemetry': 3_000,
   '@spillway/plans': 10_000,
-  '@spillway/postgres': 16_800,
-  '@spillway/redis': 21_700,
+  '@spillway/postgres': 17_200,
+  '@spillway/redis': 22_200,
 }
 
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */

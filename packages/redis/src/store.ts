@@ -175,10 +175,12 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
 }
 
 /** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
-const OF_ONE_CALL =
-  /^(CROSSSLOT|TRYAGAIN|WRONGTYPE|ERR .*user_script)| (CrossSlot|TryAgain): |ResponseError: user_script/
+const OF_ONE_CALL = /^(CROSSSLOT|CrossSlot|TRYAGAIN|TryAgain|WRONGTYPE|ResponseError: user_script|ERR .*user_script)/
+
+/** What GLIDE puts before the errors of a server. */
+const GLIDE_PREFIX = 'An error was signalled by the server: - '
 
 function failure(error: unknown): StoreError {
   const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
-  return new StoreError(`Redis failed: ${why}`, error, { healthy: OF_ONE_CALL.test(why) })
+  return new StoreError(`Redis failed: ${why}`, error, { healthy: OF_ONE_CALL.test(why.replace(GLIDE_PREFIX, '')) })
 }
