@@ -1,4 +1,4 @@
-import type { Micros, State, StateKey, SyncStore, Take, Taken } from '@spillway/core'
+import type { ListedState, Micros, State, StateKey, Step, SyncStore, Take, Taken } from '@spillway/core'
 import { type Outcome, runKernel, takenOf } from '@spillway/core/internal'
 
 /**
@@ -25,10 +25,19 @@ export function modelStore(clock: () => Micros): SyncStore {
     for (const name of states.keys()) if (policies.includes(JSON.parse(name)[0])) states.delete(name)
     return before - states.size
   }
+  async function* list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
+    for (const [name, state] of states) {
+      const [named, key] = JSON.parse(name) as [string, string]
+      const at = clock()
+      if (named === policy)
+        yield [{ key, isDigest: false, taken: takenOf(runKernel(state, at, step), at, step, false) }]
+    }
+  }
   return {
     takeSync,
     deleteSync,
     deleteAll,
+    list,
     take: async (ops, at) => takeSync(ops, at),
     delete: async (keys) => deleteSync(keys),
   }

@@ -9,6 +9,7 @@ import { testDeletion } from './deletion.ts'
 import { testPreparedTakes } from './fast-path.ts'
 import { testInvariants } from './invariants.ts'
 import { testLedger } from './ledger.ts'
+import { testListing } from './listing.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 import { testSpill } from './spill.ts'
@@ -170,6 +171,7 @@ export function testStore(
   })
 
   testDeletion(test, makeStore)
+  testListing(test, makeStore)
 
   test('keeps every two keys apart, with any characters', async () => {
     const store = await makeStore()

@@ -5,6 +5,8 @@ export type { Decision, Degraded } from './decision.ts'
 export { type DivideQuotaOptions, divideQuota } from './divide-quota.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './errors.ts'
 export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
+export type { Inspection } from './inspect.ts'
+export type { LimiterReports, NamedQuota } from './limiter-reports.ts'
 export type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export type { State, Step, Taken } from './kernels/kernel.ts'
@@ -22,6 +24,7 @@ export type {
 export type { WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
 export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter.ts'
 export type { RateLimiterOptions } from './limiter-options.ts'
+export type { KeyList, ListedKey, ListOptions } from './list.ts'
 export type { Signal } from './long-timeout.ts'
 export {
   fixedWindow,
@@ -49,6 +52,7 @@ export type { Reservation, ReserveOptions } from './reservation.ts'
 export {
   type Deadline,
   isSync,
+  type ListedState,
   type PreparedTake,
   type StateKey,
   type Store,

@@ -2,6 +2,7 @@ import { decideNow } from './acquisition.ts'
 import { actualsOf, type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import type { Decision } from './decision.ts'
 import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'
+import { type LimiterReports, reportsOf } from './limiter-reports.ts'
 import { namedPolicies, type RateLimiterOptions } from './limiter-options.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { reportPolicies } from './on-policies.ts'
@@ -19,7 +20,7 @@ import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 
 /** A limiter: counts keys against one quota, or several, which are consumed all-or-nothing. */
-export interface RateLimiter {
+export interface RateLimiter extends LimiterReports {
   /**
    * Consumes `cost` units (default: 1) if they are available. A denial is a decision, not an error. If the store fails,
    * `onStoreError` decides.
@@ -88,6 +89,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const consume = (isSync(store) ? undefined : remoteFastPath(named)) ?? general
 
   const limiter: RateLimiter = {
+    ...reportsOf(policies),
     consume: (key, cost) => promised(consume, key, cost),
     consumeUpTo: (key, units) => promised((cost) => consumeUpTo(checksFor('consume', key, cost)), units),
     peek: (key, cost = 1) => promised(run, 'peek', key, cost),

@@ -27,6 +27,16 @@ export interface Deadline {
   readonly atMs: number
 }
 
+/** A state that `list` has found. */
+export interface ListedState {
+  /** The key; or what the store has in place of it, if `isDigest`. */
+  readonly key: string
+  /** Whether the store keeps a digest of the key: it is hashed, or too long to be stored. */
+  readonly isDigest: boolean
+  /** The result of the step. */
+  readonly taken: Taken
+}
+
 /**
  * Where states live. A store runs kernels; it decides nothing else.
  *
@@ -60,6 +70,12 @@ export interface Store {
    * meanwhile may remain. Absent if the store cannot list its states.
    */
   deleteAll?(policies: readonly string[]): Promise<number>
+  /**
+   * Lists the states of a policy, in chunks of some hundred, with the result of `step` on each: a peek, which writes nothing.
+   * The caller stops iterating when it has enough, so that a chunk must be a small part of the work. A chunk may be empty, and
+   * a state that is written meanwhile may be listed twice or not at all. Absent if the store cannot list its states.
+   */
+  list?(policy: string, step: Step): AsyncIterable<readonly ListedState[]>
   /**
    * Returns the hash slot or partition of a state, for a distributed store. Each batch is of one slot only; a request over
    * several slots is sent to one after the other, and rolled back if a later one denies. The slot of a state never changes.
@@ -132,6 +148,20 @@ export const deletingAll = (
 ): Pick<Store, 'deleteAll'> => {
   const { deleteAll } = store
   return deleteAll ? { deleteAll: (policies) => around(policies, () => deleteAll.call(store, policies)) } : {}
+}
+
+/** The `list` of a wrapper, which maps each state; absent if its store has none. */
+export function listing(
+  store: Store,
+  shown: (state: ListedState) => ListedState = (state) => state,
+): Pick<Store, 'list'> {
+  const list = store.list?.bind(store)
+  if (list === undefined) return {}
+  return {
+    async *list(policy, step) {
+      for await (const states of list(policy, step)) yield states.map(shown)
+    },
+  }
 }
 
 type TakeEach = NonNullable<Store['takeEach']>

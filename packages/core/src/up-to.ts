@@ -93,7 +93,8 @@ function answerUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | und
   )
 }
 
-function takeEachSync(store: SyncStore, batches: readonly (readonly Take[])[]): readonly (readonly Taken[])[] {
+/** Takes several batches in order, at one moment. */
+export function takeEachSync(store: SyncStore, batches: readonly (readonly Take[])[]): readonly (readonly Taken[])[] {
   let at: number | undefined
   return batches.map((ops) => {
     const taken = store.takeSync(ops, at)

@@ -7,6 +7,9 @@ export const NONE = 0
 const LENGTH_BITS = 6
 const LATIN1 = 0xff
 
+/** The length of the key with this fingerprint. */
+export const lengthIn = (fingerprint: number): number => (fingerprint & ((1 << LENGTH_BITS) - 1)) - 1
+
 // Every runtime has it, but no ECMAScript library declares it.
 declare const crypto: { getRandomValues<T>(into: T): T }
 

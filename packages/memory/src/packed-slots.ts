@@ -1,7 +1,7 @@
 import type { Micros } from '@spillway/core'
 import { digester } from '@spillway/core/internal'
-import { Hashes, NONE, SHORT } from './hashes.ts'
-import type { Slots } from './slots.ts'
+import { Hashes, lengthIn, NONE, SHORT } from './hashes.ts'
+import { hexOf, type Slots, type StoredKey } from './slots.ts'
 import { Table } from './table.ts'
 
 /** The number of hash tables: a power of two. Only one of them grows at a time, so that no pause is long. */
@@ -25,6 +25,8 @@ export class PackedSlots implements Slots {
   readonly #moments: Float64Array[] = []
   readonly #ints: Int32Array[] = []
   readonly #tables: Table[] = []
+  /** The slots whose key is a digest. */
+  readonly #digested = new Set<number>()
   #hashes: Hashes | undefined
   #digester: ((key: string) => string) | undefined
 
@@ -47,6 +49,7 @@ export class PackedSlots implements Slots {
     const fingerprint = hashes.fingerprint(key)
     if (fingerprint === NONE) {
       this.set(this.#digest(key), slot)
+      this.#digested.add(slot)
       return
     }
     if (slot === this.#ints.length * PAGE) this.#grow()
@@ -64,6 +67,16 @@ export class PackedSlots implements Slots {
     const fingerprint = this.#wordOf(slot)
     this.#tableOf(fingerprint).remove(fingerprint, slot)
     this.#intsOf(slot)[startOf(slot) + FINGERPRINT] = NONE
+    if (this.#digested.size > 0) this.#digested.delete(slot)
+  }
+
+  keyOf(slot: number): StoredKey {
+    const ints = this.#intsOf(slot)
+    const start = startOf(slot) + PACKED_KEY
+    const byteAt = (i: number): number => ((ints[start + (i >> 2)] as number) >>> (8 * (i & 3))) & 0xff
+    const codes = Array.from({ length: lengthIn(this.#wordOf(slot)) }, (_, i) => byteAt(i))
+    const key = String.fromCharCode(...codes)
+    return this.#digested.has(slot) ? { key: hexOf(key), isDigest: true } : { key, isDigest: false }
   }
 
   moment(slot: number): Micros {

@@ -3,7 +3,7 @@ import { emptyAt, hasKnownHashes, leastUsed, refillTime, unitsInLog, unitTime } 
 import { Earlies } from './earlies.ts'
 import { FIRST, type Log, logOf, stateOf } from './log.ts'
 import { PackedSlots } from './packed-slots.ts'
-import { MapSlots, type Slots } from './slots.ts'
+import { MapSlots, type Slots, type StoredKey } from './slots.ts'
 import { MOST_COUNT, Windows } from './windows.ts'
 
 /** The maximum number of keys in one Map: a Map of a million blocks the program for tens of milliseconds as it grows. */
@@ -125,6 +125,18 @@ export class PolicyStates {
     const before = this.size
     for (let slot = 0; slot < this.#length; slot++) if (this.slots.isTaken(slot)) this.#clear(slot)
     return before
+  }
+
+  /** The stored keys with their states, in chunks of up to `most` slots. */
+  *chunks(most: number): Generator<readonly (StoredKey & { readonly state: State })[]> {
+    for (let first = 0; first < this.#length; first += most) {
+      const found: (StoredKey & { readonly state: State })[] = []
+      for (let slot = first; slot < Math.min(first + most, this.#length); slot++) {
+        const state = this.slots.isTaken(slot) ? this.state(slot) : undefined
+        if (state !== undefined) found.push({ ...this.slots.keyOf(slot), state })
+      }
+      yield found
+    }
   }
 
   get size(): number {

@@ -1,6 +1,13 @@
 import type { Micros } from '@spillway/core'
 import { digester, hasKnownIndexHashes } from '@spillway/core/internal'
 
+/** The key of a slot, as it is stored. */
+export interface StoredKey {
+  readonly key: string
+  /** Whether it is a digest, as hexadecimal text, of a key that is too long to be stored. */
+  readonly isDigest: boolean
+}
+
 /** Numbered slots, each with a key and a timestamp. New slots are used in ascending order. */
 export interface Slots {
   /** The slot of a key; -1 if it has none. */
@@ -9,6 +16,8 @@ export interface Slots {
   set(key: string, slot: number): void
   /** Whether a key has this slot. */
   isTaken(slot: number): boolean
+  /** The key of a slot that is taken. */
+  keyOf(slot: number): StoredKey
   /** Removes the key of a slot. */
   clear(slot: number): void
   moment(slot: number): Micros
@@ -27,6 +36,8 @@ export class MapSlots implements Slots {
   #moments = new Float64Array(LEAST)
   #digest: ((key: string) => string) | undefined
   readonly #marksIndexes = hasKnownIndexHashes()
+  /** The slots whose key is a digest. */
+  readonly #digested = new Set<number>()
 
   find(key: string): number {
     const slot = this.#slots.get(this.#isStoredAsIs(key) ? key : this.#nameOf(key))
@@ -37,6 +48,7 @@ export class MapSlots implements Slots {
     const name = copyOf(this.#isStoredAsIs(key) ? key : this.#nameOf(key))
     this.#keys[slot] = name
     this.#slots.set(name, slot)
+    if (key.length > LONGEST) this.#digested.add(slot)
     if (slot === this.#moments.length) this.#grow()
   }
 
@@ -46,7 +58,14 @@ export class MapSlots implements Slots {
 
   clear(slot: number): void {
     this.#slots.delete(this.#keys[slot] as string)
+    if (this.#digested.size > 0) this.#digested.delete(slot)
     this.#keys[slot] = undefined
+  }
+
+  keyOf(slot: number): StoredKey {
+    const name = this.#keys[slot] as string
+    if (this.#digested.has(slot)) return { key: hexOf(name), isDigest: true }
+    return { key: this.#marksIndexes && name.startsWith(MARK) ? name.slice(MARK.length) : name, isDigest: false }
   }
 
   moment(slot: number): Micros {
@@ -91,6 +110,10 @@ function needsMark(key: string): boolean {
   }
   return true
 }
+
+/** A digest that can be printed. */
+export const hexOf = (digest: string): string =>
+  Array.from(digest, (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
 
 /** V8 copies substrings of up to this many characters. A longer one refers to its source. */
 const COPIED = 12

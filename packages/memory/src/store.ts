@@ -1,8 +1,19 @@
-import { type Micros, QuotaError, type StateKey, type SyncStore, type Take, type Taken } from '@spillway/core'
-import { checkOptions, formatValue } from '@spillway/core/internal'
+import {
+  type Micros,
+  QuotaError,
+  type State,
+  type StateKey,
+  type SyncStore,
+  type Take,
+  type Taken,
+} from '@spillway/core'
+import { checkOptions, formatValue, takenOf as resultOf, runKernel } from '@spillway/core/internal'
 import { steadyClock } from './clock.ts'
 import { PolicyStates } from './policy-states.ts'
 import { KernelTake, prepare } from './prepare.ts'
+
+/** How many slots are listed at once: less than a millisecond of work. */
+const CHUNK = 500
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -68,6 +79,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     delete: async (keys) => deleteSync(keys),
     deleteAll: async (policies) =>
       policies.reduce((sum, policy) => sum + (statesByPolicy.get(policy)?.clear() ?? 0), 0),
+    async *list(policy, step) {
+      for (const chunk of statesByPolicy.get(policy)?.chunks(CHUNK) ?? []) {
+        const at = clock()
+        const takenOf = (state: State): Taken => resultOf(runKernel(state, at, step), at, step, false)
+        yield chunk.map(({ key, isDigest, state }) => ({ key, isDigest, taken: takenOf(state) }))
+      }
+    },
     get size() {
       return sum(({ size }) => size)
     },

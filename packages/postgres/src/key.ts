@@ -20,6 +20,15 @@ export function startOf(policy: string): string {
   return `${isPlain(name, LONGEST_POLICY) ? name : hashOf(policy)}/`
 }
 
+/** The end of those names, which all begin with `start`: `0` follows `/` in byte order. */
+export const endOf = (start: string): string => `${start.slice(0, -1)}0`
+
+/** The key in a name that begins with `start`. */
+export function keyIn(start: string, name: string): { readonly key: string; readonly isDigest: boolean } {
+  const key = name.slice(start.length)
+  return { key, isDigest: key.startsWith('#') }
+}
+
 const isPlain = (text: string, most: number): boolean =>
   text.length <= most && !text.startsWith('#') && /^[\x20-\x7e]*$/.test(text)
 

@@ -1,7 +1,9 @@
 import {
   type Deadline,
   type Duration,
+  type ListedState,
   type StateKey,
+  type Step,
   type Store,
   StoreError,
   type Taken,
@@ -10,7 +12,7 @@ import {
 import { checkSecret, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, lateOf, type Send } from './coalesce.ts'
-import { keyed, rowName, startOf } from './key.ts'
+import { endOf, keyed, keyIn, rowName, startOf } from './key.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
@@ -145,8 +147,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     let deleted = 0
     for (const policy of policies) {
       const start = startOf(policy)
-      // `0` follows `/` in byte order: all names from `start` up to this bound start with `start`.
-      const values: [string, string, number] = [start, `${start.slice(0, -1)}0`, BATCH]
+      const values: [string, string, number] = [start, endOf(start), BATCH]
       for (let count = BATCH; count === BATCH; ) {
         const [row] = await attempt(untilIn(timeoutMs), (left) => run({ text: deleteSql(names), values }, left))
         const { last, count: some } = row as { last: string | null; count: number }
@@ -156,6 +157,19 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       }
     }
     return deleted
+  }
+  async function* list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
+    const start = startOf(policy)
+    for (let [last, count] = [start, BATCH]; count === BATCH; ) {
+      const values = [last, endOf(start), BATCH]
+      const rows = await attempt(untilIn(timeoutMs), (left) => run({ text: namesSql(names), values }, left))
+      const found = (rows as readonly { name: string }[]).map(({ name }) => name)
+      const calls = found.map((name): Call => ({ ...UNTIMED, ops: [{ policy, key: '', step }], names: [name] }))
+      const taken = calls.length === 0 ? [] : await attempt(untilIn(timeoutMs), (left) => answers(calls, left))
+      yield found.map((name, i) => ({ ...keyIn(start, name), taken: taken[i]?.[0] as Taken }))
+      last = found.at(-1) ?? last
+      count = found.length
+    }
   }
   const store: Store = {
     scope: { owner: database, name: names.table },
@@ -170,6 +184,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     },
     delete: deleteKeys,
     deleteAll,
+    list,
   }
   return {
     ...('hashKeys' in options ? withHashedKeys(store, keyed(checkSecret('postgresStore', options.hashKeys))) : store),
@@ -183,7 +198,10 @@ WITH found AS (
   SELECT t.name FROM ${table} t WHERE t.name = ANY (string_to_array($1, E'\\n')) ORDER BY t.name FOR UPDATE
 ) DELETE FROM ${table} t USING found f WHERE t.name = f.name RETURNING t.name`
 
-/** The maximum number of states that one statement deletes. */
+/** A call that no caller waits for. */
+const UNTIMED = { at: undefined, deadline: undefined }
+
+/** The maximum number of states that one statement deletes or lists. */
 const BATCH = 1_000
 
 /** Deletes the first rows of a range of names. Locks them in the order of their names, like takes. */
@@ -193,6 +211,10 @@ WITH found AS (
 ), deleted AS (
   DELETE FROM ${table} t USING found f WHERE t.name = f.name RETURNING t.name
 ) SELECT count(*)::int AS count, max(name) AS last FROM deleted`
+
+/** The names of a range, in order. */
+const namesSql = ({ table }: Names): string =>
+  `SELECT t.name FROM ${table} t WHERE t.name > $1 AND t.name < $2 ORDER BY t.name LIMIT $3`
 
 /** Runs `prepare` once before other work, and again if it failed or the table is missing later. */
 function preparing(prepare: () => Promise<void>): Preparation {

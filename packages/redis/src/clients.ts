@@ -1,6 +1,6 @@
 import { type Deadline, QuotaError } from '@spillway/core'
 import { formatValue } from '@spillway/core/internal'
-import { deleteMatching } from './scan.ts'
+import { deleteMatching, listMatching, type Match } from './scan.ts'
 import type { EvalRequest } from './wire.ts'
 
 /** The methods that a `Redis` or `Cluster` of ioredis, or your own object for another client, must have. */
@@ -49,8 +49,10 @@ export interface RedisAdapter {
   memoryInfo(): Promise<unknown>
   /** Deletes a key, and returns how many keys were deleted: 0 or 1. */
   deleteKey(name: string): Promise<number>
-  /** Deletes all keys that match `pattern` and `isWanted`, and returns how many there were. */
-  deleteMatching(pattern: string, isWanted: (name: string) => boolean): Promise<number>
+  /** Deletes all keys that match, and returns how many there were. */
+  deleteMatching(match: Match): Promise<number>
+  /** Lists the keys that match, in chunks. */
+  listMatching(match: Match): AsyncIterable<readonly string[]>
 }
 
 /** Recognises a client by its methods: class names change with versions, bundlers and subclasses. */
@@ -153,7 +155,8 @@ function adapterFor<Client extends RedisClient>(
     },
     memoryInfo: () => dialect.memoryInfo(client, clustered),
     deleteKey: async (name) => Number(await dialect.deleteKey(client, name)),
-    deleteMatching: (pattern, isWanted) => deleteMatching(client, pattern, isWanted),
+    deleteMatching: (match) => deleteMatching(client, match),
+    listMatching: (match) => listMatching(client, match),
   }
 }
 

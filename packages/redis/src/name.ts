@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { QuotaError, type StateKey } from '@spillway/core'
 import { formatValue } from '@spillway/core/internal'
-import { escaped } from './scan.ts'
+import { escaped, type Match } from './scan.ts'
 
 /** The version of the stored format. A script with another format needs another version, and starts with new states. */
 const VERSION = 1
@@ -22,15 +22,22 @@ const headOf = (prefix: string): string => `${prefix}:${VERSION}{`
 const tailOf = (policy: string): string => `}${policy === 'default' ? '' : plain(policy)}`
 
 /** The names of these policies' states: a pattern for SCAN, and a predicate for the names that SCAN returns. */
-export function namesOf(prefix: string, policies: readonly string[]): readonly [string, (name: string) => boolean] {
+export function namesOf(prefix: string, policies: readonly string[]): Match {
   const head = headOf(prefix)
   const tails = policies.map(tailOf)
-  const isOurs = (name: string): boolean => {
+  const isWanted = (name: string): boolean => {
     const close = name.indexOf('}', head.length)
     // Names of another store may start and end like these. They have more than one pair of braces.
     return name.startsWith(head) && tails.includes(name.slice(close))
   }
-  return [`${escaped(head)}*${tails.length === 1 ? escaped(tails[0] as string) : '}*'}`, isOurs]
+  return { pattern: `${escaped(head)}*${tails.length === 1 ? escaped(tails[0] as string) : '}*'}`, isWanted }
+}
+
+/** The key in a name. */
+export function keyIn(prefix: string, name: string): { readonly key: string; readonly isDigest: boolean } {
+  const start = headOf(prefix).length
+  const key = name.slice(start, name.indexOf('}', start))
+  return { key, isDigest: key.startsWith('~') }
 }
 
 const PLAIN = /^(?!~)[ -z|~]{1,64}$/

@@ -51,26 +51,36 @@ interface Scanner {
  * Deletes keys by one SCAN after the other on every master, and returns how many there were. No command blocks the
  * server for long. A key that exists for the whole scan is deleted, unless its hash slot moves meanwhile.
  */
-export async function deleteMatching(
-  client: object,
-  pattern: string,
-  isWanted: (name: string) => boolean,
-): Promise<number> {
-  const { scans, unlink } = await scannerOf(client, pattern)
+export async function deleteMatching(client: object, match: Match): Promise<number> {
+  const scanner = await scannerOf(client, match)
   let deleted = 0
+  for await (const names of matching(scanner, match)) if (names.length > 0) deleted += await scanner.unlink(names)
+  return deleted
+}
+
+/** Lists names by one SCAN after the other on every master. A chunk may be empty, and a name may be listed twice. */
+export async function* listMatching(client: object, match: Match): AsyncGenerator<readonly string[]> {
+  yield* matching(await scannerOf(client, match), match)
+}
+
+/** Which names are wanted: those that match a pattern for SCAN, and a predicate. */
+export interface Match {
+  readonly pattern: string
+  readonly isWanted: (name: string) => boolean
+}
+
+async function* matching({ scans }: Scanner, { isWanted }: Match): AsyncGenerator<readonly string[]> {
   for (const scan of scans) {
     let cursor = '0'
     do {
       const [next, names] = await scan(cursor)
-      const wanted = names.filter(isWanted)
-      if (wanted.length > 0) deleted += await unlink(wanted)
+      yield names.filter(isWanted)
       cursor = next
     } while (cursor !== '0')
   }
-  return deleted
 }
 
-function scannerOf(client: object, pattern: string): Promise<Scanner> | Scanner {
+function scannerOf(client: object, { pattern }: Match): Promise<Scanner> | Scanner {
   if ('evalSha' in client) return nodeRedis(client as unknown as NodeRedis, pattern)
   if ('customCommand' in client) return glide(client as unknown as Glide, pattern)
   return ioredis(client as Ioredis, pattern)

@@ -2,11 +2,14 @@ import {
   type Duration,
   type LeaseOptions,
   type LeasingStore,
+  type ListedState,
   QuotaError,
   type StateKey,
+  type Step,
   type Store,
   StoreError,
   type Take,
+  type Taken,
   withDenyCache,
   withHashedKeys,
   withLeases,
@@ -16,7 +19,7 @@ import { bucketsOf, decodeBuckets, encodeBuckets } from './buckets.ts'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { warnOfEviction } from './eviction.ts'
-import { checkPrefix, keyed, namesOf, redisKey } from './name.ts'
+import { checkPrefix, keyed, keyIn, namesOf, redisKey } from './name.ts'
 import { slotOf } from './slot.ts'
 import { type Call, decode, encode } from './wire.ts'
 
@@ -153,9 +156,22 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
       async deleteAll(policies: readonly string[]) {
         flush()
         try {
-          return await redis.deleteMatching(...namesOf(prefix, policies))
+          return await redis.deleteMatching(namesOf(prefix, policies))
         } catch (error) {
           throw failure(error)
+        }
+      },
+      async *list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
+        flush()
+        const peek = (name: string): Promise<readonly Taken[]> =>
+          put({ ops: [{ policy, key: '', step }], names: [name], at: undefined, deadline: undefined })
+        try {
+          for await (const names of redis.listMatching(namesOf(prefix, [policy]))) {
+            const taken = await Promise.all(names.map(peek))
+            yield names.map((name, i) => ({ ...keyIn(prefix, name), taken: taken[i]?.[0] as Taken }))
+          }
+        } catch (error) {
+          throw error instanceof StoreError ? error : failure(error)
         }
       },
     }),

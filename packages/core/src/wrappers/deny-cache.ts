@@ -2,7 +2,7 @@ import { formatValue, QuotaError } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { oncePer } from '../once-per.ts'
 import { checkOptions } from '../options.ts'
-import { deletingAll, type StateKey, type Store, storeTraits, type Take, takingEach } from '../store.ts'
+import { deletingAll, listing, type StateKey, type Store, storeTraits, type Take, takingEach } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
 
@@ -159,6 +159,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
         cache.lastInvalidation = cache.calls
         forget(keys)
       }),
+    ...listing(store),
     ...deletingAll(store, (policies, work) =>
       work().finally(() => {
         cache.lastInvalidation = cache.calls

@@ -1,5 +1,5 @@
 import { QuotaError } from '../errors.ts'
-import { deletingAll, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
+import { deletingAll, listing, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
 
 /**
  * Returns a store that stores only the hashes of keys: no address, user or token of your clients. `hash` must be
@@ -20,6 +20,7 @@ export function withHashedKeys(store: Store, hash: (key: string) => string): Sto
     ),
     delete: (keys, deadline) => store.delete(keys.map(hashed), deadline),
     ...deletingAll(store),
+    ...listing(store, (state) => ({ ...state, isDigest: true })),
   }
 }
 

@@ -3,7 +3,7 @@ import { formatValue, QuotaError } from '../errors.ts'
 import type { BucketTaken } from '../kernels/bucket.ts'
 import { setLongTimeout } from '../long-timeout.ts'
 import { checkOptions } from '../options.ts'
-import { deletingAll, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
+import { deletingAll, listing, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
 import { type Duration, type Micros, micros } from '../time.ts'
 import { copyOf, shortStateName } from './cached-state.ts'
 import { isPlain, isSameQuota } from './lease.ts'
@@ -192,6 +192,7 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
         work,
       )
     }),
+    ...listing(store),
     async release() {
       await endAll(() => true)
       if (hasLease()) return

@@ -1,0 +1,82 @@
+import { breakerOf } from './breaker.ts'
+import { deadlineIn } from './deadline.ts'
+import { decide } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { runKernel, type Step, type Taken, takenOf } from './kernels/kernel.ts'
+import type { Policy } from './policy.ts'
+import type { Quota } from './quota-types.ts'
+import { isSync, type Store, type Take } from './store.ts'
+import { takeEachSync } from './up-to.ts'
+import { checkKey, stepFor } from './verbs.ts'
+
+/** What a store keeps about a key for one policy, as plain data. */
+export interface Inspection {
+  /** The name of the policy. */
+  readonly policy: string
+  /** The numbers of the policy. */
+  readonly quota: Quota
+  /**
+   * Whether the key differs from a new one: false if nothing is kept about it, because it has never been used, or because all
+   * of its units have refilled.
+   */
+  readonly kept: boolean
+  /** The state that the store reported, in microseconds on the store's clock. */
+  readonly state: Taken
+  /** The decision about one unit, which was not consumed. */
+  readonly decision: Decision
+  /**
+   * In how many milliseconds 1 unit, half and all of the quota are available if nothing more is consumed: 0 if they are. An
+   * overdraft does not count.
+   */
+  readonly available: readonly { readonly units: number; readonly afterMs: number }[]
+}
+
+/** Reads what a store keeps about a key. Consumes and writes nothing. Rejects with a `StoreError` if the store fails. */
+export async function inspectKey(policies: readonly Policy[], key: string): Promise<readonly Inspection[]> {
+  checkKey(key)
+  return Promise.all(policies.map((policy) => inspectPolicy(policy, key)))
+}
+
+async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
+  const { name, quota, storeConfig } = policy
+  const sizes = [...new Set([1, Math.ceil(quota.limit / 2), quota.limit])]
+  const steps = [stepFor(quota, 'peek', 1), ...sizes.map((size) => stepFor(quota, 'peek', size, { prepaid: true }))]
+  const takes = steps.map((step): Take => ({ policy: name, key, step }))
+  const deadline = deadlineIn(storeConfig.deadline)
+  const { store, logger } = storeConfig
+  const work = (): Promise<readonly Taken[]> => takeApart(store, takes, deadline)
+  const taken = isSync(store)
+    ? await work()
+    : await breakerOf(store).call({ policy: name, key }, work, deadline, logger)
+  const decisionAt = (i: number, cost: number): Decision =>
+    decide(name, quota, cost, steps[i] as Step, taken[i] as Taken)
+  return {
+    policy: name,
+    quota,
+    kept: !isNew(steps[0] as Step, taken[0] as Taken),
+    state: taken[0] as Taken,
+    decision: decisionAt(0, 1),
+    available: sizes.map((units, i) => ({ units, afterMs: decisionAt(i + 1, units).retryAfterMs })),
+  }
+}
+
+/** Makes several takes of one key, each by itself: at one moment, if the store can. */
+async function takeApart(
+  store: Store,
+  takes: readonly Take[],
+  deadline: ReturnType<typeof deadlineIn>,
+): Promise<readonly Taken[]> {
+  const batches = takes.map((take) => [take])
+  if (isSync(store)) return takeEachSync(store, batches).flat()
+  if (store.takeEach) return (await store.takeEach(batches, undefined, deadline)).flat()
+  return (await Promise.all(batches.map((ops) => store.take(ops, undefined, deadline)))).flat()
+}
+
+/** Reports whether the answer to a peek is that of a new key. */
+const isNew = (step: Step, taken: Taken): boolean =>
+  isSame({ ...takenOf(runKernel(undefined, taken.now, step), taken.now, step, false) }, { ...taken })
+
+const isSame = (a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(a).every(([name, value]) =>
+    typeof value === 'object' ? isSame({ ...value }, { ...(b[name] as object) }) : value === b[name],
+  )

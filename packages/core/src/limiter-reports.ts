@@ -1,0 +1,32 @@
+import { type Inspection, inspectKey } from './inspect.ts'
+import { type KeyList, type ListOptions, listKeys } from './list.ts'
+import type { Policy } from './policy.ts'
+import type { Quota } from './quota-types.ts'
+
+/** A policy of a limiter. */
+export interface NamedQuota {
+  /** The name of its states in the store, and in decisions. */
+  readonly name: string
+  /** Its numbers. */
+  readonly quota: Quota
+}
+
+/** What a limiter reports of its policies and its store. None of it consumes or writes anything. */
+export interface LimiterReports {
+  /** The policies of the limiter, in the order of its quotas. */
+  readonly policies: readonly NamedQuota[]
+  /** Reports what the store keeps about a key, for each policy. Rejects with a `StoreError` if the store fails. */
+  inspect(key: string): Promise<readonly Inspection[]>
+  /**
+   * Lists the keys that have used the most of a policy. Rejects with a `StoreError` if the store fails, and with a
+   * `QuotaError` if it cannot list its states or an option is invalid.
+   */
+  list(options?: ListOptions): Promise<KeyList>
+}
+
+/** The reports of these policies. */
+export const reportsOf = (policies: readonly Policy[]): LimiterReports => ({
+  policies: policies.map(({ name, quota }) => ({ name, quota })),
+  inspect: (key) => inspectKey(policies, key),
+  list: (options = {}) => listKeys(policies, options),
+})
