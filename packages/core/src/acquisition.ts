@@ -18,10 +18,18 @@ export function acquire(
   stepOptions?: StepOptions,
 ): MaybePromise<Acquisition> {
   const acquisition = acquireOnce(verb, checks, stepOptions)
-  if (!checks.some(hasSpill) || verb === 'refund' || verb === 'charge') return acquisition
-  return andThen(acquisition, (first) => spillOver(first, checks, (others) => acquireOnce(verb, others, stepOptions)))
+  const final =
+    !checks.some(hasSpill) || verb === 'refund' || verb === 'charge'
+      ? acquisition
+      : andThen(acquisition, (first) => spillOver(first, checks, (others) => acquireOnce(verb, others, stepOptions)))
+  if (!checks.some(isWatched) || verb === 'refund' || verb === 'peek') return final
+  return andThen(final, (known) => {
+    watchThresholds(known.checks, known.decision)
+    return known
+  })
 }
 
+const isWatched = ({ policy }: PolicyCheck): boolean => policy.storeConfig.thresholds !== undefined
 const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
 
 /**
@@ -41,6 +49,15 @@ function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: S
     answerTo(group, takesFor(group, 'peek', stepOptions))
   const answers = verb === 'consume' ? acquireInOrder(groups, answer, peek, deadlineFor) : all(groups.map(answer))
   return andThen(answers, (answered) => acquisitionOf(checks, answered))
+}
+
+/** Reports the decisions of checks to the `onThreshold` of their limiters. */
+export function watchThresholds(checks: readonly PolicyCheck[], decision: Decision): void {
+  const decisions = decision.policies ?? [decision]
+  for (const [i, { policy, key }] of checks.entries()) {
+    const each = decisions[i]
+    if (each !== undefined) policy.storeConfig.thresholds?.(policy, key, each)
+  }
 }
 
 /** The decision alone. */

@@ -6,7 +6,6 @@ export { type DivideQuotaOptions, divideQuota } from './divide-quota.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './errors.ts'
 export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 export type { Inspection } from './inspect.ts'
-export type { LimiterReports, NamedQuota } from './limiter-reports.ts'
 export type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export type { State, Step, Taken } from './kernels/kernel.ts'
@@ -24,6 +23,7 @@ export type {
 export type { WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
 export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter.ts'
 export type { RateLimiterOptions } from './limiter-options.ts'
+export type { LimiterReports, NamedQuota } from './limiter-reports.ts'
 export type { KeyList, ListedKey, ListOptions } from './list.ts'
 export type { Signal } from './long-timeout.ts'
 export {
@@ -61,6 +61,7 @@ export {
   type Take,
 } from './store.ts'
 export type { StoreOptions } from './store-config.ts'
+export type { ThresholdEvent } from './thresholds.ts'
 export { type Duration, type Micros, micros } from './time.ts'
 export type { UpToDecision } from './up-to.ts'
 export type { WaitOptions } from './wait.ts'

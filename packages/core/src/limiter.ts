@@ -2,8 +2,8 @@ import { decideNow } from './acquisition.ts'
 import { actualsOf, type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import type { Decision } from './decision.ts'
 import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'
-import { type LimiterReports, reportsOf } from './limiter-reports.ts'
 import { namedPolicies, type RateLimiterOptions } from './limiter-options.ts'
+import { type LimiterReports, reportsOf } from './limiter-reports.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { reportPolicies } from './on-policies.ts'
 import { checkOptions } from './options.ts'
@@ -86,7 +86,8 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     decideNow(verb, checksFor(verb, key, cost))
 
   const general = (key: string, cost: number | Costs = 1): MaybePromise<Decision> => run('consume', key, cost)
-  const consume = (isSync(store) ? undefined : remoteFastPath(named)) ?? general
+  const isWatched = storeConfig.thresholds !== undefined
+  const consume = (isSync(store) || isWatched ? undefined : remoteFastPath(named)) ?? general
 
   const limiter: RateLimiter = {
     ...reportsOf(policies),
@@ -110,7 +111,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     },
     resetAll: async (policy) => resetAll(policies, store, policy),
   }
-  const fastPath = isSync(store) && options.spill === undefined ? syncFastPath(store, named) : undefined
+  const fastPath = isSync(store) && options.spill === undefined && !isWatched ? syncFastPath(store, named) : undefined
   const built = isSync(store) ? { ...limiter, ...syncVerbs(fastPath ?? (general as ConsumeSync)) } : limiter
   internals().set(built, { ...named, checksFor })
   return built

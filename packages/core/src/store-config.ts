@@ -1,7 +1,9 @@
 import { checkWhole } from './bucket-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
 import { checkStoreError, type StoreErrorOption } from './failure-mode.ts'
+import { checkFunctions } from './options.ts'
 import { type Store, scopeOf } from './store.ts'
+import { type ThresholdEvent, type ThresholdWatch, thresholdWatch } from './thresholds.ts'
 import { DEADLINE, type Duration, type Micros, micros } from './time.ts'
 import { checkLogger, type Logger, setLogger } from './warn.ts'
 
@@ -13,6 +15,8 @@ export interface StoreConfig {
   /** How many processes share the quota while the store does not answer. */
   readonly replicas: number
   readonly logger: Logger
+  /** Undefined without `onThreshold`. */
+  readonly thresholds: ThresholdWatch | undefined
 }
 
 /** Options of a limiter that concern its store. */
@@ -39,19 +43,35 @@ export interface StoreOptions {
    * @default `console`
    */
   readonly logger?: Logger
+  /**
+   * Called when a key has used 80 % of a quota, and when it has used all of it: each once per key and window. If it throws
+   * or rejects, `logger` is warned.
+   * @default none
+   */
+  readonly onThreshold?: (event: ThresholdEvent) => unknown
 }
 
-export const STORE_OPTIONS: readonly string[] = ['store', 'deadline', 'onStoreError', 'replicas', 'logger']
+export const STORE_OPTIONS: readonly string[] = [
+  'store',
+  'deadline',
+  'onStoreError',
+  'replicas',
+  'logger',
+  'onThreshold',
+]
 
 /** Checks the options that concern the store, and applies defaults. */
 export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
   const logger = checkLogger(options.logger)
+  checkFunctions(options, ['onThreshold'])
+  const store = checkStore(options.store, logger)
   return {
-    store: checkStore(options.store, logger),
+    store,
     deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
     onStoreError: checkStoreError(options.onStoreError ?? 'local'),
     replicas: checkWhole('replicas', options.replicas ?? 1, 1),
     logger,
+    thresholds: options.onThreshold && thresholdWatch(options.onThreshold, store, logger),
   }
 }
 

@@ -1,4 +1,5 @@
 import { acquireInOrder, deadlines } from './acquire-in-order.ts'
+import { watchThresholds } from './acquisition.ts'
 import { breakerOf } from './breaker.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Decision } from './decision.ts'
@@ -169,5 +170,6 @@ function decisionOf(checks: readonly PolicyCheck[], results: readonly StoreResul
     return decision ? [{ ...decision, cost }] : []
   })
   const decision = decisions.length === 1 ? (decisions[0] as Decision) : merge(decisions)
+  watchThresholds(checks, decision)
   return { ...decision, consumed: decision.allowed ? units : 0 }
 }

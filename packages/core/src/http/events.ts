@@ -1,7 +1,6 @@
 import type { Decision } from '../decision.ts'
-import { formatValue } from '../errors.ts'
-import { settled } from '../maybe-promise.ts'
-import { type Logger, warnOnce } from '../warn.ts'
+import { notify } from '../listener.ts'
+import type { Logger } from '../warn.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
 export interface DecisionEvent<R, Name extends string = string> {
@@ -33,22 +32,10 @@ export type Reporter<R> = (decision: Decision, request: R, mode: DecisionEvent<R
 
 /** Builds a reporter, which does nothing without listeners. A listener that throws does not affect the request. */
 export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined, logger: Logger): Reporter<R> {
-  const warnOfListener = (error: unknown): void =>
-    warnOnce(
-      logger,
-      'WARN_SPILLWAY_LISTENER',
-      'onDecision threw: ',
-      error instanceof Error ? error.message : formatValue(error),
-    )
   return (decision, request, mode) => {
     if (listener === undefined && !channel?.hasSubscribers) return
     const event = { decision, request, mode }
     if (channel?.hasSubscribers) channel.publish(event)
-    try {
-      const heard = settled(listener?.(event))
-      if (heard instanceof Promise) heard.catch(warnOfListener)
-    } catch (error) {
-      warnOfListener(error)
-    }
+    if (listener) notify('onDecision', listener, event, logger)
   }
 }
