@@ -1,42 +1,52 @@
-// Each API key has 10,000 tokens a minute: a request consumes the longest answer's cost, and is settled to the actual cost.
+// Each API key has 40,000 units a minute: a request consumes the longest answer's cost, and is settled to the actual cost.
 
 import { pathToFileURL } from 'node:url'
 import { serve } from '@hono/node-server'
 import { perMinute, rateLimit } from '@spillway/hono'
 import { type Context, Hono } from 'hono'
 import { stream } from 'hono/streaming'
-import { answerTo, type Prompt, tokensIn } from './model.ts'
+import { answerTo, PROVIDERS, type Prompt, tokensIn } from './model.ts'
+import { unitsOf } from './usage.ts'
 
 type Env = { Variables: { used: number } }
 
 export const app = new Hono<Env>()
 
 const promptOf = async (c: Context): Promise<Prompt> => {
-  const { prompt = '', max_tokens = 500 } = await c.req.json().catch(() => ({}))
-  return { prompt: String(prompt), max_tokens: Math.max(1, Math.trunc(Number(max_tokens)) || 1) }
+  const { prompt = '', max_tokens = 500, provider } = await c.req.json().catch(() => ({}))
+  return {
+    prompt: String(prompt),
+    max_tokens: Math.max(1, Math.trunc(Number(max_tokens)) || 1),
+    provider: Object.hasOwn(PROVIDERS, provider) ? provider : 'openai',
+  }
 }
+
+/** The units of a prompt and as many tokens of an answer, if nothing is cached. */
+const estimate = ({ prompt }: Prompt, output: number): number =>
+  unitsOf({ input: tokensIn(prompt), cached: 0, written: 0, output })
 
 const tokens = rateLimit({
   name: 'tokens',
-  quota: perMinute(10_000),
+  quota: perMinute(40_000),
   key: 'header:authorization',
   cost: async (c) => {
-    const { prompt, max_tokens } = await promptOf(c)
-    return tokensIn(prompt) + max_tokens
+    const prompt = await promptOf(c)
+    return estimate(prompt, prompt.max_tokens)
   },
-  // Called when the stream ends or the client disconnects, with the tokens that were sent until then.
+  // Called when the stream ends or the client disconnects, with the units of what was sent until then.
   settle: (c) => c.get('used'),
 })
 
 app.post('/chat', tokens, async (c) => {
   const prompt = await promptOf(c)
-  let used = tokensIn(prompt.prompt)
-  c.set('used', used)
+  let output = 0
+  c.set('used', estimate(prompt, output))
   return stream(c, async (out) => {
-    for await (const word of answerTo(prompt)) {
+    for await (const part of answerTo(prompt)) {
       if (out.aborted) break
-      await out.write(word)
-      c.set('used', ++used)
+      if (typeof part === 'string') await out.write(part)
+      // At its end, the answer has the provider's own count, with the tokens that were cached.
+      c.set('used', typeof part === 'string' ? estimate(prompt, ++output) : unitsOf(part))
     }
   })
 })
