@@ -82,6 +82,13 @@ export const TABLES: readonly Table[] = [
   { heading: '`reserve`', text: 'Besides the key.', file: 'core/src/reservation.ts', type: 'ReserveOptions' },
   { heading: '`wait`', text: 'Besides the key.', file: 'core/src/wait.ts', type: 'WaitOptions' },
   {
+    heading: '`limitStream`',
+    text: 'Besides the source.',
+    file: 'core/src/limit-stream.ts',
+    type: 'LimitStreamOptions',
+    guides: { '*': 'guides/cost.md#limit-a-stream' },
+  },
+  {
     heading: '`perSecond`, `perMinute`, `perHour`, `perDay`',
     text: 'Besides the limit.',
     file: 'core/src/quota-options.ts',

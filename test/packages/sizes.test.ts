@@ -33,7 +33,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cloudflare': 1_900,
   '@spillway/cloudflare/object': 4_000,
   '@spillway/conformance': 43_100,
-  '@spillway/core': 28_300,
+  '@spillway/core': 29_000,
   '@spillway/core/http': 34_000,
   '@spillway/core/internal': 9_100,
   '@spillway/core/rules': 8_600,

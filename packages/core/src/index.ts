@@ -21,6 +21,7 @@ export type {
   SlidingWindowTaken,
 } from './kernels/sliding-window.ts'
 export type { WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
+export { type LimitedStream, type LimitStreamOptions, limitStream } from './limit-stream.ts'
 export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter.ts'
 export type { RateLimiterOptions } from './limiter-options.ts'
 export type { LimiterReports, NamedQuota } from './limiter-reports.ts'

@@ -1,0 +1,110 @@
+import { checkWhole } from './bucket-quota.ts'
+import { checkActual } from './costs.ts'
+import type { Decision } from './decision.ts'
+import type { RateLimiter } from './limiter.ts'
+import { checkFunctions, checkOptions } from './options.ts'
+import type { Reservation } from './reservation.ts'
+
+/** Options of `limitStream`. */
+export interface LimitStreamOptions<T> {
+  /** The limiter of the units. */
+  readonly limiter: Pick<RateLimiter, 'reserve'>
+  /** The key that is counted. */
+  readonly key: string
+  /**
+   * Returns the units of an item: a whole number, 0 or more.
+   * @default 1 for each item
+   */
+  readonly cost?: (item: T) => number
+  /**
+   * Units that are reserved at a time, so that the store is not called for each item. The rest is refunded at the end.
+   * @default `64`
+   */
+  readonly ahead?: number
+}
+
+/** A stream that ends at the limit. Iterate it once. */
+export interface LimitedStream<T> extends AsyncIterable<T> {
+  /** The denial, if the limit has ended the stream; undefined before, and if the source has ended. */
+  readonly denied: Decision | undefined
+  /** The units of the items so far. */
+  readonly units: number
+}
+
+/**
+ * Passes on the items of a stream as long as their units are available, and ends it at the limit: the item that does not fit
+ * is not passed on, and the source is closed. Units that were reserved and not used are refunded when the stream ends, or the
+ * caller leaves it. Throws a `QuotaError` if an option is invalid.
+ */
+export function limitStream<T>(
+  source: AsyncIterable<T> | Iterable<T>,
+  options: LimitStreamOptions<T>,
+): LimitedStream<T> {
+  checkOptions('limitStream', options, ['limiter', 'key', 'cost', 'ahead'])
+  checkFunctions(options, ['cost'])
+  const { limiter, key, cost = () => 1 } = options
+  const ahead = checkWhole('limitStream ahead', options.ahead ?? 64, 1)
+  const blocks = blocksOf((units) => limiter.reserve(key, { cost: units, maxWait: 0 }), ahead)
+  let denied: Decision | undefined
+  let units = 0
+  async function* items(): AsyncGenerator<T, void> {
+    try {
+      for await (const item of source) {
+        const due = checkActual(cost(item))
+        denied = await blocks.consume(due)
+        if (denied !== undefined) return
+        units += due
+        yield item
+      }
+    } finally {
+      await blocks.close()
+    }
+  }
+  return {
+    [Symbol.asyncIterator]: items,
+    get denied() {
+      return denied
+    },
+    get units() {
+      return units
+    },
+  }
+}
+
+interface Blocks {
+  /** Consumes units of the block, and of the next one if they are too many; returns the denial of that one. */
+  consume(units: number): Promise<Decision | undefined>
+  /** Refunds what is left of the block. */
+  close(): Promise<void>
+}
+
+/** Units that are reserved `ahead` at a time. */
+function blocksOf(reserve: (units: number) => Promise<Reservation>, ahead: number): Blocks {
+  let block: Reservation | undefined
+  let used = 0
+  let left = 0
+  const reserveNext = async (units: number): Promise<Reservation> => {
+    const next = await reserve(Math.max(ahead, units))
+    // If less than a block is available, the rest is reserved item by item.
+    return next.allowed || ahead <= units ? next : reserve(units)
+  }
+  return {
+    consume: async (units) => {
+      if (units > left) {
+        const next = await reserveNext(units - left)
+        if (!next.allowed)
+          return next
+          // The block before is used up by a part of these units.
+        ;[block, used, left] = [next, units - left, next.cost - (units - left)]
+        return undefined
+      }
+      used += units
+      left -= units
+      return undefined
+    },
+    close: async () => {
+      // If the refund fails, its units refill with time.
+      if (left > 0) await block?.commit(used).catch(() => {})
+    },
+  }
+}
