@@ -29,7 +29,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
-  '@spillway/cli': 106_500,
+  '@spillway/cli': 108_800,
   '@spillway/cloudflare': 1_900,
   '@spillway/cloudflare/object': 4_000,
   '@spillway/conformance': 43_100,

@@ -6,6 +6,7 @@ import { inspect, reset } from './commands/live.ts'
 import { several, wholeFrom } from './commands/options.ts'
 import { replay } from './commands/replay.ts'
 import { suggest } from './commands/suggest.ts'
+import { top } from './commands/top.ts'
 import { EXIT } from './exit.ts'
 import { EXAMPLES, EXIT_CODES } from './help.ts'
 import { type Io, UserError } from './io.ts'
@@ -137,6 +138,22 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .description('reset a live key: its next request has the full quota')
     .option('--yes', 'do not ask for confirmation')
     .action((url, key, options) => done(reset(url, key, options, io)))
+
+  program
+    .command('top')
+    .description('list the live keys that have used the most, redrawn each second on a terminal')
+    .option('--redis <url>', 'redis://… or rediss://…')
+    .option('--postgres <url>', 'postgres://…')
+    .requiredOption('--policy <file>', 'required: the policies in force, as JSON; repeatable', several)
+    .option('--name <policy>', 'only the policy of this name')
+    .option('--limit <keys>', 'the most keys of a policy', wholeFrom(1, 1_000), 50)
+    .option('--limited', 'only keys that are limited now')
+    .option('--prefix <prefix>', 'the prefix of the keys in Redis')
+    .option('--table <table>', 'the table in PostgreSQL')
+    .option('--schema <schema>', 'its schema')
+    .option('--hash-keys-from <variable>', 'the environment variable with the secret that hashes keys')
+    .option('--json', 'print JSON once')
+    .action((options) => done(top(options, io)))
 
   program
     .command('check')
