@@ -1,6 +1,7 @@
 // The published results: docs/performance.md, its charts, and the numbers in the README.
 
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type Bar, barChart } from './bars.ts'
 import { lineChart } from './chart.ts'
 import type { Results } from './results.ts'
 import {
@@ -174,7 +175,23 @@ const chartName = (table: Table): string => `performance-${table.title.replace(/
 
 /** The charts by their file's names beside the page. */
 export const charts = (results: Results): Readonly<Record<string, string>> =>
-  Object.fromEntries((results['scale']?.tables ?? []).map((table) => [chartName(table), lineChart(table)]))
+  Object.fromEntries([
+    ...(results['scale']?.tables ?? []).map((table) => [chartName(table), lineChart(table)] as const),
+    ['rivals.svg', barChart('The cost of Spillway ÷ the cost of the peer', quotedBars(results))],
+  ])
+
+/** The most rows of a table that is not folded. */
+const LONG = 12
+
+/** Text that a reader unfolds. */
+const fold = (summary: string, text: string): readonly string[] => [
+  '<details>',
+  `<summary>${summary}</summary>`,
+  '',
+  text,
+  '',
+  '</details>',
+]
 
 function section({ part, heading, text }: Section, results: Results): string[] {
   const outcome = results[part]
@@ -186,7 +203,7 @@ function section({ part, heading, text }: Section, results: Results): string[] {
     table.how,
     '',
     ...(part === 'scale' ? [`![${table.title}](./${chartName(table)})`, ''] : []),
-    asMarkdown(table),
+    ...(table.rows.length > LONG ? fold(`${table.rows.length} rows`, asMarkdown(table)) : [asMarkdown(table)]),
     ...targetsOf(table),
   ])
   return ['', `## ${heading}`, '', text, '', `Measured on ${outcome.day}: ${outcome.machine}.`, ...tables]
@@ -228,8 +245,10 @@ export function performancePage(results: Results): string {
     '',
     'The cost of a decision, compared with other limiters, measured by `npm run bench`. The numbers of a ratio were measured in one run; the parts of this page were measured separately. Compare ratios, because nanoseconds depend on the machine. Figures are medians, with the middle half of the measurements in brackets. Lower is better in every column. The machine is virtual and shares its processors. Alternating turns and medians reduce that noise only in part, so that differences below 25 % mean little.',
     '',
-    `There are ${targets.length} targets, of which ${targets.length - failed.length} are met.${failed.length > 0 ? ` These are missed. ${beyond.length} of them are also missed by a hand-written baseline, which does only what the target measures. The reasons are below the tables:` : ''}`,
+    '![The cost of Spillway, divided by the cost of other limiters](./rivals.svg)',
     '',
+    `There are ${targets.length} targets, of which ${targets.length - failed.length} are met.${failed.length > 0 ? ` ${failed.length} are missed, ${beyond.length} of them also by a hand-written baseline, which does only what the target measures. The reasons are below the tables:` : ''}`,
+    ...(failed.length > 0 ? [''] : []),
     ...failed.map(({ table, target }) => `- ${table.title}: ${inWords(table, target)}`),
     ...SECTIONS.flatMap((each) => section(each, results)),
     ...lru(results),
@@ -306,16 +325,22 @@ const QUOTED: readonly (readonly [
   ],
 ]
 
-/** The table of the README. */
-export function quoted(results: Results): string {
-  const rows = QUOTED.flatMap(([what, part, title, ours, theirs, at]) => {
+/** What the README quotes. */
+const quotedBars = (results: Results): readonly Bar[] =>
+  QUOTED.flatMap(([what, part, title, ours, theirs, at]) => {
     const table = results[part]?.tables.find((each) => each.title === title)
     if (table === undefined) return []
     const share = reach(table, { ours, theirs, column: table.columns[at] as string, atMost: 1 })
-    return [[what, theirs.replace(/,.*/, ''), reported(share)]]
+    return [{ what, peer: theirs.replace(/,.*/, ''), share, text: reported(share) }]
   })
-  return markdownTable(['what', 'peer', 'Spillway ÷ peer'], rows, 2)
-}
+
+/** The table of the README. */
+export const quoted = (results: Results): string =>
+  markdownTable(
+    ['what', 'peer', 'Spillway ÷ peer'],
+    quotedBars(results).map(({ what, peer, text }) => [what, peer, text]),
+    2,
+  )
 
 const MARKED = /(<!-- bench -->\n)[\s\S]*?\n?(<!-- \/bench -->)/
 

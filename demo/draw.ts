@@ -9,9 +9,9 @@ export interface Line {
   readonly answers: Answer[]
 }
 
-const COLUMNS = 40
+const COLUMNS = 27
 /** The time of one column in milliseconds. If the run lasts longer than expected, a column is wider. */
-const STEP = 125
+const STEP = 190
 const BARS = '▁▂▃▄▅▆▇█'
 
 const terminal = process.stdout.isTTY === true
@@ -35,7 +35,7 @@ export function draw(lines: readonly Line[], start: number, elapsed: number): st
     const row = `${label}${timeline(line.answers, start, step, elapsed)}${numbers(line)}`
     return first && i > 0 ? ['', row] : [row]
   })
-  const head = `${' '.repeat(19)}${seconds(step)}${table('sent', 'allowed', 'denied', 'left', 'waits → ok')}`
+  const head = `${' '.repeat(19)}${seconds(step)}${table('sent', 'ok', 'denied', 'left', 'waits → ok')}`
   const legend = `${green(BARS)} allowed (height: units)   ${red('×')} denied   ${paint('yellow', '±')} some of each`
   const note = dim('waits → ok: waits for Retry-After or RateLimit, and how many were then allowed')
   return [dim(head), ...rows, '', legend, note].join('\n')
@@ -77,7 +77,7 @@ function numbers({ client, answers }: Line): string {
   return table(answers.length, allowed, answers.length - allowed, answers.at(-1)?.left ?? BURST, waits)
 }
 
-const WIDTHS = [5, 8, 7, 5, 12]
+const WIDTHS = [5, 5, 7, 5, 11]
 
 const table = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, i) => String(cell).padStart(WIDTHS[i] ?? 0)).join('')
@@ -87,7 +87,7 @@ export function live(picture: () => string): () => void {
   const height = picture().split('\n').length
   const { rows, columns } = process.stdout
   // A drawing that is larger than the window cannot be updated in place.
-  if (!terminal || height >= rows || columns < 100) return () => console.log(picture())
+  if (!terminal || height >= rows || columns < 80) return () => console.log(picture())
   const clear = '\x1b[K'
   const show = (): void => console.log(picture().replaceAll('\n', `${clear}\n`) + clear)
   show()

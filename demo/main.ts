@@ -7,9 +7,7 @@ import { judge, neverOf } from './verdict.ts'
 // A reader such as `head` may close the pipe before the end.
 process.stdout.on('error', () => process.exit(1))
 
-console.log(
-  `${bold('Spillway')}: three servers with four clients each, 5 units a second and a burst of 10, for five seconds.\n`,
-)
+console.log(`${bold('Spillway')}: 3 servers, 4 clients each, 5 units a second, burst 10, five seconds.\n`)
 
 const servers = await startServers()
 try {
@@ -44,6 +42,11 @@ try {
   }
   const kept = checks.every(({ broken }) => broken.length === 0)
   console.log(bold(kept ? green('\nAll checks passed.') : red('\nSome checks failed: see ✗.')))
+  console.log(`
+To try next:
+  npm install express @spillway/express    limit an app: docs/start.md
+  npx @spillway/cli suggest access.log     find a limit for your own traffic
+  npm run docs:dev                         the playground, at /playground.html`)
   process.exitCode = kept ? 0 : 1
 } catch (error) {
   console.error(red(`\nThe demo failed: ${error instanceof Error ? error.message : error}`))
