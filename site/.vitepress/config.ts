@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin as VitePlugin } from 'vitepress'
+import { withTabs } from './frameworks.ts'
 import { frontmatter } from './frontmatter.ts'
 import { linkWithin } from './links.ts'
 import { placeOf, root } from './places.ts'
+import { boostDocument, wordsOf } from './search.ts'
 import { sidebar } from './sidebar.ts'
 
 const mark = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('mark.svg', import.meta.url), 'utf8'))}`
@@ -17,9 +19,25 @@ const pagesFindVue: VitePlugin = {
   },
 }
 
+const { version } = JSON.parse(readFileSync(new URL('../../packages/core/package.json', import.meta.url), 'utf8'))
+const REPOSITORY = 'https://github.com/spillwayjs/spillway'
+const SITE = 'https://spillwayjs.github.io'
+const BASE = process.env['SITE_BASE'] ?? '/'
+const DESCRIPTION = 'Rate limiting for Node and the edge: exact, fast, and still limiting if its store fails.'
+
+/** The first paragraph of a page, as plain text: the description of the page. */
+function descriptionOf(source: string): string {
+  const text = readFileSync(`${root}/${source}`, 'utf8').replace(/<!--.*?-->|^```.*?^```$/gms, '')
+  const paragraph = text.split(/\n\s*\n/).find((part) => /^[A-Z*`[]/.test(part.trim())) ?? DESCRIPTION
+  const plain = paragraph.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').replace(/[*`\s]+/g, ' ')
+  return plain.trim().slice(0, 200)
+}
+
 export default defineConfig({
   title: 'Spillway',
-  description: 'Rate limiting for Node and the edge: exact, fast, and still limiting if its store fails.',
+  description: DESCRIPTION,
+  base: BASE,
+  sitemap: { hostname: `${SITE}${BASE}` },
   lang: 'en',
   // Pages stay where readers of the repository expect them.
   srcDir: root,
@@ -48,27 +66,54 @@ export default defineConfig({
           .replace(/\s/g, '-'),
     },
     config: (md) => {
+      md.core.ruler.before('normalize', 'tabs of frameworks', (state) => {
+        state.src = withTabs(state.src)
+      })
       md.core.ruler.push('repository links', ({ tokens, env }) => {
         // The search index has only the path of a page.
         for (const { children } of tokens) linkWithin(env.realPath ?? env.path, children ?? [])
       })
     },
   },
-  transformPageData: ({ filePath, frontmatter: own }) => ({ frontmatter: { ...frontmatter[filePath], ...own } }),
+  transformPageData: ({ filePath, frontmatter: own }) => ({
+    frontmatter: { ...frontmatter[filePath], ...own },
+    description: descriptionOf(filePath),
+  }),
+  transformHead: ({ title, description, page }) => [
+    ['meta', { property: 'og:title', content: title }],
+    ['meta', { property: 'og:description', content: description }],
+    ['meta', { property: 'og:site_name', content: 'Spillway' }],
+    ['meta', { property: 'og:url', content: `${SITE}${BASE}${page.replace(/(^|index)\.md$|\.md$/, '')}` }],
+    ['meta', { name: 'twitter:card', content: 'summary' }],
+  ],
   themeConfig: {
     logo: { src: mark, alt: '' },
     search: {
       provider: 'local',
       // Code blocks are slow to render, and the text around them is indexed.
-      options: { _render: (text, env, md) => md.render(text.replace(/^```.*?^```$/gms, ''), env) },
+      options: {
+        _render: (text, env, md) => {
+          const words = wordsOf(env.relativePath)
+          const indexed = words === '' ? text : text.replace(/^# .+$/m, (heading) => `${heading}\n\n${words}`)
+          return md.render(indexed.replace(/^```.*?^```$/gms, ''), env)
+        },
+        miniSearch: { searchOptions: { boostDocument } },
+      },
     },
     outline: [2, 3],
     nav: [
-      { text: 'Start', link: '/start' },
+      { text: 'Guides', link: '/start', activeMatch: '^/(start|guides/)' },
+      { text: 'Options', link: '/options' },
+      { text: 'Reference', link: '/packages/core' },
       { text: 'Playground', link: '/playground' },
-      { text: 'Algorithms', link: '/algorithms' },
-      { text: 'Errors', link: '/errors' },
+      { text: 'Migration', link: '/migration/express-rate-limit', activeMatch: '^/migration/' },
+      { text: `v${version}`, link: `${REPOSITORY}/releases` },
     ],
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    editLink: {
+      pattern: ({ filePath }) => `https://github.com/spillwayjs/spillway/edit/main/${filePath}`,
+      text: 'Edit this page',
+    },
     sidebar: sidebar(),
   },
 })

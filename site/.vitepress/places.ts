@@ -6,6 +6,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 const PLACES: readonly (readonly [source: RegExp, place: string])[] = [
   [/^docs\/(.+)$/, '$1'],
   [/^packages\/([^/]+)\/README\.md$/, 'packages/$1.md'],
+  [/^examples\/README\.md$/, 'examples/index.md'],
   [/^examples\/([^/]+)\/README\.md$/, 'examples/$1.md'],
   [/^site\/reference\/(.+)$/, 'reference/$1'],
   [/^(ARCHITECTURE|CONTRIBUTING)\.md$/, '$1.md'],

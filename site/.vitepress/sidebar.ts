@@ -63,6 +63,6 @@ export const sidebar = (): Item[] => [
   ...group('Errors', folder('docs/errors'), true),
   ...group('Migrate', folder('docs/migration'), true),
   ...group('Packages', folder('packages'), true),
-  ...group('Examples', folder('examples'), true),
+  ...group('Examples', [...pages('examples/README.md'), ...folder('examples')], true),
   ...group('Reference', folder('site/reference'), true),
 ]

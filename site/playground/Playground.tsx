@@ -1,14 +1,15 @@
 import type { Micros } from '@spillway/core'
-import { defineComponent, onMounted, ref, watch } from 'vue'
+import { defineComponent, onBeforeUnmount, onMounted, ref, watch } from 'vue'
 import { ALGORITHMS } from './algorithms.ts'
 import { controls } from './controls.tsx'
 import { laneCard } from './lane.tsx'
-import { choicesOf, linkOf } from './link.ts'
+import { linkOf } from './link.ts'
 import { CodePanel, ResponsePanel } from './panels.tsx'
 import { player } from './player.ts'
 import { type Lane, playground } from './state.ts'
 import { lastBefore, spanText } from './summary.ts'
 import { comparison } from './table.tsx'
+import { MOST } from './traffic.ts'
 import { Transport } from './transport.tsx'
 import './playground.css'
 
@@ -35,9 +36,14 @@ export const Playground = defineComponent(() => {
     () => choices.pattern === 'none',
   )
   const alive = ref(false)
+  let stop = (): void => {}
+  onBeforeUnmount(() => stop())
   onMounted(() => {
     alive.value = true
-    Object.assign(choices, choicesOf(location.hash.slice(1)))
+    const follow = (): void => void play.open(location.hash.slice(1))
+    follow()
+    addEventListener('hashchange', follow)
+    stop = () => removeEventListener('hashchange', follow)
     watch(
       () => linkOf(choices),
       (link) => history.replaceState(history.state, '', link === '' ? location.pathname : `#${link}`),
@@ -82,6 +88,12 @@ export const Playground = defineComponent(() => {
         <span class="pg-edge">window boundary</span>
       </p>
       <div class="pg-lanes">{play.lanes.value.map((lane) => laneCard(lane, play, lookAt))}</div>
+      {traffic.value.truncated && (
+        <p class="pg-problem" role="note">
+          Only the first {MOST.toLocaleString('en')} requests are sent: the run ends after them. Choose fewer units to
+          see all of the pattern.
+        </p>
+      )}
       {play.lanes.value.length === 0 && <p class="pg-problem">Choose an algorithm.</p>}
       <div class="pg-panels">
         <ResponsePanel play={play} pause={pause} />

@@ -1,6 +1,8 @@
+import type { Micros } from '@spillway/core'
 import type { HeaderForm } from '@spillway/core/http'
 import { ALGORITHM_IDS, type AlgorithmId, type Numbers } from './algorithms.ts'
-import { PATTERNS, type Pattern } from './traffic.ts'
+import { FRAMEWORK_IDS, type FrameworkId } from './code.ts'
+import { type Arrival, PATTERNS, type Pattern } from './traffic.ts'
 
 /** All choices of a visitor, which a link can contain. */
 export interface Choices extends Numbers {
@@ -11,6 +13,7 @@ export interface Choices extends Numbers {
   /** The algorithm whose responses and code are shown. */
   readonly picked: AlgorithmId
   readonly headers: HeaderForm
+  readonly framework: FrameworkId
 }
 
 export const DEFAULTS: Choices = {
@@ -26,6 +29,7 @@ export const DEFAULTS: Choices = {
   shown: ['token', 'fixed', 'sliding', 'leaky'],
   picked: 'token',
   headers: 'draft-11',
+  framework: 'express',
 }
 
 export const HEADER_FORMS: readonly HeaderForm[] = ['draft-11', 'draft-7', 'draft-6', 'legacy-delta', 'legacy-epoch']
@@ -37,6 +41,29 @@ export function linkOf(choices: Choices): string {
     ([name, value]) => String(value) !== String(DEFAULTS[name as keyof Choices]),
   )
   return new URLSearchParams(params.map(([name, value]) => [name, String(value)])).toString()
+}
+
+/** The visitor's own requests and the time that is shown, as parameters of a link. */
+export function momentLink(clicks: readonly Arrival[], moment: Micros): string {
+  const sent = clicks.map(({ at, cost }) => `${at}:${cost}`).join(',')
+  return new URLSearchParams({ ...(sent !== '' && { clicks: sent }), at: String(Math.round(moment)) }).toString()
+}
+
+/** The most clicks that a link can contain. */
+const MOST_CLICKS = 200
+
+/** Reads the clicks and the time of a link. Invalid values are ignored. */
+export function momentOf(link: string): { readonly clicks: readonly Arrival[]; readonly moment: Micros | undefined } {
+  const params = new URLSearchParams(link)
+  const clicks = (params.get('clicks') ?? '').split(',').slice(0, MOST_CLICKS)
+  const at = params.get('at')
+  return {
+    clicks: clicks.flatMap((click): Arrival[] => {
+      const [, time, cost] = /^(\d{1,15}):([1-9]\d{0,5})$/.exec(click) ?? []
+      return time === undefined ? [] : [{ at: Number(time), client: 'you', cost: Number(cost), own: true }]
+    }),
+    moment: at !== null && /^\d{1,15}$/.test(at) ? Number(at) : undefined,
+  }
 }
 
 const oneOf = <T extends string>(list: readonly T[], text: string | null, otherwise: T): T =>
@@ -64,5 +91,6 @@ export function choicesOf(link: string): Choices {
     shown: shown.length > 0 ? shown : DEFAULTS.shown,
     picked: oneOf(ALGORITHM_IDS, params.get('picked'), DEFAULTS.picked),
     headers: oneOf(HEADER_FORMS, params.get('headers'), DEFAULTS.headers),
+    framework: oneOf(FRAMEWORK_IDS, params.get('framework'), DEFAULTS.framework),
   }
 }

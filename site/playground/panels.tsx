@@ -2,7 +2,7 @@ import type { HeaderForm } from '@spillway/core/http'
 import { computed, defineComponent, ref, type VNode } from 'vue'
 import { ALGORITHMS } from './algorithms.ts'
 import { codeOf, FRAMEWORK_IDS, FRAMEWORKS, type FrameworkId } from './code.ts'
-import { HEADER_FORMS } from './link.ts'
+import { HEADER_FORMS, linkOf, momentLink } from './link.ts'
 import type { Answer } from './run.ts'
 import type { Playground } from './state.ts'
 import { lastBefore, spanText } from './summary.ts'
@@ -81,10 +81,16 @@ export const ResponsePanel = defineComponent(
   { props: ['play', 'pause'] },
 )
 
+/** The address of this page with everything that is shown: also the visitor's requests and the time. */
+function linkToThis({ choices, own, at }: Playground): string {
+  const parts = [linkOf(choices), momentLink(own.value, at.value)].filter((part) => part !== '')
+  return `${location.origin}${location.pathname}#${parts.join('&')}`
+}
+
 /** The code to copy into an app. */
 export const CodePanel = defineComponent(
   (props: { play: Playground }) => {
-    const framework = ref<FrameworkId>('express')
+    const framework = computed(() => props.play.choices.framework)
     const copied = ref('')
     const text = computed(() => {
       const { choices } = props.play
@@ -108,7 +114,7 @@ export const CodePanel = defineComponent(
           name="framework"
           checked={framework.value === id}
           onChange={() => {
-            framework.value = id
+            props.play.choices.framework = id
           }}
         />
         <span>{FRAMEWORKS[id].name}</span>
@@ -126,7 +132,7 @@ export const CodePanel = defineComponent(
           <button type="button" onClick={() => copy(text.value)}>
             Copy the code
           </button>
-          <button type="button" onClick={() => copy(location.href)}>
+          <button type="button" onClick={() => copy(linkToThis(props.play))}>
             Copy a link to this
           </button>
           <span role="status">{copied.value}</span>

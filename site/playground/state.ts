@@ -1,7 +1,7 @@
 import { type Micros, QuotaError } from '@spillway/core'
-import { computed, type Ref, reactive, ref, type ShallowRef, shallowRef, watch } from 'vue'
+import { computed, nextTick, type Ref, reactive, ref, type ShallowRef, shallowRef, watch } from 'vue'
 import { ALGORITHM_IDS, ALGORITHMS, type AlgorithmId, windowOf } from './algorithms.ts'
-import { type Choices, DEFAULTS } from './link.ts'
+import { type Choices, choicesOf, DEFAULTS, momentOf } from './link.ts'
 import { type Run, run } from './run.ts'
 import { type Summary, summaryOf } from './summary.ts'
 import { type Arrival, type Traffic, trafficOf } from './traffic.ts'
@@ -21,11 +21,13 @@ export interface Playground {
   readonly window: Ref<Micros>
   readonly traffic: Ref<Traffic>
   readonly lanes: Ref<readonly Lane[]>
+  /** Applies a link: its choices, and then its clicks and its time, which the choices reset. */
+  open(link: string): Promise<void>
   /** Sends a request at the current time. */
   send(cost: number): void
 }
 
-const NOBODY: Traffic = { arrivals: [], span: 1 }
+const NOBODY: Traffic = { arrivals: [], span: 1, truncated: false }
 
 export function playground(): Playground {
   const choices = reactive({ ...DEFAULTS })
@@ -42,9 +44,9 @@ export function playground(): Playground {
   const traffic = computed((): Traffic => {
     const { pattern, limit, load } = choices
     if (window.value === 0 || !(limit > 0)) return NOBODY
-    const { arrivals, span } = trafficOf({ pattern, limit, load, window: window.value })
+    const { arrivals, span, truncated } = trafficOf({ pattern, limit, load, window: window.value })
     const mine = own.value.filter((each) => each.at <= span)
-    return { arrivals: [...arrivals, ...mine].sort((a, b) => a.at - b.at), span }
+    return { arrivals: [...arrivals, ...mine].sort((a, b) => a.at - b.at), span, truncated }
   })
   const lanes = computed(() =>
     ALGORITHM_IDS.filter((id) => choices.shown.includes(id)).map((id): Lane => {
@@ -72,7 +74,14 @@ export function playground(): Playground {
     at.value = Math.round(at.value)
     own.value = [...own.value, { at: at.value, client: 'you', cost, own: true }]
   }
-  return { choices, own, at, window, traffic, lanes, send }
+  const open = async (link: string): Promise<void> => {
+    Object.assign(choices, choicesOf(link))
+    await nextTick()
+    const { clicks, moment } = momentOf(link)
+    if (clicks.length > 0) own.value = clicks
+    if (moment !== undefined) at.value = moment
+  }
+  return { choices, own, at, window, traffic, lanes, open, send }
 }
 
 /** The time to show first: a denial, if possible after the beginning. */

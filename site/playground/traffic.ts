@@ -32,14 +32,16 @@ export interface Demand {
   readonly load: number
 }
 
-/** The most requests of a run; a longer run is truncated to stay fast. */
-const MOST = 2_000
+/** The most requests of a run; a longer run is truncated to stay fast, and says so. */
+export const MOST = 10_000
 /** The length of a run in windows. */
 const WINDOWS = 3
 
 export interface Traffic {
   readonly arrivals: readonly Arrival[]
   readonly span: Micros
+  /** Whether the pattern has more requests, after the end of the span. */
+  readonly truncated: boolean
 }
 
 /** The traffic of a pattern: deterministic, in order of arrival. */
@@ -49,7 +51,9 @@ export function trafficOf(demand: Demand): Traffic {
     .filter(({ at }) => at < span)
     .sort((a, b) => a.at - b.at)
   const last = arrivals[MOST]
-  return last === undefined ? { arrivals, span } : { arrivals: arrivals.slice(0, MOST), span: last.at }
+  return last === undefined
+    ? { arrivals, span, truncated: false }
+    : { arrivals: arrivals.slice(0, MOST), span: last.at, truncated: true }
 }
 
 type Maker = (demand: Demand, span: Micros) => Arrival[]

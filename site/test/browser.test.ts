@@ -129,9 +129,17 @@ describe('the playground', () => {
     expect(await pasted()).toContain("app.use(rateLimit({ quota: slidingWindow({ limit: 10, window: '10s' }) }))")
     await page.getByRole('checkbox', { name: 'Leaky bucket' }).uncheck()
     await page.getByRole('button', { name: 'Copy a link to this' }).click()
-    expect(await pasted()).toBe(
-      'http://localhost/playground.html#pattern=attack&shown=token%2Cfixed%2Csliding&picked=sliding',
+    const link = await pasted()
+    // cspell:ignore Cfixed Csliding
+    expect(link).toMatch(
+      /^http:\/\/localhost\/playground\.html#pattern=attack&shown=token%2Cfixed%2Csliding&picked=sliding&framework=hono&at=\d+$/,
     )
+    // A link that is followed on the page itself is applied, too.
+    await page.evaluate(() => {
+      location.hash = '#limit=7&framework=koa&clicks=1500000:3&at=2000000'
+    })
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('.pg-field input')?.value === '7')
+    expect([await moment(page), await page.getByLabel('Koa').isChecked()]).toEqual([2_000_000, true])
   })
 
   test.each([
@@ -156,22 +164,124 @@ describe('the playground', () => {
   )
 })
 
+test('a limit above what a run can have says what it left out', async () => {
+  const page = await playground('#pattern=steady&limit=50000&shown=token')
+  expect(await page.getByRole('note').textContent()).toContain('Only the first 10,000 requests are sent')
+})
+
+describe('the home page', () => {
+  test.each([
+    ['desktop', { width: 1440, height: 900 }],
+    ['phone', PHONE],
+  ] as const)('has the name, the install line and the code in the first screen of a %s', async (device, viewport) => {
+    const page = await open('/', { viewport })
+    await page.evaluate(axe)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.screenshot({ path: join(pictures, `home-${device}-${colorScheme}.png`) })
+      const { violations } = await page.evaluate<{ violations: { id: string; impact: string }[] }>(
+        "axe.run('.VPContent')",
+      )
+      expect(violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))).toEqual([])
+    }
+    const code = page.getByText('rateLimit({ quota: perMinute(100) })').first()
+    for (const part of [
+      page.getByText('npm install express @spillway/express'),
+      code,
+      page.getByRole('heading', { level: 1 }).first(),
+    ]) {
+      const box = await part.boundingBox()
+      expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThan(viewport.height)
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
+  })
+
+  test('has what visitors look for in its bar', async () => {
+    const page = await open('/', { viewport: { width: 1440, height: 900 } })
+    const bar = (await page.locator('.VPNav a').allTextContents()).map((text) => text.trim())
+    expect(bar).toEqual(expect.arrayContaining(['Guides', 'Options', 'Reference', 'Playground', 'Migration']))
+    expect(bar.some((text) => /^v\d+\.\d+\.\d+$/.test(text))).toBe(true)
+    expect(await page.locator('.VPNav a[href="https://github.com/spillwayjs/spillway"]').count()).toBeGreaterThan(0)
+  })
+})
+
+test('a choice of framework switches the samples of every page, and is remembered', async () => {
+  const page = await open('/start.html')
+  await page.locator('.vp-code-group label', { hasText: 'Koa' }).first().click()
+  const chosen = (): Promise<string[]> => page.locator('.vp-code-group .tabs input:checked + label').allTextContents()
+  await page.waitForFunction(() => document.querySelectorAll('.vp-code-group input:checked + label').length > 1)
+  expect([...new Set(await chosen())]).toEqual(['Koa'])
+  await page.goto('http://localhost/')
+  await page.waitForFunction(
+    () => document.querySelector('.vp-code-group .tabs input:checked + label')?.textContent === 'Koa',
+  )
+  expect([...new Set(await chosen())]).toEqual(['Koa'])
+  expect(await page.getByText("import { perMinute, rateLimit } from '@spillway/koa'").first().isVisible()).toBe(true)
+})
+
+test('each page has its own title, description and card, and is in the sitemap', async () => {
+  const seen: string[] = []
+  for (const path of ['start', 'algorithms', 'guides/cors', 'packages/cli']) {
+    const text = readFileSync(join(dist, `${path}.html`), 'utf8')
+    const [, title = ''] = /<title>(.+?)<\/title>/.exec(text) ?? []
+    const [, description = ''] = /<meta name="description" content="(.+?)">/.exec(text) ?? []
+    expect(text).toContain(`<meta property="og:title" content="${title}">`)
+    expect(description.length).toBeGreaterThan(30)
+    seen.push(title, description)
+    expect(readFileSync(join(dist, 'sitemap.xml'), 'utf8')).toContain(`/${path}.html</loc>`)
+  }
+  expect(new Set(seen).size).toBe(seen.length)
+})
+
 test('every navigation link has a page', async () => {
   const page = await open('/start.html')
-  const links = await page
-    .locator('.VPSidebar a, .VPNav a')
-    .evaluateAll((all) => all.map((a) => new URL((a as HTMLAnchorElement).href).pathname))
+  const links = await page.locator('.VPSidebar a, .VPNav a').evaluateAll((all) =>
+    all
+      .map((a) => new URL((a as HTMLAnchorElement).href))
+      .filter(({ host }) => host === location.host)
+      .map(({ pathname }) => pathname),
+  )
   expect(links.length).toBeGreaterThan(20)
   expect(links.filter((link) => !existsSync(join(dist, link.replace(/\/$/, '/index.html'))))).toEqual([])
 })
 
-test('the search finds words of a page', async () => {
-  const page = await open('/')
-  await page.getByRole('button', { name: 'Search' }).click()
-  await page.locator('#localsearch-input').fill('circuit breaker')
-  await page
-    .getByRole('link', { name: /When the store fails/ })
-    .first()
-    .click()
-  await page.waitForURL('**/guides/failure.html*')
+describe('the search', () => {
+  test('finds words of a page', async () => {
+    const page = await open('/')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.locator('#localsearch-input').fill('circuit breaker')
+    await page
+      .getByRole('link', { name: /When the store fails/ })
+      .first()
+      .click()
+    await page.waitForURL('**/guides/failure.html*')
+  })
+
+  test('puts the page that answers first', async () => {
+    const page = await open('/')
+    await page.getByRole('button', { name: 'Search' }).click()
+    const answers: string[][] = []
+    for (const [words = ''] of ANSWERS) {
+      await page.locator('#localsearch-input').fill(words)
+      const first = page.locator('.VPLocalSearchBox .result').first()
+      await page.waitForFunction(
+        (wanted) => document.querySelector('.VPLocalSearchBox .result')?.textContent !== wanted,
+        answers.at(-1)?.[2],
+      )
+      const href = (await first.getAttribute('href')) ?? ''
+      answers.push([words, href.replace(/(\.html)?(#.*)?$/, ''), (await first.textContent()) ?? ''])
+    }
+    expect(answers.map(([words, path]) => [words, path])).toEqual(ANSWERS)
+  })
 })
+
+const ANSWERS = [
+  ['nestjs', '/migration/nestjs-throttler'],
+  ['CORS', '/guides/cors'],
+  ['throttle', '/migration/nestjs-throttler'],
+  ['brute force', '/examples/login'],
+  ['migrate', '/migration/express-rate-limit'],
+  ['429', '/guides/troubleshooting'],
+  ['X-Forwarded-For', '/guides/keys'],
+  ['PM2', '/guides/stores'],
+]

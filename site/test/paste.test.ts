@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { problemsOf } from '../../test/docs/check.ts'
 import { ALGORITHM_IDS, type Numbers } from '../playground/algorithms.ts'
 import { codeOf, FRAMEWORK_IDS } from '../playground/code.ts'
-import { choicesOf, DEFAULTS, HEADER_FORMS, linkOf } from '../playground/link.ts'
+import { choicesOf, DEFAULTS, HEADER_FORMS, linkOf, momentLink, momentOf } from '../playground/link.ts'
 import { PATTERNS, type Pattern } from '../playground/traffic.ts'
 
 test('all code of the playground compiles and runs', async () => {
@@ -48,6 +48,7 @@ describe('a link', () => {
     shown: fc.subarray(ALGORITHM_IDS, { minLength: 1 }),
     picked: fc.constantFrom(...ALGORITHM_IDS),
     headers: fc.constantFrom(...HEADER_FORMS),
+    framework: fc.constantFrom(...FRAMEWORK_IDS),
   })
 
   test('restores the choices', () => {
@@ -67,4 +68,14 @@ describe('a link', () => {
     )
     expect(choicesOf('limit=-3&unit=y&shown=none&load=NaN&headers=x')).toEqual(DEFAULTS)
   })
+})
+
+test('a link contains the clicks and the time; what is invalid in one is ignored', () => {
+  const clicks = [{ at: 1_200_000, client: 'you', cost: 3, own: true }] as const
+  expect(momentOf(momentLink(clicks, 2_500_000.4))).toEqual({ clicks, moment: 2_500_000 })
+  expect(momentOf('clicks=1:0,x,5:2,-1:1&at=-4')).toEqual({
+    clicks: [{ at: 5, client: 'you', cost: 2, own: true }],
+    moment: undefined,
+  })
+  expect(momentOf('')).toEqual({ clicks: [], moment: undefined })
 })

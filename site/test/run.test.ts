@@ -10,7 +10,7 @@ import { chartOf } from '../playground/chart.ts'
 import { HEADER_FORMS } from '../playground/link.ts'
 import { type Answer, run } from '../playground/run.ts'
 import { levelAt, summaryOf } from '../playground/summary.ts'
-import { type Arrival, PATTERNS, type Pattern, trafficOf } from '../playground/traffic.ts'
+import { type Arrival, MOST, PATTERNS, type Pattern, trafficOf } from '../playground/traffic.ts'
 
 const numbers: Numbers = { limit: 10, every: 10, unit: 's', burst: 0, portions: 2, queue: 5 }
 const window = windowOf(numbers)
@@ -82,12 +82,13 @@ describe('traffic', () => {
         fc.constantFrom('1s', '10s', '1h', '30d'),
         (limit, load, every) => {
           const demand = { pattern, limit, window: micros(every, 'window'), load }
-          const { arrivals, span } = trafficOf(demand)
-          expect(arrivals.length).toBeLessThanOrEqual(2_000)
+          const { arrivals, span, truncated } = trafficOf(demand)
+          expect(arrivals.length).toBeLessThanOrEqual(MOST)
+          expect(truncated).toBe(span < 3 * demand.window)
           expect(arrivals.every(({ at, cost }, i) => at <= span && at >= (arrivals[i - 1]?.at ?? 0) && cost >= 1)).toBe(
             true,
           )
-          expect(trafficOf(demand)).toEqual({ arrivals, span })
+          expect(trafficOf(demand)).toEqual({ arrivals, span, truncated })
         },
       ),
       { numRuns: 25 },
@@ -131,6 +132,17 @@ test('the level is full at first, and falls by the cost of an allowed request', 
   const chart = chartOf(result, traffic('weighted').span, window, true)
   expect(chart.rows.map(({ client }) => client)).toEqual(['you'])
   expect(chart.area).toMatch(/^M0,2/)
+})
+
+test('a limit of 2,000 is run whole: the units that a full bucket and its refill have are allowed', () => {
+  const demand = { pattern: 'steady', limit: 2_000, window, load: 1.5 } as const
+  const { arrivals, span, truncated } = trafficOf(demand)
+  expect([arrivals.length, truncated]).toEqual([9_000, false])
+  const { answers } = run(ALGORITHMS.token.quota({ ...numbers, limit: 2_000 }), { arrivals, span }, terms)
+  const allowed = answers.filter(({ decision }) => decision.allowed).length
+  // A burst of 2,000, and 2,000 more in each of three windows; the last one has not ended.
+  expect(allowed).toBeGreaterThan(7_990)
+  expect(allowed).toBeLessThanOrEqual(8_000)
 })
 
 test('durations use the largest unit that divides them', () => {
