@@ -131,6 +131,13 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'algorithms.md#warm-up' },
   },
   {
+    heading: '`penalty`',
+    text: 'A quota that blocks a key when it is used up.',
+    file: 'core/src/quota-options.ts',
+    type: 'PenaltyOptions',
+    guides: { '*': 'algorithms.md#penalty' },
+  },
+  {
     heading: '`divideQuota`',
     text: 'Besides the quota.',
     file: 'core/src/divide-quota.ts',

@@ -20,6 +20,7 @@ const VALUES = [
   'ipKey',
   'leakyBucket',
   'memoryStore',
+  'penalty',
   'perDay',
   'perHour',
   'perMinute',

@@ -4,6 +4,7 @@ import {
   fixedWindow,
   leakyBucket,
   type Micros,
+  penalty,
   type Quota,
   type StateKey,
   type Step,
@@ -30,6 +31,7 @@ export type Algorithm =
   | 'sliding window'
   | 'sliding log'
   | 'warm-up'
+  | 'penalty'
 
 const limits = fc.integer({ min: 1, max: 12 })
 const windows = fc.constantFrom(250, 1_000, 7_000, 3_600_000)
@@ -81,10 +83,25 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
       burst: limits,
     })
     .map((options) => warmingUp(options)),
+  penalty: fc
+    .record({
+      after: limits,
+      within: windows,
+      block: fc.constantFrom(1, 500, 7_000),
+      grow: fc.constantFrom(1, 2, 3),
+      max: fc.constantFrom('7s' as const, '20s' as const),
+      forgive: fc.constantFrom(1, 3_000, 30_000),
+    })
+    .map(({ max, forgive, ...options }) => penalty(options.grow === 1 ? options : { ...options, max, forgive })),
 }
 
+/** A penalty whose denials write: they start the block again. */
+const extending: fc.Arbitrary<Quota> = fc
+  .record({ after: limits, block: fc.constantFrom(1, 500, 7_000), grow: fc.constantFrom(2, 3) })
+  .map((options) => penalty({ ...options, within: '7s', max: '20s', forgive: '3s', extend: true }))
+
 /** Quotas of any algorithm. */
-export const quotas: fc.Arbitrary<Quota> = fc.oneof(...Object.values(quotasOf), startingLow(1))
+export const quotas: fc.Arbitrary<Quota> = fc.oneof(...Object.values(quotasOf), startingLow(1), extending)
 
 /** One call of a history: some time after the last one, or before it if the clock steps back. */
 export interface Call {
@@ -115,6 +132,7 @@ const LONGEST_SPAN = 2_300_000
 function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
   const turns = quotas.flatMap((quota) => {
     if (quota.kernel === 'warm-up') return [quota.window, quota.half, 2 * quota.half]
+    if (quota.kernel === 'penalty') return [quota.window, quota.block, quota.max, quota.forgive]
     if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
     return [Math.ceil(quota.ticksPerUnit / quota.scale), quota.window, quota.limit, quota.schedule?.interval ?? 0]
   })
@@ -142,7 +160,8 @@ const madeUp = (at: Micros): Taken => {
   const bucket = { base: at, tat: at + 1_000_000, gross: at + 2_000_000 }
   const before = { aheadBefore: 0, earlyBefore: 0, coldBefore: 1_000_000 }
   const warmUp = { ...before, ahead: 1_000_000, early: 0, cold: 0 }
-  return { allowed: true, now: at, ...bucket, ...warmUp, start: at, current: 1, previous: 0 }
+  const penalty = { first: at, count: 1, until: 0, level: 0, last: 0 }
+  return { allowed: true, now: at, ...bucket, ...warmUp, ...penalty, start: at, current: 1, previous: 0 }
 }
 
 interface Op {
@@ -156,6 +175,8 @@ interface Op {
 
 function stepOf({ quota, verb, cost, maxWaitMicros, of }: Op, takes: readonly Taken[]): Step {
   if (verb === 'consume') return stepFor(quota, verb, cost, { maxWaitMicros })
+  // A block set by hand.
+  if (verb === 'charge' && maxWaitMicros > 0) return stepFor(quota, verb, cost, { blockMicros: maxWaitMicros })
   const taken = verb === 'refund' ? of(takes) : undefined
   return stepFor(quota, verb, cost, taken === undefined ? {} : { original: taken })
 }

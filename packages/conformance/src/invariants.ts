@@ -50,6 +50,8 @@ function mostWithin(quota: Quota, span: Micros): number {
       return quota.limit * windows
     case 'warm-up':
       return MOST_COST + (span * quota.scale) / quota.ticksPerUnit
+    case 'penalty':
+      return quota.limit * (Math.floor(span / Math.min(quota.window, quota.block)) + 2)
   }
 }
 
@@ -162,7 +164,8 @@ async function steadyBack(subject: Subject, history: readonly Call[]): Promise<v
   const overdraft = quota.kernel === 'bucket' ? Math.ceil((quota.overdraft * quota.ticksPerUnit) / quota.scale) : 0
   // A cold unit takes up to three times as long as a warm one.
   const debt = quota.kernel === 'warm-up' ? 3 * MOST_COST * quota.window : overdraft
-  const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + interval + debt)
+  const block = quota.kernel === 'penalty' ? quota.max : 0
+  const whole = await subject.ask('peek', quota.limit, back + 2 * quota.window + interval + debt + block)
   assert.equal(whole.remaining, quota.limit, 'no key is locked out')
 }
 
@@ -207,5 +210,8 @@ async function polled(subject: Subject): Promise<void> {
   let [admitted, asked] = [0, 0]
   for (let at = START; at <= START + 3 * window; at += pause, asked++)
     if ((await subject.ask('consume', 1, at)).allowed) admitted++
-  assert.ok(admitted >= Math.min(0.75 * 3 * limit - 1 - lacking, asked), `${admitted} of ${3 * limit}`)
+  // A block follows on the last unit.
+  const blocks = quota.kernel === 'penalty' ? quota.max / window : 0
+  const due = blocks > 0 ? limit * Math.floor(3 / (1 + blocks)) : 0.75 * 3 * limit - 1 - lacking
+  assert.ok(admitted >= Math.min(due, asked), `${admitted} of ${3 * limit}`)
 }

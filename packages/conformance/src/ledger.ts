@@ -3,6 +3,7 @@ import type {
   BucketQuota,
   BucketTaken,
   Micros,
+  PenaltyTaken,
   Quota,
   SlidingLogTaken,
   SlidingWindowTaken,
@@ -134,6 +135,8 @@ function unitsOf(quota: Quota, taken: Taken): number {
       const { now, ahead, early } = taken as WarmUpTaken
       return ((now + ahead - START) * quota.scale - early) / quota.ticksPerUnit
     }
+    case 'penalty':
+      return (taken as PenaltyTaken).count
   }
 }
 
@@ -155,6 +158,8 @@ function mostWithin(quota: Quota, ticks: number, largest: number): number {
       return quota.limit * windows
     case 'warm-up':
       return largest + ((ticks + 1) * quota.scale) / quota.ticksPerUnit
+    case 'penalty':
+      return quota.limit * (Math.floor(ticks / Math.min(quota.window, quota.block)) + 2)
   }
 }
 

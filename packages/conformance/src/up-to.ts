@@ -4,6 +4,7 @@ import {
   isSync,
   leakyBucket,
   type Micros,
+  penalty,
   perMinute,
   type Quota,
   type Store,
@@ -93,6 +94,16 @@ export const upToVectors: readonly {
       [0, 5, 1, 0],
       [2_499.999, 5, 0, 0],
       [2_500, 5, 1, 0],
+    ],
+  },
+  {
+    name: 'a penalty, until its block',
+    quota: penalty({ after: 5, within: '10s', block: '1m' }),
+    rows: [
+      [0, 3, 3, 2],
+      [1_000, 3, 2, 0],
+      [60_999.999, 1, 0, 0],
+      [61_000, 9, 5, 0],
     ],
   },
   {

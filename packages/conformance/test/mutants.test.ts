@@ -10,7 +10,7 @@ import type {
   Take,
   Taken,
 } from '@spillway/core'
-import { type BucketOutcome, type Outcome, runKernel, takenOf } from '@spillway/core/internal'
+import { type BucketOutcome, type Outcome, type PenaltyOutcome, runKernel, takenOf } from '@spillway/core/internal'
 
 import { describe, expect, test } from 'vitest'
 import { fakeClock, modelStore, START, testStore } from '../src/index.ts'
@@ -163,6 +163,20 @@ const mutants: Record<string, Partial<Seams>> = {
   'keeps no part of a microsecond of a key that warms up': {
     keep: (state) => (typeof state === 'object' && 'cold' in state ? { ...state, early: 0 } : state),
   },
+  'makes each block as long as the first': withStep((step) => (step.kernel === 'penalty' ? { max: step.block } : {})),
+  'never forgives a block': withStep((step) => (step.kernel === 'penalty' ? { forgive: 3e15 } : {})),
+  'forgives each block at once': withStep((step) => (step.kernel === 'penalty' ? { forgive: 0 } : {})),
+  'lifts a block by the refund of another window': withStep((step) => (step.kernel === 'penalty' ? { since: 0 } : {})),
+  'starts no block again': withStep((step) => (step.kernel === 'penalty' ? { extend: false } : {})),
+  'never brings a block back from the future': {
+    keep: (state) => (typeof state === 'object' && 'level' in state ? { ...state, writtenAt: 0 } : state),
+  },
+  'keeps a block whose units are refunded': withOutcome((outcome, step) =>
+    step.kernel === 'penalty' && step.increment < 0 && outcome.taken !== undefined
+      ? { taken: { ...(outcome as PenaltyOutcome).next, until: (outcome as PenaltyOutcome).base.until } }
+      : {},
+  ),
+  'counts units of a window that is over': withStep((step) => (step.kernel === 'penalty' ? { window: 3e15 } : {})),
   'does not write what it has brought back': withOutcome(() => ({ kept: undefined })),
   'drops a state of the future': {
     step: (state, now, step) =>

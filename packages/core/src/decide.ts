@@ -2,11 +2,19 @@ import type { Decision } from './decision.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 import { type Fraction, MOST_SCALE, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
+import type { PenaltyTaken } from './kernels/penalty.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
-import type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from './quota-types.ts'
+import type {
+  BucketQuota,
+  PenaltyQuota,
+  Quota,
+  SlidingLogQuota,
+  SlidingWindowQuota,
+  WarmUpQuota,
+} from './quota-types.ts'
 import { LONGEST, type Micros } from './time.ts'
 
 /** Turns the results of one step into decisions. A result is only read: a prepared take may reuse it. */
@@ -33,6 +41,8 @@ export function decider(policy: string, quota: Quota, cost: number, step: Step):
       return decideLog(policy, quota, cost) as Decide
     case 'warm-up':
       return decideWarmUp(policy, quota, cost, step as WarmUpStep) as Decide
+    case 'penalty':
+      return decidePenalty(policy, quota, cost) as Decide
   }
 }
 
@@ -225,4 +235,15 @@ const decideWarmUp =
     if (allowed)
       return allow(policy, limit, remaining, cost, ahead, ahead, step.tolerance === LONGEST ? 0 : aheadBefore)
     return deny(policy, limit, remaining, cost, ahead, ahead, cost > burst ? Infinity : aheadBefore)
+  }
+
+/** All units of a key refill at once, at the end of its block or window. */
+const decidePenalty =
+  (policy: string, { limit, window }: PenaltyQuota, cost: number): Decide<PenaltyTaken> =>
+  ({ allowed, now, first, count, until }) => {
+    const remaining = until > 0 ? 0 : Math.max(limit - count, 0)
+    const end = (until > 0 ? until : first + window) - now
+    const reset = remaining === limit ? 0 : end
+    if (allowed) return allow(policy, limit, remaining, cost, reset, reset, 0)
+    return deny(policy, limit, remaining, cost, reset, reset, cost > limit ? Infinity : end)
   }

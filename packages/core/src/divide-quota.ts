@@ -27,6 +27,9 @@ export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
     const burst = Math.max(1, Math.floor(quota.burst / replicas))
     return warmUpQuota('divideQuota', { burst, half: quota.half, ...slower(quota, replicas) })
   }
+  if (quota.kernel === 'penalty') {
+    return Object.freeze({ ...quota, limit: Math.max(1, Math.floor(quota.limit / replicas)) })
+  }
   const { amount, interval } = split(quota.limit, quota.window, replicas)
   const window = { limit: amount, window: interval / 1000 }
   if (quota.kernel === 'sliding-log') return slidingLog(window)

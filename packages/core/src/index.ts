@@ -1,3 +1,4 @@
+export type { Blocks } from './block.ts'
 export { type StoreHealth, storeHealth } from './breaker.ts'
 export { type ActualCosts, consumeAll } from './consume-all.ts'
 export type { Costs } from './costs.ts'
@@ -9,6 +10,7 @@ export type { Inspection } from './inspect.ts'
 export type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export type { State, Step, Taken } from './kernels/kernel.ts'
+export type { PenaltyState, PenaltyStep, PenaltyTaken } from './kernels/penalty.ts'
 export type { RefillSchedule } from './kernels/refill-schedule.ts'
 export type {
   SlidingLogState,
@@ -30,6 +32,7 @@ export type { Signal } from './long-timeout.ts'
 export {
   fixedWindow,
   leakyBucket,
+  penalty,
   perDay,
   perHour,
   perMinute,
@@ -42,12 +45,20 @@ export {
 export type {
   FixedWindowOptions,
   LeakyBucketOptions,
+  PenaltyOptions,
   RateOptions,
   TokenBucketOptions,
   WarmingUpOptions,
   WindowOptions,
 } from './quota-options.ts'
-export type { BucketQuota, Quota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from './quota-types.ts'
+export type {
+  BucketQuota,
+  PenaltyQuota,
+  Quota,
+  SlidingLogQuota,
+  SlidingWindowQuota,
+  WarmUpQuota,
+} from './quota-types.ts'
 export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'
 export {

@@ -1,4 +1,5 @@
 import { decideNow } from './acquisition.ts'
+import { type Blocks, blocksOf } from './block.ts'
 import { actualsOf, type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import type { Decision } from './decision.ts'
 import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'
@@ -20,7 +21,7 @@ import { checkCost, checkKey, type Verb } from './verbs.ts'
 import { type WaitOptions, wait } from './wait.ts'
 
 /** A limiter: counts keys against one quota, or several, which are consumed all-or-nothing. */
-export interface RateLimiter extends LimiterReports {
+export interface RateLimiter extends LimiterReports, Blocks {
   /**
    * Consumes `cost` units (default: 1) if they are available. A denial is a decision, not an error. If the store fails,
    * `onStoreError` decides.
@@ -110,6 +111,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
       return resetKey(policies.map((policy) => ({ policy: policy.name, key })) as [StateKey], storeConfig)
     },
     resetAll: async (policy) => resetAll(policies, store, policy),
+    ...blocksOf(policies),
   }
   const fastPath = isSync(store) && options.spill === undefined && !isWatched ? syncFastPath(store, named) : undefined
   const built = isSync(store) ? { ...limiter, ...syncVerbs(fastPath ?? (general as ConsumeSync)) } : limiter

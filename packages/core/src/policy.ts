@@ -37,7 +37,7 @@ export interface EmptyPolicy {
   readonly decision: Decision
 }
 
-const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up']
+const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty']
 
 /** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {

@@ -93,3 +93,33 @@ export interface WarmingUpOptions {
    */
   readonly burst?: number
 }
+
+/** Options of `penalty`: after `after` units `within` a time, the key is blocked. */
+export interface PenaltyOptions {
+  /** The units that start a block: a whole number, 1 or more. The last of them is allowed. */
+  readonly after: number
+  /** How long units count, from the first of them. */
+  readonly within: Duration
+  /** How long the key is denied. Then its units count from 0. */
+  readonly block: Duration
+  /**
+   * How many times as long as the block before it the next block is: a whole number, 1 to 1,000.
+   * @default `1`, all blocks are equal
+   */
+  readonly grow?: number
+  /**
+   * The longest block. Required with `grow`.
+   * @default the `block`
+   */
+  readonly max?: Duration
+  /**
+   * How long after the end of its last block a key's next block has the first length again.
+   * @default the `max`
+   */
+  readonly forgive?: Duration
+  /**
+   * Whether a request during a block starts the block again. By default, it changes nothing.
+   * @default `false`
+   */
+  readonly extend?: boolean
+}

@@ -3,7 +3,7 @@ import type { Start } from './kernels/start.ts'
 import type { Micros } from './time.ts'
 
 /** The numbers of a rate limit, built by `perMinute(100)` and its siblings: plain, frozen data. */
-export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota | WarmUpQuota
+export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota | WarmUpQuota | PenaltyQuota
 
 /** A quota kept as a bucket. */
 export interface BucketQuota {
@@ -59,4 +59,23 @@ export interface WarmUpQuota {
   readonly scale: number
   /** Half of the warm-up period. */
   readonly half: Micros
+}
+
+/** A quota that blocks a key when it is used up. */
+export interface PenaltyQuota {
+  readonly kernel: 'penalty'
+  /** The units that start a block. */
+  readonly limit: number
+  /** How long units count, from the first of them. */
+  readonly window: Micros
+  /** The length of the first block. */
+  readonly block: Micros
+  /** How many times as long each further block is. */
+  readonly grow: number
+  /** The longest block. */
+  readonly max: Micros
+  /** How long after a block the next one is the first again. */
+  readonly forgive: Micros
+  /** Whether a denied request starts the block again. */
+  readonly extend: boolean
 }

@@ -1,12 +1,23 @@
 import { formatValue, QuotaError } from './errors.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
-import { type Exact, earliest, exactIn, exactly, type Fraction, isSame, latest, spanOf } from './kernels/fraction.ts'
+import {
+  type Exact,
+  earliest,
+  exactIn,
+  exactly,
+  type Fraction,
+  isSame,
+  latest,
+  NOTHING,
+  spanOf,
+} from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import { tickOf } from './kernels/refill-schedule.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
-import { slowdown, type WarmUpStep, type WarmUpTaken } from './kernels/warm-up.ts'
+import { penaltyStep } from './penalty-step.ts'
 import type { BucketQuota, Quota, WarmUpQuota } from './quota-types.ts'
 import { LONGEST, type Micros } from './time.ts'
+import { warmUpStep } from './warm-up-step.ts'
 
 /** The operations on a quota; each is the same kernel step with other arguments. */
 export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
@@ -29,6 +40,11 @@ export interface StepOptions {
    * @default `false`
    */
   readonly prepaid?: boolean
+  /**
+   * The length of the block that a charge starts, in microseconds; for a penalty only.
+   * @default the length that its quota sets
+   */
+  readonly blockMicros?: Micros | undefined
 }
 
 /** Reduces a verb to a kernel step. `cost` is in units. */
@@ -66,6 +82,8 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: Ste
     }
     case 'warm-up':
       return warmUpStep(quota, verb, cost, stepOptions)
+    case 'penalty':
+      return penaltyStep(quota, verb, cost, stepOptions)
   }
 }
 
@@ -127,7 +145,6 @@ interface Refunded {
   readonly ticks: Exact
 }
 
-const NOTHING: Exact = { tick: 0, early: 0 }
 const ALL: Exact = { tick: LONGEST, early: 0 }
 const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, ends: 0, ticks: NOTHING }
 
@@ -157,52 +174,6 @@ function toleranceOf(
   if (maxWaitMicros === undefined) return whole
   const { tick, early } = spanOf(immediateUnits, ticksPerUnit, scale)
   return earliest({ tick: tick + maxWaitMicros, early }, whole)
-}
-
-function warmUpStep(quota: WarmUpQuota, verb: Verb, cost: number, stepOptions: StepOptions): WarmUpStep {
-  const { ticksPerUnit, scale, half, burst } = quota
-  const taking = verb === 'consume' || verb === 'peek'
-  const { maxWaitMicros = 0, prepaid = false, original } = stepOptions
-  const units = spanOf(cost, ticksPerUnit, scale)
-  const taken =
-    verb === 'refund' && original !== undefined ? refundOfWarmUp(quota, units, original as WarmUpTaken) : NO_WARM_UP
-  const increment = taken.increment ?? (verb === 'refund' ? { tick: -units.tick, early: 0 - units.early } : units)
-  const paid = prepaid ? 1 : burst
-  return {
-    kernel: 'warm-up',
-    increment: increment.tick,
-    early: increment.early,
-    scale,
-    check: taking && cost > paid ? spanOf(cost - paid, ticksPerUnit, scale).tick : 0,
-    // Nothing beyond the burst ever fits, however long the caller would wait.
-    tolerance: !taking ? LONGEST : cost > burst ? 0 : Math.min(maxWaitMicros, LONGEST - 1),
-    half,
-    until: taken.until,
-    untilEarly: taken.untilEarly,
-    cold: taken.cold,
-    peek: verb === 'peek',
-  }
-}
-
-const NO_WARM_UP = { increment: undefined, until: Number.MAX_SAFE_INTEGER, untilEarly: 0, cold: 0 }
-
-/** What the refund of a take restores: the state as if it had taken only the rest. */
-function refundOfWarmUp({ scale, half }: WarmUpQuota, refunded: Exact, original: WarmUpTaken) {
-  const { now, aheadBefore, earlyBefore, coldBefore, ahead, early, cold } = original
-  const slower = slowdown(coldBefore, cold, half)
-  // The units of the take that are not refunded, none if more is refunded than it took.
-  const units = exactly(ahead - slower - aheadBefore, early - earlyBefore, scale)
-  const left = latest(exactly(units.tick - refunded.tick, units.early - refunded.early, scale), NOTHING)
-  const turn = exactly(aheadBefore + left.tick, earlyBefore + left.early, scale)
-  const coldLeft = Math.max(coldBefore - (turn.tick - aheadBefore), 0)
-  const kept = turn.tick + slowdown(coldBefore, coldLeft, half)
-  const returned = exactly(ahead - kept, early - turn.early, scale)
-  return {
-    increment: { tick: -Math.max(returned.tick, 1), early: 0 - returned.early },
-    until: now + ahead,
-    untilEarly: early,
-    cold: coldLeft,
-  }
 }
 
 /** The most units that one request can consume. */

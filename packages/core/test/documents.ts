@@ -60,6 +60,7 @@ const algorithms = [
   configured('sliding_window', { limit: whole, window: duration }),
   configured('sliding_log', { limit: whole, window: duration }),
   configured('warming_up', { limit: whole, per: duration, warm_up_period: duration }, { burst: whole }),
+  configured('penalty', { after: whole, within: duration, block: duration }, { extend: fc.boolean() }),
 ]
 
 const names = ['x-api-key', 'X-Plan', 'a', '__proto__']

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, leakyBucket, perSecond, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../src/index.ts'
+import {
+  fixedWindow,
+  leakyBucket,
+  penalty,
+  perSecond,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  warmingUp,
+} from '../src/index.ts'
 import { policiesFrom } from '../src/rules/index.ts'
 import { rule } from './documents.ts'
 
@@ -91,6 +100,12 @@ test.each([
     'warming_up',
     { limit: 5, per: '1s', warm_up_period: '10s', burst: 2 },
     warmingUp({ limit: 5, per: '1s', warmUpPeriod: '10s', burst: 2 }),
+  ],
+  ['penalty', { after: 5, within: '15m', block: '1h' }, penalty({ after: 5, within: '15m', block: '1h' })],
+  [
+    'penalty',
+    { after: 5, within: '15m', block: '15m', grow: 2, max: '1d', forgive: '2d', extend: true },
+    penalty({ after: 5, within: '15m', block: '15m', grow: 2, max: '1d', forgive: '2d', extend: true }),
   ],
 ])('%s with %j', (algorithm, numbers, quota) => expect(config(numbers, algorithm)?.quota).toEqual(quota))
 

@@ -4,6 +4,7 @@ export {
   divideQuota,
   fixedWindow,
   leakyBucket,
+  penalty,
   perDay,
   perHour,
   perMinute,

@@ -3,6 +3,7 @@ export {
   divideQuota,
   fixedWindow,
   leakyBucket,
+  penalty,
   perDay,
   perHour,
   perMinute,

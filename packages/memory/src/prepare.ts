@@ -21,6 +21,7 @@ export function prepare(states: PolicyStates, step: Step): PreparedTake {
     case 'sliding-log':
       return logTake(states, step, general)
     case 'warm-up':
+    case 'penalty':
       return general
   }
 }

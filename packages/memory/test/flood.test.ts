@@ -1,5 +1,14 @@
 import { fakeClock } from '@spillway/conformance'
-import { fixedWindow, leakyBucket, perMinute, type Quota, slidingLog, slidingWindow, tokenBucket } from '@spillway/core'
+import {
+  fixedWindow,
+  leakyBucket,
+  penalty,
+  perMinute,
+  type Quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@spillway/core'
 import { describe, expect, test } from 'vitest'
 import { memoryStore, rateLimiter } from '../src/index.ts'
 
@@ -11,6 +20,7 @@ const quotas: Readonly<Record<string, Quota>> = {
   'interval refill': tokenBucket({ limit: 60, per: '5m', burst: 12, refill: '1m' }),
   'sliding window': slidingWindow({ limit: 5, window: '1m' }),
   'sliding log': slidingLog({ limit: 5, window: '1m' }),
+  penalty: penalty({ after: 5, within: '1m', block: '1m' }),
 }
 
 /** A limiter with room for `maxKeys`, and a limiter with room for all keys: both must decide alike. */

@@ -5,6 +5,7 @@ import { bucketSql } from './sql/bucket.ts'
 import { consumeSql } from './sql/consume.ts'
 import { earlierSql } from './sql/earlier.ts'
 import type { Names } from './sql/names.ts'
+import { penaltySql } from './sql/penalty.ts'
 import { slidingLogSql } from './sql/sliding-log.ts'
 import { slidingWindowSql } from './sql/sliding-window.ts'
 import { takeSql } from './sql/take.ts'
@@ -13,7 +14,7 @@ import { warmUpSql } from './sql/warm-up.ts'
 import { type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 10
+export const VERSION = 11
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -32,11 +33,12 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   tat int8,                          -- a bucket's theoretical arrival time; after refunds counts has: tat, gross, turn, 0, 0
   counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, …
                                      -- a key's that warms up: written at, ahead, early, cold, scale, 0, 0, 0, 0
+                                     -- a penalty's: written at, first, count, until, level, last, 0, 0, 0, 0, 0
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes
 CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
-${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${warmUpSql(names)}${takeSql(names)}${takeBucketSql(names)}${consumeSql(names)}${earlierSql(names)}
+${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${warmUpSql(names)}${penaltySql(names)}${takeSql(names)}${takeBucketSql(names)}${consumeSql(names)}${earlierSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE swept int;

@@ -86,6 +86,11 @@ function numbersOf(step: Step): string {
       const { tolerance, half, early, scale, until, untilEarly, cold } = step
       return formatNumbers([...common, check, tolerance, half, early, scale, until, untilEarly, cold, ...rest(6)])
     }
+    case 'penalty': {
+      const { limit, window, block, grow, max, forgive, since, extend } = step
+      const numbers = [limit, window, block, grow, max, forgive, since, extend ? 1 : 0]
+      return formatNumbers([...common, check, ...numbers, ...rest(5)])
+    }
   }
 }
 
@@ -104,7 +109,7 @@ const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction)
   until,
 ]
 
-const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up']
+const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty']
 
 /** Above any quota and within `bigint`: a cost that never fits still never fits. */
 const FAR = 1e18
@@ -137,5 +142,7 @@ function takenOf(step: Step, now: Micros, next: () => number): Taken {
       const [aheadBefore, earlyBefore, coldBefore] = [next(), next(), next()]
       return { allowed, now, aheadBefore, earlyBefore, coldBefore, ahead: next(), early: next(), cold: next() }
     }
+    case 'penalty':
+      return { allowed, now, first: next(), count: next(), until: next(), level: next(), last: next() }
   }
 }

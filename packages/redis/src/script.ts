@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Step } from '@spillway/core'
 import { bucketLua } from './lua/bucket.ts'
+import { penaltyLua } from './lua/penalty.ts'
 import { slidingLogLua } from './lua/sliding-log.ts'
 import { slidingWindowLua } from './lua/sliding-window.ts'
 import { headLua, runLua, takeLua } from './lua/take.ts'
@@ -23,6 +24,7 @@ const kernels = {
   'sliding-window': slidingWindowLua,
   'sliding-log': slidingLogLua,
   'warm-up': warmUpLua,
+  penalty: penaltyLua,
 }
 const scripts = new Map<string, Script>()
 

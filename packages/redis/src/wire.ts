@@ -93,6 +93,10 @@ function takenOf(step: Step, now: Micros, next: () => number): Taken {
       const [aheadBefore, earlyBefore, coldBefore] = [next(), next(), next()]
       return { allowed, now, aheadBefore, earlyBefore, coldBefore, ahead: next(), early: next(), cold: next() }
     }
+    case 'penalty': {
+      const [first, count, left, level, since] = [now + next(), next(), next(), next(), next()]
+      return { allowed, now, first, count, until: left > 0 ? now + left : 0, level, last: level > 0 ? now - since : 0 }
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { histories, modelStore, START } from '@spillway/conformance'
 import {
+  penalty,
   perDay,
   perMinute,
   perSecond,
@@ -48,6 +49,7 @@ async function loadAllScripts(): Promise<void> {
     window,
     slidingLog({ limit: 1, window: '1m' }),
     warmingUp({ limit: 10, per: '1s', warmUpPeriod: '1m' }),
+    penalty({ after: 1, within: '1s', block: '1m' }),
   ]
   const steps = quotas.map((quota) => stepFor(quota, 'consume', 1))
   await client.script('LOAD', bucketsScript.text)

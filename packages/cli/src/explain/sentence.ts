@@ -1,4 +1,4 @@
-import type { BucketQuota, Quota, WarmUpQuota } from '@spillway/core'
+import type { BucketQuota, PenaltyQuota, Quota, WarmUpQuota } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { count, each, span } from '../format.ts'
 
@@ -53,6 +53,7 @@ function quotaText(quota: Quota, what: string): string {
     return `make ${some(limit, what)} in each ${window} from the first of them`
   if (quota.kernel === 'sliding-window') return `make about ${some(limit, what)} in any ${window}`
   if (quota.kernel === 'warm-up') return warmUpText(quota, what)
+  if (quota.kernel === 'penalty') return penaltyText(quota, what)
   return bucketText(quota, what)
 }
 
@@ -60,6 +61,15 @@ function warmUpText({ burst, ticksPerUnit, scale, half }: WarmUpQuota, what: str
   const most = what === 'unit' && burst > 1 ? `, up to ${count(burst)} per request` : ''
   const period = span((2 * half) / 1000)
   return `make ${what}s evenly spaced, ${paceOf(ticksPerUnit / scale)}${most}, at a third of that rate after idle time, rising for ${period}`
+}
+
+function penaltyText({ limit, window, block, grow, max, forgive, extend }: PenaltyQuota, what: string): string {
+  const longer =
+    grow === 1
+      ? ''
+      : `, each time ${count(grow)} times as long, up to ${span(max / 1000)}, until ${span(forgive / 1000)} without a block`
+  const again = extend ? ', from its last request' : ''
+  return `make ${some(limit, what)} within ${span(window / 1000)}, and is then blocked for ${span(block / 1000)}${again}${longer}`
 }
 
 function bucketText(quota: BucketQuota, what: string): string {

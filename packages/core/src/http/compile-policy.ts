@@ -16,7 +16,7 @@ import { checkUnit, type HeaderItem, headerItem, type PartitionReader, partition
 import { keyTextOf } from './key-text.ts'
 import { matcher } from './match.ts'
 import { POLICY_OPTIONS, type PolicyOptions } from './policy-options.ts'
-import { checkProblem, type DenialBuilder, denialBuilder } from './problem.ts'
+import { checkProblem, type DenialBuilder, denialBuilder, problemOf } from './problem.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import { checkReturnedActual } from './returned.ts'
 import { type CostOptions, costReader, keyReader } from './selectors.ts'
@@ -24,6 +24,7 @@ import { type CostOptions, costReader, keyReader } from './selectors.ts'
 /** A policy, with the parts of its headers that are the same for every request. */
 export interface HttpPolicy extends Policy {
   readonly item: HeaderItem
+  readonly denialFor: DenialBuilder
 }
 
 /** A policy's options, compiled. */
@@ -48,7 +49,6 @@ export interface CompiledPolicy<R, S> {
   /** Undefined without a `partition` option, and for shadow policies, which headers do not report. */
   readonly partitionOf: PartitionReader | undefined
   readonly settle: ((response: S) => MaybePromise<number>) | undefined
-  readonly denialFor: DenialBuilder
   readonly onDenied: DeniedOption<R, never> | undefined
 }
 
@@ -104,6 +104,7 @@ function compilePolicy<R, S>(
   const policyFor = (quota: Quota): HttpPolicy => ({
     ...policyOf(name, quota, at, stateName),
     item: headerItem({ name: stateName, quota, ...(unit && { unit }) }),
+    denialFor: denialBuilder(stateName, options.problem ?? problemOf(quota)),
   })
   const tierOf = tiersBy(name, policyFor)
   const pick = quotaPicker(quota, policyFor, tierOf)
@@ -128,7 +129,6 @@ function compilePolicy<R, S>(
     costOf: costReader(options, requestSources.reader),
     partitionOf: partition && !shadow ? partitionReader(partition, storeConfig.logger) : undefined,
     settle: settle && checked(settle, checkReturnedActual),
-    denialFor: denialBuilder(stateName, options.problem),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
   }
 }

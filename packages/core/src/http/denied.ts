@@ -56,7 +56,7 @@ export type DeniedOption<R, A = unknown, Name extends string = string> = (
 export interface DenialOptions<R, A = unknown, Name extends string = string> {
   /**
    * The problem type of this policy's denials.
-   * @default `'quota-exceeded'`
+   * @default `'quota-exceeded'`; of a `penalty`, `'abnormal-usage-detected'`
    */
   readonly problem?: ProblemOption
   /**

@@ -100,8 +100,9 @@ export function evaluatorFor<R, S>(
     decision: Decision,
     names?: ShownNames,
   ): Pick<Verdict, 'denial' | 'answer'> => {
-    const { denialFor, onDenied: option = onDenied } = checkNamed<R, S>(acquisition, decision.policy).compiled
-    const denial = denialFor(decision, names)
+    const { policy, compiled } = checkNamed<R, S>(acquisition, decision.policy)
+    const { onDenied: option = onDenied } = compiled
+    const denial = policy.denialFor(decision, names)
     const check = option as DeniedOption<R> | undefined
     return { denial, answer: check && ((response) => answerOf(check, request, decision, response, denial, reader)) }
   }

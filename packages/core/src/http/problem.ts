@@ -1,5 +1,6 @@
 import type { Decision } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
+import type { Quota } from '../quota-types.ts'
 import { type ShownNames, shownName } from './display-names.ts'
 import { type Header, seconds } from './headers.ts'
 
@@ -20,6 +21,10 @@ export interface Denial {
 /** The problem type of a policy's denials: the client has used up its quota, or its request pattern is abnormal. */
 export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
 
+/** The problem type of a quota's denials by default. */
+export const problemOf = ({ kernel }: Pick<Quota, 'kernel'>): ProblemOption =>
+  kernel === 'penalty' ? 'abnormal-usage-detected' : 'quota-exceeded'
+
 /** Builds the answer to a denied request. */
 export type DenialBuilder = (decision: Decision, names?: ShownNames) => Denial
 
@@ -27,7 +32,7 @@ export type DenialBuilder = (decision: Decision, names?: ShownNames) => Denial
  * Builds the function that answers a policy's denials. During an attack it runs more often than anything else, so the
  * parts that most denials share are serialized once.
  */
-export function denialBuilder(name: string, problem: ProblemOption = 'quota-exceeded'): DenialBuilder {
+export function denialBuilder(name: string, problem: ProblemOption): DenialBuilder {
   const start = `${BEGINNING[problem]}"${againIn(name)}`
   const end = `","violated-policies":["${inJson(name)}"],"retry-after-ms":`
   return (decision, names) => {

@@ -9,6 +9,8 @@ export interface Exact {
   readonly early: number
 }
 
+export const NOTHING: Exact = { tick: 0, early: 0 }
+
 /** The most ticks in a microsecond: two of them are still counted exactly. */
 export const MOST_SCALE: number = 2 ** 52
 

@@ -3,6 +3,14 @@ import { type BucketOutcome, type BucketStep, type BucketTaken, bucket } from '.
 import type { BucketState } from './bucket-state.ts'
 import type { Earlies } from './fraction.ts'
 import {
+  forgivenAt,
+  type PenaltyOutcome,
+  type PenaltyState,
+  type PenaltyStep,
+  type PenaltyTaken,
+  penalty,
+} from './penalty.ts'
+import {
   readLog,
   type SlidingLogOutcome,
   type SlidingLogState,
@@ -21,21 +29,24 @@ import { fullBy } from './start.ts'
 import { coldAt, type WarmUpOutcome, type WarmUpState, type WarmUpStep, type WarmUpTaken, warmUp } from './warm-up.ts'
 
 /** The arguments of a kernel; `kernel` names it. */
-export type Step = BucketStep | SlidingWindowStep | SlidingLogStep | WarmUpStep
+export type Step = BucketStep | SlidingWindowStep | SlidingLogStep | WarmUpStep | PenaltyStep
 
 /** The state of a key. A kernel ignores the state of another kernel, as if the key were new. */
-export type State = BucketState | SlidingWindowState | SlidingLogState | WarmUpState
+export type State = BucketState | SlidingWindowState | SlidingLogState | WarmUpState | PenaltyState
 
 /** The result of a step in a store; `decide` turns it into a `Decision`. */
-export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken | WarmUpTaken
+export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken | WarmUpTaken | PenaltyTaken
 
 /** The result of a kernel. The store writes `taken` if the whole batch is allowed, else `kept`. */
-export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome | WarmUpOutcome
+export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome | WarmUpOutcome | PenaltyOutcome
 
 const isBucketState = (state: State | undefined): state is BucketState =>
   typeof state === 'number' || (typeof state === 'object' && 'gross' in state)
 
 const isWarmUpState = (state: State | undefined): state is WarmUpState => typeof state === 'object' && 'cold' in state
+
+const isPenaltyState = (state: State | undefined): state is PenaltyState =>
+  typeof state === 'object' && 'level' in state
 
 /** Runs the kernel that the step names. */
 export function runKernel(state: State | undefined, now: Micros, step: Step): Outcome {
@@ -48,6 +59,8 @@ export function runKernel(state: State | undefined, now: Micros, step: Step): Ou
       return slidingLog(Array.isArray(state) ? state : undefined, now, step)
     case 'warm-up':
       return warmUp(isWarmUpState(state) ? state : undefined, now, step)
+    case 'penalty':
+      return penalty(isPenaltyState(state) ? state : undefined, now, step)
   }
 }
 
@@ -70,6 +83,11 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
       const { ahead, early, cold } = written ? next : base
       const { ahead: aheadBefore, early: earlyBefore, cold: coldBefore } = base
       return { allowed, now, aheadBefore, earlyBefore, coldBefore, ahead, early, cold }
+    }
+    case 'penalty': {
+      const { allowed, base, next } = outcome as PenaltyOutcome
+      const { first, count, until, level, last } = written ? next : base
+      return { allowed, now, first, count, until, level, last }
     }
   }
 }
@@ -103,5 +121,7 @@ export function emptyAt(state: State, step: Step): Micros {
       return Array.isArray(state) && state.length > 0 ? state[state.length - 2] + step.window : 0
     case 'warm-up':
       return isWarmUpState(state) ? coldAt(state, step.half) : 0
+    case 'penalty':
+      return isPenaltyState(state) ? forgivenAt(state, step) : 0
   }
 }

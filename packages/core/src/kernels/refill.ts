@@ -1,5 +1,6 @@
 import type { Micros } from '../time.ts'
 import type { State, Step } from './kernel.ts'
+import type { PenaltyState } from './penalty.ts'
 import type { SlidingWindowState } from './sliding-window.ts'
 
 /** How many entries of a log are added up; each earlier one counts as one unit. */
@@ -19,20 +20,27 @@ export const unitTime = (step: Step): Micros => {
       return step.window / step.limit
     case 'warm-up':
       return 1
+    case 'penalty':
+      return step.window / step.limit
   }
 }
 
 /**
- * The microseconds in which the used units of a state refill. Keys are evicted in this order, shortest first. Unlike
+ * The microseconds in which the used units of a state refill, at a block's end at the latest. Keys are evicted in this order, shortest first. Unlike
  * `emptyAt`, it changes neither with a denial nor with the time of the last allowed request.
  */
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
   if (typeof state === 'number') return Math.abs(state) - now
   if ('gross' in state) return Math.abs(state.tat) - now
   if ('cold' in state) return state.writtenAt + state.ahead - now
+  if ('level' in state) return unit * unitsInPenalty(state, now) + Math.max(state.until - now, 0)
   if (unit < 0 && 'start' in state) return now < emptyAt ? -unit * state.current : emptyAt - now
   return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, 0, emptyAt, now))
 }
+
+/** Units, and one for each block in a row: a key that was blocked is kept longer than one that never was. */
+const unitsInPenalty = ({ count, until, level }: PenaltyState, now: Micros): number =>
+  until > 0 && until <= now ? level + 1 : level + count
 
 function unitsInWindow({ start, current, previous }: SlidingWindowState, emptyAt: Micros, now: Micros): number {
   const windows = (2 * (now - start)) / (emptyAt - start)

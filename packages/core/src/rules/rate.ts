@@ -1,5 +1,5 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import { fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
+import { fixedWindow, leakyBucket, penalty, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
 import type { Quota } from '../quota-types.ts'
 import { type Duration, LONGEST } from '../time.ts'
 import { fraction } from './decimal.ts'
@@ -26,6 +26,7 @@ const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
   sliding_log: (config) => slidingLog(pick(config, 'limit', 'window')),
   warming_up: ({ warm_up_period: warmUpPeriod, ...config }) =>
     warmingUp({ ...pick(config, 'limit', 'per', 'burst'), warmUpPeriod: warmUpPeriod as Duration }),
+  penalty: (config) => penalty(pick(config, 'after', 'within', 'block', 'grow', 'max', 'forgive', 'extend')),
 }
 
 /**

@@ -77,6 +77,21 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
     'per',
     'warm_up_period',
   ]),
+  penalty: {
+    ...config(
+      {
+        after: whole(1),
+        within: duration,
+        block: duration,
+        grow: whole(1),
+        max: duration,
+        forgive: duration,
+        extend: { description: 'true or false', type: 'boolean' },
+      },
+      ['after', 'within', 'block'],
+    ),
+    dependentRequired: { grow: ['max'], max: ['grow'], forgive: ['grow'] },
+  },
 }
 
 const ALGORITHMS = Object.keys(CONFIGS)

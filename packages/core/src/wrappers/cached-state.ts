@@ -1,5 +1,6 @@
 import { type BucketStep, type BucketTaken, bucketState } from '../kernels/bucket.ts'
 import type { State, Step, Taken } from '../kernels/kernel.ts'
+import type { PenaltyState, PenaltyTaken } from '../kernels/penalty.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { WarmUpTaken } from '../kernels/warm-up.ts'
@@ -22,6 +23,10 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
     case 'warm-up': {
       const { now: writtenAt, ahead, early, cold } = taken as WarmUpTaken
       return ahead === 0 ? undefined : { writtenAt, ahead, early, cold, scale: step.scale }
+    }
+    case 'penalty': {
+      const { now: writtenAt, first, count, until, level, last } = taken as PenaltyTaken
+      return until === 0 ? undefined : { writtenAt, first, count, until, level, last }
     }
   }
 }
@@ -62,6 +67,9 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
       )
     case 'warm-up':
       return cached.kernel === 'warm-up' && cached.half === step.half && cached.scale === step.scale
+    case 'penalty':
+      // A block holds whatever the numbers of the quota are.
+      return cached.kernel === 'penalty' && now < (state as PenaltyState).until
   }
 }
 

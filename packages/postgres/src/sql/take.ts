@@ -17,6 +17,7 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE step[1]
     WHEN 2 THEN ${fn('sliding_window')}(CASE WHEN cardinality(state) = 3 THEN state END, now, step)
     WHEN 4 THEN ${fn('warm_up')}(CASE WHEN cardinality(state) = 9 THEN state END, now, step)
+    WHEN 5 THEN ${fn('penalty')}(CASE WHEN cardinality(state) = 11 THEN state END, now, step)
     ELSE ${fn('sliding_log')}(CASE WHEN cardinality(state) % 2 = 0 THEN state END, now, step) END
 $$;
 
@@ -27,6 +28,8 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN step[1] = 2 THEN outcome[4:6]
     WHEN step[1] = 4 AND takes THEN outcome[13:21]
     WHEN step[1] = 4 THEN outcome[4:12]
+    WHEN step[1] = 5 AND takes THEN outcome[15:25]
+    WHEN step[1] = 5 THEN outcome[4:14]
     WHEN takes THEN outcome[outcome[4] + 5:]
     ELSE outcome[5:outcome[4] + 4] END END
 $$;
@@ -36,6 +39,7 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN step[1] = 3 THEN ${fn('read_log')}(outcome, now, step, written)
     WHEN step[1] = 4 THEN outcome[1] || outcome[5:7] || CASE WHEN written THEN outcome[14:16] ELSE outcome[5:7] END
+    WHEN step[1] = 5 THEN outcome[1] || CASE WHEN written THEN outcome[16:20] ELSE outcome[5:9] END
     WHEN written THEN outcome[1] || outcome[7:9]
     ELSE outcome[1] || outcome[4:6] END
 $$;
@@ -45,6 +49,10 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE step[1]
     WHEN 2 THEN state[1] + (2 - step[10]) * step[6] * step[7]
     WHEN 4 THEN state[1] + state[2] + greatest(2 * step[6] - state[4], 0)
+    WHEN 5 THEN CASE
+      WHEN state[4] > 0 THEN state[4] + step[10]
+      WHEN state[5] > 0 THEN greatest(state[6] + step[10], state[2] + step[6])
+      ELSE state[2] + step[6] END
     ELSE coalesce(state[cardinality(state) - 1], now) + step[6] END
 $$;
 `

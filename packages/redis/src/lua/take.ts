@@ -35,6 +35,13 @@ local function decode(raw)
       cold = tonumber(cold), scale = tonumber(scale),
     } or nil
   end
+  if kind == 'p' then
+    local writtenAt, first, count, ends, level, last = string.match(raw, '^p:(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$')
+    return writtenAt and {
+      writtenAt = tonumber(writtenAt), first = tonumber(first), count = tonumber(count),
+      ['until'] = tonumber(ends), level = tonumber(level), last = tonumber(last),
+    } or nil
+  end
   if kind == 'b' then
     local tat, gross, turn = string.match(raw, '^b:(-?%d+):(%d+):(%d+)$')
     return tat and { tat = tonumber(tat), gross = tonumber(gross), turn = tonumber(turn) } or nil
