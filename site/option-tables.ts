@@ -57,6 +57,7 @@ export const TABLES: readonly Table[] = [
       defaultCost: 'guides/cost.md',
       maxCost: 'guides/cost.md',
       settle: 'guides/cost.md',
+      countIf: 'guides/cost.md#count-failures-only',
       ...STORE_GUIDES,
       problem: 'guides/headers.md',
       onDenied: 'guides/headers.md',

@@ -1,4 +1,4 @@
-import { type Decision, fixedWindow, perSecond, rateLimiter } from '@spillway/express'
+import { type Decision, fixedWindow, penalty, perSecond, rateLimiter } from '@spillway/express'
 import { memoryStore } from '@spillway/memory'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -12,19 +12,22 @@ const DURATION_S = 900
 
 /** The limiter of the page. */
 function blocking(): (key: string) => Promise<Decision> {
-  const limiter = rateLimiter({ quota: fixedWindow({ limit: 5, window: '1s', align: 'first' }), store: memoryStore() })
-  const quota = fixedWindow({ limit: 1, window: '15m', align: 'first' })
-  const blocks = rateLimiter({ name: 'blocks', quota, store: memoryStore() })
+  const blocking = rateLimiter({
+    quotas: {
+      second: fixedWindow({ limit: 5, window: '1s', align: 'first' }),
+      blocks: penalty({ after: 6, within: '1s', block: '15m' }),
+    },
+    store: memoryStore(),
+  })
   return async (key) => {
-    const block = await blocks.peek(key)
-    if (!block.allowed) return block
-    const decision = await limiter.consume(key)
-    if (!decision.allowed) await blocks.consume(key)
+    const decision = await blocking.consume(key)
+    const { violated } = decision
+    if (violated.includes('second') && !violated.includes('blocks')) await blocking.block(key, '15m')
     return decision
   }
 }
 
-test('a second limiter blocks as long as blockDuration, and only clients that were over', async () => {
+test('a penalty blocks as long as blockDuration, and only clients that were over', async () => {
   const theirs = new RateLimiterMemory({ points: 5, duration: 1, blockDuration: DURATION_S })
   const ours = blocking()
   const allowed = async (key: string) =>

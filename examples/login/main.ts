@@ -1,7 +1,7 @@
 // Protects a login against brute force, without locking out the owner of the account.
 
 import { pathToFileURL } from 'node:url'
-import { perHour, perMinute, rateLimit, tokenBucket } from '@spillway/express'
+import { penalty, perMinute, rateLimit } from '@spillway/express'
 import express, { type Request } from 'express'
 import { deviceOf, isDeviceOf, isRight } from './passwords.ts'
 
@@ -16,6 +16,9 @@ const nameIn = ({ body }: Request): string =>
 
 const isKnown = (req: Request): boolean => isDeviceOf(nameIn(req), req.get('cookie') ?? '')
 
+/** Blocks for 15 minutes after 5 wrong passwords, and then for longer each time. */
+const blocked = penalty({ after: 5, within: '15m', block: '15m', grow: 2, max: '1d' })
+
 // Before the body is parsed: one address can try a few names, not thousands.
 app.use('/login', rateLimit({ name: 'address', quota: perMinute(20, { burst: 30 }) }))
 
@@ -24,17 +27,11 @@ app.post(
   express.json({ limit: '1kb' }),
   rateLimit({
     policies: [
-      // All strangers together have 5 failed tries per account; one refills every 3 minutes.
-      {
-        name: 'account',
-        quota: tokenBucket({ limit: 5, per: '15m' }),
-        key: (req) => (isKnown(req) ? undefined : nameIn(req)),
-      },
+      // All strangers together have 5 wrong passwords per account. Right ones cost nothing.
+      { name: 'account', quota: blocked, key: (req) => (isKnown(req) ? undefined : nameIn(req)), countIf: [401] },
       // A browser that has logged in before has its own quota, which strangers cannot use up.
-      { name: 'device', quota: perHour(20), key: (req) => (isKnown(req) ? nameIn(req) : undefined) },
+      { name: 'device', quota: blocked, key: (req) => (isKnown(req) ? nameIn(req) : undefined), countIf: [401] },
     ],
-    // Charged before the password is checked, so that concurrent guesses are counted, too; refunded if it was right.
-    refundIf: (status) => status < 400,
   }),
   (req, res) => {
     const user = nameIn(req)

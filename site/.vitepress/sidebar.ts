@@ -35,6 +35,7 @@ const GUIDES = [
   'stores',
   'redis-eviction',
   'failure',
+  'brute-force',
   'testing',
   'edge',
   'languages',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import { testByKey } from './adapter-by-key.ts'
+import { testCountedStatuses } from './adapter-counted.ts'
 import { testDeniedAnswers } from './adapter-denied.ts'
 import { testHeaders } from './adapter-headers.ts'
 import { testKeySpellings } from './adapter-keys.ts'
@@ -214,6 +215,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
     assert.deepEqual([denied.status, denied.body, denied.headers['retry-after']], [429, '', '60'])
   })
 
+  testCountedStatuses(test, mount)
   testDeniedAnswers(test, mount)
   testKeySpellings(test, mount)
   testPoliciesApart(test, mount)

@@ -1,6 +1,6 @@
 import { MOST_UNITS, type PenaltyStep, type PenaltyTaken } from './kernels/penalty.ts'
 import type { PenaltyQuota } from './quota-types.ts'
-import type { StepOptions, Verb } from './verbs.ts'
+import type { StepOptions, Verb } from './step-options.ts'
 
 /** Reduces a verb on a penalty to a kernel step. */
 export function penaltyStep(

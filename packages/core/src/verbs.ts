@@ -11,41 +11,16 @@ import {
   NOTHING,
   spanOf,
 } from './kernels/fraction.ts'
-import type { Step, Taken } from './kernels/kernel.ts'
+import type { Step } from './kernels/kernel.ts'
 import { tickOf } from './kernels/refill-schedule.ts'
 import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
 import { penaltyStep } from './penalty-step.ts'
 import type { BucketQuota, Quota, WarmUpQuota } from './quota-types.ts'
+import type { StepOptions, Verb } from './step-options.ts'
 import { LONGEST, type Micros } from './time.ts'
 import { warmUpStep } from './warm-up-step.ts'
 
-/** The operations on a quota; each is the same kernel step with other arguments. */
-export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
-
-/** Options of a verb. */
-export interface StepOptions {
-  /**
-   * The longest wait for the units, in microseconds; not for windows and logs.
-   * @default no wait; in a queue, the length of the queue
-   */
-  readonly maxWaitMicros?: Micros
-  /**
-   * The take that is refunded. The refund excludes units that have refilled since, and units that later takes depend on. A
-   * take is refunded at most once.
-   * @default the latest take
-   */
-  readonly original?: Taken
-  /**
-   * Whether the overdraft is not used.
-   * @default `false`
-   */
-  readonly prepaid?: boolean
-  /**
-   * The length of the block that a charge starts, in microseconds; for a penalty only.
-   * @default the length that its quota sets
-   */
-  readonly blockMicros?: Micros | undefined
-}
+export type { StepOptions, Verb } from './step-options.ts'
 
 /** Reduces a verb to a kernel step. `cost` is in units. */
 export function stepFor(quota: BucketQuota, verb: Verb, cost: number, stepOptions?: StepOptions): BucketStep

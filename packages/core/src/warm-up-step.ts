@@ -1,8 +1,8 @@
 import { type Exact, exactly, latest, NOTHING, spanOf } from './kernels/fraction.ts'
 import { slowdown, type WarmUpStep, type WarmUpTaken } from './kernels/warm-up.ts'
 import type { WarmUpQuota } from './quota-types.ts'
+import type { StepOptions, Verb } from './step-options.ts'
 import { LONGEST } from './time.ts'
-import type { StepOptions, Verb } from './verbs.ts'
 
 /** Reduces a verb on a quota that warms up to a kernel step. */
 export function warmUpStep(quota: WarmUpQuota, verb: Verb, cost: number, stepOptions: StepOptions): WarmUpStep {

@@ -134,6 +134,12 @@ test('keys and matches come out as policies spell them', () => {
   expect(only({ match: {} })?.match).toEqual({})
 })
 
+test('the statuses that count come out as policies spell them', () => {
+  expect(only({ count_if: [401, 403] })?.countIf).toEqual([401, 403])
+  expect(() => only({ count_if: [] })).toThrow('rules[0].count_if must not be empty.')
+  expect(() => only({ count_if: [4] })).toThrow('rules[0].count_if[0] must be a status from 100 to 599; got 4.')
+})
+
 test('burst is optional: by default the limit, or the units of one second rounded up', () => {
   expect(config({ rps: 5 })?.quota).toEqual(perSecond(5))
   // 1.001 a second had a burst of 1,001: as many units as come in 1,000 seconds.

@@ -7,6 +7,7 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
+  statusOf,
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
@@ -64,7 +65,7 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: N
   const limited = Object.hasOwn(req, 'rateLimit')
   if (decision) req.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => res.getHeader(name))) res.setHeader(name, value)
-  if (after) whenClosed(res, () => void after(res.statusCode, res))
+  if (after) whenClosed(res, () => void after(statusOf(res, res.statusCode), res))
   if (denial === undefined) {
     next()
     return

@@ -7,6 +7,7 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
+  statusOf,
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
@@ -90,7 +91,7 @@ function follow(
   const limited = request.rateLimit !== undefined
   if (decision) request.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => reply.getHeader(name))) reply.header(name, value)
-  if (after) whenClosed(reply.raw, () => void after(reply.statusCode, reply))
+  if (after) whenClosed(reply.raw, () => void after(statusOf(reply.raw, reply.statusCode), reply))
   if (denial === undefined) {
     done()
     return

@@ -8,6 +8,7 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
+  statusOf,
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
@@ -53,7 +54,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (decision) ctx.state.rateLimit = decision
     const joined = joinHeaders(headers, limited, (name) => ctx.res.getHeader(name))
     for (const [name, value] of joined) ctx.response.set(name, value)
-    if (after) whenClosed(ctx.res, () => void after(ctx.status, ctx))
+    if (after) whenClosed(ctx.res, () => void after(statusOf(ctx.res, ctx.status), ctx))
     if (denial === undefined) {
       return next().catch((error: unknown) => {
         carryHeaders(ctx, error, headers)

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
-import { isOver, joinHeaders, type Verdict, whenClosed } from '@spillway/core/http'
+import { isOver, joinHeaders, statusOf, type Verdict, whenClosed } from '@spillway/core/http'
 import { nodeResponse, type PlatformResponse, responseOf, setHeader } from './context.ts'
 import { keepDecision } from './decisions.ts'
 import { RateLimitException } from './exception.ts'
@@ -34,7 +34,8 @@ function follow(verdict: Verdict<PlatformResponse>, context: ExecutionContext): 
   if (response) {
     for (const [name, value] of joinHeaders(headers, limited, (name) => response.getHeader(name)))
       setHeader(response, name, value)
-    if (after) whenClosed(nodeResponse(response), () => void after(response.statusCode, response))
+    const node = nodeResponse(response)
+    if (after) whenClosed(node, () => void after(statusOf(node, response.statusCode), response))
   }
   if (denial === undefined) return true
   const own = answer ? answer(response) : denial

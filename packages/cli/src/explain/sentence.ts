@@ -7,7 +7,9 @@ export function sentenceOf(policy: RulePolicy): string {
   const spill = policy.spill === undefined ? '' : ` If it is empty, ${JSON.stringify(policy.spill)} is drawn upon.`
   const tier =
     policy.tiers === undefined ? '' : ` Of the tiers ${JSON.stringify(policy.tiers)}, the first that matches counts.`
-  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${spill}${tier}`
+  const counted =
+    policy.countIf === undefined ? '' : ` It counts responses with status ${policy.countIf.join(' or ')} only.`
+  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${counted}${spill}${tier}`
   return policy.mode === 'shadow' ? `${sentence} It never denies (shadow mode).` : sentence
 }
 

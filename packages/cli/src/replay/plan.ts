@@ -84,6 +84,8 @@ interface PolicyCheck {
   readonly of: KeyTally
   readonly cost: number
   readonly step: Step
+  /** Whether the status of the response does not count. */
+  readonly isRefunded: boolean
   /** The policy that is checked instead if this one denies. */
   readonly spill?: PolicyCheck
 }
@@ -133,10 +135,17 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       retryAfterMs: decision.retryAfterMs,
     })
   }
+  const refund = (checks: readonly PolicyCheck[], taken: readonly Taken[], at: Micros): void => {
+    for (const [i, { lane, of, cost, isRefunded }] of checks.entries()) {
+      const step = isRefunded && stepFor(lane.quota, 'refund', cost, { original: taken[i] as Taken })
+      if (step) store.takeSync([{ policy: lane.policy.name, key: of.key, step }], at)
+    }
+  }
   const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros, line: number, file: string): boolean => {
     const { lane, of, step } = check
     const [taken] = store.takeSync([{ policy: lane.policy.name, key: of.key, step }], at) as [Taken]
     note(check, taken, entry, at, line, file)
+    if (taken.allowed) refund([check], [taken], at)
     return taken.allowed
   }
   type Emptied = readonly (readonly [PolicyCheck, Taken])[]
@@ -161,6 +170,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     // Only the policy whose units are consumed records an allowed request.
     for (const [check, each] of allowed ? [] : emptied) note(check, each, entry, at, line, file)
     for (const [i, check] of checks.entries()) note(check, taken[i] as Taken, entry, at, line, file)
+    if (allowed) refund(checks, taken, at)
     return allowed
   }
   const checksFor = (entry: Entry, at: Micros, line: number, file: string): readonly PolicyCheck[] => {
@@ -216,7 +226,10 @@ function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
   if (read === undefined) return undefined
   if (read === '') lane.counts.keyless++
   const cost = lane.costOf(entry)
-  return { lane, of: lane.tally.of(read), cost, step: cost === 1 ? lane.one : stepFor(lane.quota, 'consume', cost) }
+  const step = cost === 1 ? lane.one : stepFor(lane.quota, 'consume', cost)
+  const { countIf } = lane.policy
+  const isRefunded = countIf !== undefined && entry.status !== undefined && !countIf.includes(entry.status)
+  return { lane, of: lane.tally.of(read), cost, step, isRefunded }
 }
 
 /** Keeps a request to try other limits on, unless there are too many. */

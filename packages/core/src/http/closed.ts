@@ -26,6 +26,10 @@ const isClosed = ({ closed, stream }: Closable): boolean => closed ?? stream?.cl
 /** Whether a response needs no answer any more: its headers are sent, or its client has disconnected. */
 export const isOver = (response: Outgoing): boolean => response.headersSent || isClosed(response)
 
+/** The status of a response that is over; undefined if its client disconnected before it was answered. */
+export const statusOf = ({ headersSent }: Pick<Outgoing, 'headersSent'>, status: number): number | undefined =>
+  headersSent ? status : undefined
+
 /**
  * Calls back when a response has been sent or its client has disconnected: at once if that has happened, because no
  * event follows. Returns the function that stops listening.

@@ -11,6 +11,7 @@ import { checkTiers } from '../tiers.ts'
 import { micros } from '../time.ts'
 import { maxUnits } from '../verbs.ts'
 import { type Logger, warnOnce } from '../warn.ts'
+import { countedStatuses } from './counted-statuses.ts'
 import type { DeniedOption } from './denied.ts'
 import { checkUnit, type HeaderItem, headerItem, type PartitionReader, partitionReader } from './fields.ts'
 import { keyTextOf } from './key-text.ts'
@@ -49,6 +50,7 @@ export interface CompiledPolicy<R, S> {
   /** Undefined without a `partition` option, and for shadow policies, which headers do not report. */
   readonly partitionOf: PartitionReader | undefined
   readonly settle: ((response: S) => MaybePromise<number>) | undefined
+  readonly countIf: ((status: number) => MaybePromise<boolean>) | undefined
   readonly onDenied: DeniedOption<R, never> | undefined
 }
 
@@ -129,6 +131,7 @@ function compilePolicy<R, S>(
     costOf: costReader(options, requestSources.reader),
     partitionOf: partition && !shadow ? partitionReader(partition, storeConfig.logger) : undefined,
     settle: settle && checked(settle, checkReturnedActual),
+    countIf: countedStatuses(options.countIf),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
   }
 }

@@ -79,7 +79,7 @@ export function evaluatorFor<R, S>(
   const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
   const checksFor = policyChecksOf(compiledPolicies)
   const looksUp = compiledPolicies.some(({ registration }) => registration.quota === undefined)
-  const corrects = refundIf !== undefined || compiledPolicies.some(({ settle }) => settle)
+  const corrects = refundIf !== undefined || compiledPolicies.some(({ settle, countIf }) => settle ?? countIf)
 
   const enforce = (request: R, checks: readonly PolicyCheck[]): Acquisition | Promise<Acquisition | undefined> =>
     maxWaitMicros > 0 || checks.some(isQueued)

@@ -96,6 +96,7 @@ const PEER_NAMES: Readonly<Record<string, string>> = {
   headers: 'standardHeaders legacyHeaders',
   onDenied: 'handler message statusCode',
   refundIf: 'skipFailedRequests skipSuccessfulRequests',
+  'quota: penalty(…)': 'blockDuration penalty',
 }
 
 /** Rejects options that `rateLimit` does not have. */

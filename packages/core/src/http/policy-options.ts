@@ -72,6 +72,13 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    * @default none
    */
   readonly settle?: (response: S) => Awaitable<number>
+  /**
+   * The response statuses that count, such as `[401]` for failed logins, or a function of the status. The units are
+   * consumed before the handler runs, and refunded if the status does not count. They stay consumed if the client
+   * disconnects before it is answered.
+   * @default all statuses
+   */
+  readonly countIf?: readonly number[] | ((status: number) => Awaitable<boolean>)
 }
 
 export const POLICY_OPTIONS: readonly string[] = [
@@ -84,6 +91,7 @@ export const POLICY_OPTIONS: readonly string[] = [
   'defaultCost',
   'maxCost',
   'settle',
+  'countIf',
   'problem',
   'onDenied',
   'unit',

@@ -6,6 +6,9 @@ import { type ErrorCode, formatValue, QuotaError } from '../errors.ts'
 /** Of `match`: only true or false. */
 export const checkMatched = (returned: unknown): boolean => boolean('match', returned)
 
+/** Of `countIf`: undefined counts as true, because the limit then holds. */
+export const checkCounts = (returned: unknown): boolean => boolean('countIf', returned ?? true)
+
 /** Of `skip` and `refundIf`: undefined counts as false, because the limit then holds. */
 export const checkFlag =
   (option: 'skip' | 'refundIf') =>

@@ -13,7 +13,7 @@ import { checksOf, type HttpCheck } from './policy-checks.ts'
 export interface RequestDecision<Name extends string = string> extends Decision<Name> {
   /**
    * Corrects the units that the request consumed to `actual`, 0 or more: the rest is refunded, or more is charged. Only
-   * the first correction of a policy counts, whether by this method, `refundIf` or `settle`. Name the policy if there
+   * the first correction of a policy counts, whether by this method, `refundIf`, `countIf` or `settle`. Name the policy if there
    * are several; a shadow policy is corrected only by its name. Rejects with a QuotaError if `actual` is invalid or the
    * policy is unknown.
    */
@@ -44,8 +44,11 @@ export function requestDecisionOf(decision: Decision, settle: RequestDecision['s
 /** Corrects the units that a request consumed, once per policy. */
 export interface Settlement<S> {
   readonly manually: RequestDecision['settle']
-  /** Call it when the response has been sent, or the client has disconnected. */
-  readonly after: (status: number, response: S) => Promise<void>
+  /**
+   * Call it when the response has been sent, or the client has disconnected: without a status, if it was not answered
+   * before. The request then counts, because its client could otherwise choose that it does not.
+   */
+  readonly after: (status: number | undefined, response: S) => Promise<void>
   /** Refunds everything, if the handler never answered the request. */
   readonly discard: () => void
 }
@@ -93,10 +96,11 @@ export function settlementOf<S>(
     after: async (status, response) => {
       try {
         const acquisitions = await booked()
-        const refunded = await refundIf?.(status)
+        const refunded = status !== undefined && (await refundIf?.(status))
         const actual = new Map<PolicyCheck, number>()
         for (const check of acquisitions.flatMap((acquisition) => checksOf<unknown, S>(acquisition))) {
-          if (!corrected.includes(check)) actual.set(check, refunded ? 0 : await actualCost(check, response, logger))
+          if (!corrected.includes(check))
+            actual.set(check, refunded ? 0 : await actualCost(check, status, response, logger))
         }
         await correct(acquisitions, actual)
       } catch (error) {
@@ -114,13 +118,15 @@ export function settlementOf<S>(
   }
 }
 
-/** The actual cost that a policy reads from a response; the consumed units if `settle` throws. */
+/** The actual cost that a policy reads from a response; the consumed units if `countIf` or `settle` throws. */
 async function actualCost<S>(
-  { cost, compiled: { settle } }: HttpCheck<unknown, S>,
+  { cost, compiled: { settle, countIf } }: HttpCheck<unknown, S>,
+  status: number | undefined,
   response: S,
   logger: Logger,
 ): Promise<number> {
   try {
+    if (status !== undefined && countIf !== undefined && !(await countIf(status))) return 0
     return settle === undefined ? cost : await settle(response)
   } catch (error) {
     warnOfFailure(logger, error)

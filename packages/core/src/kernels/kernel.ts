@@ -24,6 +24,7 @@ import {
   type SlidingWindowStep,
   type SlidingWindowTaken,
   slidingWindow,
+  windowsOver,
 } from './sliding-window.ts'
 import { fullBy } from './start.ts'
 import { coldAt, type WarmUpOutcome, type WarmUpState, type WarmUpStep, type WarmUpTaken, warmUp } from './warm-up.ts'
@@ -114,9 +115,7 @@ export function emptyAt(state: State, step: Step): Micros {
     case 'bucket':
       return isBucketState(state) ? fullBy(state) + (step.start?.keep ?? 0) : 0
     case 'sliding-window':
-      return typeof state === 'object' && 'start' in state
-        ? state.start + (step.fixed ? 1 : 2) * step.ticks * step.tick
-        : 0
+      return typeof state === 'object' && 'start' in state ? windowsOver(state, step) : 0
     case 'sliding-log':
       return Array.isArray(state) && state.length > 0 ? state[state.length - 2] + step.window : 0
     case 'warm-up':

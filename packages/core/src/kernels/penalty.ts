@@ -95,7 +95,8 @@ function found(state: PenaltyState | undefined, now: Micros, { window, forgive }
   const back = Math.max(state.writtenAt - now, 0)
   const first = state.first - back
   const until = state.until > 0 ? state.until - back : 0
-  if (until > now) return { writtenAt: now, first, count: state.count, until, level: state.level, last: moved(state, back) }
+  if (until > now)
+    return { writtenAt: now, first, count: state.count, until, level: state.level, last: moved(state, back) }
   const level = until > 0 ? state.level + 1 : state.level
   const last = until > 0 ? until : moved(state, back)
   const isOver = until > 0 || state.count === 0 || now - first >= window

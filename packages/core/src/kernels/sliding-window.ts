@@ -95,3 +95,7 @@ function less({ start, current, previous }: SlidingWindowState, step: SlidingWin
   const fromPrevious = unknown || inPrevious ? Math.min(give - fromCurrent, previous) : 0
   return { start, current: current - fromCurrent, previous: previous - fromPrevious }
 }
+
+/** The moment from which on no unit of a window counts. */
+export const windowsOver = ({ start }: SlidingWindowState, { fixed, ticks, tick }: SlidingWindowStep): Micros =>
+  start + (fixed ? 1 : 2) * ticks * tick

@@ -55,6 +55,11 @@ export interface RulePolicy {
    * @default `'enforce'`
    */
   readonly mode?: 'enforce' | 'shadow'
+  /**
+   * The response statuses that count: units of requests with others are refunded.
+   * @default all statuses
+   */
+  readonly countIf?: readonly number[]
   /** The name of the policy that is drawn upon only if this one is empty. */
   readonly spill?: string
   /** The name of a group of tiers, of which a request has one: the first whose `match` holds. */

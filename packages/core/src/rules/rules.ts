@@ -23,6 +23,7 @@ interface Rule {
   readonly algorithm_config: Config
   readonly match?: Readonly<Record<string, unknown>>
   readonly mode?: 'enforce' | 'shadow'
+  readonly count_if?: readonly number[]
   readonly spill?: string
   readonly tiers?: string
 }
@@ -69,7 +70,7 @@ function checkRelated(policies: readonly RulePolicy[]): void {
 }
 
 function policyFrom(rule: Rule, path: string): RulePolicy {
-  const { name, limit_keys, algorithm, algorithm_config: config, match, mode, spill, tiers } = rule
+  const { name, limit_keys, algorithm, algorithm_config: config, match, mode, count_if, spill, tiers } = rule
   const keys = limit_keys.map(keyFrom)
   return {
     name,
@@ -78,6 +79,7 @@ function policyFrom(rule: Rule, path: string): RulePolicy {
     ...costFrom(config),
     ...(match && { match: at(`${path}.match`, () => matchFrom(match)) }),
     ...(mode && { mode }),
+    ...(count_if && { countIf: count_if }),
     ...(spill !== undefined && { spill }),
     ...(tiers !== undefined && { tiers }),
   }

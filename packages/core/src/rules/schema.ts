@@ -146,6 +146,12 @@ export const ruleSchema: Schema = {
     algorithm_config: { description: 'an object with the numbers of the algorithm' },
     match,
     mode: { description: '"enforce" or "shadow"', enum: ['enforce', 'shadow'] },
+    count_if: {
+      description: 'a list of response statuses such as [401]',
+      type: 'array',
+      items: { description: 'a status from 100 to 599', type: 'integer', minimum: 100, maximum: 599 },
+      minItems: 1,
+    },
     spill: { description: 'the name of the rule that is drawn upon only if this one is empty', type: 'string' },
     tiers: {
       description: 'the name of a group of rules, of which the first that matches counts',
