@@ -4,6 +4,7 @@ import {
   fixedWindow,
   leakyBucket,
   perHour,
+  penalty,
   perMinute,
   perSecond,
   type Quota,
@@ -79,6 +80,8 @@ describe('a policy in code and its rule in JSON', () => {
     log: slidingLog({ limit: 5, window: '1500ms' }),
     leaky: leakyBucket({ limit: 5, per: '1m', queue: 3 }),
     warm: warmingUp({ limit: 10, per: '1s', warmUpPeriod: '3m' }),
+    blocks: penalty({ after: 5, within: '15m', block: '15m', extend: true }),
+    'growing blocks': penalty({ after: 5, within: '15m', block: '15m', grow: 2, max: '1d', forgive: '2d' }),
   }
 
   test.each(Object.entries(quotas))('are the same: %s', (name, quota) => {
@@ -107,7 +110,7 @@ describe('a policy in code and its rule in JSON', () => {
     )
   })
 
-  test.each(['quota', 'key', 'match', 'cost'])('a function as its %s is an error that says what to write', (part) => {
+  test.each(['quota', 'key', 'match', 'cost', 'countIf'])('a function as its %s is an error that says what to write', (part) => {
     const policy = { quota: perMinute(1), [part]: () => undefined } as CodePolicy
     expect(() => ruleFrom(policy, 'p')).toThrow(`policy "p" has a function as its ${part}, which JSON cannot hold: `)
   })

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { BucketQuota, Micros, Quota } from '@spillway/core'
+import type { BucketQuota, Micros, PenaltyQuota, Quota } from '@spillway/core'
 import { policiesFrom, type RuleMatch, type RulePolicy } from '@spillway/core/rules'
 import { EXIT } from '../exit.ts'
 import { durationOf } from '../format.ts'
@@ -8,7 +8,7 @@ import { UserError } from '../io.ts'
 /** A policy of code: as `RulePolicy`, but any part may be a function, and a name or a key may be missing. */
 export type CodePolicy = { readonly [Part in keyof RulePolicy]?: RulePolicy[Part] | (() => unknown) | undefined }
 
-type Config = Readonly<Record<string, string | number>>
+type Config = Readonly<Record<string, string | number | boolean>>
 
 /** The parts that are only in code, and what to write so that the policy can be replayed. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -16,6 +16,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   key: "use a selector such as 'header:x-api-key' or 'claim:user'",
   match: 'use an object such as { path: "/api/*" }',
   cost: "use a number or a selector such as 'header:x-cost'",
+  countIf: 'use a list of statuses such as [401]',
 }
 
 /** A policy as a rule of JSON. Throws a UserError if a part of it is only in code, or has no form in JSON. */
@@ -28,7 +29,7 @@ export function ruleFrom(policy: CodePolicy, name: string): object {
       )
     }
   }
-  const { quota, key = 'ip', match, mode, spill, tiers, cost, defaultCost, maxCost } = policy as Partial<RulePolicy>
+  const { quota, key = 'ip', match, mode, spill, tiers, cost, defaultCost, maxCost, countIf } = policy as Partial<RulePolicy>
   const [algorithm, config] = configOf(quota as Quota)
   const costs = {
     ...(typeof cost === 'number' ? { fixed_cost: cost } : { cost_source: cost }),
@@ -42,6 +43,7 @@ export function ruleFrom(policy: CodePolicy, name: string): object {
     algorithm_config: defined({ ...config, ...costs }),
     match: match && matchOf(match),
     mode,
+    count_if: countIf,
     spill,
     tiers,
   })
@@ -76,8 +78,20 @@ function configOf(quota: Quota): readonly [algorithm: string, config: Config] {
         'warming_up',
         { ...rateOf(quota, quota.burst), burst: quota.burst, warm_up_period: duration(2 * quota.half) },
       ]
+    case 'penalty':
+      return ['penalty', penaltyConfig(quota)]
     default:
       return quota.schedule ? scheduledConfig(quota, quota.schedule) : continuousConfig(quota)
+  }
+}
+
+function penaltyConfig({ limit, window, block, grow, max, forgive, extend }: PenaltyQuota): Config {
+  return {
+    after: limit,
+    within: duration(window),
+    block: duration(block),
+    ...(grow > 1 && { grow, max: duration(max), forgive: duration(forgive) }),
+    ...(extend && { extend }),
   }
 }
 
