@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import {
   fixedWindow,
   leakyBucket,
-  perHour,
   penalty,
+  perHour,
   perMinute,
   perSecond,
   type Quota,
@@ -110,8 +110,11 @@ describe('a policy in code and its rule in JSON', () => {
     )
   })
 
-  test.each(['quota', 'key', 'match', 'cost', 'countIf'])('a function as its %s is an error that says what to write', (part) => {
-    const policy = { quota: perMinute(1), [part]: () => undefined } as CodePolicy
-    expect(() => ruleFrom(policy, 'p')).toThrow(`policy "p" has a function as its ${part}, which JSON cannot hold: `)
-  })
+  test.each(['quota', 'key', 'match', 'cost', 'countIf'])(
+    'a function as its %s is an error that says what to write',
+    (part) => {
+      const policy = { quota: perMinute(1), [part]: () => undefined } as CodePolicy
+      expect(() => ruleFrom(policy, 'p')).toThrow(`policy "p" has a function as its ${part}, which JSON cannot hold: `)
+    },
+  )
 })

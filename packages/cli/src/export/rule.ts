@@ -29,7 +29,18 @@ export function ruleFrom(policy: CodePolicy, name: string): object {
       )
     }
   }
-  const { quota, key = 'ip', match, mode, spill, tiers, cost, defaultCost, maxCost, countIf } = policy as Partial<RulePolicy>
+  const {
+    quota,
+    key = 'ip',
+    match,
+    mode,
+    spill,
+    tiers,
+    cost,
+    defaultCost,
+    maxCost,
+    countIf,
+  } = policy as Partial<RulePolicy>
   const [algorithm, config] = configOf(quota as Quota)
   const costs = {
     ...(typeof cost === 'number' ? { fixed_cost: cost } : { cost_source: cost }),
