@@ -12,6 +12,12 @@ const [OURS, THEIRS, INK] = ['#2f6fde', '#d9730d', '#6b7079']
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`)
 
+/** A bar's number after its end, or in the bar if there is no room before the line at 1. */
+const valueAt = (x: number, y: number, text: string, inside: boolean): string =>
+  inside
+    ? `<text x="${x - 6}" y="${y}" text-anchor="end" fill="#ffffff">${text}</text>`
+    : `<text x="${x + 6}" y="${y}" fill="${INK}">${text}</text>`
+
 /** Ratios as horizontal bars from zero; a line at 1 is what the peer needs. */
 export function barChart(title: string, bars: readonly Bar[]): string {
   const top = Math.max(1, ...bars.map(({ share }) => share))
@@ -22,7 +28,7 @@ export function barChart(title: string, bars: readonly Bar[]): string {
     return [
       `<text x="${LEFT - 8}" y="${y + 14}" text-anchor="end" fill="${INK}">${escaped(what)}, ${escaped(peer)}</text>`,
       `<rect x="${LEFT}" y="${y + 3}" width="${Math.max(x(share) - LEFT, 1)}" height="${ROW - 10}" rx="2" fill="${share < 1 ? OURS : THEIRS}"/>`,
-      `<text x="${x(share) + 6}" y="${y + 14}" fill="${INK}">${text}</text>`,
+      valueAt(x(share), y + 14, text, share > 0.75 * top),
     ]
   })
   return [
