@@ -87,6 +87,19 @@ describe('a replay', () => {
   })
 })
 
+test('a replay counts only the statuses of count_if', () => {
+  const rule = { name: 'login', limit_keys: ['ip'], count_if: [401], algorithm: 'penalty' }
+  const policies = policiesFrom([{ ...rule, algorithm_config: { after: 2, within: '1m', block: '1h' } }])
+  const events: DenialEvent[] = []
+  const plan = planOf('plan', policies, { onDenial: (event) => events.push(event) })
+  const parse = jsonParser()
+  for (const [i, status] of [200, 401, 200, 200, 401, 200, 401].entries()) {
+    const line = { time: START + i, method: 'POST', path: '/login', ip: '203.0.113.7', status }
+    plan.judge(parse(JSON.stringify(line)) as Entry, (START + i) * 1000, i, 'log')
+  }
+  expect(events.map(({ line }) => line)).toEqual([5, 6])
+})
+
 test('a replay draws upon a spill policy as the middleware does', async () => {
   const policies = policiesFrom([
     bucket('burst', { limit: 2, per: '2s', burst: 2 }, { spill: 'extra' }),
