@@ -1,13 +1,18 @@
-/** Change the number whenever the shape of a shared state changes. */
-const KEY = Symbol.for('spillway/1')
+import { QuotaError } from './errors.ts'
 
+/** Change the number whenever the shape of a shared state changes. */
+const SHAPE = 1
+
+const KEY = Symbol.for('spillway')
+
+/** The shape, and the states by their names. */
 type States = Record<string, unknown>
 
 let known: States | undefined
 
 /**
  * A state that all copies of this module in the process share: an app may import one and require another, or have two
- * versions installed, and they count together.
+ * versions installed, and they count together. Versions whose states have different shapes cannot: the second one throws.
  */
 export function processState<T>(name: string, make: () => T): T {
   known ??= statesOf(globalThis as { [KEY]?: States })
@@ -16,7 +21,13 @@ export function processState<T>(name: string, make: () => T): T {
 }
 
 function statesOf(global: { [KEY]?: States }): States {
-  const states = global[KEY] ?? {}
+  const states = global[KEY] ?? { shape: SHAPE }
+  if (states['shape'] !== SHAPE) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'two versions of @spillway/core cannot count together: install one (npm ls @spillway/core).',
+    )
+  }
   // A frozen global object stays as it is: each copy then has states of its own.
   Reflect.defineProperty(global, KEY, { value: states })
   return states
