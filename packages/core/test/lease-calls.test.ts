@@ -1,6 +1,16 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Quota, rateLimiter, type Store, tokenBucket, withDenyCache, withLeases } from '../src/index.ts'
+import {
+  type Deadline,
+  type Quota,
+  rateLimiter,
+  type Step,
+  type Store,
+  tokenBucket,
+  withDenyCache,
+  withLeases,
+} from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
@@ -114,4 +124,39 @@ test('a herd at a low bucket is answered in two round trips: as many are admitte
   expect(answers).toHaveLength(200)
   expect(answers.filter((allowed) => allowed)).toHaveLength(45)
   expect(callsOf() - calls).toBeLessThanOrEqual(47)
+})
+
+// A unit was promised to a caller that had stopped waiting, and the next one was denied.
+test('after a denied lease, the store is not called for a request whose deadline has passed', async () => {
+  const slow = tokenBucket({ limit: 40, per: '1h' })
+  const [consume, rest] = [1, 30].map((cost) => stepFor(slow, 'consume', cost)) as [Step, Step]
+  const model = modelStore(fakeClock())
+  const expired = { atMs: Number.POSITIVE_INFINITY }
+  let calls = 0
+  let onCall = (): void => {}
+  const remote: Store = {
+    take: async (ops) => {
+      calls++
+      onCall()
+      return model.takeSync(ops)
+    },
+    delete: async (keys) => model.deleteSync(keys),
+  }
+  const store = withLeases(remote, { requests: 100, maxLoss: '1h', stopwatch: () => 0 })
+  const take = (deadline?: Deadline) => store.take([{ policy: 'p', key: 'a', step: consume }], undefined, deadline)
+  for (let i = 0; i < 9; i++) await take()
+  await store.release()
+  // One unit is left.
+  model.takeSync([{ policy: 'p', key: 'a', step: rest }])
+  calls = 0
+  onCall = () => {
+    expired.atMs = 0
+  }
+  const answers = await Promise.allSettled([take(expired), take(), take()])
+  expect(answers.map((answer) => (answer.status === 'rejected' ? 'rejected' : answer.value[0]?.allowed))).toEqual([
+    'rejected',
+    true,
+    false,
+  ])
+  expect(calls).toBe(2)
 })

@@ -179,6 +179,10 @@ export function leaseServer(
     let full = laterBy(exactIn(taken, 'base'), -left, scaleOf(step))
     for (const each of waiters) {
       const { take, resolve } = each
+      if (isExpired(each.deadline)) {
+        each.reject(expiredError())
+        continue
+      }
       const fits = !isSameQuota(take.step, step) || tryAt(full, now, take.step).allowed
       if (fits) full = laterBy(full, partsOf(take.step), scaleOf(step))
       resolve(fits ? check(entry, each) : denial(now, full, take.step))
