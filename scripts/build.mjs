@@ -13,7 +13,13 @@ module.exports = Object.assign(exports.default, exports)
 Object.defineProperty(module.exports, '__esModule', { value: true })
 `
 
-const packages = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name))
+/** @param {string} folder */
+const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+
+// The simulator is a package of its own, and is not published.
+const packages = readdirSync(join(root, 'packages'))
+  .map((name) => join(root, 'packages', name))
+  .filter((folder) => !manifestOf(folder).private)
 for (const folder of packages) rmSync(join(folder, 'dist'), { recursive: true, force: true })
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
@@ -25,7 +31,7 @@ if (status === 0) for (const folder of packages) await buildCommonJs(folder)
 async function buildCommonJs(folder) {
   const dist = join(folder, 'dist')
   const to = join(dist, 'cjs')
-  const { publishConfig } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const { publishConfig } = manifestOf(folder)
   /** @type {{ default: { default: string } }[]} */
   const entries = Object.values(publishConfig.exports)
   const files = entries.map((entry) => join(folder, entry.default.default))

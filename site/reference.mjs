@@ -14,8 +14,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const entries = [...new Set(['core', 'memory', ...readdirSync(join(root, 'packages'))])]
   .filter((name) => existsSync(join(root, 'packages', name, 'package.json')))
   .flatMap((name) => {
-    const { exports } = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
-    return Object.entries(exports).map(([path, source]) => ({
+    const manifest = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
+    return Object.entries(manifest.private ? {} : manifest.exports).map(([path, source]) => ({
       entry: `@spillway/${name}${path.slice(1)}`,
       source: join(root, 'packages', name, source),
     }))

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const packages = readdirSync(join(root, 'packages'))
+const packages = readdirSync(join(root, 'packages')).filter(
+  (name) => !JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')).private,
+)
 
 /** A copy of all manifests and of the configuration of changesets, with one changeset. */
 function workspace(): string {

@@ -83,6 +83,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/opentelemetry/src/memory.ts', "import '@spillway/memory'", ['opentelemetry-imports']],
   ['packages/plans/src/cache.ts', "import { LRUCache } from 'lru-cache'", []],
   ['packages/plans/src/memory.ts', "import '@spillway/memory'", ['plans-imports']],
+  ['packages/simulation/src/core.ts', "import '@spillway/core'", []],
+  ['packages/simulation/src/client.ts', "import 'ioredis'", ['simulation-imports']],
   ['test/name.ts', "import '@spillway/core'", []],
   ['test/path.ts', "import '../packages/core/src/index.ts'", ['packages-by-name-outside']],
 ]

@@ -37,6 +37,7 @@ const GUIDES = [
   'failure',
   'brute-force',
   'testing',
+  'simulation',
   'edge',
   'languages',
   'production',

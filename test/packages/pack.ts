@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 /** The parts of a package.json that are read here. */
 export interface Manifest {
   readonly version: string
+  readonly private?: boolean
   readonly packageManager?: string
   readonly exports: Readonly<Record<string, unknown>>
   readonly dependencies?: Readonly<Record<string, string>>
@@ -17,9 +18,9 @@ export const root: string = fileURLToPath(new URL('../..', import.meta.url))
 export const readManifest = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 
-/** The folders in packages/, each of which is published as `@spillway/NAME`. */
-export const names: readonly string[] = readdirSync(join(root, 'packages')).filter((name) =>
-  existsSync(join(root, 'packages', name, 'src')),
+/** The folders in packages/ that are published, each as `@spillway/NAME`. */
+export const names: readonly string[] = readdirSync(join(root, 'packages')).filter(
+  (name) => existsSync(join(root, 'packages', name, 'src')) && !readManifest(join(root, 'packages', name)).private,
 )
 
 /** Packs every package as for publishing, and returns the path of each tarball. */
@@ -28,7 +29,8 @@ export function packAll(folder: string): ReadonlyMap<string, string> {
   if (unbuilt.length > 0) throw new Error(`no dist in ${unbuilt.join(', ')}: run \`npm run build\` first`)
   mkdirSync(folder, { recursive: true })
   const { packageManager = 'pnpm' } = readManifest(root)
-  const pack = ['--yes', packageManager, '--filter', './packages/*', 'pack', '--pack-destination', folder]
+  const filters = names.flatMap((name) => ['--filter', `@spillway/${name}`])
+  const pack = ['--yes', packageManager, ...filters, 'pack', '--pack-destination', folder]
   execFileSync('npx', pack, { cwd: root, shell: process.platform === 'win32', stdio: 'pipe' })
   return new Map(
     names.map((name) => [

@@ -39,7 +39,8 @@ import { type Start, startedState } from './start.ts'
  *
  * If the exact number is not known, the refund returns less, never more: a refund of a later take counts as one of an earlier,
  * but no take ends before its turn and its ticks; a debt counts as if it had a turn; after a clock has stepped back by more
- * than the bucket holds, takes from before return nothing, and neither do those of a reset or evicted state.
+ * than the bucket holds, takes from before return nothing. Takes of a reset or evicted state return nothing, either, until
+ * the new state has taken as much: then they cannot be distinguished from its own.
  *
  * The kernel is written in TypeScript here, in Lua and in SQL, in the same order with the same names.
  */
@@ -195,7 +196,7 @@ function refund({ base, gross, turn }: Ticks, nowTick: number, step: BucketStep)
 
 const NOTHING: Exact = { tick: 0, early: 0 }
 
-/** The ticks a refund returns; 0 if the state does not hold the take, as after a reset. */
+/** The ticks a refund returns; 0 if the state has not taken as much as the take had, as after a reset. */
 function returnedBy(step: BucketStep, last: boolean, nowTick: number, base: Exact, gross: Exact, turn: number): Exact {
   const { scale, increment, until } = step.fraction ?? WHOLE
   const refunded = { tick: -step.increment, early: 0 - increment }

@@ -1,0 +1,72 @@
+import type { Random } from './runtime/random.ts'
+import type { Fault } from './scenario.ts'
+import type { Setting } from './setting.ts'
+import type { Simulation } from './simulation.ts'
+
+/** Begins a fault; it ends by itself. */
+type Begin = (simulation: Simulation, fault: Fault) => void
+
+/**
+ * All faults by their names. To add one, add an entry: it gets the simulation and the drawn numbers. If it breaks a
+ * property that the documentation does not promise in this case, say so where the property is checked.
+ */
+const FAULTS: Readonly<Record<string, Begin>> = {
+  'slow network': ({ world, linkOf }, { target, micros, size }) => {
+    const link = linkOf(target)
+    const added = Math.floor(size * 200_000)
+    link.baseMicros += added
+    world.after(micros, () => {
+      link.baseMicros -= added
+    })
+  },
+  'network partition': ({ world, linkOf }, { target, micros }) => {
+    linkOf(target).heldUntil = world.now + micros
+  },
+  'broken connections': ({ clientOf }, { target }) => clientOf(target)?.cut(),
+  'lost replies': ({ linkOf }, { target, size }) => {
+    linkOf(target).repliesToLose += Math.ceil(size * 3)
+  },
+  'frozen server': ({ world, serverOf }, { target, micros }) => {
+    serverOf(target).frozenUntil = world.now + micros
+  },
+  'killed server': ({ world, serverOf }, { target, micros }) => {
+    const server = serverOf(target)
+    server.kill()
+    world.after(micros, () => server.restart())
+  },
+  failover: ({ serverOf, cutAll, stepServer }, { target, micros, size }) => {
+    const server = serverOf(target)
+    server.failOver(micros)
+    stepServer(server, Math.floor((size - 0.5) * 4_000_000))
+    cutAll(server)
+  },
+  eviction: ({ serverOf, world }, { target, size }) => serverOf(target).evict(() => world.random.chance(size)),
+  'server clock step': ({ serverOf, stepServer }, { target, size }) =>
+    stepServer(serverOf(target), Math.floor((size - 0.5) * 20_000_000)),
+  'stalled event loop': ({ hostOf }, { target, micros }) => {
+    const host = hostOf(target)
+    host.receive(() => host.stall(Math.min(micros, 500_000)))
+  },
+  'paused process': ({ hostOf }, { target, micros }) => hostOf(target).stall(micros),
+  'wall clock step': ({ stepWall }, { target, size }) => stepWall(target, Math.floor((size - 0.5) * 20_000_000)),
+  'killed process': ({ restartProcess }, { target, micros }) => restartProcess(target, micros),
+}
+
+export const FAULT_NAMES: readonly string[] = Object.keys(FAULTS)
+
+export function beginFault(simulation: Simulation, fault: Fault): void {
+  FAULTS[fault.kind]?.(simulation, fault)
+}
+
+/** Draws the faults of a run: none, or a few of one to three kinds. */
+export function drawFaults(random: Random, setting: Setting): readonly Fault[] {
+  if (random.chance(0.25)) return []
+  const kinds = Array.from({ length: random.between(1, 3) }, () => random.pick(FAULT_NAMES))
+  return Array.from({ length: random.between(1, 8) }, () => ({
+    kind: random.pick(kinds),
+    at: random.below(setting.span),
+    micros: Math.floor(random.spread(random.pick([20_000, 100_000, 1_000_000, 3_000_000]))),
+    size: random.float(),
+    target: random.below(1_000),
+  })).sort((a, b) => a.at - b.at)
+}

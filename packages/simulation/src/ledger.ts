@@ -1,0 +1,96 @@
+import type { Decision, State } from '@spillway/core'
+import type { LostEffect } from './redis/connection.ts'
+import type { RedisServer, ServerObserver } from './redis/server.ts'
+import type { Host } from './runtime/host.ts'
+import type { World } from './runtime/world.ts'
+
+/** A call of the limiter, and what it returned. Times are in microseconds since the start. */
+export interface Entry {
+  readonly verb: string
+  readonly host: Host
+  readonly handle: number
+  readonly server: RedisServer
+  readonly key: string
+  readonly cost: number
+  readonly calledAt: number
+  /** How long the process had been stalled before the call. */
+  readonly stalledBefore: number
+  /** How long the call may last, in microseconds, without stalls. */
+  readonly mayLast: number
+  answeredAt: number | undefined
+  stalled: number
+  decision: Decision | undefined
+  error: unknown
+  /** Units that its caller may use. */
+  kept: number
+  /** When its units may be used: after the answer. */
+  turnAt: number
+  /** When its caller asked for a refund. */
+  refundedAt: number | undefined
+}
+
+/** What happened to a key in a server, or to all of its keys. */
+export interface KeyEvent {
+  readonly at: number
+  readonly server: RedisServer
+  /** The name in the server; undefined for all. */
+  readonly name: string | undefined
+}
+
+export interface Write extends KeyEvent {
+  /** The server's clock. */
+  readonly clock: number
+  readonly state: State | undefined
+}
+
+/** Everything that the properties are checked on. */
+export class Ledger implements ServerObserver {
+  readonly entries: Entry[] = []
+  readonly writes: Write[] = []
+  readonly losses: KeyEvent[] = []
+  readonly lostEffects: LostEffect[] = []
+  /** Steps of clocks of servers and of processes' wall clocks. */
+  readonly steps: { readonly at: number; readonly of: object; readonly micros: number }[] = []
+  readonly killed: Set<Host> = new Set()
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  wrote(server: RedisServer, name: string, state: State | undefined): void {
+    this.writes.push({ at: this.#world.now, clock: server.now(), server, name, state })
+  }
+  lost(server: RedisServer, name?: string): void {
+    this.losses.push({ at: this.#world.now, server, name })
+  }
+
+  /** Begins an entry for a call that is being made. */
+  begin(of: Pick<Entry, 'verb' | 'host' | 'handle' | 'server' | 'key' | 'cost' | 'mayLast'>): Entry {
+    const entry: Entry = {
+      ...of,
+      calledAt: this.#world.now,
+      stalledBefore: of.host.stalled,
+      answeredAt: undefined,
+      stalled: 0,
+      decision: undefined,
+      error: undefined,
+      kept: 0,
+      turnAt: 0,
+      refundedAt: undefined,
+    }
+    this.entries.push(entry)
+    return entry
+  }
+  answered(entry: Entry): void {
+    entry.answeredAt = this.#world.now
+    entry.stalled = entry.host.stalled - entry.stalledBefore
+    entry.turnAt = entry.answeredAt + (entry.decision?.delayMs ?? 0) * 1000
+  }
+}
+
+/** The name of a key in a server. */
+export const nameOf = (key: string): string => `spillway:1{${key}}`
+
+/** Whether an answer is the store's own. */
+export const isByStore = ({ decision }: Entry): boolean => decision !== undefined && decision.degraded === undefined

@@ -1,0 +1,100 @@
+/** A defect to put back into the code, by the text of the file. */
+export interface Planted {
+  readonly name: string
+  /** The file, from `packages/`. */
+  readonly file: string
+  /** The first seed that finds it, and the property that it breaks. */
+  readonly seed: number
+  readonly property: string
+  readonly replaced: readonly (readonly [text: string, by: string])[]
+}
+
+/** Defects that this project has had or could have, each of which a seed must find. */
+export const PLANTED: readonly Planted[] = [
+  {
+    name: 'units of late answers are kept',
+    file: 'core/src/store-result.ts',
+    seed: 15,
+    property: 'nothingIsLost',
+    replaced: [['if (takes.length > 0) breakerOf', 'if (takes.length < 0) breakerOf']],
+  },
+  {
+    name: 'refunds of late answers go through the open circuit',
+    file: 'core/src/store-result.ts',
+    seed: 28,
+    property: 'nothingIsLost',
+    replaced: [
+      [
+        'breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).queueRefund(takes, true)',
+        'void Promise.resolve(answerTo(checks, takes)).catch(() => {})',
+      ],
+    ],
+  },
+  {
+    name: 'refunds that wait for the store are forgotten when it answers',
+    file: 'core/src/breaker.ts',
+    seed: 866,
+    property: 'nothingIsLost',
+    replaced: [['for (const each of circuit.refunds) send(each)', '']],
+  },
+  {
+    name: 'a failed probe leaves the circuit half-open for ever',
+    file: 'core/src/breaker.ts',
+    seed: 4,
+    property: 'circuitsClose',
+    replaced: [['if (isProbe) circuit.probing = false', '']],
+  },
+  {
+    name: 'stores of one client have deny caches of their own',
+    file: 'redis/src/store.ts',
+    seed: 816,
+    property: 'denialsAreTrue',
+    replaced: [['scope: scopeOf(client, options) })', 'scope: {} })']],
+  },
+  {
+    name: 'a denial by one store leaves the units of another',
+    file: 'core/src/acquire-in-order.ts',
+    seed: 108,
+    property: 'nothingIsLost',
+    replaced: [['...taken.map(rollbackOne), ', '']],
+  },
+  {
+    name: 'replicas are ignored while the store fails',
+    file: 'core/src/policy.ts',
+    seed: 58,
+    property: 'processesAdmitNoMore',
+    replaced: [['replicas === 1 ? quota : divideQuota(quota, { replicas })', 'quota']],
+  },
+  {
+    name: 'a clock that steps back refills the bucket',
+    file: 'core/src/kernels/bucket.ts',
+    seed: 50,
+    property: 'storesAdmitNoMore',
+    replaced: [['{ tick: nowTick + ceiling, early: 0 }', 'now']],
+  },
+  {
+    name: 'answers of a batch are given to the wrong callers',
+    file: 'redis/src/coalesce.ts',
+    seed: 30,
+    property: 'denialsAreTrue',
+    replaced: [
+      ['resolve(answers[i] as readonly Taken[])', 'resolve(answers[batch.length - 1 - i] as readonly Taken[])'],
+    ],
+  },
+  {
+    name: 'a charge that is reported as failed stays',
+    file: 'core/src/store-result.ts',
+    seed: 15,
+    property: 'nothingIsLost',
+    replaced: [['if (error instanceof StoreError) correctLate(error, checks)', '']],
+  },
+  {
+    name: 'a bucket admits a unit too many',
+    file: 'core/src/kernels/bucket.ts',
+    seed: 47,
+    property: 'everyCallIsAnswered',
+    replaced: [
+      ['allowed: fitsAt(base, step) <= due,', 'allowed: fitsAt(base, step) <= due + Math.max(step.increment, 0),'],
+    ],
+  },
+]

@@ -1,0 +1,61 @@
+import { type Entry, isByStore } from '../ledger.ts'
+
+/** Units that may be admitted in a span of time that overlaps with this one. */
+interface Extra {
+  readonly from: number
+  readonly to: number
+  readonly units: number
+}
+
+/** What a key may be admitted in a span of time besides the refill, by the calls that concern it. */
+export interface AllowanceOptions {
+  /** The units of a full bucket. */
+  readonly burst: number
+  /** When the state was lost. */
+  readonly losses: readonly { readonly at: number }[]
+  /** What other processes hold as leases when units are refunded or the state is reset or lost. */
+  readonly held: number
+}
+
+/**
+ * One burst; another one for each reset or loss of the state; the units of refunds that name no request; and those of
+ * refunds after a reset, for requests before it: the state does not tell to whom its units belong.
+ */
+export function allowanceOf(
+  entries: readonly Entry[],
+  { burst, losses, held }: AllowanceOptions,
+): (from: number, to: number) => number {
+  const spanOf = ({ calledAt, answeredAt }: Entry, units: number): Extra => ({
+    from: calledAt,
+    // A call that has failed may be executed later.
+    to: answeredAt ?? Number.POSITIVE_INFINITY,
+    units,
+  })
+  const states = [
+    ...losses.map(({ at }) => ({ from: at, to: at, units: burst })),
+    ...entries.filter(({ verb }) => verb === 'reset').map((entry) => spanOf(entry, burst)),
+  ]
+  const refunds = entries.filter(({ verb }) => verb === 'refund').map((entry) => spanOf(entry, entry.cost))
+  const isStale = ({ calledAt, refundedAt = Number.POSITIVE_INFINITY }: Entry): boolean =>
+    states.some((each) => calledAt <= each.to && refundedAt >= each.from)
+  const stale = entries
+    .filter((entry) => mayBeRefunded(entry) && isStale(entry))
+    .map(({ calledAt, refundedAt, cost }) => ({
+      from: refundedAt ?? calledAt,
+      to: Number.POSITIVE_INFINITY,
+      units: cost,
+    }))
+  const extras = [...states, ...refunds, ...stale]
+  if (extras.length === 0) return () => burst
+  return (from, to) => {
+    let units = burst
+    for (const each of extras) {
+      if (each.from <= to && each.to >= from) units += each.units
+      if (each.from <= to) units += held
+    }
+    return units
+  }
+}
+
+const mayBeRefunded = (entry: Entry): boolean =>
+  entry.refundedAt !== undefined || (entry.kept === 0 && (!isByStore(entry) || entry.verb === 'both'))

@@ -1,0 +1,21 @@
+import type { Simulation } from '../simulation.ts'
+import { storesAdmitNoMore } from './admission.ts'
+import { errorsAreStoreErrors, everyCallIsAnswered } from './answers.ts'
+import { nothingIsLost } from './balance.ts'
+import { denialsAreTrue } from './denials.ts'
+import { processesAdmitNoMore } from './local.ts'
+import { circuitsClose, commandsAreBounded } from './recovery.ts'
+import { stallsAreNoFailures } from './stalls.ts'
+
+/** What holds for every run. Each returns what it found wrong. */
+export const PROPERTIES: Readonly<Record<string, (simulation: Simulation) => readonly string[]>> = {
+  storesAdmitNoMore,
+  processesAdmitNoMore,
+  nothingIsLost,
+  denialsAreTrue,
+  everyCallIsAnswered,
+  errorsAreStoreErrors,
+  stallsAreNoFailures,
+  circuitsClose,
+  commandsAreBounded,
+}

@@ -1,0 +1,30 @@
+import type { Entry } from '../ledger.ts'
+import type { Simulation } from '../simulation.ts'
+
+/** Faults that the store has no part in. */
+const OUR_OWN: readonly string[] = ['stalled event loop', 'paused process', 'wall clock step', 'server clock step']
+
+const STALLS: readonly string[] = ['stalled event loop', 'paused process']
+
+/**
+ * If only processes stand still, and the network is fast, the store has answered in time: no call fails or is counted without
+ * it. A deadline is extended by a stall once: calls during which a process stands still twice are not checked.
+ */
+export function stallsAreNoFailures({ ledger, setting, faults }: Simulation): readonly string[] {
+  const isFast = setting.baseMicros + 10 * setting.jitterMicros < 5_000 && setting.deadlineMs >= 50
+  if (!isFast || faults.some(({ kind }) => !OUR_OWN.includes(kind))) return []
+  const stalls = faults.filter(({ kind }) => STALLS.includes(kind))
+  const stallsIn = ({ calledAt, answeredAt = 0 }: Entry): number =>
+    stalls.filter(({ at, micros }) => at <= answeredAt && at + micros + ONE_STALL >= calledAt).length
+  return ledger.entries
+    .filter(({ decision, error }) => decision?.degraded || (error && !decision && !isAbort(error)))
+    .filter((entry) => stallsIn(entry) <= 1)
+    .map(
+      ({ verb, host, calledAt }) => `${verb} in ${host.name}, called at ${calledAt} µs, was answered without the store`,
+    )
+}
+
+/** One stall may begin when another ends. */
+const ONE_STALL = 1_000_000
+
+const isAbort = (error: unknown): boolean => error instanceof Error && error.message === 'The caller left.'

@@ -1,0 +1,152 @@
+import type { Host } from '../runtime/host.ts'
+import type { Random } from '../runtime/random.ts'
+import type { World } from '../runtime/world.ts'
+import { type Effect, intentsOf } from './script.ts'
+import { type Command, type RedisServer, scriptArguments } from './server.ts'
+
+/** The network between a process and a server. */
+export interface Link {
+  /** The shortest time that a message takes, and the mean of what is added at random, in microseconds. */
+  baseMicros: number
+  jitterMicros: number
+  /** No message arrives before. */
+  heldUntil: number
+  /** How many further replies are lost, each with its connection. */
+  repliesToLose: number
+}
+
+/** An effect on the server that its client never learned of, or one that it wanted and that never came. */
+export interface LostEffect extends Effect {
+  readonly server: RedisServer
+  readonly host: Host
+}
+
+/** What a connection connects. */
+export interface Ends {
+  readonly world: World
+  readonly host: Host
+  readonly server: RedisServer
+  readonly link: Link
+  readonly random: Random
+  /** Whether commands without a reply are sent again on the next connection, as ioredis does; otherwise they fail. */
+  readonly resends: boolean
+  readonly onLost: (effect: LostEffect) => void
+}
+
+interface Sent {
+  readonly command: Command
+  readonly resolve: (reply: unknown) => void
+  readonly reject: (error: Error) => void
+  /** Effects of executions whose reply has not arrived. */
+  effects: readonly Effect[]
+  executions: number
+}
+
+const RECONNECT_MICROS = 20_000
+
+/** A connection: messages arrive late, but in their order. If it breaks, what is under way is lost, or sent again. */
+export class Connection {
+  readonly #ends: Ends
+  #isUp = true
+  /** How often it has been broken: what was sent before does not arrive. */
+  #epoch = 0
+  #lastRequest = 0
+  #lastReply = 0
+  readonly #queue: Sent[] = []
+  readonly #underWay = new Set<Sent>()
+
+  constructor(ends: Ends) {
+    this.#ends = ends
+  }
+
+  send(command: Command): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const sent = { command, resolve, reject, effects: [], executions: 0 }
+      if (this.#isUp) this.#transmit(sent)
+      else this.#queue.push(sent)
+    })
+  }
+  cut(): void {
+    this.#epoch++
+    const broken = [...this.#underWay]
+    this.#underWay.clear()
+    if (this.#ends.resends) this.#queue.unshift(...broken)
+    else for (const sent of broken) this.#fail(sent)
+    if (this.#isUp) this.#ends.world.after(RECONNECT_MICROS, () => this.#reconnect())
+    this.#isUp = false
+  }
+
+  #reconnect(): void {
+    const { host, server, link, world } = this.#ends
+    if (!host.isAlive) return
+    if (!server.isUp || world.now < link.heldUntil) {
+      world.after(RECONNECT_MICROS, () => this.#reconnect())
+    } else {
+      this.#isUp = true
+      for (const sent of this.#queue.splice(0)) this.#transmit(sent)
+    }
+  }
+  #arrival(last: number): number {
+    const { world, link, random } = this.#ends
+    return Math.max(world.now + link.baseMicros + random.spread(link.jitterMicros), link.heldUntil, last)
+  }
+  #transmit(sent: Sent): void {
+    this.#underWay.add(sent)
+    this.#lastRequest = this.#arrival(this.#lastRequest)
+    const epoch = this.#epoch
+    this.#ends.world.at(this.#lastRequest, () => this.#arrive(sent, epoch))
+  }
+  #arrive(sent: Sent, epoch: number): void {
+    const { world, server } = this.#ends
+    if (epoch !== this.#epoch) return
+    if (!server.isUp) this.cut()
+    else if (world.now < server.frozenUntil) world.at(server.frozenUntil, () => this.#arrive(sent, epoch))
+    else this.#reply(sent, this.#execute(sent))
+  }
+  /** Executes a command on the server; returns what settles it. */
+  #execute(sent: Sent): () => void {
+    sent.executions++
+    try {
+      const [answer, effects] = this.#ends.server.execute(sent.command)
+      sent.effects = [...sent.effects, ...effects]
+      return () => {
+        sent.effects = sent.effects.slice(0, sent.effects.length - effects.length)
+        sent.resolve(answer)
+      }
+    } catch (error) {
+      return () => sent.reject(error as Error)
+    }
+  }
+  #reply(sent: Sent, settle: () => void): void {
+    const { link, world, host } = this.#ends
+    if (link.repliesToLose > 0) {
+      link.repliesToLose--
+      this.cut()
+      return
+    }
+    const epoch = this.#epoch
+    this.#lastReply = this.#arrival(this.#lastReply)
+    world.at(this.#lastReply, () => {
+      if (epoch !== this.#epoch) return
+      this.#underWay.delete(sent)
+      const arrived = (): void => {
+        settle()
+        // Earlier executions, whose replies a broken connection has lost.
+        this.#lose(sent.effects)
+      }
+      host.receive(arrived, () => this.#lose(sent.effects))
+    })
+  }
+  #fail(sent: Sent): void {
+    this.#lose(sent.effects)
+    if (sent.effects.length === 0) this.#lose(intentsFor(sent.command))
+    this.#ends.host.receive(() => sent.reject(new Error('Connection is closed.')))
+  }
+  #lose(effects: readonly Effect[]): void {
+    const { server, host, onLost } = this.#ends
+    for (const effect of effects) onLost({ ...effect, server, host })
+  }
+}
+
+const intentsFor = ({ name, words }: Command): readonly Effect[] =>
+  name === 'evalsha' || name === 'eval' ? intentsOf(...scriptArguments(words)) : []

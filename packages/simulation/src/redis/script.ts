@@ -1,0 +1,196 @@
+import type { BucketStep, BucketTaken, Micros, State, Step, Taken } from '@spillway/core'
+import { emptyAt, runKernel, takenOf } from '@spillway/core/internal'
+
+/** The states that a script reads and writes. */
+export interface Keyspace {
+  now(): Micros
+  read(name: string): State | undefined
+  /** Writes a state that expires at a time of the server's clock. */
+  write(name: string, state: State, expiresAt: Micros): void
+}
+
+/** The ticks that an executed script has consumed from a key; negative if it has refunded them. */
+export interface Effect {
+  readonly name: string
+  readonly ticks: number
+  readonly step: Step
+}
+
+interface Op {
+  readonly name: string
+  readonly step: Step
+}
+
+/** What a script call does: batches in order, each all-or-nothing. */
+interface Program {
+  readonly at: Micros | undefined
+  readonly batches: readonly (readonly Op[])[]
+  readonly reply: (now: Micros, answers: readonly Answer[], before: (name: string) => State | undefined) => unknown[]
+}
+
+interface Answer {
+  readonly name: string
+  readonly step: Step
+  readonly taken: Taken
+}
+
+/** Runs a script of the Redis store by the TypeScript kernels: the same arguments, the same reply. */
+export function runScript(space: Keyspace, keys: readonly string[], given: readonly string[]): [unknown[], Effect[]] {
+  const { at, batches, reply } = programOf(keys, given)
+  const now = at ?? space.now()
+  const states = new Map(keys.map((name) => [name, space.read(name)]))
+  const before = new Map(states)
+  const changed = new Map<string, Step>()
+  const answers: Answer[] = []
+  for (const ops of batches) {
+    const outcomes = ops.map(({ name, step }) => runKernel(states.get(name), now, step))
+    const takes = outcomes.every(({ allowed }) => allowed)
+    for (const [i, { name, step }] of ops.entries()) {
+      const outcome = outcomes[i] as (typeof outcomes)[number]
+      const state = takes ? outcome.taken : outcome.kept
+      if (!step.peek && state !== undefined && state !== states.get(name)) {
+        states.set(name, state)
+        changed.set(name, step)
+      }
+      answers.push({ name, step, taken: takenOf(outcome, now, step, takes && !step.peek) })
+    }
+  }
+  for (const [name, step] of changed) {
+    const state = states.get(name) as State
+    space.write(name, state, now + Math.max(emptyAt(state, step) - now, 0) + 60_000_000)
+  }
+  return [reply(now, answers, (name) => before.get(name)), answers.flatMap(effectOf)]
+}
+
+/** What a script call would consume or refund if it were executed. */
+export const intentsOf = (keys: readonly string[], given: readonly string[]): readonly Effect[] =>
+  programOf(keys, given).batches.flatMap((ops) =>
+    ops.filter(({ step }) => !step.peek).map(({ name, step }) => ({ name, step, ticks: step.increment })),
+  )
+
+function effectOf({ name, step, taken }: Answer): Effect[] {
+  const { base = 0, tat = 0 } = taken as Partial<BucketTaken>
+  if (step.kernel !== 'bucket') return []
+  return tat === base ? [] : [{ name, step, ticks: tat - base }]
+}
+
+// The general script has the same number of arguments as the shortest one for buckets, but its second is a JSON array.
+const programOf = (keys: readonly string[], given: readonly string[]): Program =>
+  given[1]?.startsWith('[') ? generalProgram(keys, given) : bucketsProgram(keys, given)
+
+// The fields that the store does not send, as no kernel reads them then.
+const UNSENT = {
+  burst: 0,
+  until: Number.MAX_SAFE_INTEGER,
+  ends: 0,
+  whole: false,
+  schedule: null,
+  start: null,
+  peek: false,
+}
+
+const known = new Map<string, readonly Step[]>()
+
+function stepsIn(text: string): readonly Step[] {
+  let steps = known.get(text)
+  if (steps === undefined) {
+    steps = (JSON.parse(text) as Step[]).map((step) => {
+      const { fraction = null } = step as Partial<BucketStep>
+      return { ...UNSENT, ...step, fraction: fraction && { ...{ burst: 0, until: 0 }, ...fraction } } as Step
+    })
+    if (known.size > 10_000) known.clear()
+    known.set(text, steps)
+  }
+  return steps
+}
+
+function generalProgram(
+  keys: readonly string[],
+  [at = '', stepsText = '', batchesText = '']: readonly string[],
+): Program {
+  const steps = stepsIn(stepsText)
+  const numbers = JSON.parse(batchesText) as number[]
+  const batches: Op[][] = []
+  for (let place = 0; place < numbers.length; ) {
+    const ops: Op[] = []
+    for (let left = numbers[place++] as number; left > 0; left--) {
+      const [key, step] = [numbers[place++] as number, numbers[place++] as number]
+      ops.push({ name: keys[key - 1] as string, step: steps[step - 1] as Step })
+    }
+    batches.push(ops)
+  }
+  const reply = (now: Micros, answers: readonly Answer[]): unknown[] => [now, ...answers.flatMap(reportOf)]
+  return { at: at === '' ? undefined : Number(at), batches, reply }
+}
+
+/** The numbers that the general script replies for one op. */
+function reportOf({ taken }: Answer): number[] {
+  const { now } = taken
+  const allowed = taken.allowed ? 1 : 0
+  if ('used' in taken) return [allowed, taken.used, taken.fitsAt - now, taken.freesAt - now, taken.emptyAt - now]
+  if ('start' in taken) return [allowed, taken.start - now, taken.current, taken.previous]
+  if ('cold' in taken) {
+    const { aheadBefore, earlyBefore, coldBefore, ahead, early, cold } = taken
+    return [allowed, aheadBefore, earlyBefore, coldBefore, ahead, early, cold]
+  }
+  const { base, tat, gross, early } = taken as BucketTaken
+  const isGross = gross !== tat || early?.gross !== early?.tat
+  const head = [isGross ? 2 : allowed, base - now, tat - base]
+  const last = isGross ? [gross - tat] : []
+  return early ? [...head, early.base, early.tat, ...last, ...(isGross ? [early.gross] : [])] : [...head, ...last]
+}
+
+function bucketsProgram(keys: readonly string[], given: readonly string[]): Program {
+  const numbers = given.map(Number)
+  const first = bucketStepOf(numbers)
+  const ops = keys.map((name, i): readonly Op[] => {
+    if (given.length <= 6) return [{ name, step: first }]
+    const [index, calls] = [numbers[7 + 2 * i] as number, numbers[8 + 2 * i] as number]
+    const from = 7 + 2 * keys.length + 6 * (index - 2)
+    const step = index === 1 ? first : bucketStepOf(numbers.slice(from, from + 6))
+    return Array.from({ length: calls }, () => ({ name, step }))
+  })
+  const at = given.length > 6 && given[6] !== '' ? numbers[6] : undefined
+  const reply: Program['reply'] = (now, answers, before) => [
+    now,
+    ...keys.flatMap((name) =>
+      bucketReply(
+        now,
+        answers.filter((answer) => answer.name === name),
+        before(name),
+      ),
+    ),
+  ]
+  return { at, batches: ops.flat().map((op) => [op]), reply }
+}
+
+function bucketStepOf([
+  increment = 0,
+  ahead = 0,
+  ceiling = 0,
+  scale = 1,
+  early = 0,
+  aheadEarly = 0,
+]: readonly number[]): BucketStep {
+  const fraction = scale > 1 ? { scale, increment: early, check: aheadEarly, tolerance: 0, burst: 0, until: 0 } : null
+  return { ...UNSENT, kernel: 'bucket', increment, check: -ahead, tolerance: 0, ceiling, maxWaitMicros: 0, fraction }
+}
+
+/** The reply for the calls of one key; the whole reply of the general script if its state is more than one number. */
+function bucketReply(now: Micros, answers: readonly Answer[], before: State | undefined): unknown[] {
+  const [{ step, taken }] = answers as readonly [Answer]
+  const { ceiling, fraction } = step as BucketStep
+  if (!isPlain(before, now + ceiling)) return [[now, ...answers.flatMap(reportOf)]]
+  const { base, early } = taken as BucketTaken
+  const allowed = answers.filter((answer) => answer.taken.allowed).length
+  const head = allowed === answers.length ? [base - now] : [now - base - 1, allowed]
+  return fraction === null ? head : [...head, early?.base ?? 0]
+}
+
+function isPlain(state: State | undefined, latest: Micros): boolean {
+  if (state === undefined) return true
+  if (typeof state === 'number') return state <= latest
+  if (!('scale' in state) || !('turn' in state)) return false
+  const { tat, gross, turn, early, grossEarly } = state
+  return gross === Math.abs(tat) && turn === 0 && early === grossEarly && tat <= latest
+}

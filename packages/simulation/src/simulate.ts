@@ -1,0 +1,77 @@
+import { beginFault } from './faults.ts'
+import { PROPERTIES } from './properties/index.ts'
+import type { Scenario } from './scenario.ts'
+import { Simulation } from './simulation.ts'
+import { traceOf } from './trace.ts'
+import { begin } from './workload.ts'
+
+/** The result of a run. */
+export interface Report {
+  readonly seed: number
+  /** What was wrong, as `property: detail`. */
+  readonly problems: readonly string[]
+  /** Calls of limiters that were answered. */
+  readonly decisions: number
+  /** Simulated time in microseconds. */
+  readonly micros: number
+  /** Equal for equal runs. */
+  readonly digest: number
+  /** What happened, one line each. */
+  trace(): readonly string[]
+}
+
+/** When faults are over and late answers have come, after the acts. */
+const SETTLES = 10_000_000
+/** How often each process calls the store afterwards, until every circuit has been half-open. */
+const PROBES = 25
+const PROBE_INTERVAL = 1_000_000
+
+/** Runs a scenario, and checks all properties. */
+export async function simulate(scenario: Scenario): Promise<Report> {
+  const { seed, setting, acts, faults } = scenario
+  const simulation = new Simulation(scenario)
+  const { world, ledger } = simulation
+  for (const act of acts) world.at(act.at, () => begin(simulation, act))
+  for (const fault of faults) world.at(fault.at, () => beginFault(simulation, fault))
+  const failures: string[] = []
+  const onFailure = (error: unknown): void => void failures.push(`unhandled rejection: ${String(error)}`)
+  process.on('unhandledRejection', onFailure)
+  try {
+    const calm = Math.max(...faults.map(({ at, micros }) => at + micros), setting.span) + SETTLES
+    await world.runUntil(calm)
+    simulation.calm()
+    for (let i = 1; i <= PROBES; i++) world.at(calm + i * PROBE_INTERVAL, () => probe(simulation, i === PROBES))
+    await world.runUntil(calm + (PROBES + 5) * PROBE_INTERVAL)
+  } catch (error) {
+    failures.push(`exception: ${error instanceof Error ? error.stack : String(error)}`)
+  } finally {
+    process.off('unhandledRejection', onFailure)
+  }
+  const broken = Object.entries(PROPERTIES).flatMap(([name, check]) =>
+    check(simulation).map((each) => `${name}: ${each}`),
+  )
+  const decisions = ledger.entries.filter(({ answeredAt }) => answeredAt !== undefined).length
+  return {
+    seed,
+    problems: [...failures, ...broken],
+    decisions,
+    micros: world.now,
+    digest: world.digest,
+    trace: () => traceOf(scenario, simulation),
+  }
+}
+
+/** Each process peeks into each store; at last it returns its leases. */
+function probe(simulation: Simulation, isLast: boolean): void {
+  simulation.processes.forEach(({ handles }, process) => {
+    handles.forEach((ofServer, server) => {
+      ofServer.forEach((_, handle) => {
+        const does = isLast ? 'release' : 'peek'
+        const at = simulation.world.now
+        begin(simulation, { ...PROBE, does, at, process, handle, server })
+      })
+    })
+  })
+}
+
+const PROBE = { key: 0, cost: 1, times: 1, maxWaitMs: 0, laterMicros: 0, actual: 0 }

@@ -1,0 +1,119 @@
+import { type RateLimiter, type RateLimiterOptions, rateLimiter } from '@spillway/core'
+import { type RedisStoreOptions, redisStore } from '@spillway/redis'
+import { Ledger } from './ledger.ts'
+import { clientOf, type SimulatedClient } from './redis/client.ts'
+import type { Link, LostEffect } from './redis/connection.ts'
+import { RedisServer } from './redis/server.ts'
+import { Host } from './runtime/host.ts'
+import { World } from './runtime/world.ts'
+import type { Fault, Scenario } from './scenario.ts'
+import type { Setting } from './setting.ts'
+
+/** A limiter of a process, and its store. */
+export interface Handle {
+  readonly limiter: RateLimiter
+  readonly store: ReturnType<typeof redisStore>
+  release(): Promise<void>
+}
+
+/** A process: its clients, one per server, and its handles, in the order of the servers. */
+export interface Process {
+  readonly host: Host
+  readonly clients: readonly SimulatedClient[]
+  readonly handles: readonly (readonly Handle[])[]
+}
+
+/** The parts of a run, for acts and faults. `target` numbers draw one of several. */
+export class Simulation {
+  readonly world: World
+  readonly setting: Setting
+  readonly faults: readonly Fault[]
+  readonly ledger: Ledger
+  readonly servers: readonly RedisServer[]
+  readonly processes: Process[]
+  readonly warnings: string[] = []
+  readonly #links: readonly (readonly Link[])[]
+
+  constructor({ seed, setting, faults }: Scenario) {
+    this.world = new World(seed)
+    this.setting = setting
+    this.faults = faults
+    this.ledger = new Ledger(this.world)
+    const { processes, servers, baseMicros, jitterMicros } = setting
+    const indexes = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i)
+    this.servers = indexes(servers).map((i) => new RedisServer(this.world, `redis ${i}`, this.ledger))
+    this.#links = indexes(processes).map(() =>
+      indexes(servers).map(() => ({ baseMicros, jitterMicros, heldUntil: 0, repliesToLose: 0 })),
+    )
+    this.processes = indexes(processes).map((i) => this.#start(i))
+  }
+
+  processOf = (target: number): Process => this.processes[target % this.processes.length] as Process
+  hostOf = (target: number): Host => this.processOf(target).host
+  serverOf = (target: number): RedisServer => this.servers[target % this.servers.length] as RedisServer
+  linkOf = (target: number): Link => {
+    const links = this.#links.flat()
+    return links[target % links.length] as Link
+  }
+  clientOf = (target: number): SimulatedClient | undefined => {
+    const clients = this.processes.flatMap(({ clients }) => clients)
+    return clients[target % clients.length]
+  }
+  cutAll = (server: RedisServer): void => {
+    for (const { clients } of this.processes) clients[this.servers.indexOf(server)]?.cut()
+  }
+  stepServer = (server: RedisServer, micros: number): void => {
+    server.stepClock(micros)
+    this.ledger.steps.push({ at: this.world.now, of: server, micros })
+  }
+  stepWall = (target: number, micros: number): void => {
+    const host = this.hostOf(target)
+    host.stepWall(micros)
+    this.ledger.steps.push({ at: this.world.now, of: host, micros })
+  }
+  /** Kills a process; another one takes its place later. */
+  restartProcess = (target: number, micros: number): void => {
+    const index = target % this.processes.length
+    const { host } = this.processOf(index)
+    host.kill()
+    this.ledger.killed.add(host)
+    this.world.after(micros, () => {
+      if (!this.hostOf(index).isAlive) this.processes[index] = this.#start(index)
+    })
+  }
+
+  /** Ends what is wrong with the network. */
+  calm(): void {
+    for (const link of this.#links.flat()) Object.assign(link, { baseMicros: 100, jitterMicros: 100, repliesToLose: 0 })
+  }
+
+  #start(index: number): Process {
+    const { setting, world, ledger } = this
+    const { connections, resends, denyCache, lease, coalesce, drifts, onStoreError, replicas, deadlineMs } = setting
+    const host = new Host(world, `process ${index}`, { drift: drifts[index] ?? 0 })
+    const links = this.#links[index] as readonly Link[]
+    const clients = this.servers.map((server, i) => {
+      const random = world.random.fork()
+      const onLost = (effect: LostEffect): void => void ledger.lostEffects.push(effect)
+      return clientOf(connections, { world, host, server, link: links[i] as Link, random, resends, onLost })
+    })
+    const logger = { warn: (message: string): void => void this.warnings.push(`${host.name}: ${message}`) }
+    const options = { quota: setting.quota, onStoreError, replicas, deadline: `${deadlineMs}ms`, logger } as const
+    const leases =
+      lease === undefined ? {} : { lease: { requests: lease, maxLoss: setting.isSlow ? '1000d' : '1s' } as const }
+    const handles = clients.map((client) =>
+      Array.from({ length: setting.handles }, () => handleOf(client, { denyCache, coalesce, ...leases }, options)),
+    )
+    return { host, clients, handles }
+  }
+}
+
+function handleOf(
+  client: SimulatedClient,
+  storeOptions: RedisStoreOptions,
+  options: Omit<RateLimiterOptions, 'store' | 'quotas' | 'spill'>,
+): Handle {
+  const store = redisStore(client, storeOptions)
+  const release = 'release' in store ? (store as { release(): Promise<void> }).release : async () => {}
+  return { store, limiter: rateLimiter({ ...options, store } as RateLimiterOptions), release }
+}

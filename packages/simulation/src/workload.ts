@@ -1,0 +1,134 @@
+import { consumeAll, type Decision, RateLimitedError } from '@spillway/core'
+import type { Act } from './act.ts'
+import type { Entry } from './ledger.ts'
+import type { Handle, Process, Simulation } from './simulation.ts'
+
+/** What an act is done with. */
+interface Context {
+  readonly simulation: Simulation
+  readonly process: Process
+  readonly handle: Handle
+  readonly act: Act
+  readonly key: string
+  /** Makes a call, and enters it with its answer. */
+  enter(cost: number, waitMs: number, call: () => Promise<Decision | undefined>): Promise<Entry>
+}
+
+/** What a process can be asked to do. */
+const ACTS: Readonly<Record<Act['does'], (context: Context) => Promise<unknown>>> = {
+  consume: (context) => consume(context),
+  peek: ({ handle, key, act, enter }) => enter(0, 0, () => handle.limiter.peek(key, act.cost)),
+  refund: ({ handle, key, act, enter }) => enter(act.cost, 0, () => handle.limiter.refund(key, act.cost)),
+  async charge({ handle, key, act, enter }) {
+    const entry = await enter(act.cost, 0, () => handle.limiter.charge(key, act.cost))
+    entry.kept = entry.decision === undefined ? 0 : act.cost
+  },
+  reserve,
+  wait,
+  async upTo({ handle, key, act, enter }) {
+    let consumed = 0
+    const entry = await enter(act.cost, 0, async () => {
+      const decision = await handle.limiter.consumeUpTo(key, act.cost)
+      consumed = decision.consumed
+      return decision
+    })
+    entry.kept = consumed
+  },
+  reset: ({ handle, key, enter }) => enter(0, 0, () => handle.limiter.reset(key).then(() => undefined)),
+  both,
+  release: ({ handle }) => handle.release(),
+}
+
+/** Begins an act in its process. */
+export function begin(simulation: Simulation, act: Act): void {
+  const process = simulation.processOf(act.process)
+  const key = `key ${act.key}`
+  const handle = process.handles[act.server]?.[act.handle] as Handle
+  const enter: Context['enter'] = (cost, waitMs, call) =>
+    tracked(simulation, process, act, { server: act.server, key, cost, waitMs }, call)
+  process.host.receive(() => {
+    for (let i = 0; i < act.times; i++) void ACTS[act.does]({ simulation, process, handle, act, key, enter })
+  })
+}
+
+/** Deadlines that a call may take one after the other: of its checks, and of the refunds that its caller waits for. */
+const DEADLINES = 2
+/** Timers are whole milliseconds, and clocks drift. */
+const GRACE_MS = 10
+
+async function tracked(
+  { ledger, setting, servers }: Simulation,
+  { host }: Process,
+  act: Act,
+  { server, key, cost, waitMs }: { server: number; key: string; cost: number; waitMs: number },
+  call: () => Promise<Decision | undefined>,
+): Promise<Entry> {
+  const { deadlineMs } = setting
+  const entry = ledger.begin({
+    verb: act.does,
+    host,
+    handle: act.handle,
+    server: servers[server] as Simulation['servers'][number],
+    key,
+    cost,
+    mayLast: (DEADLINES * deadlineMs + waitMs + GRACE_MS) * 1020,
+  })
+  try {
+    entry.decision = await call()
+    if (entry.decision?.allowed && act.does !== 'refund') entry.kept = cost
+  } catch (error) {
+    entry.error = error
+    if (error instanceof RateLimitedError) entry.decision = error.decision
+  }
+  ledger.answered(entry)
+  return entry
+}
+
+function consume({ handle, key, act, enter }: Context): Promise<Entry> {
+  return enter(act.cost, 0, () => handle.limiter.consume(key, act.cost))
+}
+
+async function reserve({ handle, key, act, enter, simulation, process }: Context): Promise<void> {
+  const maxWait = act.maxWaitMs === 0 ? 0 : (`${act.maxWaitMs}ms` as const)
+  let settle = async (_actual: number): Promise<void> => {}
+  const entry = await enter(act.cost, 0, async () => {
+    const reservation = await handle.limiter.reserve(key, { cost: act.cost, maxWait })
+    settle = (actual) => (actual === 0 ? reservation.cancel() : reservation.commit(actual))
+    return reservation
+  })
+  if (!entry.decision?.allowed) return
+  simulation.world.after(act.laterMicros, () =>
+    process.host.receive(() => {
+      entry.kept = act.actual
+      entry.refundedAt = simulation.world.now
+      // If the store does not answer, a refund is made later, and a charge is refunded.
+      void settle(act.actual).catch(() => {
+        entry.kept = Math.min(act.actual, act.cost)
+      })
+    }),
+  )
+}
+
+async function wait({ handle, key, act, enter, simulation, process }: Context): Promise<void> {
+  const abort = new AbortController()
+  const maxWait = act.maxWaitMs === 0 ? 0 : (`${act.maxWaitMs}ms` as const)
+  simulation.world.after(act.laterMicros, () => process.host.receive(() => abort.abort(new Error('The caller left.'))))
+  await enter(act.cost, act.maxWaitMs, () =>
+    handle.limiter.wait(key, { cost: act.cost, maxWait, signal: abort.signal }),
+  )
+}
+
+/** Consumes from the limiters of all servers, all-or-nothing. */
+async function both({ process, act, key, simulation }: Context): Promise<void> {
+  const handles = process.handles.map((each) => each[act.handle] as Handle)
+  const call = consumeAll(handles.map(({ limiter }) => [limiter, key, act.cost] as const))
+  await Promise.all(
+    handles.map((_, server) =>
+      tracked(simulation, process, act, { server, key, cost: act.cost, waitMs: 0 }, async () => {
+        const decision = await call
+        const { degraded: _, ...merged } = decision
+        return decision.policies ? { ...merged, ...decision.policies[server], allowed: decision.allowed } : decision
+      }),
+    ),
+  )
+}

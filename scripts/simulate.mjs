@@ -1,0 +1,62 @@
+// Simulates the packages over simulated clocks, networks and servers: `npm run simulate`. See docs/guides/simulation.md.
+//
+// --seconds 60     how long to simulate fresh seeds, on all processors
+// --seed 123       replays a seed, and shows its trace with as few acts and faults as break the same property
+// --planted        (--only text) puts known defects back, one at a time, and shows which seed finds each
+
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { bundle, run } from './simulation.mjs'
+
+/** @param {string} seconds */
+async function fresh(seconds) {
+  const file = await bundle('main')
+  const workers = availableParallelism()
+  const from = Math.floor(Math.random() * 2 ** 31)
+  const each = (/** @type {number} */ i) => ['--from', `${from + i}`, '--step', `${workers}`, '--seconds', seconds]
+  const startMs = performance.now()
+  const reports = (await Promise.all(Array.from({ length: workers }, (_, i) => run(file, each(i))))).map((text) =>
+    JSON.parse(text),
+  )
+  const hours = (performance.now() - startMs) / 3_600_000
+  const sum = (/** @type {string} */ name) => reports.reduce((total, report) => total + report[name], 0)
+  const failed = reports.flatMap((report) => report.failed)
+  const perHour = ((sum('decisions') / hours) * 1e-6).toFixed(1)
+  const perCpuHour = ((sum('decisions') / sum('cpuSeconds')) * 3600e-6).toFixed(1)
+  const times = (sum('micros') / (hours * 3600e6)).toFixed(0)
+  const perCpu = (sum('micros') / (sum('cpuSeconds') * 1e6)).toFixed(0)
+  console.log(
+    `seeds ${from} to ${from + sum('seeds') - 1}: ${sum('decisions')} decisions, ${failed.length} seeds failed`,
+  )
+  console.log(`${perHour} million decisions an hour, ${times} × real time on ${workers} processors`)
+  console.log(`${perCpuHour} million decisions and ${perCpu} × real time per hour of CPU time`)
+  for (const { seed, problem } of failed) console.log(`\n${problem}\n  npm run simulate -- --seed ${seed}`)
+  process.exitCode = failed.length > 0 ? 1 : 0
+}
+
+async function planted(/** @type {string} */ seconds, /** @type {string} */ only) {
+  /** @type {import('../packages/simulation/src/planted.ts').Planted[]} */
+  const defects = JSON.parse(await run(await bundle('main'), ['--defects']))
+  console.log('| defect | seed | property |\n| --- | --- | --- |')
+  for (const [i, defect] of defects.entries()) {
+    if (!defect.name.includes(only)) continue
+    const file = await bundle(`planted-${i}`, defect)
+    const { failed } = JSON.parse(await run(file, ['--stop-at-first', '--seconds', seconds, '--count', '2000']))
+    const [{ seed, problem } = { seed: undefined, problem: 'not found' }] = failed
+    console.log(`| ${defect.name} | ${seed} | \`${problem.split(':')[0]}\` |`)
+    if (seed === undefined) process.exitCode = 1
+  }
+}
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string' },
+    planted: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+  },
+})
+
+if (values.seed !== undefined) process.stdout.write(await run(await bundle('main'), ['--seed', values.seed]))
+else if (values.planted) await planted(values.seconds, values.only)
+else await fresh(values.seconds)

@@ -1,0 +1,49 @@
+// Bundles the simulator, with or without a planted defect, and runs bundles.
+
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { root } from './ensure.mjs'
+
+const packages = join(root, 'packages')
+
+/**
+ * Bundles the simulator: a loader of TypeScript would cost more than the simulation.
+ * @param {string} name @param {import('../packages/simulation/src/planted.ts').Planted} [planted]
+ */
+export async function bundle(name, planted) {
+  const file = join(root, 'node_modules/.cache/simulation', `${name}.mjs`)
+  const plant = {
+    name: 'plant',
+    /** @param {string} id */
+    load(id) {
+      if (planted === undefined || id !== join(packages, planted.file)) return null
+      let code = readFileSync(id, 'utf8')
+      for (const [text, by] of planted.replaced) {
+        if (!code.includes(text)) throw new Error(`planted defect "${planted.name}": ${planted.file} has no ${text}`)
+        code = code.replace(text, by)
+      }
+      return code
+    },
+  }
+  const input = join(packages, 'simulation/src/main.ts')
+  const built = await rolldown({ input, platform: 'node', plugins: [plant] })
+  await built.write({ file, format: 'esm' })
+  return file
+}
+
+/** Runs a bundle, and returns what it prints. @param {string} file @param {string[]} given @returns {Promise<string>} */
+export function run(file, given) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--max-semi-space-size=64', file, ...given], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let text = ''
+    child.stdout.on('data', (chunk) => {
+      text += chunk
+    })
+    child.on('error', reject)
+    child.on('close', () => resolve(text))
+  })
+}
