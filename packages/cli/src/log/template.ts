@@ -84,7 +84,7 @@ const mismatch = (at: number, wanted: string): string =>
 
 function piecesOf(template: string): { readonly pieces: readonly Piece[]; readonly after: string } {
   const nginx = template.includes('$')
-  const field = nginx ? /\$\{?(-|\w+)\}?/g : /%[<>!\d,]*(?:\{([^}]*)\})?([A-Za-z])/g
+  const field = nginx ? /\$\{?(-|\w+)\}?/g : /%[<>!\d,]{0,40}(?:\{([^}]{0,100})\})?([A-Za-z])/g
   const pieces: Piece[] = []
   let end = 0
   // Apache writes the time of %t in brackets of its own.
