@@ -81,7 +81,7 @@ local function fitsAt(log, now, step, units)
 end
 
 kernels['sliding-log'] = {
-  owns = function(state) return type(state) == 'table' and state.start == nil and state.gross == nil and state.cold == nil end,
+  owns = function(state) return type(state) == 'table' and (state[1] ~= nil or next(state) == nil) end,
   step = slidingLog,
   report = function(reply, place, now, step, base, next, written)
     local log = written and next or base
