@@ -23,6 +23,9 @@ export function startOf(policy: string): string {
 /** The end of those names, which all begin with `start`: `0` follows `/` in byte order. */
 export const endOf = (start: string): string => `${start.slice(0, -1)}0`
 
+/** The first name that may follow another: a space is the least character of names. */
+export const nameAfter = (name: string): string => `${name} `
+
 /** The key in a name that begins with `start`. */
 export function keyIn(start: string, name: string): { readonly key: string; readonly isDigest: boolean } {
   const key = name.slice(start.length)

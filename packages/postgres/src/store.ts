@@ -12,7 +12,7 @@ import {
 import { checkSecret, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, lateOf, type Send } from './coalesce.ts'
-import { endOf, keyed, keyIn, rowName, startOf } from './key.ts'
+import { endOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
@@ -160,14 +160,14 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   async function* list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
     const start = startOf(policy)
-    for (let [last, count] = [start, BATCH]; count === BATCH; ) {
-      const values = [last, endOf(start), BATCH]
+    for (let [from, count] = [start, BATCH]; count === BATCH; ) {
+      const values = [from, endOf(start), BATCH]
       const rows = await attempt(untilIn(timeoutMs), (left) => run({ text: namesSql(names), values }, left))
       const found = (rows as readonly { name: string }[]).map(({ name }) => name)
       const calls = found.map((name): Call => ({ ...UNTIMED, ops: [{ policy, key: '', step }], names: [name] }))
       const taken = calls.length === 0 ? [] : await attempt(untilIn(timeoutMs), (left) => answers(calls, left))
       yield found.map((name, i) => ({ ...keyIn(start, name), taken: taken[i]?.[0] as Taken }))
-      last = found.at(-1) ?? last
+      from = nameAfter(found.at(-1) ?? start)
       count = found.length
     }
   }
@@ -214,7 +214,7 @@ WITH found AS (
 
 /** The names of a range, in order. */
 const namesSql = ({ table }: Names): string =>
-  `SELECT t.name FROM ${table} t WHERE t.name > $1 AND t.name < $2 ORDER BY t.name LIMIT $3`
+  `SELECT t.name FROM ${table} t WHERE t.name >= $1 AND t.name < $2 ORDER BY t.name LIMIT $3`
 
 /** Runs `prepare` once before other work, and again if it failed or the table is missing later. */
 function preparing(prepare: () => Promise<void>): Preparation {
