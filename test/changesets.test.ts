@@ -15,7 +15,9 @@ function workspace(): string {
   const copy = mkdtempSync(join(tmpdir(), 'spillway-changesets-'))
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }))
   const folders = ['packages', 'examples'].flatMap((parent) =>
-    readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
+    readdirSync(join(root, parent), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${parent}/${name}`),
   )
   const manifests = ['.', 'bench', 'demo', 'site', 'test', ...folders].map((folder) => join(folder, 'package.json'))
   for (const file of ['pnpm-workspace.yaml', '.changeset/config.json', ...manifests])
