@@ -51,6 +51,7 @@ export default {
     only('nestjs', src('core', 'memory'), npm('@nestjs/common', '@nestjs/core')),
     only('cli', src('core', 'memory', 'redis', 'postgres'), npm('commander', 'ioredis', 'pg'), builtin),
     only('cloudflare', src('core'), '^cloudflare:workers$'),
+    only('admin', src('core')),
     only('plans', src('core'), npm('lru-cache')),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|http2?|net)$'),

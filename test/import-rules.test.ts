@@ -82,6 +82,7 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/opentelemetry/src/channel.ts', "import 'node:diagnostics_channel'", []],
   ['packages/opentelemetry/src/memory.ts', "import '@spillway/memory'", ['opentelemetry-imports']],
   ['packages/plans/src/cache.ts', "import { LRUCache } from 'lru-cache'", []],
+  ['packages/admin/src/memory.ts', "import '@spillway/memory'", ['admin-imports']],
   ['packages/plans/src/memory.ts', "import '@spillway/memory'", ['plans-imports']],
   ['packages/simulation/src/core.ts', "import '@spillway/core'", []],
   ['packages/simulation/src/client.ts', "import 'ioredis'", ['simulation-imports']],

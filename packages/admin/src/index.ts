@@ -1,0 +1,1 @@
+export { type AdminHandler, type AdminOptions, type AuditEvent, adminHandler } from './admin.ts'

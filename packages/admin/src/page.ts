@@ -1,0 +1,38 @@
+const STYLE = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:64rem;margin:2rem auto;padding:0 1rem}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884}
+td.n,th.n{text-align:right}.soft{opacity:.7}code{font-size:.95em}`
+
+// Keys are shown by textContent only: they are untrusted.
+const SCRIPT = `const $=(id)=>document.getElementById(id)
+const ask=async(query,init)=>{const r=await fetch(query,init);const data=await r.json();if(!r.ok)throw new Error(data.error);return data}
+const cell=(row,text,n)=>{const td=row.insertCell();td.textContent=text;if(n)td.className='n';return td}
+let token
+const say=(text)=>{$('message').textContent=text}
+async function state(){const s=await ask('?api=state');token=s.token;$('policies').replaceChildren()
+for(const p of s.policies){const row=$('policies').insertRow();cell(row,p.name);cell(row,String(p.quota.limit),1);cell(row,String(p.quota.window/1e6)+' s',1)
+cell(row,String((s.denials[p.name]||[]).reduce((a,b)=>a+b,0)),1);if(![...$('policy').options].some((o)=>o.value===p.name))$('policy').add(new Option(p.name,p.name))}}
+async function keys(){const q=new URLSearchParams({api:'keys',policy:$('policy').value});if($('limited').checked)q.set('limited','true')
+const list=await ask('?'+q);$('keys').replaceChildren();$('scanned').textContent=list.scanned+' examined'+(list.isComplete?'':', not all')
+for(const k of list.keys){const row=$('keys').insertRow();cell(row,k.key);cell(row,String(k.limit-k.remaining),1);cell(row,String(k.limit),1)
+const td=cell(row,'');if(k.ref){const b=document.createElement('button');b.textContent='Reset';b.addEventListener('click',()=>reset(k));td.append(b)}}}
+async function reset(k){if(!confirm('Reset '+k.key+'?'))return
+try{await ask('?api=reset',{method:'POST',headers:{'content-type':'application/json','x-spillway-token':token},body:JSON.stringify({ref:k.ref,confirm:true})});await load();say('Reset '+k.key+'.')}catch(e){say(e.message)}}
+async function load(){try{await state();await keys();say('')}catch(e){say(e.message)}}
+for(const id of ['policy','limited'])$(id).addEventListener('change',load);$('again').addEventListener('click',load);load()`
+
+/** The page: one file without other assets. Its script and style have this nonce. */
+export const pageOf = (nonce: string): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Rate limits</title><style nonce="${nonce}">${STYLE}</style></head>
+<body><main><h1>Rate limits</h1><p id="message" role="status"></p>
+<h2>Policies</h2><table><thead><tr><th>policy</th><th class="n">limit</th><th class="n">window</th><th class="n">denied in the last hour</th></tr></thead><tbody id="policies"></tbody></table>
+<h2>Top keys</h2><p><label>Policy <select id="policy"></select></label> <label><input type="checkbox" id="limited"> limited only</label> <button id="again">Refresh</button> <span id="scanned" class="soft"></span></p>
+<table><thead><tr><th>key</th><th class="n">used</th><th class="n">of</th><th></th></tr></thead><tbody id="keys"></tbody></table>
+</main><script nonce="${nonce}">${SCRIPT}</script></body></html>
+`
+
+/** The headers of the page: nothing but its own script and style, and requests to where it comes from. */
+export const pageHeaders = (nonce: string): Record<string, string> => ({
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+})

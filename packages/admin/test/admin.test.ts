@@ -1,0 +1,230 @@
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { type MemoryStore, memoryStore, perMinute, rateLimiter } from '@spillway/memory'
+import express from 'express'
+import { type Browser, chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { ensureChromium } from '../../../scripts/ensure.mjs'
+import { type AdminOptions, type AuditEvent, adminHandler } from '../src/index.ts'
+
+const HOSTILE = '<img src=x onerror="document.title=1">\u001b[2J'
+
+async function setUp(options: Partial<AdminOptions> = {}) {
+  const store: MemoryStore = memoryStore()
+  const limiter = rateLimiter({ name: 'api', quota: perMinute(10), store })
+  for (const [key, units] of [
+    ['203.0.113.66', 10],
+    [HOSTILE, 7],
+    ['k'.repeat(15_000), 3],
+  ] as const) {
+    await limiter.consume(key, units)
+  }
+  const audited: AuditEvent[] = []
+  const warnings: string[] = []
+  const admin = adminHandler({
+    limiters: [limiter],
+    authorize: (request) => request.headers.get('authorization') === 'Bearer admin',
+    audit: (event) => void audited.push(event),
+    logger: { warn: (message) => warnings.push(message) },
+    ...options,
+  })
+  const get = (query: string, headers: Record<string, string> = {}) =>
+    admin(
+      new Request(`https://app.example/any/where${query}`, { headers: { authorization: 'Bearer admin', ...headers } }),
+    )
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
+    admin(
+      new Request('https://app.example/any/where?api=reset', {
+        method: 'POST',
+        headers: { authorization: 'Bearer admin', 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    )
+  const token = async () => ((await (await get('?api=state')).json()) as { token: string }).token
+  const keys = async () =>
+    ((await (await get('?api=keys&policy=api')).json()) as { keys: { key: string; ref: string; remaining: number }[] })
+      .keys
+  return { admin, audited, get, keys, limiter, post, token, warnings }
+}
+
+describe('who may use it', () => {
+  test.each<[string, unknown]>([
+    ['false', () => false],
+    ['a promise of false', async () => false],
+    ['a truthy value that is not true', () => 'yes'],
+    ['a promise of an object', async () => ({ admin: true })],
+    ['nothing', () => undefined],
+    [
+      'an error',
+      () => {
+        throw new Error('no session for 203.0.113.66')
+      },
+    ],
+    ['a rejection', () => Promise.reject(new Error('no session for 203.0.113.66'))],
+  ])('nobody, if authorize returns %s', async (_, authorize) => {
+    const { admin, get, post, limiter, warnings } = await setUp({ authorize: authorize as AdminOptions['authorize'] })
+    for (const query of ['', '?api=state', '?api=keys&policy=api']) expect((await get(query)).status).toBe(403)
+    expect((await post({ policy: 'api', key: '203.0.113.66', confirm: true })).status).toBe(403)
+    expect((await admin(new Request('https://app.example/'))).status).toBe(403)
+    expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 0 })
+    expect(warnings.join()).not.toContain('203.0.113.66')
+  })
+
+  test('is built only with authorize, and with options that it knows', async () => {
+    const limiters = [rateLimiter({ name: 'api', quota: perMinute(1) })]
+    const authorize = () => true
+    expect(() => adminHandler({ limiters } as never)).toThrow('authorize must be a function')
+    expect(() => adminHandler({ limiters, authorise: authorize } as never)).toThrow('Did you mean "authorize"?')
+    expect(() => adminHandler({ limiters, authorize: true } as never)).toThrow('got true')
+    expect(() => adminHandler({ limiters: [], authorize })).toThrow('one limiter or more')
+    expect(() => adminHandler({ limiters: [{}], authorize } as never)).toThrow('built by rateLimiter')
+    expect(() => adminHandler({ limiters: [...limiters, ...limiters], authorize })).toThrow(
+      'two policies are named "api"',
+    )
+    expect(() => adminHandler({ limiters, authorize, secret: undefined } as never)).toThrow('secret must be text')
+  })
+})
+
+describe('what it shows', () => {
+  test('policies, masked keys, and the denials of the last hour', async () => {
+    let now = 60_000 * 1_000
+    const { admin, get, limiter } = await setUp({ clock: () => now })
+    for (let i = 0; i < 3; i++) admin.onDecision({ decision: await limiter.consume('203.0.113.66') })
+    now += 59 * 60_000
+    admin.onDecision({ decision: await limiter.consume('203.0.113.66') })
+    const state = async () =>
+      (await (await get('?api=state')).json()) as { denials: { api: number[] }; policies: unknown }
+    expect((await state()).policies).toMatchObject([{ name: 'api', quota: { limit: 10 } }])
+    expect((await state()).denials.api).toEqual([3, ...new Array(58).fill(0), 1])
+    now += 60_000
+    expect((await state()).denials.api.reduce((a, b) => a + b)).toBe(1)
+    const text = await (await get('?api=keys&policy=api')).text()
+    for (const secret of ['203.0.113.66', 'onerror', 'kkkk']) expect(text).not.toContain(secret)
+    expect(JSON.parse(text).keys).toMatchObject([
+      { key: '20…66', remaining: 0 },
+      { remaining: 3 },
+      { key: 'digest', ref: null, isDigest: true, remaining: 7 },
+    ])
+  })
+
+  test('nothing is cached, framed or sniffed, and a mistake is a plain answer', async () => {
+    const { get, admin } = await setUp()
+    for (const query of ['', '?api=state', '?api=keys&policy=none', '?api=none']) {
+      const { headers } = await get(query)
+      expect([headers.get('cache-control'), headers.get('x-frame-options')]).toEqual(['no-store', 'DENY'])
+    }
+    expect((await get('?api=keys&policy=none')).status).toBe(404)
+    expect((await get('?api=reset')).status).toBe(404)
+    const put = new Request('https://app.example/', { method: 'DELETE', headers: { authorization: 'Bearer admin' } })
+    expect((await admin(put)).status).toBe(405)
+  })
+
+  test('a failure leaks no key', async () => {
+    const { get, limiter, warnings } = await setUp()
+    vi.spyOn(limiter, 'list').mockRejectedValue(new Error('cannot read 203.0.113.66'))
+    const failing = await get('?api=keys&policy=api')
+    expect([failing.status, await failing.text()]).toEqual([
+      500,
+      '{"error":"it failed; the log of the server says why"}',
+    ])
+    expect(warnings).toEqual(['spillway: the admin handler failed: Error'])
+  })
+})
+
+describe('reset', () => {
+  test('resets a listed key that it has not shown, after the audit', async () => {
+    const { audited, keys, limiter, post, token } = await setUp()
+    const [first] = await keys()
+    const headers = {
+      'x-spillway-token': await token(),
+      'sec-fetch-site': 'same-origin',
+      origin: 'https://app.example',
+    }
+    expect(await (await post({ ref: first?.ref, confirm: true }, headers)).json()).toEqual({ reset: true })
+    expect(audited).toMatchObject([{ action: 'reset', key: '203.0.113.66', policies: ['api'] }])
+    expect((await limiter.inspect('203.0.113.66'))[0]?.kept).toBe(false)
+    expect(await (await post({ policy: 'api', key: HOSTILE, confirm: true }, headers)).json()).toEqual({ reset: true })
+  })
+
+  test.each<[string, Record<string, string>, unknown, number]>([
+    ['from another site', { 'sec-fetch-site': 'cross-site' }, {}, 403],
+    ['from another subdomain', { 'sec-fetch-site': 'same-site' }, {}, 403],
+    ['from another origin', { origin: 'https://evil.example' }, {}, 403],
+    ['from an opaque origin', { origin: 'null' }, {}, 403],
+    ['of a form', { 'content-type': 'text/plain' }, {}, 403],
+    ['without a token', { 'x-spillway-token': '' }, {}, 403],
+    ['without confirmation', {}, { confirm: 'true' }, 400],
+    ['with a made-up reference', {}, { ref: 'AAAA'.repeat(20) }, 404],
+    ['of another policy', {}, { policy: 'none' }, 404],
+    ['without a key', {}, { key: '' }, 404],
+    ['with a body that is no JSON', {}, '{', 400],
+    ['with a body of 100 kB', {}, 'x'.repeat(100_000), 413],
+  ])('is denied %s', async (_, headers, body, status) => {
+    const { audited, limiter, post, token } = await setUp()
+    const sent =
+      typeof body === 'string' ? body : { policy: 'api', key: '203.0.113.66', confirm: true, ...(body as object) }
+    const response = await post(sent, { 'x-spillway-token': await token(), ...headers })
+    expect([response.status, audited]).toEqual([status, []])
+    expect(await response.text()).not.toContain('203.0.113.66')
+    expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 0 })
+  })
+
+  test('does nothing that cannot be audited', async () => {
+    const { limiter, post, token } = await setUp({ audit: () => Promise.reject(new Error('disk is full')) })
+    const response = await post(
+      { policy: 'api', key: '203.0.113.66', confirm: true },
+      { 'x-spillway-token': await token() },
+    )
+    expect(response.status).toBe(500)
+    expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 0 })
+  })
+
+  test('processes with one secret accept the references and tokens of each other', async () => {
+    const secret = 'a secret of more than 16 characters'
+    const [one, two, other] = [await setUp({ secret }), await setUp({ secret }), await setUp()]
+    const [key] = await one.keys()
+    const reset = async ({ post }: typeof one, token: string) =>
+      (await post({ ref: key?.ref, confirm: true }, { 'x-spillway-token': token })).status
+    expect(await reset(two, await one.token())).toBe(200)
+    expect([await reset(other, await one.token()), await reset(other, await other.token())]).toEqual([403, 404])
+  })
+})
+
+describe('in Chromium, mounted in Express', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: ensureChromium(), args: ['--no-sandbox'] })
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  test('the page lists masked keys, runs nothing of theirs, and resets one after confirmation', async () => {
+    const { admin, limiter } = await setUp({ authorize: () => true })
+    const app = express()
+    app.use('/ops/limits', getRequestListener(admin))
+    const server = app.listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const page = await browser.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+    page.on('pageerror', ({ message }) => complaints.push(message))
+    const answers = [false, true]
+    page.on('dialog', (dialog) => (answers.shift() ? dialog.accept() : dialog.dismiss()))
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/limits`)
+    const rows = page.locator('#keys tr')
+    await rows.nth(2).waitFor()
+    expect(await rows.first().textContent()).toContain('20…66')
+    expect(await page.title()).toBe('Rate limits')
+    expect(await rows.nth(2).locator('button').count()).toBe(0)
+    await rows.first().locator('button').click()
+    expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 0 })
+    await rows.first().locator('button').click()
+    // `waitForFunction` evaluates text, which the page's policy forbids.
+    await page.getByText('Reset 20…66.').waitFor()
+    expect(await rows.count()).toBe(2)
+    expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 10 })
+    expect(complaints).toEqual([])
+    await page.close()
+    server.closeAllConnections()
+    server.close()
+  }, 60_000)
+})
