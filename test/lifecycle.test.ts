@@ -1,30 +1,19 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { perMinute, rateLimiter } from '@spillway/core'
 import { redisStore } from '@spillway/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { type Redis as Server, startRedis } from './services/redis.ts'
+import { freePort, type Redis as Server, startRedis } from './services/redis.ts'
 
 let server: Server
 let unusedPort: number
 beforeAll(async () => {
   server = await startRedis()
-  unusedPort = await findUnusedPort()
+  unusedPort = await freePort()
 })
 afterAll(() => server.stop())
-
-async function findUnusedPort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
-  listener.close()
-  await once(listener, 'close')
-  return port
-}
 
 describe('an app is made, asked twenty times at once, and closed, with', () => {
   test.each([

@@ -36,7 +36,12 @@ export const poolClients: Clients = {
     kysely: async ({ url }) => {
       const pool = new pg.Pool({ connectionString: url })
       const db = new Kysely({ dialect: new PostgresDialect({ pool }) })
-      return { client: pool, close: () => db.destroy() }
+      // A database that has run no query of its own does not end its pool.
+      const close = async (): Promise<void> => {
+        await db.destroy()
+        if (!pool.ended) await pool.end()
+      }
+      return { client: pool, close }
     },
   },
   'Neon `Pool`': {

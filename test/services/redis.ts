@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -40,8 +41,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
   const { program = ensureRedis(), settings = {}, files = {}, sentinel, clustered = false } = options
   const folder = mkdtempSync(join(tmpdir(), 'spillway-redis-'))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  // A node of a cluster needs a second port, 10,000 above its first.
-  const port = await freePort(clustered ? 55_535 : 65_535)
+  const port = await freePort(clustered ? HIGHEST_PORT - BUS_OFFSET : HIGHEST_PORT)
   const where = { port, bind: '127.0.0.1', dir: folder }
   const all = sentinel ? where : { ...where, save: '', appendonly: 'no', ...settings }
   const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)])
@@ -95,21 +95,24 @@ function ready(server: ChildProcess): Promise<void> {
   })
 }
 
+/** Below the ports that systems give to servers that ask for any: no other test gets one of these in the meantime. */
+const [LOWEST_PORT, HIGHEST_PORT] = [10_000, 32_767]
+
+/** A node of a cluster needs a second port, so much above its first. */
+const BUS_OFFSET = 10_000
+
 /** A free port. */
-export async function freePort(highest = 65_535): Promise<number> {
+export async function freePort(highest = HIGHEST_PORT): Promise<number> {
   for (;;) {
-    const port = await anyPort()
-    if (port <= highest) return port
+    const port = randomInt(LOWEST_PORT, highest + 1)
+    if (await isFree(port)) return port
   }
 }
 
-function anyPort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 }
