@@ -12,7 +12,7 @@ import { root } from './pack.ts'
 const app = inject('app')
 
 const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
-const programs = [...page.matchAll(/^```ts \[([^\]]+)\]\n(.*?)^```/gms)].map(([, name = '', code = '']) => ({
+const programs = [...page.matchAll(/^\*\*([^*]+)\*\*\n\n```ts\n(.*?)^```/gms)].map(([, name = '', code = '']) => ({
   name,
   code,
 }))
