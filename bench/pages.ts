@@ -80,9 +80,9 @@ const REFUSING =
   'A denial sends more than the route, which answers one word: four or five header fields and a problem document of about 300 bytes. The baseline sends a short text instead.'
 
 const KEYS =
-  'A hand-written Map takes any key as it is. Ours first checks that the key is no array index, whose hash a client could predict in some versions of V8, and returns a decision of ten fields.'
+  'A hand-written Map keeps and returns what one limiter needs. Ours bounds the length of a key, and returns a decision of ten fields.'
 const PREPARED =
-  'The baseline returns a decision of four fields, and ours one of ten. Ours also checks that the key is no array index, and calls a look, a commit and a decision, which engines do not inline for every algorithm.'
+  'The baseline returns a decision of four fields, and ours one of ten. Ours also calls a look, a commit and a decision, which engines do not inline for every algorithm.'
 
 /** The reasons for missed targets, by the start of the title and the row. */
 const REASONS: readonly (readonly [title: string, ours: string, why: string])[] = [
