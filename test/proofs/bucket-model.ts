@@ -24,6 +24,21 @@ export const LONGEST = 3e15
 const UNKNOWN = number(Number.MAX_SAFE_INTEGER)
 export const ZERO = number(0)
 
+/** A step of a bucket that refills continuously, without a wait and a starting level. */
+export const bucketStep = (fields: Readonly<Record<string, Value>>): Obj =>
+  object({
+    kernel: constant('bucket'),
+    maxWaitMicros: ZERO,
+    until: UNKNOWN,
+    ends: ZERO,
+    whole: boolean(false),
+    schedule: NULL,
+    start: NULL,
+    fraction: NULL,
+    peek: boolean(false),
+    ...fields,
+  })
+
 /** A bucket of `size` ticks, and what runs steps of it. */
 export class Bucket {
   readonly path: Path
@@ -58,21 +73,7 @@ export class Bucket {
   }
 
   step(fields: Readonly<Record<string, Value>>): Obj {
-    return object({
-      kernel: constant('bucket'),
-      tolerance: this.size,
-      ceiling: this.size,
-      burst: this.burst,
-      maxWaitMicros: ZERO,
-      until: UNKNOWN,
-      ends: ZERO,
-      whole: boolean(false),
-      schedule: NULL,
-      start: NULL,
-      fraction: NULL,
-      peek: boolean(false),
-      ...fields,
-    })
+    return bucketStep({ tolerance: this.size, ceiling: this.size, burst: this.burst, ...fields })
   }
 
   consume(cost: Num): Obj {

@@ -1,4 +1,4 @@
-import { allowed, LATEST, LONGEST, ZERO } from './bucket-model.ts'
+import { allowed, bucketStep, LATEST, LONGEST, ZERO } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
 import type { Path } from './path.ts'
 import type { Property } from './solver.ts'
@@ -6,15 +6,12 @@ import {
   asNumber,
   atMost,
   below,
-  boolean,
   both,
-  constant,
   difference,
   either,
   equal,
   field,
   implies,
-  NULL,
   type Num,
   not,
   number,
@@ -64,21 +61,13 @@ class FractionalBucket {
   consume(cost: Exact): Obj {
     const { tick: size, early } = this.size
     const [increment, check, tolerance] = [cost.early, cost.early, early]
-    return object({
-      kernel: constant('bucket'),
+    return bucketStep({
       increment: cost.tick,
       check: cost.tick,
       tolerance: size,
       ceiling: size,
       burst: size,
-      maxWaitMicros: ZERO,
-      until: number(Number.MAX_SAFE_INTEGER),
-      ends: ZERO,
-      whole: boolean(false),
-      schedule: NULL,
-      start: NULL,
       fraction: object({ scale: this.scale, increment, check, tolerance, burst: tolerance, until: ZERO }),
-      peek: boolean(false),
     })
   }
 
