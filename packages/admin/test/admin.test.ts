@@ -61,7 +61,7 @@ describe('who may use it', () => {
       },
     ],
     ['a rejection', () => Promise.reject(new Error('no session for 203.0.113.66'))],
-  ])('nobody, if authorize returns %s', async (_, authorize) => {
+  ])('no request, if authorize returns %s', async (_, authorize) => {
     const { admin, get, post, limiter, warnings } = await setUp({ authorize: authorize as AdminOptions['authorize'] })
     for (const query of ['', '?api=state', '?api=keys&policy=api']) expect((await get(query)).status).toBe(403)
     expect((await post({ policy: 'api', key: '203.0.113.66', confirm: true })).status).toBe(403)
