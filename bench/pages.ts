@@ -1,20 +1,12 @@
 // The published results: docs/performance.md, its charts, and the numbers in the README.
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type Bar, barChart } from './bars.ts'
+import { barChart } from './bars.ts'
 import { lineChart } from './chart.ts'
+import { quotedBars, readmeWith } from './quoted.ts'
+import { inWords, missed, missedByHand, reasonFor } from './reasons.ts'
 import type { Results } from './results.ts'
-import {
-  asMarkdown,
-  markdownTable,
-  type Row,
-  reach,
-  reachOfBaseline,
-  reported,
-  type Table,
-  type Target,
-  targetText,
-} from './table.ts'
+import { asMarkdown, markdownTable, type Row, reachOfBaseline, reported, type Table, type Target } from './table.ts'
 
 const root = new URL('../', import.meta.url)
 
@@ -71,80 +63,6 @@ const CACHES: Readonly<Record<string, string>> = {
   'spillway consumeSync': 'Spillway’s in-memory store',
 }
 
-const missed = (table: Table, target: Target): boolean => reach(table, target) > target.atMost
-const missedByHand = (table: Table, target: Target): boolean => (reachOfBaseline(table, target) ?? 0) > target.atMost
-
-const TELLING =
-  'The hand-written row above ours sends the same header fields and does nothing else: only the difference between the two could be saved.'
-const REFUSING =
-  'A denial sends more than the route, which answers one word: four or five header fields and a problem document of about 300 bytes. The baseline sends a short text instead.'
-
-const KEYS =
-  'A hand-written Map keeps and returns what one limiter needs. Ours bounds the length of a key, and returns a decision of ten fields.'
-const PREPARED =
-  'The baseline returns a decision of four fields, and ours one of ten. Ours also calls a look, a commit and a decision, which engines do not inline for every algorithm.'
-
-/** The reasons for missed targets, by the start of the title and the row. */
-const REASONS: readonly (readonly [title: string, ours: string, why: string])[] = [
-  [
-    'A decision in memory: one hot key, denied',
-    'spillway consume',
-    'Creating and awaiting a promise costs more than the decision without its clock read: see what a decision is made of.',
-  ],
-  ['A decision in memory', 'spillway consumeSync', KEYS],
-  [
-    'A decision in memory',
-    'spillway consume',
-    'Creating and awaiting a promise costs more than the decision without its clock read: see what a decision is made of.',
-  ],
-  ...['token bucket', 'leaky bucket', 'fixed window', 'sliding window', 'sliding log of 100'].map(
-    (algorithm) => ['A decision in memory, by algorithm', algorithm, PREPARED] as const,
-  ),
-  [
-    'A decision in memory, by algorithm',
-    'two policies',
-    'Ours returns a decision of each policy and a merged one, of ten fields each: 680 bytes, against 80 for one policy. The baseline returns one decision of four fields.',
-  ],
-  ['A request through', 'spillway, denying', REFUSING],
-  ['A request through', 'spillway', TELLING],
-  [
-    'A decision in Redis',
-    'spillway',
-    'Spillway and the baseline both send batches, and use about the same CPU time of the server. Spillway uses more CPU time of the caller for what the baseline does not have: a deadline per call, a circuit breaker, a deny cache, and a decision of ten fields. See the table of CPU time.',
-  ],
-  [
-    'Memory of Redis',
-    'spillway',
-    'A timestamp under the bare address takes less because its name is shorter. Ours has the store’s prefix, its version, and braces that keep a key in one hash slot. Redis allocates memory in steps of 16 bytes here, so that the shortest prefix saves almost nothing.',
-  ],
-  [
-    'A bucket with a remainder in Redis',
-    'a remainder',
-    'Its state is three numbers instead of one, and its result has two numbers more. Both are encoded, sent and parsed. The smaller the rest of a decision, as in a batch, the larger their share.',
-  ],
-  [
-    'A bucket with a remainder in PostgreSQL',
-    'a remainder',
-    'Its row has an array beside the number, and its update computes with both: PostgreSQL prepares more expressions in each transaction.',
-  ],
-  [
-    'A decision in PostgreSQL',
-    'spillway, not batched',
-    'The peer prepares its statement under a name, which poolers that share sessions do not support. Without that, a hand-written bucket takes about as long as ours. Ours also limits the wait for a row’s lock and sets the time from which the row may be swept. With `prepare: true` the server plans once, too. By default, decisions of one event-loop tick are sent as one batch.',
-  ],
-  [
-    'A decision in PostgreSQL',
-    'spillway',
-    'Both wait for the same disk. The ratio depends on how many decisions share a statement: it is nearer to `SELECT 1` than to the peer.',
-  ],
-]
-
-/** The known reason for a missed target; undefined if it is unknown. */
-const reasonFor = ({ title }: Table, { ours }: Target): string | undefined =>
-  REASONS.find(([start, row]) => title.startsWith(start) && (ours === row || ours.startsWith(`${row},`)))?.[2]
-
-const inWords = (table: Table, target: Target): string => targetText(table, target).replace(' — missed', '')
-
 function baselineText(table: Table, target: Target): string {
   const value = reachOfBaseline(table, target)
   if (value === undefined) return ''
@@ -160,16 +78,6 @@ function targetsOf(table: Table): string[] {
   )
   return ['', ...lines]
 }
-
-/** Missed targets without a reason. */
-export const unexplained = (results: Results): readonly string[] =>
-  Object.values(results)
-    .flatMap(({ tables }) => tables)
-    .flatMap((table) =>
-      table.targets
-        .filter((target) => missed(table, target) && !reasonFor(table, target))
-        .map((target) => inWords(table, target)),
-    )
 
 const chartName = (table: Table): string => `performance-${table.title.replace(/^.* of /, '').replace(/\W+/g, '-')}.svg`
 
@@ -255,98 +163,6 @@ export function performancePage(results: Results): string {
     '',
   ].join('\n')
 }
-
-/** The results that the README quotes: a part, the start of a table's title, and the row of the target. */
-const QUOTED: readonly (readonly [
-  what: string,
-  part: string,
-  title: string,
-  ours: string,
-  theirs: string,
-  column: number,
-])[] = [
-  [
-    'one hot key in memory',
-    'memory',
-    'A decision in memory: one hot key',
-    'spillway consumeSync',
-    'express-rate-limit, its store',
-    0,
-  ],
-  [
-    'one hot key in memory',
-    'memory',
-    'A decision in memory: one hot key',
-    'spillway consumeSync',
-    'rate-limiter-flexible',
-    0,
-  ],
-  [
-    'the same, denied',
-    'memory',
-    'A decision in memory: one hot key, denied',
-    'spillway consumeSync',
-    'rate-limiter-flexible',
-    0,
-  ],
-  [
-    'a million keys, Zipf',
-    'memory',
-    'A decision in memory: 1,000,000 keys, Zipf',
-    'spillway consumeSync',
-    'rate-limiter-flexible',
-    0,
-  ],
-  [
-    'bytes per key, of a million',
-    'memory-bytes',
-    'A million keys in memory',
-    'spillway',
-    'express-rate-limit, its store',
-    0,
-  ],
-  ['bytes per key, of a million', 'memory-bytes', 'A million keys in memory', 'spillway', 'rate-limiter-flexible', 0],
-  [
-    'CPU time added to a request',
-    'http',
-    'A request through Express',
-    'spillway, draft-8',
-    'express-rate-limit, draft-8',
-    0,
-  ],
-  ['CPU time added to a request', 'http', 'A request through Koa', 'spillway, legacy', 'koa-ratelimit', 0],
-  [
-    '500 callers of one key in Redis',
-    'redis',
-    'A decision in Redis: 500 callers, one hot key',
-    'spillway, ioredis',
-    'rate-limiter-flexible, ioredis',
-    0,
-  ],
-]
-
-/** What the README quotes. */
-const quotedBars = (results: Results): readonly Bar[] =>
-  QUOTED.flatMap(([what, part, title, ours, theirs, at]) => {
-    const table = results[part]?.tables.find((each) => each.title === title)
-    if (table === undefined) return []
-    const share = reach(table, { ours, theirs, column: table.columns[at] as string, atMost: 1 })
-    return [{ what, peer: theirs.replace(/,.*/, ''), share, text: reported(share) }]
-  })
-
-/** The table of the README. */
-export const quoted = (results: Results): string =>
-  markdownTable(
-    ['what', 'peer', 'Spillway ÷ peer'],
-    quotedBars(results).map(({ what, peer, text }) => [what, peer, text]),
-    2,
-  )
-
-const MARKED = /(<!-- bench -->\n)[\s\S]*?\n?(<!-- \/bench -->)/
-
-/** The README with the table that the results make. */
-export const readmeWith = (readme: string, results: Results): string =>
-  readme.replace(MARKED, (_, start: string, end: string) => `${start}${quoted(results)}\n${end}`)
 
 /** Writes all of them. */
 export function writePages(results: Results): void {

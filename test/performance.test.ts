@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { charts, performancePage, quoted, unexplained } from '../bench/pages.ts'
+import { charts, performancePage } from '../bench/pages.ts'
+import { quoted } from '../bench/quoted.ts'
+import { unexplained } from '../bench/reasons.ts'
 import { readResults } from '../bench/results.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
