@@ -5,7 +5,8 @@ import type { Reading } from '../log/read.ts'
 import { type WhatIf, whatIf } from '../suggest/what-if.ts'
 import type { BreakdownResult } from './breakdown.ts'
 import { keyText } from './key-text.ts'
-import type { Lane, Plan } from './plan.ts'
+import type { Lane } from './lane.ts'
+import type { Plan } from './plan.ts'
 import type { Followed, KeyTally } from './tally.ts'
 
 /** The result of a replay: plain data, the same for text, JSON and HTML. Times are ISO 8601 in UTC. */

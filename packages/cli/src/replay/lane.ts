@@ -1,0 +1,107 @@
+import type { Decision, Micros, Quota, Step } from '@spillway/core'
+import { costReader, keyReader, matcher, type RequestSources } from '@spillway/core/http'
+import { areTiers, stepFor } from '@spillway/core/internal'
+import type { RulePolicy } from '@spillway/core/rules'
+import { type Entry, entryReader } from '../log/entry.ts'
+import { Spool } from '../suggest/spool.ts'
+import { hasWhatIf } from '../suggest/what-if.ts'
+import { Breakdown } from './breakdown.ts'
+import type { KeyTally, Tally } from './tally.ts'
+
+/** A compiled policy of a plan, and its counts. */
+export interface Lane {
+  readonly policy: RulePolicy
+  readonly tally: Tally
+  readonly breakdown: Breakdown
+  /** The policy's requests, to try other limits on; undefined if none can be tried. */
+  spool: Spool | undefined
+  readonly counts: { requests: number; denied: number; longestDelayMs: number; delayed: number; keyless: number }
+}
+
+/** The most requests of a policy for which other limits are tried: each limit replays all of them. */
+const MOST_FOR_LIMITS = 250_000
+
+/** A policy as the guard compiles it. */
+export interface Compiled extends Lane {
+  readonly quota: Quota
+  readonly shadow: boolean
+  readonly applies: ((entry: Entry) => boolean) | undefined
+  readonly keyOf: (entry: Entry) => string | undefined
+  readonly costOf: (entry: Entry) => number
+  readonly one: Step
+}
+
+/** A request that a policy counts. */
+export interface PolicyCheck {
+  readonly lane: Compiled
+  readonly of: KeyTally
+  readonly cost: number
+  readonly step: Step
+  /** Whether the status of the response does not count. */
+  readonly isRefunded: boolean
+  /** The policy that is checked instead if this one denies. */
+  readonly spill?: PolicyCheck
+}
+
+/** Compiles a policy like the guard. */
+export function compile(
+  policy: RulePolicy,
+  sources: RequestSources<Entry>,
+  tally: Tally,
+  tryLimits: boolean,
+): Compiled {
+  return {
+    policy,
+    tally,
+    breakdown: new Breakdown(),
+    spool: tryLimits && hasWhatIf(policy) ? new Spool() : undefined,
+    counts: { requests: 0, denied: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
+    quota: policy.quota,
+    shadow: policy.mode === 'shadow',
+    // Only functions can return promises, and rules have none.
+    applies: matcher('match', policy.match, sources) as Compiled['applies'],
+    keyOf: keyReader(policy.key, sources) as Compiled['keyOf'],
+    costOf: costReader(policy, entryReader) as Compiled['costOf'],
+    one: stepFor(policy.quota, 'consume', 1),
+  }
+}
+
+/** The policies that apply to an entry: of tiers, the first. */
+export function applyingTo(lanes: readonly Compiled[], entry: Entry): readonly Compiled[] {
+  const applying: Compiled[] = []
+  for (const lane of lanes) {
+    if (applying.some(({ policy }) => areTiers(policy, lane.policy))) continue
+    if (lane.applies === undefined || lane.applies(entry)) applying.push(lane)
+  }
+  return applying
+}
+
+/** The check of a policy that applies to an entry; undefined if the policy has no key for it. */
+export function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
+  const read = lane.keyOf(entry)
+  if (read === undefined) return undefined
+  if (read === '') lane.counts.keyless++
+  const cost = lane.costOf(entry)
+  const step = cost === 1 ? lane.one : stepFor(lane.quota, 'consume', cost)
+  const { countIf } = lane.policy
+  const isRefunded = countIf !== undefined && entry.status !== undefined && !countIf.includes(entry.status)
+  return { lane, of: lane.tally.of(read), cost, step, isRefunded }
+}
+
+/** Keeps a request to try other limits on, unless there are too many. */
+export function keepForLimits(lane: Lane, key: string, at: Micros): void {
+  const { spool } = lane
+  if (spool === undefined) return
+  spool.add(key, at)
+  if (spool.size <= MOST_FOR_LIMITS) return
+  spool.close()
+  lane.spool = undefined
+}
+
+/** Adds a denial to the counts of its key. */
+export function recordDenial(of: KeyTally, at: Micros, { retryAfterMs }: Decision): void {
+  if (of.denied === 0) of.firstDeniedAt = at
+  of.denied++
+  of.lastDeniedAt = at
+  if (retryAfterMs > of.longestRetryMs) of.longestRetryMs = retryAfterMs
+}
