@@ -1,0 +1,13 @@
+import type { Candidate } from '../measure.ts'
+import type { workloads } from '../workloads.ts'
+
+/** Something that a user's request pays for, measured in two revisions. */
+export interface SpeedCase {
+  readonly keys: keyof typeof workloads
+  /** The number of calls of a turn. */
+  readonly chunk: number
+  /** Makes the calls of one revision. Each does `extra` rounds of work, to plant a slow-down. */
+  readonly make: (extra: number) => Candidate['run']
+}
+
+export type SpeedCases = Readonly<Record<string, SpeedCase>>
