@@ -3,6 +3,8 @@ export interface Closable {
   readonly closed?: boolean
   /** The stream of an HTTP/2 response, which has no `closed` of its own. */
   readonly stream?: { readonly closed?: boolean }
+  /** All that a response in Deno has: no `closed`. */
+  readonly destroyed?: boolean
   on(event: 'close', listener: () => void): unknown
   off(event: 'close', listener: () => void): unknown
 }
@@ -21,7 +23,7 @@ export interface Outgoing extends Closable {
   readonly headersSent: boolean
 }
 
-const isClosed = ({ closed, stream }: Closable): boolean => closed ?? stream?.closed ?? false
+const isClosed = ({ closed, stream, destroyed }: Closable): boolean => closed ?? stream?.closed ?? destroyed ?? false
 
 /** Whether a response needs no answer any more: its headers are sent, or its client has disconnected. */
 export const isOver = (response: Outgoing): boolean => response.headersSent || isClosed(response)
