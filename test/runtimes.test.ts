@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { endOf, outcomesOf } from './runtimes/outcomes.ts'
 import { type Row, tableOf, tellsTheSame } from './runtimes/table.ts'
 
 // What `npm run test:runtimes` makes of what it has run.
@@ -31,4 +32,29 @@ test('a table is current if it tells the same of the same runtimes, however new 
   expect(tells({ ...row, required: 335 }, worker)).toBe(false)
   expect(tells({ ...row, reported: ['Koa'] }, worker)).toBe(false)
   expect(tells(worker)).toBe(false)
+})
+
+const printed = (suite: string): string => JSON.stringify({ suite, passed: 60, failed: [] })
+const run = [printed('Express'), 'a warning', printed('Koa'), endOf(2)]
+
+test('a run that prints its last line has passed what it printed', () => {
+  const passed = outcomesOf(run.join('\n'))
+  expect(passed.map(({ suite, failed }) => [suite, failed])).toEqual([
+    ['Express', []],
+    ['Koa', []],
+  ])
+})
+
+// Deno waits for nothing that a promise alone is waiting for, and ends with 0.
+test.each([
+  ['before its last line', run.slice(0, 3), 'after Koa'],
+  ['before its first suite ends', [], 'after nothing'],
+  ['without one of its suites', [printed('Koa'), endOf(2)], 'after Koa'],
+  ['with a line after its last', [...run, printed('Koa')], 'after Koa'],
+])('a run that ends %s has failed', (_, lines, suite) => {
+  expect(outcomesOf(lines.join('\n')).at(-1)).toEqual({
+    suite,
+    passed: 0,
+    failed: ['it ended before its last suite did'],
+  })
 })

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
-import type { Outcome } from './suite.ts'
+import { type Outcome, outcomesOf } from './outcomes.ts'
 
 /** A runtime of JavaScript that starts programs. */
 export interface Runtime {
@@ -47,13 +47,7 @@ export function suitesIn(
   return new Promise((resolve, reject) => {
     execFile(program, [...args, file], options, (error, stdout, stderr) => {
       if (error) reject(new Error(`${file} failed: ${error.message}\n${stderr}`))
-      else
-        resolve(
-          stdout
-            .split('\n')
-            .filter((line) => line.startsWith('{'))
-            .map((line) => JSON.parse(line) as Outcome),
-        )
+      else resolve(outcomesOf(stdout))
     })
   })
 }

@@ -1,15 +1,10 @@
 import { type TestFunction, testAdapter, testStore } from '@spillway/conformance'
+import { endOf, type Outcome } from './outcomes.ts'
 import { allMounts } from './servers.ts'
 import { allStores, closeClients } from './stores.ts'
 
-// A program: runs the conformance suites where it is started, and prints what came of each as a line of JSON.
-
-/** What came of a suite. */
-export interface Outcome {
-  readonly suite: string
-  readonly passed: number
-  readonly failed: readonly string[]
-}
+// A program: runs the conformance suites where it is started, and prints what came of each as a line of JSON, and at last
+// how many there were.
 
 async function run(suite: string, register: (test: TestFunction) => void): Promise<void> {
   const tests: [name: string, body: () => Promise<void>][] = []
@@ -28,6 +23,7 @@ async function main(): Promise<void> {
   }
   await closeClients()
   for (const [name, mount] of Object.entries(allMounts)) await run(name, (test) => testAdapter(test, mount))
+  console.log(endOf(Object.keys({ ...allStores, ...allMounts }).length))
 }
 
 void main()
