@@ -8,6 +8,7 @@ import { installed } from './installs.ts'
 import { inJest } from './jest.ts'
 import { makeProject } from './project.ts'
 import { readTable, writeTable } from './readme.ts'
+import { startRegistry } from './registry.ts'
 import { inRuntime, inWorkerd } from './rows.ts'
 import { runtimes } from './runtimes.ts'
 import { type Row, tableOf, tellsTheSame } from './table.ts'
@@ -21,7 +22,9 @@ const { host, user, database } = postgres.config
 const env = { REDIS_PORT: String(redis.port), PGHOST: host, PGUSER: user, PGDATABASE: database }
 try {
   const tarballs = await makeProject(folder)
-  const installs = installed(folder, tarballs)
+  const registry = await startRegistry(tarballs)
+  const installs = await installed(folder, registry)
+  registry.stop()
   const jest = inJest(folder, tarballs)
   const types = compileUser(folder)
   const rows: Row[] = []
