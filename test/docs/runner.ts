@@ -30,9 +30,13 @@ const moduleOf = (code: string): string => `data:text/javascript,${encodeURIComp
 const workers = moduleOf(`
   export class DurableObject {}
   export const env = new Proxy({}, { get: () => ({ idFromName() {}, get() {} }) })`)
+// An app has one copy of Nest; here each package may have its own.
+const nest = new URL('../../packages/nestjs/package.json', import.meta.url).href
 register(
   moduleOf(`export const resolve = (specifier, context, next) =>
-    specifier === 'cloudflare:workers' ? { url: ${JSON.stringify(workers)}, shortCircuit: true } : next(specifier, context)`),
+    specifier === 'cloudflare:workers' ? { url: ${JSON.stringify(workers)}, shortCircuit: true } :
+    specifier.startsWith('@nestjs/') ? next(specifier, { ...context, parentURL: ${JSON.stringify(nest)} }) :
+    next(specifier, context)`),
 )
 
 // A server does not keep a sample from ending. Samples say `listen(3000)`, a port that may be taken.

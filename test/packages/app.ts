@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { names, packAll, readManifest, root } from './pack.ts'
+import { inNode, starts } from './start.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -100,8 +101,9 @@ export function setup(project: TestProject): () => void {
     linkAll(each, 'peerDependencies')
     link(each, '@types/node', join(root, 'node_modules/@types/node'))
   }
-  // The server of Hono and fetch in the guide for beginners.
-  link(app, '@hono/node-server', join(root, 'test/node_modules/@hono/node-server'))
+  for (const name of starts().flatMap((start) => inNode(start).packages)) {
+    link(app, name, join(root, 'test/node_modules', name))
+  }
   project.provide('bare', bare)
   project.provide('app', app)
   project.provide('oldest', oldest)

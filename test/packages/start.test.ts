@@ -1,28 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { freePort } from '../services/redis.ts'
-import { root } from './pack.ts'
+import { inNode, starts } from './start.ts'
 
 // The first page, followed to the letter on packages as they are installed: what is written there into `app.mjs` runs in
 // Node as it stands, and denies the fourth request.
 
 const app = inject('app')
 
-const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
-const programs = [...page.matchAll(/^\*\*([^*]+)\*\*\n\n```ts\n(.*?)^```/gms)].map(([, name = '', code = '']) => ({
-  name,
-  code,
-}))
+const programs = starts()
 const servers = programs.filter(({ name }) => name !== 'No HTTP')
-
-/** What the page says of Node, where a program by itself serves nothing. */
-const onNode = (code: string): string =>
-  code.includes('export default')
-    ? `import { serve } from '@hono/node-server'\n${code}\nserve({ fetch: handler, port: 3000 })`
-    : code
 
 /** Starts a program, which ends with the test. */
 function start(file: string, code: string) {
@@ -42,12 +32,13 @@ async function asked(url: string): Promise<Response> {
 }
 
 test('the page has a program for every framework', () => {
-  expect(programs.map(({ name }) => name)).toEqual(['Express', 'Koa', 'Hono', 'Fastify', 'fetch', 'No HTTP'])
+  const frameworks = ['Express', 'Koa', 'Hono', 'Fastify', 'h3', 'Elysia', 'NestJS', 'fetch']
+  expect(programs.map(({ name }) => name)).toEqual([...frameworks, 'No HTTP'])
 })
 
-test.each(servers)('$name: allows three requests, and denies the fourth with Retry-After', async ({ name, code }) => {
+test.each(servers)('$name: allows three requests, and denies the fourth with Retry-After', async (page) => {
   const port = await freePort()
-  start(`start-${name}.mjs`, onNode(code).replace('3000', String(port)))
+  start(`start-${page.name}.mjs`, inNode(page, port).code)
   const url = `http://127.0.0.1:${port}/`
   const passed: string[] = []
   for (let i = 0; i < 3; i++) passed.push(await (await asked(url)).text())
