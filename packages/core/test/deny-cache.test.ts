@@ -4,10 +4,12 @@ import { describe, expect, test } from 'vitest'
 import {
   type DenyCacheOptions,
   perMinute,
+  perSecond,
   type Quota,
   QuotaError,
   type RateLimiter,
   rateLimiter,
+  type Store,
   slidingLog,
   slidingWindow,
   tokenBucket,
@@ -142,6 +144,26 @@ describe('a key that is denied', () => {
     clock.advance(1)
     await limiter.consume('a')
     expect(behind.calls).toBe(calls + 1)
+  })
+
+  test('is allowed as soon as its units are back, even if the denial arrived late', async () => {
+    const clock = fakeClock()
+    const store = modelStore(clock)
+    const late: Store = {
+      ...faultyStore(store),
+      async take(ops, at) {
+        const taken = store.takeSync(ops, at)
+        clock.advance(700)
+        return taken
+      },
+    }
+    const limiter = rateLimiter({
+      quota: perSecond(1),
+      store: withDenyCache(late, { stopwatch: () => clock() / 1000 }),
+      logger: { warn: () => {} },
+    })
+    const answers = [await limiter.consume('a'), await limiter.consume('a'), await limiter.consume('a')]
+    expect(answers.map(({ allowed }) => allowed)).toEqual([true, false, true])
   })
 
   // The answer of a call that the store has made before the refund or the reset comes after it.

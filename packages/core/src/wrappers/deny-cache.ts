@@ -37,8 +37,8 @@ interface CachedDenial extends CachedState {
   readonly policy: string
   /** When the store denied it, by the store's clock. */
   readonly now: Micros
-  /** When the answer arrived, by `stopwatch`. */
-  readonly receivedMs: number
+  /** When the store was asked, by `stopwatch`. */
+  readonly askedMs: number
 }
 
 const isAllowed = ({ allowed }: Taken): boolean => allowed
@@ -50,6 +50,12 @@ interface Cache {
   calls: number
   /** Answers up to this call may be older than a refund or reset, and are not cached. */
   lastInvalidation: number
+}
+
+/** A call of the store. */
+interface Call {
+  readonly number: number
+  readonly askedMs: number
 }
 
 const cacheOf = oncePer(
@@ -65,8 +71,8 @@ declare const performance: { now(): number }
  * wait or `for` is over. Meanwhile, retries of a denied client cause no calls to the store.
  *
  * It runs the kernel on the state that the denial revealed, so that its answers are those of the store. The store's clock is
- * extrapolated by a local monotonic clock. Because the answer took time to arrive, the estimate is late, never early. A
- * request that may be allowed, or would write, is sent to the store.
+ * extrapolated by a local monotonic clock since the store was asked, so that the estimate is early by the time that the request
+ * took, and never late: no request is denied whose units are back. One that may be allowed, or would write, is sent to the store.
  *
  * Throws a `QuotaError` if an option is invalid.
  */
@@ -89,7 +95,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     for (const op of ops) {
       const name = shortStateName(op)
       const denial = name === undefined ? undefined : denials.get(name)
-      if (denial === undefined || stopwatch() - denial.receivedMs > validMs) return undefined
+      if (denial === undefined || stopwatch() - denial.askedMs > validMs) return undefined
       found.push(denial)
     }
     return found
@@ -97,15 +103,14 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   const recall = (ops: readonly Take[], at: Micros | undefined): readonly Taken[] | undefined => {
     const found = denials.size > 0 ? known(ops) : undefined
     if (found === undefined) return undefined
-    const since = ({ now, receivedMs }: CachedDenial): Micros => now + Math.floor((stopwatch() - receivedMs) * 1000)
+    const since = ({ now, askedMs }: CachedDenial): Micros => now + Math.floor((stopwatch() - askedMs) * 1000)
     const now = at ?? Math.max(...found.map(since))
     if (!found.every((denial, i) => isCompatible(denial, (ops[i] as Take).step, now))) return undefined
     const outcomes = found.map(({ state }, i) => runKernel(state, now, (ops[i] as Take).step))
     const writes = outcomes.every(({ allowed }) => allowed) || outcomes.some(({ kept }, i) => kept !== found[i]?.state)
     return writes ? undefined : ops.map(({ step }, i) => takenOf(outcomes[i] as Outcome, now, step, false))
   }
-  const remember = (ops: readonly Take[], taken: readonly Taken[]): void => {
-    const receivedMs = stopwatch()
+  const remember = (ops: readonly Take[], taken: readonly Taken[], askedMs: number): void => {
     for (const [i, op] of ops.entries()) {
       // After a clock step back, a peek reports a corrected state without writing it: the stored state differs.
       if (op.step.peek) continue
@@ -114,13 +119,14 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       const state = cachedStateOf(op.step, taken[i] as Taken)
       denials.delete(name)
       if (state !== undefined)
-        denials.set(name, { policy: op.policy, step: op.step, state, now: (taken[i] as Taken).now, receivedMs })
+        denials.set(name, { policy: op.policy, step: op.step, state, now: (taken[i] as Taken).now, askedMs })
     }
     evict()
   }
-  const learn = (ops: readonly Take[], taken: readonly Taken[], call: number): void => {
+  const begin = (): Call => ({ number: ++cache.calls, askedMs: stopwatch() })
+  const learn = (ops: readonly Take[], taken: readonly Taken[], { number, askedMs }: Call): void => {
     if (!taken.every(isAllowed)) {
-      if (call > cache.lastInvalidation) remember(ops, taken)
+      if (number > cache.lastInvalidation) remember(ops, taken, askedMs)
     } else if (denials.size > 0) forget(ops)
     if (ops.some(isRefund)) cache.lastInvalidation = cache.calls
   }
@@ -139,7 +145,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     take(ops, at, deadline) {
       const recalled = recall(ops, at)
       if (recalled) return Promise.resolve(recalled)
-      const call = ++cache.calls
+      const call = begin()
       return store.take(ops, at, deadline).then((taken) => {
         learn(ops, taken, call)
         return taken
@@ -148,7 +154,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     ...takingEach(store, (batches, at, deadline, takeEach) => {
       const recalled = batches.map((ops) => recall(ops, at)).filter((taken) => taken !== undefined)
       if (recalled.length === batches.length) return Promise.resolve(recalled)
-      const call = ++cache.calls
+      const call = begin()
       return takeEach(batches, at, deadline).then((answers) => {
         for (const [i, taken] of answers.entries()) learn(batches[i] as readonly Take[], taken, call)
         return answers
