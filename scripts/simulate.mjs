@@ -2,10 +2,14 @@
 //
 // --seconds 60     how long to simulate fresh seeds, on all processors
 // --seed 123       replays a seed, and shows its trace with as few acts and faults as break the same property
+//                  (--keep 'why it failed' adds these to the runs that `npm test` repeats)
 // --planted        (--only text) puts known defects back, one at a time, and shows which seed finds each
 
+import { appendFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { root } from './ensure.mjs'
 import { bundle, run } from './simulation.mjs'
 
 /** @param {string} seconds */
@@ -48,15 +52,24 @@ async function planted(/** @type {string} */ seconds, /** @type {string} */ only
   }
 }
 
+async function keep(/** @type {string} */ seed, /** @type {string} */ why) {
+  const scenario = await run(await bundle('main'), ['--seed', seed, '--least'])
+  if (!scenario.startsWith('{')) throw new Error(`seed ${seed} breaks no property`)
+  const row = { why, scenario: JSON.parse(scenario) }
+  appendFileSync(join(root, 'packages/simulation/test/failed.jsonl'), `${JSON.stringify(row)}\n`)
+}
+
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string' },
+    keep: { type: 'string' },
     planted: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
   },
 })
 
-if (values.seed !== undefined) process.stdout.write(await run(await bundle('main'), ['--seed', values.seed]))
+if (values.seed !== undefined && values.keep !== undefined) await keep(values.seed, values.keep)
+else if (values.seed !== undefined) process.stdout.write(await run(await bundle('main'), ['--seed', values.seed]))
 else if (values.planted) await planted(values.seconds, values.only)
 else await fresh(values.seconds)

@@ -47,7 +47,8 @@ export interface Write extends KeyEvent {
 export class Ledger implements ServerObserver {
   readonly entries: Entry[] = []
   readonly writes: Write[] = []
-  readonly losses: KeyEvent[] = []
+  /** States that servers have lost, and how many ticks of refunds with them. */
+  readonly losses: (KeyEvent & { readonly refunds: number })[] = []
   readonly lostEffects: LostEffect[] = []
   /** Steps of clocks of servers and of processes' wall clocks. */
   readonly steps: { readonly at: number; readonly of: object; readonly micros: number }[] = []
@@ -61,8 +62,10 @@ export class Ledger implements ServerObserver {
   wrote(server: RedisServer, name: string, state: State | undefined): void {
     this.writes.push({ at: this.#world.now, clock: server.now(), server, name, state })
   }
-  lost(server: RedisServer, name?: string): void {
-    this.losses.push({ at: this.#world.now, server, name })
+  lost(server: RedisServer, name?: string, refunds = 0): void {
+    this.losses.push({ at: this.#world.now, server, name, refunds })
+    const names = name === undefined ? new Set(this.writes.map((write) => write.name)) : [name]
+    for (const each of names) this.wrote(server, each as string, server.read(each as string))
   }
 
   /** Begins an entry for a call that is being made. */

@@ -6,6 +6,7 @@ import { PLANTED, realNow, scenarioOf, shrink, simulate } from './index.ts'
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
+    least: { type: 'boolean', default: false },
     from: { type: 'string', default: '1' },
     step: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '60' },
@@ -21,6 +22,7 @@ async function replay(seed: number): Promise<void> {
   const { problems, digest } = await simulate(scenario)
   if (problems.length === 0) return console.log(`seed ${seed}: all properties hold (digest ${digest})`)
   const least = await shrink(scenario)
+  if (values.least) return console.log(JSON.stringify(least))
   const report = await simulate(least)
   console.log(report.trace().join('\n'))
   console.log(`\nseed ${seed}, shrunk to ${least.acts.length} acts and ${least.faults.length} faults:`)

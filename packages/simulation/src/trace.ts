@@ -1,4 +1,4 @@
-import type { Entry } from './ledger.ts'
+import { type Entry, isByStore } from './ledger.ts'
 import type { Scenario } from './scenario.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -12,10 +12,17 @@ const answerOf = ({ answeredAt, decision, error, kept, refundedAt, turnAt }: Ent
   return `${answeredAt} ${said.slice(0, 100)}, keeps ${kept}, turn at ${turnAt}${later}`
 }
 
+const EFFECTS = { unknown: 'LOST the reply to', again: 'AGAIN', never: 'NOT executed:' }
+
+const unitOf = ({ quota }: Scenario['setting']): number => quota.ticksPerUnit / quota.scale
+
+/** Peeks that the store answers show nothing that the writes do not. */
+const isOfNote = (entry: Entry): boolean => entry.verb !== 'peek' || !isByStore(entry)
+
 /** A run in the order of its times, one line each, in microseconds since the start. */
 export function traceOf({ acts, faults, setting }: Scenario, { ledger }: Simulation): readonly string[] {
   const lines = [
-    ...ledger.entries.map((entry) => {
+    ...ledger.entries.filter(isOfNote).map((entry) => {
       const { calledAt, verb, cost, key, host, handle, server } = entry
       const where = `${host.name}, store ${handle} of ${server.name}`
       return { at: calledAt, text: `${verb} ${cost} of ${key} in ${where} → ${answerOf(entry)}` }
@@ -26,11 +33,11 @@ export function traceOf({ acts, faults, setting }: Scenario, { ledger }: Simulat
     })),
     ...ledger.writes.map(({ at, server, name, state, clock }) => ({
       at,
-      text: `  ${server.name} writes ${name}: ${stateOf(state, clock, setting.quota.ticksPerUnit / setting.quota.scale)}`,
+      text: `  ${server.name} writes ${name}: ${stateOf(state, clock, unitOf(setting))}`,
     })),
-    ...ledger.lostEffects.map(({ server, name, ticks }) => ({
-      at: 0,
-      text: `LOST ${ticks} ticks of ${name} in ${server.name}`,
+    ...ledger.lostEffects.map(({ at, how, server, name, ticks }) => ({
+      at,
+      text: `  ${EFFECTS[how]} ${(ticks / unitOf(setting)).toFixed(3)} units of ${name} in ${server.name}`,
     })),
   ]
   const sorted = lines.sort((a, b) => a.at - b.at).map(({ at, text }) => `${at} ${text}`)

@@ -99,7 +99,7 @@ test('a simulated server replies what a real one does, for any history of every 
     }),
     { numRuns: 60 },
   )
-})
+}, 120_000)
 
 test('the calls of a tick are answered alike, too', async () => {
   const { both } = bothServers()

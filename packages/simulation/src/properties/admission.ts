@@ -20,19 +20,25 @@ export function forward({ steps }: Ledger, of: object, from: number, to: number)
 /**
  * In no span of time does the store admit more than `burst + rate × t`, besides: one burst for each time that it lost the
  * state or was asked to reset it, the units that it was asked to refund without naming a request, and those that are refunded
- * after a reset and were consumed before it. With leases, a refund or reset costs what the other processes hold, once.
+ * after one of these and were consumed before it, and those of refunds that the client has sent again. With leases, a refund or reset costs what the other stores hold, once: half of
+ * the bucket each.
  */
 export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
-  const { quota, lease, processes } = setting
-  const held = lease === undefined ? 0 : quota.limit * (processes - 1)
+  const { quota, lease, processes, handles } = setting
+  const held = lease === undefined ? 0 : (quota.limit / 2) * (processes * handles - 1)
   const problems: string[] = []
   for (const server of servers) {
     for (const key of keysOf(ledger, server)) {
       const losses = ledger.losses.filter(
         ({ server: of, name }) => of === server && (name ?? nameOf(key)) === nameOf(key),
       )
+      const resent = ledger.lostEffects
+        .filter(
+          ({ server: of, name, how, ticks }) => of === server && name === nameOf(key) && how === 'again' && ticks < 0,
+        )
+        .map(({ at, ticks }) => ({ at, units: (-ticks * quota.scale) / quota.ticksPerUnit }))
       const ofKey = ledger.entries.filter((entry) => entry.server === server && entry.key === key)
-      const allowance = allowanceOf(ofKey, { burst: quota.limit, losses, held })
+      const allowance = allowanceOf(ofKey, { burst: quota.limit, losses, resent, held })
       const found = overfullSpan(
         admissionsOf(ofKey),
         (from, to) => refillOf(quota, forward(ledger, server, from, to)) + allowance(from, to),

@@ -13,22 +13,25 @@ export interface AllowanceOptions {
   readonly burst: number
   /** When the state was lost. */
   readonly losses: readonly { readonly at: number }[]
+  /** Refunds that the client has sent again after they had been made. */
+  readonly resent: readonly { readonly at: number; readonly units: number }[]
   /** What other processes hold as leases when units are refunded or the state is reset or lost. */
   readonly held: number
 }
 
 /**
  * One burst; another one for each reset or loss of the state; the units of refunds that name no request; and those of
- * refunds after a reset, for requests before it: the state does not tell to whom its units belong.
+ * refunds after one of these, for requests before it: the state does not tell to whom its units belong. A refund that the client
+ * sends again is made again.
  */
 export function allowanceOf(
   entries: readonly Entry[],
-  { burst, losses, held }: AllowanceOptions,
+  { burst, losses, resent, held }: AllowanceOptions,
 ): (from: number, to: number) => number {
-  const spanOf = ({ calledAt, answeredAt }: Entry, units: number): Extra => ({
+  const spanOf = ({ calledAt, answeredAt, error, decision }: Entry, units: number): Extra => ({
     from: calledAt,
     // A call that has failed may be executed later.
-    to: answeredAt ?? Number.POSITIVE_INFINITY,
+    to: (error ?? decision?.degraded) ? Number.POSITIVE_INFINITY : (answeredAt ?? Number.POSITIVE_INFINITY),
     units,
   })
   const states = [
@@ -37,7 +40,7 @@ export function allowanceOf(
   ]
   const refunds = entries.filter(({ verb }) => verb === 'refund').map((entry) => spanOf(entry, entry.cost))
   const isStale = ({ calledAt, refundedAt = Number.POSITIVE_INFINITY }: Entry): boolean =>
-    states.some((each) => calledAt <= each.to && refundedAt >= each.from)
+    [...states, ...refunds].some((each) => calledAt <= each.to && refundedAt >= each.from)
   const stale = entries
     .filter((entry) => mayBeRefunded(entry) && isStale(entry))
     .map(({ calledAt, refundedAt, cost }) => ({
@@ -45,7 +48,8 @@ export function allowanceOf(
       to: Number.POSITIVE_INFINITY,
       units: cost,
     }))
-  const extras = [...states, ...refunds, ...stale]
+  const again = resent.map(({ at, units }) => ({ from: at, to: at, units }))
+  const extras = [...states, ...refunds, ...stale, ...again]
   if (extras.length === 0) return () => burst
   return (from, to) => {
     let units = burst

@@ -1,5 +1,6 @@
+import type { State } from '@spillway/core'
 import { runKernel, stepFor } from '@spillway/core/internal'
-import { type Entry, isByStore, nameOf, type Write } from '../ledger.ts'
+import { type Entry, isByStore, type Ledger, nameOf, type Write } from '../ledger.ts'
 import { START } from '../runtime/world.ts'
 import type { Simulation } from '../simulation.ts'
 
@@ -14,11 +15,19 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
     entry.verb === 'consume' && entry.decision?.allowed === false && isByStore(entry)
   const isUntrue = (entry: Entry): boolean => {
     const { server, key, cost, calledAt, answeredAt = 0 } = entry
-    const from = calledAt - STALE - (isChangedUnseen(entries, entry) ? denyMicros(setting) : 0)
     // What a lost state or a clock that was set had denied may be cached.
-    if ([...losses, ...steps].some(({ at }) => at >= from - 1e7)) return false
+    const isSince = ({ at }: { readonly at: number }): boolean =>
+      at >= calledAt - denyMicros(setting) && at <= answeredAt
+    const isOld = isChangedUnseen(entries, entry) || losses.some(isSince) || steps.some(isSince)
+    const from = calledAt - denyMicros(setting) * (isOld ? 1 : SLOWNESS)
     if (setting.lease !== undefined && isPromised(entries, entry)) return false
-    return !wasDenied(writes.get(`${server.name} ${nameOf(key)}`) ?? [], setting.quota, cost, from, answeredAt)
+    const known = writes.get(`${server.name} ${nameOf(key)}`) ?? []
+    // A key has fewest units at the start, after a write, and after its clock was set back.
+    const moments = [...known, ...steps.filter(({ of }) => of === server)].map(({ at }) => at)
+    const step = stepFor(setting.quota, 'peek', cost)
+    return ![from, ...moments.filter((at) => at > from && at <= answeredAt)].some((at) =>
+      statesAt(known, at).some((state) => !runKernel(state, clockOf(ledger, server, at), step).allowed),
+    )
   }
   return entries
     .filter(isCounted)
@@ -28,8 +37,8 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
     })
 }
 
-/** The estimate of the server's clock is late by the time that an answer takes, at most. */
-const STALE = 10_000
+/** A clock that is slow by 100 ppm estimates the server's clock late. */
+const SLOWNESS = 0.0001
 
 const denyMicros = ({ denyCache }: Simulation['setting']): number =>
   denyCache === false ? 0 : Number.parseInt(denyCache, 10) * 1_020_000
@@ -45,18 +54,15 @@ function writesByKey(writes: readonly Write[]): ReadonlyMap<string, readonly Wri
   return found
 }
 
-/** Whether the server would have denied a cost at some time in a span: it has fewest units at its start or after a write. */
-function wasDenied(
-  writes: readonly Write[],
-  quota: Simulation['setting']['quota'],
-  cost: number,
-  from: number,
-  to: number,
-): boolean {
-  const step = stepFor(quota, 'peek', cost)
-  const before = writes.findLast(({ at }) => at <= from)
-  if (!runKernel(before?.state, START + from, step).allowed) return true
-  return writes.some(({ at, state, clock }) => at > from && at <= to && !runKernel(state, clock, step).allowed)
+/** What a server's clock showed. */
+const clockOf = ({ steps }: Ledger, server: object, at: number): number =>
+  steps.filter((step) => step.of === server && step.at <= at).reduce((sum, { micros }) => sum + micros, START + at)
+
+/** The states of a key at a time: one, or several if it was written several times. */
+function statesAt(writes: readonly Write[], time: number): readonly (State | undefined)[] {
+  const last = writes.findLast(({ at }) => at <= time)
+  if (last?.at !== time) return [last?.state]
+  return writes.filter(({ at }) => at === time).map(({ state }) => state)
 }
 
 /** With leases, units are promised to requests that the store is asked for next. */

@@ -15,10 +15,12 @@ export interface Link {
   repliesToLose: number
 }
 
-/** An effect on the server that its client never learned of, or one that it wanted and that never came. */
+/** What a command has done to a key and its client does not know, or what it should have done and has not. */
 export interface LostEffect extends Effect {
+  /** `'unknown'`: its reply was lost. `'again'`: the command was executed before. `'never'`: it was not executed. */
+  readonly how: 'unknown' | 'again' | 'never'
+  readonly at: number
   readonly server: RedisServer
-  readonly host: Host
 }
 
 /** What a connection connects. */
@@ -39,7 +41,6 @@ interface Sent {
   readonly reject: (error: Error) => void
   /** Effects of executions whose reply has not arrived. */
   effects: readonly Effect[]
-  executions: number
 }
 
 const RECONNECT_MICROS = 20_000
@@ -61,7 +62,7 @@ export class Connection {
 
   send(command: Command): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const sent = { command, resolve, reject, effects: [], executions: 0 }
+      const sent = { command, resolve, reject, effects: [] }
       if (this.#isUp) this.#transmit(sent)
       else this.#queue.push(sent)
     })
@@ -105,9 +106,9 @@ export class Connection {
   }
   /** Executes a command on the server; returns what settles it. */
   #execute(sent: Sent): () => void {
-    sent.executions++
     try {
       const [answer, effects] = this.#ends.server.execute(sent.command)
+      if (sent.effects.length > 0) this.#lose(effects, 'again')
       sent.effects = [...sent.effects, ...effects]
       return () => {
         sent.effects = sent.effects.slice(0, sent.effects.length - effects.length)
@@ -132,19 +133,19 @@ export class Connection {
       const arrived = (): void => {
         settle()
         // Earlier executions, whose replies a broken connection has lost.
-        this.#lose(sent.effects)
+        this.#lose(sent.effects, 'unknown')
       }
-      host.receive(arrived, () => this.#lose(sent.effects))
+      host.receive(arrived, () => this.#lose(sent.effects, 'unknown'))
     })
   }
   #fail(sent: Sent): void {
-    this.#lose(sent.effects)
-    if (sent.effects.length === 0) this.#lose(intentsFor(sent.command))
+    this.#lose(sent.effects, 'unknown')
+    if (sent.effects.length === 0) this.#lose(intentsFor(sent.command), 'never')
     this.#ends.host.receive(() => sent.reject(new Error('Connection is closed.')))
   }
-  #lose(effects: readonly Effect[]): void {
-    const { server, host, onLost } = this.#ends
-    for (const effect of effects) onLost({ ...effect, server, host })
+  #lose(effects: readonly Effect[], how: LostEffect['how']): void {
+    const { server, world, onLost } = this.#ends
+    for (const effect of effects) onLost({ ...effect, how, at: world.now, server })
   }
 }
 

@@ -40,7 +40,6 @@ export function runScript(space: Keyspace, keys: readonly string[], given: reado
   const now = at ?? space.now()
   const states = new Map(keys.map((name) => [name, space.read(name)]))
   const before = new Map(states)
-  const changed = new Map<string, Step>()
   const answers: Answer[] = []
   for (const ops of batches) {
     const outcomes = ops.map(({ name, step }) => runKernel(states.get(name), now, step))
@@ -50,14 +49,11 @@ export function runScript(space: Keyspace, keys: readonly string[], given: reado
       const state = takes ? outcome.taken : outcome.kept
       if (!step.peek && state !== undefined && state !== states.get(name)) {
         states.set(name, state)
-        changed.set(name, step)
+        // The real script writes each state once, after all batches. Here, the ledger also gets those between two batches.
+        space.write(name, state, now + Math.max(emptyAt(state, step) - now, 0) + 60_000_000)
       }
       answers.push({ name, step, taken: takenOf(outcome, now, step, takes && !step.peek) })
     }
-  }
-  for (const [name, step] of changed) {
-    const state = states.get(name) as State
-    space.write(name, state, now + Math.max(emptyAt(state, step) - now, 0) + 60_000_000)
   }
   return [reply(now, answers, (name) => before.get(name)), answers.flatMap(effectOf)]
 }

@@ -28,8 +28,8 @@ interface Change {
 /** What an observer of a server learns: every write, at the time of the world and of the server's clock. */
 export interface ServerObserver {
   wrote(server: RedisServer, name: string, state: State | undefined): void
-  /** States were lost: of one key, or of all. */
-  lost(server: RedisServer, name?: string): void
+  /** States were lost: of one key, or of all. `refunds` is how many ticks of refunds were lost with the state of a key. */
+  lost(server: RedisServer, name?: string, refunds?: number): void
 }
 
 /** How long changes are kept for a failover, in microseconds. */
@@ -115,11 +115,14 @@ export class RedisServer implements Keyspace {
   /** Promotes a replica that has not received the writes of the last `lag` microseconds. */
   failOver(lag: number): void {
     this.#scripts.clear()
-    for (const { at, name, before } of this.#changes.splice(0).reverse()) {
-      if (at < this.#world.now - lag) continue
+    const changes = this.#changes.splice(0).filter(({ at }) => at >= this.#world.now - lag)
+    // In reverse order: the oldest state of a name is set last.
+    const restored = new Map(changes.reverse().map(({ name, before }) => [name, before]))
+    for (const [name, before] of restored) {
+      const refunds = Math.max(fullAt(before?.state) - fullAt(this.#states.get(name)?.state), 0)
       if (before) this.#states.set(name, before)
       else this.#states.delete(name)
-      this.#observer.lost(this, name)
+      this.#observer.lost(this, name, before && refunds)
     }
   }
   /** Evicts keys that `isEvicted` draws. */
@@ -129,6 +132,12 @@ export class RedisServer implements Keyspace {
       this.#observer.lost(this, name)
     }
   }
+}
+
+/** When a bucket is full again. */
+function fullAt(state: State | undefined): Micros {
+  if (typeof state === 'number') return Math.abs(state)
+  return state && 'tat' in state ? Math.abs(state.tat) : 0
 }
 
 const digests = new Map<string, string>()
