@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { inNode, startsOf } from './packages/start.ts'
+import { tellFirsts } from './runtimes/firsts.ts'
 import { endOf, outcomesOf } from './runtimes/outcomes.ts'
 import { type Row, tableOf, tellsTheSame } from './runtimes/table.ts'
 
@@ -57,4 +59,25 @@ test.each([
     passed: 0,
     failed: ['it ended before its last suite did'],
   })
+})
+
+const block = (name: string, language: string, code: string) => `**${name}**\n\n\`\`\`${language}\n${code}\n\`\`\`\n`
+
+test('the start page says how to install each program', () => {
+  const page = `# Start\n${block('Koa', 'sh', 'npm install koa @spillway/koa')}\n${block('Koa', 'ts', 'app.listen(3000)')}`
+  const [start, ...others] = startsOf(page)
+  expect(start).toEqual({ name: 'Koa', packages: ['koa', '@spillway/koa'], code: 'app.listen(3000)\n' })
+  expect([others, inNode({ name: 'Koa', packages: [], code: 'app.listen(3000)' }, 81).code]).toEqual([
+    [],
+    'app.listen(81)',
+  ])
+  expect(() => startsOf(block('Koa', 'ts', 'app.listen(3000)'))).toThrow('how to install Koa')
+})
+
+test('the times to the first 429 say which are longer than the goal', () => {
+  const firsts = [
+    { name: 'Express', ms: 4_321 },
+    { name: 'Koa', ms: 12_000 },
+  ]
+  expect(tellFirsts(firsts).split('\n').slice(1)).toEqual(['  Express    4.3 s', '  Koa       12.0 s, more than 10 s'])
 })

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { freePort } from '../services/redis.ts'
-import { inNode, starts } from './start.ts'
+import { asked, inNode, starts } from './start.ts'
 
 // The first page, followed to the letter on packages as they are installed: what is written there into `app.mjs` runs in
 // Node as it stands, and denies the fourth request.
@@ -20,15 +20,6 @@ function start(file: string, code: string) {
   const child = spawn(process.execPath, [file], { cwd: app, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill())
   return child
-}
-
-/** Sends requests until the server listens. */
-async function asked(url: string): Promise<Response> {
-  for (;;) {
-    const answer = await fetch(url).catch(() => undefined)
-    if (answer) return answer
-    await new Promise((resolve) => setImmediate(resolve))
-  }
 }
 
 test('the page has a program for every framework', () => {

@@ -44,3 +44,12 @@ export function inNode({ name, packages, code: written }: Start, port = 3000): S
   const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } }
   return { name, packages, code: transformSync(code, { loader: 'ts', format: 'esm', tsconfigRaw }).code }
 }
+
+/** The first answer of a server: sends requests until it listens. */
+export async function asked(url: string): Promise<Response> {
+  for (;;) {
+    const answer = await fetch(url).catch(() => undefined)
+    if (answer) return answer
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

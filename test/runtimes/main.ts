@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Start, starts } from '../packages/start.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { startRedis } from '../services/redis.ts'
 import { compileUser } from './compilers.ts'
+import { type First, firstDenial, tellFirsts } from './firsts.ts'
 import { installed } from './installs.ts'
 import { inJest } from './jest.ts'
 import { makeProject } from './project.ts'
@@ -16,6 +18,8 @@ import { type Row, tableOf, tellsTheSame } from './table.ts'
 // `npm run test:runtimes`: the packages as they would be published, installed by npm, in every runtime that they are
 // for. With `--write` what was run goes to the README.
 
+const servesHttp = ({ name }: Start): boolean => name !== 'No HTTP'
+
 const folder = mkdtempSync(join(tmpdir(), 'spillway-runtimes-'))
 const [redis, postgres] = await Promise.all([startRedis(), startPostgres()])
 const { host, user, database } = postgres.config
@@ -24,6 +28,8 @@ try {
   const tarballs = await makeProject(folder)
   const registry = await startRegistry(tarballs)
   const installs = await installed(folder, registry)
+  const firsts: First[] = []
+  for (const start of starts().filter(servesHttp)) firsts.push(await firstDenial(start, folder, registry))
   registry.stop()
   const jest = inJest(folder, tarballs)
   const types = compileUser(folder)
@@ -32,6 +38,7 @@ try {
   rows.push(await inWorkerd(folder))
   const table = tableOf(rows, types, installs.managers, jest.runners)
   console.log(table)
+  console.log(tellFirsts(firsts))
   const failures = [
     ...rows.flatMap(({ failures }) => failures),
     ...types.failures,
