@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Entry, entryReader } from '../src/log/entry.ts'
+import { openSource } from '../src/log/file.ts'
 import { type ReadOptions, readLogs } from '../src/log/read.ts'
-import { openSource } from '../src/log/source.ts'
 import { folderOf } from './terminal.ts'
 
 const folders: { remove: () => void }[] = []

@@ -6,6 +6,7 @@ import type { Entry } from '../src/log/entry.ts'
 import { jsonParser } from '../src/log/json.ts'
 import { planOf } from '../src/replay/plan.ts'
 import { Spool } from '../src/suggest/spool.ts'
+import { temporaryFile } from '../src/suggest/temporary-file.ts'
 import { PERIODS, type Period, tightest } from '../src/suggest/tightest.ts'
 import { bucket, folderOf, spillway } from './terminal.ts'
 
@@ -30,7 +31,7 @@ function replayed(log: readonly Request[], limit: number, per: Period): number {
 }
 
 function spoolOf(log: readonly Request[], room?: number): Spool {
-  const spool = new Spool(room)
+  const spool = new Spool(room === undefined ? undefined : temporaryFile, room)
   let at = START * 1000
   for (const { afterMs, ip } of log) {
     at += afterMs * 1000

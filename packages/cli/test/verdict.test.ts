@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
-import { openSource } from '../src/log/source.ts'
+import { openSource } from '../src/log/file.ts'
 import { bucket, folderOf, spillway } from './terminal.ts'
 
 // A threshold used to pass on logs that were empty, cut off or unreadable, and logs that were given in another order

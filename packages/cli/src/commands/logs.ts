@@ -1,9 +1,10 @@
 import { clientAddress } from '@spillway/core/http'
 import { type Io, progressBar, UserError } from '../io.ts'
 import { type Entry, entryReader } from '../log/entry.ts'
+import { openSource } from '../log/file.ts'
 import { hasFields } from '../log/formats.ts'
 import { type OnEntry, type Reading, readLogs } from '../log/read.ts'
-import { openSource, type Source } from '../log/source.ts'
+import type { Source } from '../log/source.ts'
 import { fieldsOf } from './options.ts'
 
 /** The options for reading logs. */

@@ -1,16 +1,14 @@
-import { keyReader } from '@spillway/core/http'
-import { policiesFrom, type RuleKey } from '@spillway/core/rules'
 import { EXIT } from '../exit.ts'
 import { columns, count, moment, percent, wrapped } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
-import type { Entry } from '../log/entry.ts'
 import type { Reading } from '../log/read.ts'
-import { sourcesFor } from '../replay/plan.ts'
 import { iso } from '../replay/result.ts'
 import { formatsText } from '../replay/text.ts'
+import { ruleOf, type Selected, selectedBy, suggestionsFor } from '../suggest/selected.ts'
 import { Spool } from '../suggest/spool.ts'
-import { PERIODS, type Period, type Suggestion, tightest } from '../suggest/tightest.ts'
+import { temporaryFile } from '../suggest/temporary-file.ts'
+import { PERIODS, type Period, type Suggestion } from '../suggest/tightest.ts'
 import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './logs.ts'
 import { shareOf } from './options.ts'
 import { written } from './replay.ts'
@@ -39,16 +37,20 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
   const unreadable = shareOf('--unreadable-at-most', options.unreadableAtMost)
   const periods = periodsOf(options.per)
   const selectors = options.key.length === 0 ? ['ip'] : options.key
-  const lanes = selectors.map((key) => laneOf(key, options))
+  const { trustProxy, ipv6Prefix } = options
+  const address = addressOf(trustProxy)
+  const lanes = selectors.map((key) =>
+    selectedBy(key, new Spool(temporaryFile), { ipv6Prefix, ...(address && { address }) }),
+  )
   try {
     const reading = await spooled(paths, lanes, options, io)
     const most = Math.floor(share * reading.entries)
     const found = lanes.map(
-      ({ key, spool, counts }): Suggested => ({
-        key,
-        keys: spool.totals.length,
-        keyless: counts.keyless,
-        suggestions: spool.size === 0 ? [] : periods.map((per) => tightest(spool, per, most)),
+      (lane): Suggested => ({
+        key: lane.key,
+        keys: lane.spool.keys.length,
+        keyless: lane.counts.keyless,
+        suggestions: suggestionsFor(lane, periods, most),
       }),
     )
     const rules = found.flatMap(rulesOf)
@@ -75,31 +77,9 @@ function periodsOf(names: readonly string[]): readonly Period[] {
   throw new UserError(`--per is one of ${all.join(', ')}; got ${JSON.stringify(unknown)}.`)
 }
 
-interface Lane {
-  readonly key: string
-  readonly spool: Spool
-  readonly counts: { keyless: number }
-  readonly keyOf: (entry: Entry) => string | undefined
-}
-
-function laneOf(key: string, { trustProxy, ipv6Prefix }: LogOptions): Lane {
-  const rule = { name: 'x', limit_keys: [key], algorithm: 'token_bucket', algorithm_config: { rps: 1, burst: 1 } }
-  let policies: ReturnType<typeof policiesFrom>
-  try {
-    // The parser of policies checks the selector.
-    policies = policiesFrom([rule])
-  } catch {
-    throw new UserError(`--key is a selector such as ip, header:x-api-key or claim:user; got ${JSON.stringify(key)}.`)
-  }
-  const address = addressOf(trustProxy)
-  const sources = sourcesFor(policies, { ipv6Prefix, ...(address && { address }) })
-  const selector = policies[0]?.key as RuleKey
-  return { key, spool: new Spool(), counts: { keyless: 0 }, keyOf: keyReader(selector, sources) as Lane['keyOf'] }
-}
-
 async function spooled(
   paths: readonly string[],
-  lanes: readonly Lane[],
+  lanes: readonly Selected[],
   options: SuggestOptions,
   io: Io,
 ): Promise<Reading> {
@@ -107,11 +87,7 @@ async function spooled(
   return readAll(
     sources,
     (entry, at) => {
-      for (const { keyOf, spool, counts } of lanes) {
-        const key = keyOf(entry) ?? ''
-        if (key === '') counts.keyless++
-        spool.add(key, at)
-      }
+      for (const lane of lanes) lane.add(entry, at)
     },
     options,
     io,
@@ -120,12 +96,7 @@ async function spooled(
 
 /** The suggestions as policies, for `replay` and `check`. */
 const rulesOf = ({ key, suggestions }: Suggested): readonly object[] =>
-  suggestions.map(({ per, limit }) => ({
-    name: `${key} per ${per}`,
-    limit_keys: [key],
-    algorithm: 'token_bucket',
-    algorithm_config: { limit, per: PERIODS[per], burst: limit },
-  }))
+  suggestions.map((suggestion) => ruleOf(key, suggestion))
 
 function textOf(
   reading: Reading,

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isAddress } from './address.ts'
 
 /** The client that a line begins with, and how many fields precede the authenticated user. */
 export interface Client {
@@ -13,7 +13,7 @@ export const withoutPort = (text: string): string => {
   return bracketed ?? plain ?? text
 }
 
-const isAddress = (text: string): boolean => isIP(withoutPort(text)) !== 0
+const isAddressWithPort = (text: string): boolean => isAddress(withoutPort(text))
 const hasPort = (text: string): boolean => /^(\[.*\]|[^:]*):\d+$/.test(text)
 const isHostname = (text: string): boolean => /^[\w.-]+$/.test(text) && text !== '-'
 
@@ -31,18 +31,18 @@ export function clientIn(head: string, known?: First): Client | string {
   const firstEnd = head.indexOf(' ')
   const first = firstEnd < 0 ? head : head.slice(0, firstEnd)
   // The usual line: an address and no ident.
-  if (head.startsWith(' - ', firstEnd) && isIP(first) !== 0) return { address: first, fieldsBeforeUser: 2 }
+  if (head.startsWith(' - ', firstEnd) && isAddress(first)) return { address: first, fieldsBeforeUser: 2 }
   const [, second = '', ...others] = head.split(' ')
   if (known !== undefined) return known === 'host' ? vhost(second) : clientAlone(first)
-  if (isAddress(second)) return isHost(first) ? vhost(second) : AMBIGUOUS
+  if (isAddressWithPort(second)) return isHost(first) ? vhost(second) : AMBIGUOUS
   if (others.length < 2) return clientAlone(first)
   // Four fields: a host and its client, or a client whose user has spaces.
-  if (hasPort(first) && !isAddress(first)) return vhost(second)
+  if (hasPort(first) && !isAddressWithPort(first)) return vhost(second)
   const spaced = second === '-' && head !== `${first} - - -`
   return spaced || !isHost(first) ? clientAlone(first) : AMBIGUOUS
 }
 
-const isHost = (text: string): boolean => hasPort(text) || (isHostname(text) && !isAddress(text))
+const isHost = (text: string): boolean => hasPort(text) || (isHostname(text) && !isAddressWithPort(text))
 
 const vhost = (client: string): Client => ({
   address: client === '-' ? undefined : withoutPort(client),
@@ -51,6 +51,6 @@ const vhost = (client: string): Client => ({
 
 function clientAlone(first: string): Client | string {
   if (first === '-' || first === 'unix:') return { address: undefined, fieldsBeforeUser: 2 }
-  if (isAddress(first) || isHostname(first)) return { address: withoutPort(first), fieldsBeforeUser: 2 }
+  if (isAddressWithPort(first) || isHostname(first)) return { address: withoutPort(first), fieldsBeforeUser: 2 }
   return 'it begins with neither an address nor a hostname'
 }

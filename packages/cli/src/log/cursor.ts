@@ -3,7 +3,7 @@ import type { Entry } from './entry.ts'
 import { lineReader } from './formats.ts'
 import type { Fields } from './json.ts'
 import { lineSplitter } from './lines.ts'
-import type { Source } from './source.ts'
+import { joined, type Source } from './source.ts'
 
 /** An invalid line. */
 export interface BadLine {
@@ -24,7 +24,7 @@ export interface Cursor {
   /** The latest time so far, by which logs are merged. */
   readonly at: Micros
   /** The first bytes of the log, decompressed. */
-  readonly beginning: Buffer
+  readonly beginning: Uint8Array
   /** The lines read, and the entries among them. */
   readonly lines: number
   readonly entries: number
@@ -53,8 +53,8 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
   let ended = false
   let lines = 0
   let entries = 0
-  let beginning: Buffer = Buffer.alloc(0)
-  const splitter = lineSplitter((text, line, tooLong) => {
+  let beginning: Uint8Array = new Uint8Array()
+  const splitter = lineSplitter(source.decoder(), (text, line, tooLong) => {
     const parsed = tooLong ? 'it is longer than a megabyte' : parse(text)
     if (parsed === undefined) return
     lines++
@@ -106,7 +106,7 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
           ended = true
           splitter.end()
         } else {
-          if (beginning.length < BEGINNING) beginning = Buffer.concat([beginning, value]).subarray(0, BEGINNING)
+          if (beginning.length < BEGINNING) beginning = joined(beginning, value.subarray(0, BEGINNING))
           splitter.write(value)
         }
       }

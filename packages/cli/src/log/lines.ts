@@ -1,4 +1,4 @@
-import { StringDecoder } from 'node:string_decoder'
+import type { Decoder } from './source.ts'
 
 /** The longest line. The rest of a longer one is skipped. */
 const LONGEST_LINE = 1 << 20
@@ -12,13 +12,12 @@ export type OnLine = (line: string, number: number, tooLong: boolean) => void
 
 /** Processes chunks of bytes; call `end` after the last one. */
 export interface LineSplitter {
-  write(chunk: Buffer): void
+  write(chunk: Uint8Array): void
   end(): void
 }
 
 /** Splits bytes into lines. Empty lines are numbered and skipped. */
-export function lineSplitter(onLine: OnLine): LineSplitter {
-  const decoder = new StringDecoder('utf8')
+export function lineSplitter(decoder: Decoder, onLine: OnLine): LineSplitter {
   let number = 0
   let rest = ''
   let skipping = false

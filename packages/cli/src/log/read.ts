@@ -134,7 +134,7 @@ async function firstTime(cursor: Cursor): Promise<Micros> {
 function rejectDuplicates(seen: readonly Cursor[], { source, beginning }: Cursor): void {
   const twin = seen.find((other) => {
     const length = Math.min(other.beginning.length, beginning.length)
-    return length > 0 && other.beginning.subarray(0, length).equals(beginning.subarray(0, length))
+    return length > 0 && beginning.subarray(0, length).every((byte, i) => byte === other.beginning[i])
   })
   if (twin) {
     throw new UserError(`${twin.source.name} and ${source.name} begin with the same lines: give each log once.`)

@@ -1,8 +1,10 @@
-import { constants, createReadStream, type Stats } from 'node:fs'
-import { access, open, stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
 import { UserError, unreadable } from '../io.ts'
+
+/** Converts bytes to text, in chunks that may end within a character. */
+export interface Decoder {
+  write(chunk: Uint8Array): string
+  end(): string
+}
 
 /** A log's bytes, decompressed, and the progress of reading. */
 export interface Source {
@@ -12,59 +14,32 @@ export interface Source {
   /** Bytes on disk; undefined if unknown, as for standard input. */
   readonly size: number | undefined
   /** Starts at the beginning each time if `size` is known; otherwise it can be read once. */
-  chunks(): AsyncGenerator<Buffer>
+  chunks(): AsyncGenerator<Uint8Array>
+  decoder(): Decoder
   /** Bytes read from disk so far. */
   readonly done: () => number
   /** The reason why the log ended early; undefined if it did not. */
   readonly broken: () => string | undefined
 }
 
-const CHUNK = 1 << 18
-
-/** Opens a file, or standard input for `-`. Throws a UserError if it cannot be read. */
-export async function openSource(path: string, stdin: AsyncIterable<Buffer>): Promise<Source> {
-  if (path === '-') return sourceOf('standard input', '-', undefined, () => stdin)
-  const stats = await readable(path)
-  if (stats.isDirectory()) throw new UserError(`${path} is a directory: name the logs in it, such as ${path}/*.log.`)
-  const id = idOf(stats)
-  return stats.isFile()
-    ? sourceOf(path, id, stats.size, () => readTo(path, stats.size, id))
-    : sourceOf(path, id, undefined, () => createReadStream(path, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>)
+/** What a platform has for reading: Node, or a browser. */
+export interface Platform {
+  decoder(): Decoder
+  /** Decompresses gzip. Throws `EndsEarly` if the bytes are invalid. */
+  gunzip(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
 }
 
-async function readable(path: string): Promise<Stats> {
-  try {
-    await access(path, constants.R_OK)
-    return await stat(path)
-  } catch (error) {
-    throw unreadable(path, error)
-  }
-}
+/** The error for a log whose end is missing: it is read as far as possible. */
+export class EndsEarly extends Error {}
 
-const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`
-
-/** Reads a log as it was when opened: it may grow while it is read, but must neither shrink nor be replaced. */
-async function* readTo(path: string, size: number, id: string): AsyncGenerator<Buffer> {
-  if (size === 0) return
-  const handle = await open(path)
-  if (idOf(await handle.stat()) !== id) {
-    await handle.close()
-    throw new EndsEarly('it was replaced while it was read')
-  }
-  let read = 0
-  for await (const chunk of handle.createReadStream({ highWaterMark: CHUNK, end: size - 1 })) {
-    read += (chunk as Buffer).length
-    yield chunk as Buffer
-  }
-  if (read < size) throw new EndsEarly('it was truncated while it was read')
-}
-
-class EndsEarly extends Error {}
-
-function sourceOf(name: string, id: string, size: number | undefined, bytes: () => AsyncIterable<Buffer>): Source {
+export function sourceOf(
+  { name, id, size }: Pick<Source, 'name' | 'id' | 'size'>,
+  bytes: () => AsyncIterable<Uint8Array>,
+  { decoder, gunzip }: Platform,
+): Source {
   let done = 0
   let broken: string | undefined
-  async function* counted(): AsyncGenerator<Buffer> {
+  async function* counted(): AsyncGenerator<Uint8Array> {
     done = 0
     for await (const chunk of bytes()) {
       done += chunk.length
@@ -75,15 +50,14 @@ function sourceOf(name: string, id: string, size: number | undefined, bytes: () 
     name,
     id,
     size,
+    decoder,
     async *chunks() {
       try {
-        yield* unpacked(name, counted())
+        yield* unpacked(name, counted(), gunzip)
       } catch (error) {
         if (error instanceof UserError) throw error
-        // A truncated compressed log is read as far as possible.
-        const cut = error instanceof EndsEarly || /^Z_/.test((error as NodeJS.ErrnoException).code ?? '')
-        if (!cut) throw unreadable(name, error)
-        broken = (error as Error).message
+        if (!(error instanceof EndsEarly)) throw unreadable(name, error)
+        broken = error.message
       }
     },
     done: () => done,
@@ -100,28 +74,32 @@ const PACKED: Readonly<Record<string, string>> = {
 }
 
 /** Detects gzip by its first two bytes, whatever the name. */
-async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  let first: Buffer = Buffer.alloc(0)
+async function* unpacked(
+  name: string,
+  chunks: AsyncGenerator<Uint8Array>,
+  gunzip: Platform['gunzip'],
+): AsyncGenerator<Uint8Array> {
+  let first: Uint8Array = new Uint8Array()
   while (first.length < 4) {
     const { value, done } = await chunks.next()
     if (done) break
-    first = Buffer.concat([first, value])
+    first = joined(first, value)
   }
-  const magic = first.subarray(0, 4).toString('hex')
+  const magic = Array.from(first.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join('')
   const packed = Object.keys(PACKED).find((each) => magic.startsWith(each))
   if (packed !== undefined) {
     throw new UserError(`${name} is packed, and not by gzip: ${PACKED[packed]} ${name} | spillway … - reads it.`)
   }
-  async function* all(): AsyncGenerator<Buffer> {
+  async function* all(): AsyncGenerator<Uint8Array> {
     if (first.length > 0) yield first
     yield* chunks
   }
-  if (!magic.startsWith('1f8b')) {
-    yield* all()
-    return
-  }
-  const gunzip = createGunzip({ chunkSize: CHUNK })
-  // An error of either stream destroys both, and is thrown to the reader.
-  pipeline(all, gunzip, () => {})
-  yield* gunzip as AsyncIterable<Buffer>
+  yield* magic.startsWith('1f8b') ? gunzip(all()) : all()
+}
+
+export function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const both = new Uint8Array(a.length + b.length)
+  both.set(a)
+  both.set(b, a.length)
+  return both
 }

@@ -1,4 +1,5 @@
 import type { Decision, Micros } from '@spillway/core'
+import { copyOf } from '../log/copy.ts'
 import { DistinctCount } from './distinct.ts'
 import { least, most, sum, Timeline } from './timeline.ts'
 
@@ -131,9 +132,6 @@ export class Tally {
     this.#keys = kept
   }
 }
-
-/** A copy of a text that does not keep the string that it was cut from in memory; engines copy short ones anyway. */
-const copyOf = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString())
 
 /** Keys that are followed or denied matter more than keys with many requests. */
 const weight = ({ requests, denied, followed }: KeyTally): number => (followed ? 1e15 : 0) + denied * 1e3 + requests

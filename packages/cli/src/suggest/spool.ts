@@ -1,38 +1,47 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Micros } from '@spillway/core'
+import { copyOf } from '../log/copy.ts'
 
-/** The number of requests in memory before they are written to a file. */
+/** The number of requests in memory before they are written to the overflow. */
 const ROOM = 1 << 20
 /** The first size of the array, which grows up to `ROOM`. */
 const FIRST_ROOM = 1 << 10
 
-/**
- * The times and the keys of a log's requests, to be read repeatedly: in memory while they fit, then in a temporary
- * file.
- */
+/** Where the numbers are kept that do not fit into memory. */
+export interface Overflow {
+  append(values: Float64Array): void
+  /** The number of values that were read into `chunk`, from the value at `from` on. */
+  read(chunk: Float64Array, from: number): number
+  close(): void
+}
+
+/** The times and the keys of a log's requests, to be read repeatedly: in memory, or beyond `room` requests in an overflow. */
 export class Spool {
   /** Time, number of the key, time, number of the key, … */
   #recent: Float64Array
   readonly #room: number
+  readonly #open: (() => Overflow) | undefined
   #used = 0
-  #file: { readonly folder: string; readonly descriptor: number } | undefined
-  #filed = 0
-  readonly #keys = new Map<string, number>()
+  #overflow: Overflow | undefined
+  #overflowed = 0
+  readonly #numbers = new Map<string, number>()
+  /** The keys, by their numbers. */
+  readonly keys: string[] = []
   /** The requests of each key, by its number. */
   readonly totals: number[] = []
 
-  constructor(room: number = ROOM) {
-    this.#room = 2 * room
+  constructor(overflow?: () => Overflow, room: number = ROOM) {
+    this.#open = overflow
+    this.#room = overflow ? 2 * room : Infinity
     this.#recent = new Float64Array(2 * Math.min(room, FIRST_ROOM))
   }
 
   add(key: string, at: Micros): void {
-    let number = this.#keys.get(key)
+    let number = this.#numbers.get(key)
     if (number === undefined) {
-      number = this.totals.length
-      this.#keys.set(Buffer.from(key).toString(), number)
+      number = this.keys.length
+      const copy = copyOf(key)
+      this.#numbers.set(copy, number)
+      this.keys.push(copy)
       this.totals.push(0)
     }
     this.totals[number] = (this.totals[number] as number) + 1
@@ -43,47 +52,37 @@ export class Spool {
 
   /** The number of requests. */
   get size(): number {
-    return (this.#filed + this.#used) / 2
+    return (this.#overflowed + this.#used) / 2
   }
 
   /** Calls back with each request in order, until the callback returns false. */
   each(visit: (at: Micros, key: number) => boolean): void {
-    const chunk = new Float64Array(this.#filed === 0 ? 0 : 1 << 16)
-    for (let done = 0; done < this.#filed; ) {
-      const { descriptor } = this.#file as { descriptor: number }
-      const bytes = readSync(descriptor, chunk, 0, Math.min(chunk.byteLength, (this.#filed - done) * 8), done * 8)
-      if (!visitAll(chunk, bytes / 8, visit)) return
-      done += bytes / 8
+    const chunk = new Float64Array(this.#overflowed === 0 ? 0 : 1 << 16)
+    for (let done = 0; this.#overflow && done < this.#overflowed; ) {
+      const read = this.#overflow.read(chunk.subarray(0, this.#overflowed - done), done)
+      if (!visitAll(chunk, read, visit)) return
+      done += read
     }
     visitAll(this.#recent, this.#used, visit)
   }
 
-  /** Deletes the temporary file. */
+  /** Deletes the overflow. */
   close(): void {
-    if (!this.#file) return
-    closeSync(this.#file.descriptor)
-    rmSync(this.#file.folder, { recursive: true })
-    this.#file = undefined
+    this.#overflow?.close()
+    this.#overflow = undefined
   }
 
   #makeRoom(): void {
-    if (this.#recent.length >= this.#room) {
-      this.#flush()
+    if (this.#open && this.#recent.length >= this.#room) {
+      this.#overflow ??= this.#open()
+      this.#overflow.append(this.#recent)
+      this.#overflowed += this.#used
+      this.#used = 0
       return
     }
     const larger = new Float64Array(Math.min(2 * this.#recent.length, this.#room))
     larger.set(this.#recent)
     this.#recent = larger
-  }
-
-  #flush(): void {
-    if (!this.#file) {
-      const folder = mkdtempSync(join(tmpdir(), 'spillway-suggest-'))
-      this.#file = { folder, descriptor: openSync(join(folder, 'requests'), 'w+') }
-    }
-    writeSync(this.#file.descriptor, this.#recent, 0, this.#used * 8, this.#filed * 8)
-    this.#filed += this.#used
-    this.#used = 0
   }
 }
 
