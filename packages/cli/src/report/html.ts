@@ -62,8 +62,8 @@ function comparison(plans: readonly PlanResult[]): Html {
     ({ name, allowed, denied, counted, uncounted, policies }, i) =>
       html`<tr><td><ul class="legend"><li class="${colour(i)}"><i></i><b>${name}</b></li></ul></td><td>${count(allowed)}</td><td>${count(denied)}</td><td>${percent(denied, counted)}</td><td>${count(uncounted)}</td><td>${span(longestWait(policies))}</td></tr>`,
   )
-  return html`<h2>Side by side</h2><div class="card"><div class="scroll"><table><thead><tr><th></th><th>allowed</th><th>denied</th><th>share</th><th>not counted</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>
-<h4>Denied ${per(timeline.widthMs)}</h4><div class="scroll">${chart({
+  return html`<h2>Side by side</h2><div class="card"><div class="scroll" tabindex="0"><table><thead><tr><th></th><th>allowed</th><th>denied</th><th>share</th><th>not counted</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>
+<h4>Denied ${per(timeline.widthMs)}</h4><div class="scroll" tabindex="0">${chart({
     title: 'Denied over time, by plan',
     ...timeline,
     series: plans.map(({ name, timeline: { denied } }, i) => ({ name, colour: colour(i), values: denied })),
@@ -86,7 +86,7 @@ function planSection(plan: PlanResult, index: number): Html {
   return html`<section><h2>${name}</h2><div class="tiles">
 <div class="tile yes"><b>${count(allowed)}</b>allowed</div><div class="tile ${denied > 0 && 'no'}"><b>${count(denied)}</b>denied</div>
 <div class="tile"><b>${percent(denied, counted)}</b>of what it counts</div><div class="tile"><b>${count(uncounted)}</b>not counted</div></div>
-<div class="card"><h3>Requests ${per(timeline.widthMs)}</h3><ul class="legend"><li class="yes"><i></i>allowed</li><li class="no"><i></i>denied</li></ul><div class="scroll">${chart(
+<div class="card"><h3>Requests ${per(timeline.widthMs)}</h3><ul class="legend"><li class="yes"><i></i>allowed</li><li class="no"><i></i>denied</li></ul><div class="scroll" tabindex="0">${chart(
     {
       title: `Allowed and denied over time, ${name}`,
       ...timeline,
@@ -123,11 +123,11 @@ function deniedTable(keys: readonly KeyResult[]): Html {
       ({ key, requests, denied, firstDeniedAt, lastDeniedAt, longestRetryMs }) =>
         html`<tr>${keyCell(key)}<td class="share"><span class="meter" style="width:${((100 * requests) / most).toFixed(2)}%" title="${count(denied)} of ${count(requests)} denied"><i style="width:${((100 * denied) / requests).toFixed(2)}%"></i></span></td><td>${count(denied)}</td><td>${count(requests)}</td><td>${moment(firstDeniedAt ?? '')}</td><td>${moment(lastDeniedAt ?? '')}</td><td>${span(longestRetryMs)}</td></tr>`,
     )
-  return html`<h4>Denied most</h4><div class="scroll"><table><thead><tr><th>key</th><th></th><th>denied</th><th>of</th><th>first</th><th>last</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>`
+  return html`<h4>Denied most</h4><div class="scroll" tabindex="0"><table><thead><tr><th>key</th><th class="share"></th><th>denied</th><th>of</th><th>first</th><th>last</th><th>longest wait</th></tr></thead><tbody>${rows}</tbody></table></div>`
 }
 
 const closestTable = (keys: readonly KeyResult[], limit: number): Html =>
-  html`<h4>Closest to a denial: never denied</h4><div class="scroll"><table><thead><tr><th>key</th><th>remaining</th><th>of</th><th>requests</th><th>when</th></tr></thead><tbody>${keys
+  html`<h4>Closest to a denial: never denied</h4><div class="scroll" tabindex="0"><table><thead><tr><th>key</th><th>remaining</th><th>of</th><th>requests</th><th>when</th></tr></thead><tbody>${keys
     .slice(0, 8)
     .map(
       ({ key, leastRemaining, requests, leastAt }) =>
@@ -135,7 +135,7 @@ const closestTable = (keys: readonly KeyResult[], limit: number): Html =>
     )}</tbody></table></div>`
 
 const busiestTable = (keys: readonly KeyResult[]): Html =>
-  html`<h4>Busiest</h4><div class="scroll"><table><thead><tr><th>key</th><th>requests</th></tr></thead><tbody>${keys
+  html`<h4>Busiest</h4><div class="scroll" tabindex="0"><table><thead><tr><th>key</th><th>requests</th></tr></thead><tbody>${keys
     .slice(0, 8)
     .map(({ key, requests }) => html`<tr>${keyCell(key)}<td>${count(requests)}</td></tr>`)}</tbody></table></div>`
 
@@ -145,7 +145,7 @@ function followedCharts({ name, followed, limit }: PolicyResult, id: string): Ht
     (
       { key, startMs, widthMs, leastRemaining, mostRemaining, denied },
       i,
-    ) => html`<div class="scroll" data-of="${id}" ${i > 0 && raw('hidden')}>
+    ) => html`<div class="scroll" tabindex="0" data-of="${id}" ${i > 0 && raw('hidden')}>
 <p class="soft small">from ${moment(new Date(startMs).toISOString())}, the least and the most ${per(widthMs)}; red: some requests were denied</p>${chart(
       {
         title: `Remaining units of ${plain(key)} over time, ${name}`,

@@ -63,6 +63,6 @@ pre { font: 12.5px/1.5 ui-monospace, monospace; overflow-x: auto; background: va
 .what-if input { width: 100%; accent-color: var(--yes) } .what-if output { display: block; font-variant-numeric: tabular-nums }
 footer { margin-top: 48px; color: var(--soft); font-size: 13px }
 /* A chart is drawn at half its size there, its words are not. */
-@media (max-width: 640px) { .tick { font-size: 16px } main { padding: 24px 14px 48px } .card { padding: 14px } td, th { padding-inline: 7px } }
+@media (max-width: 640px) { .tick { font-size: 16px } main { padding: 24px 14px 48px } .card { padding: 14px } td, th { padding-inline: 5px } td:last-child, th:last-child { padding-right: 0 } .share { display: none } td.key { max-width: 130px } }
 @media print { body { background: #fff } .card, .tile { break-inside: avoid } select { border: 0 } }
 `
