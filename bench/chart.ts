@@ -1,45 +1,78 @@
-import { reported, type Table } from './table.ts'
+import { axisOf } from './axis.ts'
+import { COLORS, INK, svg, text } from './svg.ts'
+import { type Figure, reported, type Table } from './table.ts'
 
-const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [720, 320, 64, 48, 36]
-/** Colours that also differ in lightness, and are distinct on light and dark pages. */
-const COLORS = ['#2f6fde', '#d9730d', '#2a9d8f', '#8a63d2']
+const [WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM] = [720, 360, 72, 24, 60]
+/** The height of a line of the legend. */
+const LINE = 18
 
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`)
-
-/** Rounds up to 1, 2 or 5 times a power of ten. */
-function roundAbove(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value))
-  return ([1, 2, 5, 10].find((each) => each * power >= value) as number) * power
+/** Splits `spillway consumeSync, ns` into what was measured and its unit. */
+function named(column: string): readonly [series: string, unit: string] {
+  const comma = column.lastIndexOf(', ')
+  return [column.slice(0, comma), column.slice(comma + 2)]
 }
 
-/** A table's columns as lines over its rows, from zero up. */
+const UNITS: Readonly<Record<string, string>> = { ns: 'nanoseconds', µs: 'microseconds' }
+
+/**
+ * A table's columns as lines over its rows, whose names are numbers: medians, with bands for the middle half of the
+ * measurements. An axis whose values span a decade is logarithmic.
+ */
 export function lineChart({ title, columns, rows }: Table): string {
-  const medians = columns.map((_, i) => rows.map(({ figures }) => figures[i]?.median ?? 0))
-  const top = roundAbove(Math.max(1, ...medians.flat()))
-  const x = (i: number): number => Math.round(LEFT + 24 + (i * (WIDTH - LEFT - 48)) / Math.max(rows.length - 1, 1))
-  const y = (value: number): number => Math.round(HEIGHT - BOTTOM - (value / top) * (HEIGHT - TOP - BOTTOM))
-  const text = (at: readonly [number, number], anchor: string, words: string, fill = '#7a7f87'): string =>
-    `<text x="${at[0]}" y="${at[1]}" text-anchor="${anchor}" fill="${fill}">${escaped(words)}</text>`
-  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
-    `<path d="M${LEFT} ${y(top * share)}H${WIDTH - 8}" stroke="#7a7f87" stroke-opacity=".3"/>`,
-    text([LEFT - 8, y(top * share) + 4], 'end', reported(top * share)),
+  const xs = rows.map(({ name }) => Number(name.replaceAll(',', '')))
+  const series = columns.map((column, i) => ({
+    name: named(column)[0],
+    figures: rows.map(({ figures }) => figures[i]),
+  }))
+  const all = series.flatMap(({ figures }) => figures.flatMap((each) => (each ? [each.low, each.high] : [])))
+  const [across, up] = [axisOf(xs), axisOf(all)]
+  const top = 16 + LINE * series.length + 12
+  const first = across.isLog ? 0 : across.at(xs[0] as number)
+  const x = (value: number): number =>
+    Math.round(
+      LEFT + 12 + ((across.at(value) - first) / (across.at(xs.at(-1) as number) - first)) * (WIDTH - LEFT - RIGHT - 24),
+    )
+  const y = (value: number): number => Math.round(HEIGHT - BOTTOM - up.at(value) * (HEIGHT - top - BOTTOM))
+  const unit = named(columns[0] as string)[1]
+  const [, what = ''] = /by (?:the number of )?(.+)$/.exec(title) ?? []
+  const middle = (HEIGHT - BOTTOM + top) / 2
+  const scale = (isLog: boolean): string => (isLog ? ', logarithmic' : '')
+  return svg(WIDTH, HEIGHT, title, [
+    ...up.marks.flatMap((mark) => [
+      `<path d="M${LEFT} ${y(mark)}H${WIDTH - RIGHT}" stroke="${INK}" stroke-opacity=".25"/>`,
+      text(LEFT - 8, y(mark) + 4, reported(mark), 'end'),
+    ]),
+    `<text transform="translate(16 ${middle}) rotate(-90)" text-anchor="middle" fill="${INK}">${UNITS[unit] ?? unit} a decision${scale(up.isLog)}</text>`,
+    ...rows.map(({ name }, i) => text(x(xs[i] as number), HEIGHT - BOTTOM + 20, shortened(name), 'middle')),
+    text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, `number of ${what}${scale(across.isLog)}`, 'middle'),
+    ...series.flatMap(({ name, figures }, i) => {
+      const color = COLORS[i % COLORS.length] as string
+      const points = figures.flatMap((each, at) => (each ? [{ ...each, x: x(xs[at] as number) }] : []))
+      return [...band(points, y, color), ...line(points, y, color), ...legend(name, i, color)]
+    }),
+    text(WIDTH - RIGHT, 16 + LINE * (series.length - 1) + 4, 'bands: the middle half', 'end'),
   ])
-  const lines = medians.flatMap((values, i) => {
-    const color = COLORS[i % COLORS.length] as string
-    const points = values.map((value, at) => `${x(at)},${y(value)}`)
-    return [
-      `<polyline points="${points.join(' ')}" fill="none" stroke="${color}" stroke-width="2"/>`,
-      ...values.map((value, at) => `<circle cx="${x(at)}" cy="${y(value)}" r="3" fill="${color}"/>`),
-      text([LEFT + i * 220, 20], 'start', `● ${columns[i]}`, color),
-    ]
-  })
+}
+
+/** `1,000,000` as `1 M`, which fits between its neighbours. */
+const shortened = (name: string): string => name.replace(/,000,000$/, ' M').replace(/,000$/, ' k')
+
+type Point = Figure & { readonly x: number }
+
+function band(points: readonly Point[], y: (value: number) => number, color: string): readonly string[] {
+  const edge = [...points.map(({ x, high }) => [x, y(high)]), ...points.toReversed().map(({ x, low }) => [x, y(low)])]
+  return [`<polygon points="${edge.map((each) => each.join(',')).join(' ')}" fill="${color}" fill-opacity=".18"/>`]
+}
+
+const line = (points: readonly Point[], y: (value: number) => number, color: string): readonly string[] => [
+  `<polyline points="${points.map(({ x, median }) => `${x},${y(median)}`).join(' ')}" fill="none" stroke="${color}" stroke-width="2"/>`,
+  ...points.map(({ x, median }) => `<circle cx="${x}" cy="${y(median)}" r="3" fill="${color}"/>`),
+]
+
+function legend(name: string, i: number, color: string): readonly string[] {
+  const y = 20 + LINE * i
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" font-family="sans-serif" font-size="12">`,
-    `<title>${escaped(title)}</title>`,
-    ...grid,
-    ...rows.map(({ name }, i) => text([x(i), HEIGHT - 12], 'middle', name)),
-    ...lines,
-    '</svg>',
-    '',
-  ].join('\n')
+    `<path d="M${LEFT} ${y - 4}h18" stroke="${color}" stroke-width="3"/>`,
+    text(LEFT + 26, y, name, 'start', color),
+  ]
 }

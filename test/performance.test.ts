@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { charts, performancePage } from '../bench/pages.ts'
 import { quoted } from '../bench/quoted.ts'
 import { unexplained } from '../bench/reasons.ts'
@@ -28,4 +28,49 @@ test('no measured part is left out of the page', () => {
 
 test('every missed target has a reason', () => {
   expect(unexplained(results)).toEqual([])
+})
+
+/** How light a colour is, from 0 to 1, by WCAG. */
+function luminance(color: string): number {
+  const [r = 0, g = 0, b = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+/** The left and the right end of each text, with the widest letters that are likely. */
+function textsIn(chart: string): readonly { readonly words: string; readonly ends: readonly [number, number] }[] {
+  const texts = chart.matchAll(/<text x="([\d.]+)" y="[\d.]+" text-anchor="(\w+)"[^>]*>([^<]*)</g)
+  return [...texts].map(([, x = '', anchor = '', words = '']) => {
+    const width = words.replace(/&#\d+;/g, '-').length * 6.8
+    const left = Number(x) - { start: 0, middle: width / 2, end: width }[anchor as 'start']
+    return { words, ends: [left, left + width] }
+  })
+}
+
+describe.each(Object.entries(charts(results)))('%s', (name, chart) => {
+  const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(chart) ?? []
+
+  test('has no clipped text, and its colours have enough contrast', () => {
+    const texts = textsIn(chart)
+    expect(texts.length).toBeGreaterThan(8)
+    expect(texts.filter(({ ends: [left, right] }) => left < 0 || right > Number(width))).toEqual([])
+    expect(chart).toContain(`<rect width="${width}" height="${height}" rx="8" fill="#ffffff"/>`)
+    const fills = new Set([...chart.matchAll(/<text[^>]* fill="(#\w+)"/g)].map(([, color = '']) => color))
+    fills.delete('#ffffff') // In a bar.
+    for (const color of fills) expect([color, 1.05 / (luminance(color) + 0.05) >= 4.5]).toEqual([color, true])
+  })
+
+  test.skipIf(name === 'rivals.svg')(
+    'has titles of its axes with units, logarithms where values span decades, and bands',
+    () => {
+      const table = results['scale']?.tables.find(({ title }) => name.includes(title.split(' ').at(-1) as string))
+      const medians = table?.rows.flatMap(({ figures }) => figures.map((figure) => figure?.median ?? 1)) ?? []
+      const spansDecades = Math.max(...medians) / Math.min(...medians) >= 10
+      expect(chart).toMatch(/>(nano|micro)seconds a decision/)
+      expect(chart.includes('seconds a decision, logarithmic')).toBe(spansDecades)
+      expect(chart).toContain('>number of ')
+      expect(chart.match(/<polygon/g)).toHaveLength(table?.columns.length ?? 0)
+    },
+  )
 })
