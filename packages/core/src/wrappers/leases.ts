@@ -54,8 +54,8 @@ const MOST = 10_000
  * is denied or returned. It holds at most half of what is left in the bucket, and at most what the bucket refills in
  * `maxLoss`: a process that is killed loses no more than that.
  *
- * It is exact as long as no other process refunds or resets the key. If one does, over-admission is at most what the
- * bucket refills in `maxLoss`, for as long as a lease lasts. Windows and logs are not leased.
+ * It is exact as long as no other process refunds or resets the key. If one does, each process that holds a lease allows at
+ * most what the bucket refills in `maxLoss` too much, for as long as its lease lasts. Windows and logs are not leased.
  *
  * Throws a `QuotaError` if an option is invalid.
  */

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { hasSpin, search } from './spin.ts'
+
+// All orders of the steps of several processes, and of time. `test/proofs` proves the kernel itself.
+
+describe.skipIf(!hasSpin())('every order of steps, by Spin', () => {
+  const seconds = { timeout: 300_000 }
+
+  test('leases allow no more than the bucket does', seconds, () => {
+    const { states, violated } = search('leases')
+    expect(violated).toBeUndefined()
+    expect(states).toBeGreaterThan(1_000_000)
+  })
+
+  test.each([
+    'MUTANT_DATED_BY_THE_REPLY',
+    'MUTANT_LEFT_BY_THE_OLD_CLOCK',
+    'MUTANT_RETURN_ANYHOW',
+    'MUTANT_SPEND_WHILE_ASKING',
+  ])('leases with %s allow more', seconds, (mutant) => {
+    expect(search('leases', [mutant, 'TICKS=4']).violated).toContain('ledger')
+  })
+
+  test('after a reset, each process with a lease allows no more than its lease', seconds, () => {
+    expect(search('leases', ['RESETS', 'TICKS=3']).violated).toBeUndefined()
+    expect(search('leases', ['RESETS', 'TICKS=3', 'OVER=2']).violated).toContain('ledger')
+  })
+
+  test('denied requests consume nothing in several stores, and refund no unit twice', seconds, () => {
+    const { states, violated } = search('stores', ['REQUESTS=3'])
+    expect(violated).toBeUndefined()
+    expect(states).toBeGreaterThan(1_000_000)
+    expect(search('stores', ['REQUESTS=4', 'TICKS=1']).violated).toBeUndefined()
+  })
+
+  test.each(['MUTANT_WHOLE', 'MUTANT_NOTHING'])('refunds with %s are wrong', seconds, (mutant) => {
+    expect(search('stores', [mutant, 'REQUESTS=3']).violated).toContain('ideal')
+  })
+})
