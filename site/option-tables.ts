@@ -111,6 +111,13 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'algorithms.md#fixed-window' },
   },
   {
+    heading: '`calendarWindow`',
+    text: 'A counter per month, week or day of a time zone.',
+    file: 'core/src/quota-options.ts',
+    type: 'CalendarWindowOptions',
+    guides: { '*': 'guides/billing.md' },
+  },
+  {
     heading: '`slidingWindow` and `slidingLog`',
     text: 'Two counters, or a log of every request.',
     file: 'core/src/quota-options.ts',

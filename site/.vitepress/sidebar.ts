@@ -36,6 +36,7 @@ const GUIDES = [
   'redis-eviction',
   'failure',
   'brute-force',
+  'billing',
   'testing',
   'simulation',
   'edge',

@@ -1,5 +1,5 @@
 const QUOTAS =
-  'fixedWindow, leakyBucket, perDay, perHour, perMinute, perSecond, divideQuota, penalty, slidingLog, slidingWindow, tokenBucket, warmingUp'
+  'calendarWindow, fixedWindow, leakyBucket, perDay, perHour, perMinute, perMonth, perSecond, divideQuota, penalty, slidingLog, slidingWindow, tokenBucket, warmingUp'
 
 const adapter = (name: string): string =>
   `import { ${QUOTAS}, ipKey, memoryStore, rateLimit, rateLimiter } from '@spillway/${name}'`

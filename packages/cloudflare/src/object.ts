@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Micros, State, StateKey, Take, Taken } from '@spillway/core'
-import { emptyAt, runKernel, takenOf } from '@spillway/core/internal'
+import { emptyAt, receivedStep, runKernel, takenOf } from '@spillway/core/internal'
+import type { SentTake } from './sent.ts'
 import { States } from './states.ts'
 
 /** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
@@ -19,7 +20,8 @@ export class RateLimits extends DurableObject {
   #alarmed = false
 
   /** Takes all ops or none. `at` is in microseconds since 1970. */
-  take(ops: readonly Take[], at: Micros = Date.now() * 1000): readonly Taken[] {
+  take(sent: readonly SentTake[], at: Micros = Date.now() * 1000): readonly Taken[] {
+    const ops = sent.map((op) => ({ ...op, step: receivedStep(op.step) }))
     const found = ops.map((op) => this.#kept.read(op))
     const outcomes = ops.map(({ step }, i) => runKernel(found[i], at, step))
     const takes = outcomes.every(({ allowed }) => allowed)
@@ -32,7 +34,7 @@ export class RateLimits extends DurableObject {
   }
 
   /** Takes batches in order, each all-or-nothing, all at the same time. */
-  takeEach(batches: readonly (readonly Take[])[], at: Micros = Date.now() * 1000): readonly (readonly Taken[])[] {
+  takeEach(batches: readonly (readonly SentTake[])[], at: Micros = Date.now() * 1000): readonly (readonly Taken[])[] {
     return batches.map((ops) => this.take(ops, at))
   }
 

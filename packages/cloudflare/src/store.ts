@@ -1,5 +1,6 @@
 import { type Micros, QuotaError, type StateKey, type Store, type Take, type Taken } from '@spillway/core'
-import { checkOptions, formatValue, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
+import { checkOptions, formatValue, REMOTE_LOG_LIMIT, sentStep } from '@spillway/core/internal'
+import type { SentTake } from './sent.ts'
 
 /** A binding to the Durable Objects of class `RateLimits`: a `DurableObjectNamespace<RateLimits>`. */
 export interface RateLimitsNamespace {
@@ -20,8 +21,8 @@ export interface DurableObjectStoreOptions {
 
 /** The remote methods of an object. */
 interface Stub {
-  take(ops: readonly Take[], at?: Micros): Promise<readonly Taken[]>
-  takeEach(batches: readonly (readonly Take[])[], at?: Micros): Promise<readonly (readonly Taken[])[]>
+  take(ops: readonly SentTake[], at?: Micros): Promise<readonly Taken[]>
+  takeEach(batches: readonly (readonly SentTake[])[], at?: Micros): Promise<readonly (readonly Taken[])[]>
   forget(keys: readonly StateKey[]): Promise<number>
   deleteAll(policies: readonly string[]): Promise<number>
 }
@@ -57,8 +58,12 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
     maxLogLimit: REMOTE_LOG_LIMIT,
     scope: { owner: namespace, name: shards === undefined ? '' : `${shards}` },
     slotOf: partOf,
-    take: async (ops, at) => (ops.length === 0 ? [] : stub(onlyPart(ops, partOf)).take(ops, at)),
-    takeEach: async (batches, at) => stub(onlyPart(batches.flat(), partOf)).takeEach(batches, at),
+    take: async (ops, at) => (ops.length === 0 ? [] : stub(onlyPart(ops, partOf)).take(sent(ops, at), at)),
+    takeEach: async (batches, at) =>
+      stub(onlyPart(batches.flat(), partOf)).takeEach(
+        batches.map((ops) => sent(ops, at)),
+        at,
+      ),
     delete: async (keys) => {
       const parts = new Map<string, StateKey[]>()
       for (const key of keys) parts.set(partOf(key), [...(parts.get(partOf(key)) ?? []), key])
@@ -74,6 +79,10 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
     }),
   }
 }
+
+/** Ops as plain data: an object cannot call a calendar of the caller. */
+const sent = (ops: readonly Take[], at: Micros | undefined): readonly SentTake[] =>
+  ops.map((op) => ({ ...op, step: sentStep(op.step, at) }))
 
 const partAt = (shard: number): string => `shard ${shard}`
 

@@ -1,5 +1,6 @@
 import {
   type BucketQuota,
+  calendarWindow,
   type Duration,
   fixedWindow,
   leakyBucket,
@@ -14,8 +15,9 @@ import {
   type Taken,
   tokenBucket,
   warmingUp,
+  type ZonedPeriods,
 } from '@spillway/core'
-import { stepFor, type Verb } from '@spillway/core/internal'
+import { Periods, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { modelStore } from './model.ts'
@@ -27,6 +29,7 @@ export type Algorithm =
   | 'interval refill'
   | 'fixed window'
   | 'fixed window from the first request'
+  | 'calendar window'
   | 'leaky bucket'
   | 'sliding window'
   | 'sliding log'
@@ -45,6 +48,26 @@ const startingLow = (keepFull: Duration): fc.Arbitrary<BucketQuota> =>
       refill: fc.constantFrom('continuous' as const, 'continuous' as const, '3s' as const),
     })
     .map(({ limit, ...options }) => tokenBucket({ limit, per: '3s', keepFull, ...options }))
+
+/** Days that begin at a time. Those of a time zone begin too seldom for a history of less than a minute. */
+class DaysFrom extends Periods implements ZonedPeriods {
+  readonly unit = 'day'
+  readonly timeZone = 'UTC'
+  readonly firstDay = 1
+  readonly #start: Micros
+
+  constructor(start: Micros) {
+    super()
+    this.#start = start
+  }
+
+  startsAround(now: Micros): readonly Micros[] {
+    const days = Math.floor((now - this.#start) / DAY)
+    return [-1, 0, 1, 2].map((i) => this.#start + (days + i) * DAY)
+  }
+}
+
+const DAY: Micros = 86_400e6
 
 /** Quotas of every algorithm, from strict pacing to a million a second, small enough for a history to drain. */
 export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
@@ -70,6 +93,11 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
   'fixed window from the first request': fc
     .record({ limit: limits, window: windows })
     .map((options) => fixedWindow({ ...options, align: 'first' })),
+  'calendar window': fc
+    .record({ limit: limits, start: fc.constantFrom(1, 500_000, 7_000_000, 20_000_000) })
+    .map(({ limit, start }) =>
+      Object.freeze({ ...calendarWindow({ limit, unit: 'day' }), calendar: new DaysFrom(START + start) }),
+    ),
   'leaky bucket': fc
     .record({ limit: limits, per: windows, queue: fc.integer({ min: 0, max: 9 }) })
     .map((options) => leakyBucket(options)),
@@ -133,6 +161,9 @@ function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
   const turns = quotas.flatMap((quota) => {
     if (quota.kernel === 'warm-up') return [quota.window, quota.half, 2 * quota.half]
     if (quota.kernel === 'penalty') return [quota.window, quota.block, quota.max, quota.forgive]
+    if (quota.kernel === 'sliding-window' && quota.calendar !== null) {
+      return [(quota.calendar.startsAround(START)[2] as Micros) - START]
+    }
     if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
     return [Math.ceil(quota.ticksPerUnit / quota.scale), quota.window, quota.limit, quota.schedule?.interval ?? 0]
   })

@@ -1,4 +1,5 @@
 import { bucketVectors } from './vectors/bucket.ts'
+import { calendarVectors } from './vectors/calendar.ts'
 import { penaltyVectors } from './vectors/penalty.ts'
 import { refundVectors } from './vectors/refund.ts'
 import type { Vector } from './vectors/vector.ts'
@@ -10,6 +11,7 @@ export const vectors: readonly Vector[] = [
   ...bucketVectors,
   ...refundVectors,
   ...windowVectors,
+  ...calendarVectors,
   ...warmUpVectors,
   ...penaltyVectors,
 ]

@@ -2,6 +2,7 @@ import type {
   FractionalBucket,
   Micros,
   PreparedTake,
+  SlidingWindowState,
   State,
   StateKey,
   Step,
@@ -10,7 +11,15 @@ import type {
   Take,
   Taken,
 } from '@spillway/core'
-import { type BucketOutcome, type Outcome, type PenaltyOutcome, runKernel, takenOf } from '@spillway/core/internal'
+import {
+  type BucketOutcome,
+  type Outcome,
+  type PenaltyOutcome,
+  receivedStep,
+  runKernel,
+  sentStep,
+  takenOf,
+} from '@spillway/core/internal'
 
 import { describe, expect, test } from 'vitest'
 import { fakeClock, modelStore, START, testStore } from '../src/index.ts'
@@ -102,6 +111,18 @@ const numbers = (change: (state: number) => number): Partial<Seams> => ({
 
 const parts = (change: (state: FractionalBucket) => Partial<FractionalBucket>): Partial<Seams> => ({
   keep: (state) => (typeof state === 'object' && 'grossEarly' in state ? { ...state, ...change(state) } : state),
+})
+
+/** What is found of a key in the period of a calendar. */
+const inPeriod = (
+  change: (state: SlidingWindowState, start: Micros, now: Micros) => State | undefined,
+): Partial<Seams> => ({
+  step: (state, now, step) => {
+    const isWindow = typeof state === 'object' && 'start' in state
+    if (!isWindow || step.kernel !== 'sliding-window' || step.calendar === null) return runKernel(state, now, step)
+    const start = step.calendar.startsAround(now)[1] as Micros
+    return runKernel(change(state, start, now), now, step)
+  },
 })
 
 const mutants: Record<string, Partial<Seams>> = {
@@ -257,6 +278,25 @@ const mutants: Record<string, Partial<Seams>> = {
   'ends a window that fades out all at once': withStep((step) =>
     step.kernel === 'sliding-window' ? { fixed: true } : {},
   ),
+  'ends a period of a calendar after its usual length': withStep((step) =>
+    step.kernel === 'sliding-window' ? { calendar: null } : {},
+  ),
+  'begins a period of a calendar a microsecond late': withStep((step) => {
+    const sent = sentStep(step, START)
+    return sent.kernel === 'sliding-window' && sent.calendar !== null
+      ? receivedStep({ ...sent, calendar: sent.calendar.map((start) => start + 1) })
+      : {}
+  }),
+  'begins a period again that another calendar has begun': inPeriod((state, start) =>
+    state.start === start ? state : undefined,
+  ),
+  'begins a period again when the clock steps back': inPeriod((state, _, now) =>
+    state.start > now ? undefined : state,
+  ),
+  'counts units of the next period in this one when the clock steps back': inPeriod((state, start, now) =>
+    state.start > now ? { ...state, start } : state,
+  ),
+  'never ends a period': inPeriod((state, start) => ({ ...state, start })),
   'keeps only the newest entry of a log': { keep: (state) => (Array.isArray(state) ? state.slice(-2) : state) },
 }
 
@@ -386,6 +426,9 @@ const takeMutants: Record<string, Partial<TakeSeams>> = {
   'starts every key full': changed((step) => (step.kernel === 'bucket' ? { start: null } : {})),
   'ends a window that fades out all at once': changed((step) =>
     step.kernel === 'sliding-window' ? { fixed: true } : {},
+  ),
+  'ends a period of a calendar after its usual length': changed((step) =>
+    step.kernel === 'sliding-window' ? { calendar: null } : {},
   ),
   'lets a fixed window fade out': changed((step) => (step.kernel === 'sliding-window' ? { fixed: false } : {})),
   'reads a state of another kernel as none of its own': {

@@ -1,5 +1,6 @@
-import type { Decision } from './decision.ts'
+import { allow, type Decision, deny } from './decision.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
+import type { Calendar } from './kernels/calendar.ts'
 import { type Fraction, MOST_SCALE, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { PenaltyTaken } from './kernels/penalty.ts'
@@ -20,9 +21,6 @@ import { LONGEST, type Micros } from './time.ts'
 /** Turns the results of one step into decisions. A result is only read: a prepared take may reuse it. */
 export type Decide<T extends Taken = Taken> = (taken: T) => Decision
 
-/** The policies that deny an allowed request. */
-export const NONE: readonly string[] = Object.freeze([])
-
 /** Turns a store's result into a decision. */
 export const decide = (policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision =>
   decider(policy, quota, cost, step)(taken)
@@ -36,7 +34,7 @@ export function decider(policy: string, quota: Quota, cost: number, step: Step):
     case 'bucket':
       return decideBucket(policy, quota, cost, step as BucketStep) as Decide
     case 'sliding-window':
-      return decideWindow(policy, quota, cost) as Decide
+      return (quota.calendar === null ? decideWindow : decideCalendar)(policy, quota, cost) as Decide
     case 'sliding-log':
       return decideLog(policy, quota, cost) as Decide
     case 'warm-up':
@@ -45,50 +43,6 @@ export function decider(policy: string, quota: Quota, cost: number, step: Step):
       return decidePenalty(policy, quota, cost) as Decide
   }
 }
-
-/** An allowed request; times are in microseconds. */
-const allow = (
-  policy: string,
-  limit: number,
-  remaining: number,
-  cost: number,
-  resetAfter: Micros,
-  replenishAfter: Micros,
-  delay: Micros,
-): Decision => ({
-  allowed: true,
-  policy,
-  limit,
-  remaining,
-  cost,
-  retryAfterMs: 0,
-  resetAfterMs: resetAfter / 1000,
-  replenishAfterMs: replenishAfter / 1000,
-  delayMs: delay > 0 ? delay / 1000 : 0,
-  violated: NONE,
-})
-
-/** A denied request; times are in microseconds. */
-const deny = (
-  policy: string,
-  limit: number,
-  remaining: number,
-  cost: number,
-  resetAfter: Micros,
-  replenishAfter: Micros,
-  retryAfter: Micros,
-): Decision => ({
-  allowed: false,
-  policy,
-  limit,
-  remaining,
-  cost,
-  retryAfterMs: retryAfter / 1000,
-  resetAfterMs: resetAfter / 1000,
-  replenishAfterMs: replenishAfter / 1000,
-  delayMs: 0,
-  violated: [policy],
-})
 
 function decideBucket(policy: string, quota: BucketQuota, cost: number, step: BucketStep): Decide<BucketTaken> {
   const { limit, ticksPerUnit, overdraft, schedule } = quota
@@ -237,13 +191,21 @@ const decideWarmUp =
     return deny(policy, limit, remaining, cost, ahead, ahead, cost > burst ? Infinity : aheadBefore)
   }
 
-/** All units of a key refill at once, at the end of its block or window. */
+/** The units of a key refill at midnight of the calendar's zone, whatever the time of the request that consumed them. */
+const decideCalendar =
+  (policy: string, { limit, calendar }: SlidingWindowQuota, cost: number): Decide<SlidingWindowTaken> =>
+  ({ allowed, now, start, current }) =>
+    atOnce(policy, limit, cost, allowed, limit - current, (calendar as Calendar).endOf(start, now) - now)
+
 const decidePenalty =
   (policy: string, { limit, window }: PenaltyQuota, cost: number): Decide<PenaltyTaken> =>
-  ({ allowed, now, first, count, until }) => {
-    const remaining = until > 0 ? 0 : Math.max(limit - count, 0)
-    const end = (until > 0 ? until : first + window) - now
-    const reset = remaining === limit ? 0 : end
-    if (allowed) return allow(policy, limit, remaining, cost, reset, reset, 0)
-    return deny(policy, limit, remaining, cost, reset, reset, cost > limit ? Infinity : end)
-  }
+  ({ allowed, now, first, count, until }) =>
+    atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, (until > 0 ? until : first + window) - now)
+
+/** A decision by a quota whose units all refill at once, in `end`. */
+function atOnce(policy: string, limit: number, cost: number, allowed: boolean, rest: number, end: Micros): Decision {
+  const remaining = Math.max(rest, 0)
+  const reset = remaining === limit ? 0 : end
+  if (allowed) return allow(policy, limit, remaining, cost, reset, reset, 0)
+  return deny(policy, limit, remaining, cost, reset, reset, cost > limit ? Infinity : end)
+}

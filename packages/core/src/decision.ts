@@ -1,5 +1,6 @@
 import type { LookupAction } from './degraded-quota.ts'
 import type { StoreFailure } from './errors.ts'
+import type { Micros } from './time.ts'
 
 /** Why a decision is not the one of a healthy system, and what was done instead. */
 export interface Degraded {
@@ -44,3 +45,50 @@ export interface Decision<Name extends string = string> {
   /** The decision of each policy, if there are several. */
   readonly policies?: readonly Decision<Name>[]
 }
+
+/** The policies that deny an allowed request. */
+export const NONE: readonly string[] = Object.freeze([])
+
+/** An allowed request; times are in microseconds. */
+export const allow = (
+  policy: string,
+  limit: number,
+  remaining: number,
+  cost: number,
+  resetAfter: Micros,
+  replenishAfter: Micros,
+  delay: Micros,
+): Decision => ({
+  allowed: true,
+  policy,
+  limit,
+  remaining,
+  cost,
+  retryAfterMs: 0,
+  resetAfterMs: resetAfter / 1000,
+  replenishAfterMs: replenishAfter / 1000,
+  delayMs: delay > 0 ? delay / 1000 : 0,
+  violated: NONE,
+})
+
+/** A denied request; times are in microseconds. */
+export const deny = (
+  policy: string,
+  limit: number,
+  remaining: number,
+  cost: number,
+  resetAfter: Micros,
+  replenishAfter: Micros,
+  retryAfter: Micros,
+): Decision => ({
+  allowed: false,
+  policy,
+  limit,
+  remaining,
+  cost,
+  retryAfterMs: retryAfter / 1000,
+  resetAfterMs: resetAfter / 1000,
+  replenishAfterMs: replenishAfter / 1000,
+  delayMs: 0,
+  violated: [policy],
+})

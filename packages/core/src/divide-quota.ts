@@ -15,7 +15,7 @@ export interface DivideQuotaOptions {
 /**
  * Returns the share of a quota for one of several processes that count separately, as when their shared store fails:
  * `divideQuota(perMinute(300), { replicas: 4 })` is 75 a minute. Together their rate is at most the quota's. If the burst is
- * smaller than the number of processes, each gets a burst of one unit.
+ * smaller than the number of processes, each gets a burst of one unit; of a calendar's period or a penalty, too.
  *
  * Throws a `QuotaError` if `replicas` is invalid.
  */
@@ -27,7 +27,7 @@ export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
     const burst = Math.max(1, Math.floor(quota.burst / replicas))
     return warmUpQuota('divideQuota', { burst, half: quota.half, ...slower(quota, replicas) })
   }
-  if (quota.kernel === 'penalty') {
+  if (quota.kernel === 'penalty' || (quota.kernel === 'sliding-window' && quota.calendar !== null)) {
     return Object.freeze({ ...quota, limit: Math.max(1, Math.floor(quota.limit / replicas)) })
   }
   const { amount, interval } = split(quota.limit, quota.window, replicas)

@@ -1,5 +1,6 @@
 export type { Blocks } from './block.ts'
 export { type StoreHealth, storeHealth } from './breaker.ts'
+export { calendarWindow, perMonth } from './calendar-window.ts'
 export { type ActualCosts, consumeAll } from './consume-all.ts'
 export type { Costs } from './costs.ts'
 export type { Decision, Degraded } from './decision.ts'
@@ -9,6 +10,7 @@ export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 export type { Inspection } from './inspect.ts'
 export type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
+export type { Calendar, Starts } from './kernels/calendar.ts'
 export type { State, Step, Taken } from './kernels/kernel.ts'
 export type { PenaltyState, PenaltyStep, PenaltyTaken } from './kernels/penalty.ts'
 export type { RefillSchedule } from './kernels/refill-schedule.ts'
@@ -43,9 +45,12 @@ export {
   warmingUp,
 } from './quota.ts'
 export type {
+  CalendarUnit,
+  CalendarWindowOptions,
   FixedWindowOptions,
   LeakyBucketOptions,
   PenaltyOptions,
+  PeriodOptions,
   RateOptions,
   TokenBucketOptions,
   WarmingUpOptions,
@@ -58,6 +63,7 @@ export type {
   SlidingLogQuota,
   SlidingWindowQuota,
   WarmUpQuota,
+  ZonedPeriods,
 } from './quota-types.ts'
 export { RateLimitedError } from './rate-limited.ts'
 export type { Reservation, ReserveOptions } from './reservation.ts'

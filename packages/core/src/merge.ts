@@ -1,5 +1,4 @@
-import { NONE } from './decide.ts'
-import type { Decision, Degraded } from './decision.ts'
+import { type Decision, type Degraded, NONE } from './decision.ts'
 
 /** Merges the decisions of several policies: allowed if all allow, else the denial with the longest wait. */
 export function merge(decisions: readonly Decision[]): Decision {

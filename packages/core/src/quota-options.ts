@@ -58,6 +58,31 @@ export interface FixedWindowOptions {
   readonly offset?: Duration
 }
 
+/** Options of `perMonth`. */
+export interface PeriodOptions {
+  /**
+   * The time zone whose midnight ends a period: a name of the IANA database, such as `'Europe/Berlin'`.
+   * @default `'UTC'`
+   */
+  readonly timeZone?: string | undefined
+}
+
+/** The periods of a calendar. */
+export type CalendarUnit = 'month' | 'week' | 'day'
+
+/** Options of `calendarWindow`: `limit` units in each month, week or day. */
+export interface CalendarWindowOptions extends PeriodOptions {
+  /** Units in each period: a whole number. */
+  readonly limit: number
+  /** `'month'`, from its first day; `'week'`, from its `firstDay`; or `'day'`, from midnight. */
+  readonly unit: CalendarUnit
+  /**
+   * The first day of a week, from 1, Monday, to 7, Sunday. For weeks only.
+   * @default `1`
+   */
+  readonly firstDay?: number
+}
+
 /** Options of `slidingWindow` and `slidingLog`: `limit` units in any `window`. */
 export interface WindowOptions {
   /** Units in any window: a whole number. */

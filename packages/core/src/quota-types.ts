@@ -1,5 +1,7 @@
+import type { Calendar } from './kernels/calendar.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { Start } from './kernels/start.ts'
+import type { CalendarUnit } from './quota-options.ts'
 import type { Micros } from './time.ts'
 
 /** The numbers of a rate limit, built by `perMinute(100)` and its siblings: plain, frozen data. */
@@ -26,15 +28,27 @@ export interface BucketQuota {
   readonly start: Start | null
 }
 
+/** The months, weeks or days of a time zone. */
+export interface ZonedPeriods extends Calendar {
+  readonly unit: CalendarUnit
+  /** A name of the IANA database. */
+  readonly timeZone: string
+  /** The first day of a week, from 1, Monday, to 7, Sunday. */
+  readonly firstDay: number
+}
+
 /** A quota kept as two counts. */
 export interface SlidingWindowQuota {
   readonly kernel: 'sliding-window'
   readonly limit: number
+  /** The length of a window, in microseconds; of a calendar's longest. */
   readonly window: Micros
   /** The microseconds in whose multiples shares of the window are computed. */
   readonly tick: Micros
-  /** Whether this is a fixed window from the key's first request: the previous window does not count. */
+  /** Whether all units refill at the window's end: the previous window does not count. */
   readonly fixed: boolean
+  /** The calendar whose periods the windows are; `null` starts them at a key's first request. */
+  readonly calendar: ZonedPeriods | null
 }
 
 /** A quota kept as a log. */

@@ -60,6 +60,7 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
       window,
       tick: tickFor('fixedWindow', options, [window]),
       fixed: true,
+      calendar: null,
     })
   }
   const offset = options.offset === undefined ? 0 : micros(options.offset, 'fixedWindow offset') % window
@@ -97,7 +98,7 @@ export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
   const limit = checkWhole('slidingWindow limit', options.limit, 1)
   const window = micros(options.window, 'slidingWindow window')
   const tick = tickFor('slidingWindow', options, [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6])
-  return Object.freeze({ kernel: 'sliding-window', limit, window, tick, fixed: false })
+  return Object.freeze({ kernel: 'sliding-window', limit, window, tick, fixed: false, calendar: null })
 }
 
 /** The smallest of these ticks in which shares of a window's units are exact. */

@@ -45,6 +45,7 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: Ste
         ticks,
         tick,
         fixed: quota.fixed,
+        calendar: quota.calendar,
         most,
         since: (stepOptions.original as SlidingWindowTaken | undefined)?.start ?? 0,
         peek,

@@ -57,6 +57,14 @@ const algorithms = [
   configured('token_bucket', { limit: whole, per: duration }, { burst: whole }),
   configured('leaky_bucket', { limit: whole, per: duration, queue: whole }),
   configured('fixed_window', { limit: whole, window: duration }, { offset: duration }),
+  configured(
+    'calendar_window',
+    { limit: whole, unit: mostly(fc.constantFrom('month', 'week', 'day'), 'year') },
+    {
+      time_zone: mostly(fc.constantFrom('UTC', 'Europe/Berlin'), 'Mars/Phobos', ''),
+      first_day: fc.integer({ min: 0, max: 8 }),
+    },
+  ),
   configured('sliding_window', { limit: whole, window: duration }),
   configured('sliding_log', { limit: whole, window: duration }),
   configured('warming_up', { limit: whole, per: duration, warm_up_period: duration }, { burst: whole }),

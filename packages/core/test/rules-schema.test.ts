@@ -41,7 +41,7 @@ describe('errors name the path and the fix', () => {
     ],
     [
       [rule({ algorithm: 'gcra' })],
-      'rules[0].algorithm must be one of "token_bucket", "leaky_bucket", "fixed_window", "sliding_window", "sliding_log", "warming_up", "penalty"; got "gcra".',
+      'rules[0].algorithm must be one of "token_bucket", "leaky_bucket", "fixed_window", "calendar_window", "sliding_window", "sliding_log", "warming_up", "penalty"; got "gcra".',
     ],
     [configured({ rps: 1, burst: 0 }), 'rules[0].algorithm_config.burst must be a whole number, 1 or more; got 0.'],
     [

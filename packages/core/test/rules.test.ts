@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
+  calendarWindow,
   fixedWindow,
   leakyBucket,
   penalty,
+  perMonth,
   perSecond,
   slidingLog,
   slidingWindow,
@@ -94,6 +96,12 @@ test.each([
   ['leaky_bucket', { limit: 5, per: '1s', queue: 0 }, leakyBucket({ limit: 5, per: '1s', queue: 0 })],
   ['fixed_window', { limit: 5, window: '1d', offset: '2h' }, fixedWindow({ limit: 5, window: '1d', offset: '2h' })],
   ['fixed_window', { limit: 5, window: '1d', align: 'first' }, fixedWindow({ limit: 5, window: '1d', align: 'first' })],
+  ['calendar_window', { limit: 5, unit: 'month' }, perMonth(5)],
+  [
+    'calendar_window',
+    { limit: 5, unit: 'week', time_zone: 'Europe/Berlin', first_day: 7 },
+    calendarWindow({ limit: 5, unit: 'week', timeZone: 'Europe/Berlin', firstDay: 7 }),
+  ],
   ['sliding_window', { limit: 5, window: '1m' }, slidingWindow({ limit: 5, window: '1m' })],
   ['sliding_log', { limit: 5, window: '1.5s' }, slidingLog({ limit: 5, window: '1.5s' })],
   [

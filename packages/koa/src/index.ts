@@ -1,4 +1,5 @@
 export {
+  calendarWindow,
   consumeAll,
   type Decision,
   divideQuota,
@@ -8,6 +9,7 @@ export {
   perDay,
   perHour,
   perMinute,
+  perMonth,
   perSecond,
   type Quota,
   QuotaError,

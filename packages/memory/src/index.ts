@@ -1,4 +1,5 @@
 export {
+  calendarWindow,
   consumeAll,
   divideQuota,
   fixedWindow,
@@ -7,6 +8,7 @@ export {
   perDay,
   perHour,
   perMinute,
+  perMonth,
   perSecond,
   slidingLog,
   slidingWindow,

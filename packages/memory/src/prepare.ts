@@ -17,7 +17,7 @@ export function prepare(states: PolicyStates, step: Step): PreparedTake {
         ? bucketTake(states, step, general)
         : scheduleTake(states, step, step.schedule, general)
     case 'sliding-window':
-      return windowTake(states, step, general)
+      return step.calendar === null ? windowTake(states, step, general) : general
     case 'sliding-log':
       return logTake(states, step, general)
     case 'warm-up':

@@ -1,5 +1,5 @@
 import type { Deadline, Micros, Step, Take, Taken } from '@spillway/core'
-import type { Fraction } from '@spillway/core/internal'
+import { type Fraction, type SentStep, sentStep } from '@spillway/core/internal'
 import { rowName } from './key.ts'
 
 /** One call of `take`: its ops, and the names of their rows. */
@@ -22,11 +22,12 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
   // All processes lock rows in byte order of their names, which prevents deadlocks.
   const names = [...new Set(calls.flatMap((call) => call.names))].sort()
   const places = new Map(names.map((name, i) => [name, i + 1]))
-  const steps = new Map<Step, number>()
+  const steps = new Map<SentStep, number>()
   const numbers: number[] = []
-  for (const { ops, names } of calls) {
+  for (const { ops, names, at } of calls) {
     numbers.push(ops.length)
-    for (const [i, { step }] of ops.entries()) {
+    for (const [i, op] of ops.entries()) {
+      const step = sentStep(op.step, at)
       if (!steps.has(step)) steps.set(step, steps.size + 1)
       numbers.push(places.get(names[i] as string) as number, steps.get(step) as number)
     }
@@ -35,19 +36,19 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
 }
 
 /** The steps as text: the 24 numbers of each. */
-export const stepsOf = (steps: readonly Step[]): string => steps.map(textOf).join(' ')
+export const stepsOf = (steps: readonly SentStep[]): string => steps.map(textOf).join(' ')
 
 // A policy has one object for its usual step, so that its text is cached.
-const texts = new WeakMap<Step, string>()
+const texts = new WeakMap<SentStep, string>()
 
-function textOf(step: Step): string {
+function textOf(step: SentStep): string {
   const text = texts.get(step) ?? numbersOf(step)
   texts.set(step, text)
   return text
 }
 
 /** A step as the numbers that the SQL kernels read. */
-function numbersOf(step: Step): string {
+function numbersOf(step: SentStep): string {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
   switch (kernel) {
@@ -76,9 +77,9 @@ function numbersOf(step: Step): string {
     }
     case 'sliding-window': {
       // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
-      const { limit, ticks, tick, most, since, fixed } = step
-      const kind = fixed ? 1 : 0
-      return formatNumbers([...common, Math.min(check, limit + 1), limit, ticks, tick, most, since, kind, ...rest(7)])
+      const { limit, ticks, tick, most, since, fixed, calendar } = step
+      const numbers = [limit, ticks, tick, most, since, fixed ? 1 : 0, ...startsIn(calendar)]
+      return formatNumbers([...common, Math.min(check, limit + 1), ...numbers, ...rest(3)])
     }
     case 'sliding-log':
       return formatNumbers([...common, check, step.limit, step.window, step.since, ...rest(10)])
@@ -93,6 +94,10 @@ function numbersOf(step: Step): string {
     }
   }
 }
+
+/** The four starts of a calendar's periods; zeros if there is none. The last is repeated if there are fewer. */
+const startsIn = (starts: readonly Micros[] | null): readonly number[] =>
+  [0, 1, 2, 3].map((i) => starts?.[i] ?? starts?.at(-1) ?? 0)
 
 /** The numbers that only a bucket has. */
 const rest = (zeros: number): readonly number[] => [...new Array<number>(zeros).fill(0), ...WHOLE, 0]

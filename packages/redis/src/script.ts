@@ -29,7 +29,7 @@ const kernels = {
 const scripts = new Map<string, Script>()
 
 /** The script for these steps. Each call runs all definitions again, so it defines only the kernels that they need. */
-export function scriptFor(steps: Iterable<Step>): Script {
+export function scriptFor(steps: Iterable<Pick<Step, 'kernel'>>): Script {
   const needed = new Set<Step['kernel']>()
   for (const { kernel } of steps) needed.add(kernel)
   const names = (Object.keys(kernels) as Step['kernel'][]).filter((name) => needed.has(name))

@@ -1,5 +1,5 @@
 import type { BucketTaken, Deadline, Micros, Step, Take, Taken } from '@spillway/core'
-import type { Fraction } from '@spillway/core/internal'
+import { type Fraction, type SentStep, sentStep } from '@spillway/core/internal'
 import { type Script, scriptFor } from './script.ts'
 
 /** One call of `take`: its ops, and the names of their keys. */
@@ -20,15 +20,15 @@ export interface EvalRequest {
 /** Encodes calls for the script. Each key and each step is sent once, even if many calls share it. */
 export function encode(calls: readonly Call[]): EvalRequest {
   const keys = new Map<string, number>()
-  const steps = new Map<Step, number>()
+  const steps = new Map<SentStep, number>()
   const batches: number[] = []
+  const at = calls[0]?.at
   for (const { ops, names } of calls) {
     batches.push(ops.length)
     for (let i = 0; i < ops.length; i++) {
-      batches.push(indexIn(keys, names[i] as string), indexIn(steps, (ops[i] as Take).step))
+      batches.push(indexIn(keys, names[i] as string), indexIn(steps, sentStep((ops[i] as Take).step, at)))
     }
   }
-  const at = calls[0]?.at
   return {
     script: scriptFor(steps.keys()),
     keys: [...keys.keys()],
@@ -47,13 +47,13 @@ function indexIn<T>(places: Map<T, number>, it: T): number {
 }
 
 // A policy has one object for its usual step, so that its text is cached.
-const texts = new WeakMap<Step, string>()
+const texts = new WeakMap<SentStep, string>()
 
 /** Omits null and false: Lua reads a missing field as nil, which is falsy, too. */
 const omitDefaults = (_: string, value: unknown): unknown => (value === null || value === false ? undefined : value)
 
 /** A bucket's step without the fields that only refunds need. */
-function neededOf(step: Step): Partial<Step> {
+function neededOf(step: SentStep): Partial<SentStep> {
   if (step.kernel !== 'bucket' || step.increment < 0) return step
   const { until, ends, whole, burst, fraction, ...needed } = step
   if (fraction === null) return needed
@@ -61,7 +61,7 @@ function neededOf(step: Step): Partial<Step> {
   return { ...needed, fraction: parts as Fraction }
 }
 
-function textOf(step: Step): string {
+function textOf(step: SentStep): string {
   let text = texts.get(step)
   if (text === undefined) {
     text = JSON.stringify(neededOf(step), omitDefaults)

@@ -1,8 +1,10 @@
 import type { Micros } from '../time.ts'
+import type { Calendar } from './calendar.ts'
 
 /**
  * The sliding-window kernel: the counts of the current and the previous window. A fixed window that starts at a key's
- * first request has no previous count: all its units refill at its end.
+ * first request has no previous count: all its units refill at its end. Nor has a window of a calendar, which starts with a
+ * period of the calendar: `kernels/calendar.ts`.
  *
  * A key's first window starts with its first request. The units used are those of the current window, plus a share of the
  * previous window's: the share of the current window that is still to come, rounded down to whole units. This is an
@@ -23,6 +25,8 @@ export interface SlidingWindowStep {
   readonly tick: Micros
   /** Whether only the current window counts: the first request after its end starts the next window. */
   readonly fixed: boolean
+  /** The periods that windows are; `null` if all windows have one length. */
+  readonly calendar: Calendar | null
   /** The most units a window counts: larger charges are cut. */
   readonly most: number
   /** The start of the window that counts the units refunded; 0 refunds the latest. A window that has expired refunds nothing. */
@@ -65,7 +69,8 @@ export function slidingWindow(
 ): SlidingWindowOutcome {
   const window = step.ticks * step.tick
   const over = step.fixed && state !== undefined && now - state.start >= window
-  const base = turned(over ? undefined : state, now, window)
+  const base =
+    step.calendar === null ? turned(over ? undefined : state, now, window) : step.calendar.windowAt(state, now)
   const rest = step.ticks - Math.floor((now - base.start) / step.tick)
   const allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
   const next =
@@ -97,5 +102,7 @@ function less({ start, current, previous }: SlidingWindowState, step: SlidingWin
 }
 
 /** The moment from which on no unit of a window counts. */
-export const windowsOver = ({ start }: SlidingWindowState, { fixed, ticks, tick }: SlidingWindowStep): Micros =>
-  start + (fixed ? 1 : 2) * ticks * tick
+export const windowsOver = (
+  { start }: SlidingWindowState,
+  { fixed, ticks, tick, calendar }: SlidingWindowStep,
+): Micros => (calendar === null ? start + (fixed ? 1 : 2) * ticks * tick : calendar.endOf(start))

@@ -1,3 +1,4 @@
+import { calendarWindow } from '../calendar-window.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { fixedWindow, leakyBucket, penalty, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
 import type { Quota } from '../quota-types.ts'
@@ -22,6 +23,12 @@ const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
     }),
   leaky_bucket: (config) => leakyBucket(pick(config, 'limit', 'per', 'queue')),
   fixed_window: (config) => fixedWindow(pick(config, 'limit', 'window', 'align', 'offset')),
+  calendar_window: ({ time_zone: timeZone, first_day: firstDay, ...config }) =>
+    calendarWindow({
+      ...pick(config, 'limit', 'unit'),
+      ...(timeZone === undefined ? {} : { timeZone: timeZone as string }),
+      ...(firstDay === undefined ? {} : { firstDay: firstDay as number }),
+    }),
   sliding_window: (config) => slidingWindow(pick(config, 'limit', 'window')),
   sliding_log: (config) => slidingLog(pick(config, 'limit', 'window')),
   warming_up: ({ warm_up_period: warmUpPeriod, ...config }) =>

@@ -70,6 +70,15 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
     },
     ['limit', 'window'],
   ),
+  calendar_window: config(
+    {
+      limit: whole(1),
+      unit: { description: '"month", "week" or "day"', enum: ['month', 'week', 'day'] },
+      time_zone: { description: 'the name of a time zone such as "Europe/Berlin"', type: 'string', pattern: '.' },
+      first_day: { description: 'a number from 1, Monday, to 7, Sunday', type: 'integer', minimum: 1, maximum: 7 },
+    },
+    ['limit', 'unit'],
+  ),
   sliding_window: windowed,
   sliding_log: windowed,
   warming_up: config({ limit: whole(1), per: duration, warm_up_period: duration, burst: whole(1) }, [

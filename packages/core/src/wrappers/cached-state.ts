@@ -54,7 +54,7 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
     case 'sliding-window': {
       const window = step.ticks * step.tick
       if (cached.kernel !== 'sliding-window' || cached.ticks * cached.tick !== window) return false
-      if (cached.fixed !== step.fixed) return false
+      if (cached.fixed !== step.fixed || cached.calendar !== step.calendar) return false
       // The start of the next window depends on the stored state.
       return now - (state as SlidingWindowState).start < window
     }

@@ -41,7 +41,8 @@ export function fromExpressRateLimitStore(
       )
     }
     const { step } = op
-    if (step.kernel === 'sliding-window' && step.fixed && step.ticks * step.tick === window) return step
+    const isFixed = step.kernel === 'sliding-window' && step.fixed && step.calendar === null
+    if (isFixed && step.ticks * step.tick === window) return step
     throw unsupportedStore(`counts fixedWindow({ limit, window: ${options.windowMs}, align: 'first' }) only`)
   }
 

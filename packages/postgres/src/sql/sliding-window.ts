@@ -1,10 +1,11 @@
 import type { Names } from './names.ts'
 
 /**
- * The sliding-window kernel in SQL: `kernels/sliding-window.ts` of core, in the same order with the same names.
+ * The sliding-window kernel in SQL: `kernels/sliding-window.ts` and `kernels/calendar.ts` of core, in the same
+ * order with the same names.
  *
  * A state is an array: start, current, previous. A step is kernel, peek, increment, check, limit, ticks, tick, most,
- * since, fixed. An outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is
+ * since, fixed, and the four starts of a calendar's periods. An outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is
  * base), then base and next.
  */
 export const slidingWindowSql = ({ fn }: Names): string => `
@@ -15,6 +16,25 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN now < state[1] THEN ARRAY[now, state[2], state[3]]
     WHEN now - state[1] < "window" THEN state
     ELSE ARRAY[state[1] + "window", 0, state[2]] END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('window_at')}(starts int8[], state int8[], now int8) RETURNS int8[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  same_start CONSTANT int8 := 43200000000;
+  i int := 1;
+BEGIN
+  WHILE i < 4 AND starts[i + 1] <= now LOOP i := i + 1; END LOOP;
+  IF state IS NULL OR state[1] < starts[i] - same_start THEN RETURN ARRAY[starts[i], 0, 0]; END IF;
+  IF state[1] > coalesce(starts[i + 1], starts[i]) + same_start THEN RETURN ARRAY[starts[i], state[2], 0]; END IF;
+  RETURN ARRAY[state[1], state[2], 0];
+END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('end_of')}(starts int8[], start int8) RETURNS int8
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce((SELECT min(each) FROM unnest(starts) each WHERE each > start + 43200000000),
+    start + 43200000000 + starts[4] - starts[1])
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('sliding_window_less')}(base int8[], step int8[]) RETURNS int8[]
@@ -40,7 +60,8 @@ DECLARE
   tick CONSTANT int8 := step[7];
   base int8[]; rest int8; allowed bool; next int8[];
 BEGIN
-  base := ${fn('turned')}(CASE WHEN step[10] = 0 OR now - state[1] < ticks * tick THEN state END, now, ticks * tick);
+  base := CASE WHEN step[14] > 0 THEN ${fn('window_at')}(step[11:14], state, now)
+    ELSE ${fn('turned')}(CASE WHEN step[10] = 0 OR now - state[1] < ticks * tick THEN state END, now, ticks * tick) END;
   rest := ticks - (now - base[1]) / tick;
   allowed := base[3] * rest < (step[5] - base[2] - step[4] + 1) * ticks;
   next := CASE WHEN step[3] < 0 THEN ${fn('sliding_window_less')}(base, step)
@@ -48,7 +69,7 @@ BEGIN
   RETURN ARRAY[
     allowed::int::int8,
     (state IS NOT NULL OR step[3] >= 0)::int::int8,
-    (state IS NOT NULL AND state[1] > now)::int::int8] || base || next;
+    (state IS NOT NULL AND state[1] > now AND base <> state)::int::int8] || base || next;
 END
 $$;
 `

@@ -47,7 +47,8 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('empty_at')}(state int8[], now int8, step int8[]) RETURNS int8
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE step[1]
-    WHEN 2 THEN state[1] + (2 - step[10]) * step[6] * step[7]
+    WHEN 2 THEN CASE WHEN step[14] > 0 THEN ${fn('end_of')}(step[11:14], state[1])
+      ELSE state[1] + (2 - step[10]) * step[6] * step[7] END
     WHEN 4 THEN state[1] + state[2] + greatest(2 * step[6] - state[4], 0)
     WHEN 5 THEN CASE
       WHEN state[4] > 0 THEN state[4] + step[10]

@@ -1,10 +1,32 @@
-/** The sliding-window kernel in Lua: `kernels/sliding-window.ts` of core, line for line. */
+/** The sliding-window kernel in Lua: `kernels/sliding-window.ts` and `kernels/calendar.ts` of core, line for line. */
 export const slidingWindowLua = /* lua */ `
 local function turned(state, now, window)
   if state == nil or now - state.start >= 2 * window then return { start = now, current = 0, previous = 0 } end
   if now < state.start then return { start = now, current = state.current, previous = state.previous } end
   if now - state.start < window then return state end
   return { start = state.start + window, current = 0, previous = state.current }
+end
+
+local SAME_START = 43200e6
+
+local function windowAt(starts, state, now)
+  local i = 1
+  while (starts[i + 1] or math.huge) <= now do i = i + 1 end
+  local start = starts[i]
+  if state == nil or state.start < start - SAME_START then return { start = start, current = 0, previous = 0 } end
+  if state.start > (starts[i + 1] or start) + SAME_START then
+    return { start = start, current = state.current, previous = 0 }
+  end
+  if state.previous == 0 then return state end
+  return { start = state.start, current = state.current, previous = 0 }
+end
+
+local function endOf(starts, start)
+  local time = start + SAME_START
+  for i = 1, #starts do
+    if starts[i] > time then return starts[i] end
+  end
+  return time + starts[#starts] - starts[1]
 end
 
 local function lessWindow(base, step)
@@ -24,7 +46,7 @@ end
 local function slidingWindow(state, now, step)
   local window = step.ticks * step.tick
   local over = step.fixed and state ~= nil and now - state.start >= window
-  local base = turned(not over and state or nil, now, window)
+  local base = step.calendar and windowAt(step.calendar, state, now) or turned(not over and state or nil, now, window)
   local rest = step.ticks - floor((now - base.start) / step.tick)
   local allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
   local next = step.increment < 0 and lessWindow(base, step) or moreWindow(base, step)
@@ -43,6 +65,9 @@ kernels['sliding-window'] = {
     return place + 3
   end,
   encode = function(state) return format('w:%.0f:%.0f:%.0f', state.start, state.current, state.previous) end,
-  emptyAt = function(state, step) return state.start + (step.fixed and 1 or 2) * step.ticks * step.tick end,
+  emptyAt = function(state, step)
+    if step.calendar then return endOf(step.calendar, state.start) end
+    return state.start + (step.fixed and 1 or 2) * step.ticks * step.tick
+  end,
 }
 `

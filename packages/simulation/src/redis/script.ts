@@ -1,5 +1,5 @@
 import type { BucketStep, BucketTaken, Micros, State, Step, Taken } from '@spillway/core'
-import { emptyAt, runKernel, takenOf } from '@spillway/core/internal'
+import { emptyAt, receivedStep, runKernel, type SentStep, takenOf } from '@spillway/core/internal'
 
 /** The states that a script reads and writes. */
 export interface Keyspace {
@@ -82,6 +82,7 @@ const UNSENT = {
   whole: false,
   schedule: null,
   start: null,
+  calendar: null,
   peek: false,
 }
 
@@ -92,7 +93,8 @@ function stepsIn(text: string): readonly Step[] {
   if (steps === undefined) {
     steps = (JSON.parse(text) as Step[]).map((step) => {
       const { fraction = null } = step as Partial<BucketStep>
-      return { ...UNSENT, ...step, fraction: fraction && { ...{ burst: 0, until: 0 }, ...fraction } } as Step
+      const sent = { ...UNSENT, ...step, fraction: fraction && { ...{ burst: 0, until: 0 }, ...fraction } }
+      return receivedStep(sent as SentStep)
     })
     if (known.size > 10_000) known.clear()
     known.set(text, steps)

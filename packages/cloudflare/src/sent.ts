@@ -1,0 +1,7 @@
+import type { StateKey } from '@spillway/core'
+import type { SentStep } from '@spillway/core/internal'
+
+/** A take as plain data, which a remote method accepts. */
+export interface SentTake extends StateKey {
+  readonly step: SentStep
+}
