@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import {
+  calendarWindow,
   fixedWindow,
   leakyBucket,
   penalty,
   perHour,
   perMinute,
+  perMonth,
   perSecond,
   type Quota,
   slidingLog,
@@ -76,6 +78,8 @@ describe('a policy in code and its rule in JSON', () => {
     credits: tokenBucket({ limit: 100, per: '1h', refill: '36s', burst: 100 }),
     fixed: fixedWindow({ limit: 5, window: '1h', offset: '15m' }),
     first: fixedWindow({ limit: 5, window: '1h', align: 'first' }),
+    month: perMonth(5),
+    week: calendarWindow({ limit: 5, unit: 'week', timeZone: 'Europe/Berlin', firstDay: 7 }),
     sliding: slidingWindow({ limit: 5, window: '90s' }),
     log: slidingLog({ limit: 5, window: '1500ms' }),
     leaky: leakyBucket({ limit: 5, per: '1m', queue: 3 }),

@@ -100,6 +100,36 @@ test('a replay counts only the statuses of count_if', () => {
   expect(events.map(({ line }) => line)).toEqual([5, 6])
 })
 
+test('a replay counts the months of the log, in the time zone of the policy', () => {
+  const policies = policiesFrom([
+    {
+      name: 'plan',
+      limit_keys: ['ip'],
+      algorithm: 'calendar_window',
+      algorithm_config: { limit: 2, unit: 'month', time_zone: 'Europe/Berlin' },
+    },
+  ])
+  const events: DenialEvent[] = []
+  const plan = planOf('plan', policies, { onDenial: (event) => events.push(event) })
+  const parse = jsonParser()
+  // March in Berlin is from 23:00 to 22:00 UTC: summer time begins in it.
+  const times = [
+    '02-28T22:59',
+    '02-28T23:00',
+    '03-01T00:00',
+    '03-31T21:59',
+    '03-31T22:00',
+    '03-31T23:59',
+    '04-01T00:00',
+  ]
+  for (const [i, time] of times.entries()) {
+    const ms = Date.parse(`2019-${time}:00Z`)
+    const line = { time: ms, method: 'GET', path: '/', ip: '192.0.2.1' }
+    plan.judge(parse(JSON.stringify(line)) as Entry, ms * 1000, i, 'log')
+  }
+  expect(events.map(({ line }) => line)).toEqual([3, 6])
+})
+
 test('a replay draws upon a spill policy as the middleware does', async () => {
   const policies = policiesFrom([
     bucket('burst', { limit: 2, per: '2s', burst: 2 }, { spill: 'extra' }),

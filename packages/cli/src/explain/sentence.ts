@@ -1,4 +1,4 @@
-import type { BucketQuota, PenaltyQuota, Quota, WarmUpQuota } from '@spillway/core'
+import type { BucketQuota, PenaltyQuota, Quota, WarmUpQuota, ZonedPeriods } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { count, each, span } from '../format.ts'
 
@@ -51,6 +51,8 @@ function quotaText(quota: Quota, what: string): string {
   const { limit } = quota
   const window = each(quota.window / 1000)
   if (quota.kernel === 'sliding-log') return `make ${some(limit, what)} in any ${window}, exactly`
+  if (quota.kernel === 'sliding-window' && quota.calendar !== null)
+    return `make ${some(limit, what)} in each ${periodText(quota.calendar)}`
   if (quota.kernel === 'sliding-window' && quota.fixed)
     return `make ${some(limit, what)} in each ${window} from the first of them`
   if (quota.kernel === 'sliding-window') return `make about ${some(limit, what)} in any ${window}`
@@ -58,6 +60,13 @@ function quotaText(quota: Quota, what: string): string {
   if (quota.kernel === 'penalty') return penaltyText(quota, what)
   return bucketText(quota, what)
 }
+
+function periodText({ unit, timeZone, firstDay }: ZonedPeriods): string {
+  const day = unit === 'week' && firstDay !== 1 ? ` from ${WEEKDAYS[firstDay]}` : ''
+  return `${unit} of the calendar in ${timeZone}${day}`
+}
+
+const WEEKDAYS = ['', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 
 function warmUpText({ burst, ticksPerUnit, scale, half }: WarmUpQuota, what: string): string {
   const most = what === 'unit' && burst > 1 ? `, up to ${count(burst)} per request` : ''

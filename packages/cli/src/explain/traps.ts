@@ -85,7 +85,7 @@ const LOOKS: readonly Look[] = [
         ]
       : undefined,
   ({ quota, mode }) =>
-    quota.kernel === 'sliding-window' && quota.fixed && mode !== 'shadow' && quota.limit > 1
+    quota.kernel === 'sliding-window' && quota.fixed && quota.calendar === null && mode !== 'shadow' && quota.limit > 1
       ? [
           'window-boundary',
           `up to ${count(2 * quota.limit)} are allowed around a window boundary of a key. A token_bucket has no window boundary.`,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { BucketQuota, Micros, PenaltyQuota, Quota } from '@spillway/core'
+import type { BucketQuota, Micros, PenaltyQuota, Quota, ZonedPeriods } from '@spillway/core'
 import { policiesFrom, type RuleMatch, type RulePolicy } from '@spillway/core/rules'
 import { EXIT } from '../exit.ts'
 import { durationOf } from '../format.ts'
@@ -83,6 +83,7 @@ function configOf(quota: Quota): readonly [algorithm: string, config: Config] {
     case 'sliding-log':
       return ['sliding_log', window()]
     case 'sliding-window':
+      if (quota.calendar !== null) return ['calendar_window', calendarConfig(quota.limit, quota.calendar)]
       return quota.fixed ? ['fixed_window', { ...window(), align: 'first' }] : ['sliding_window', window()]
     case 'warm-up':
       return [
@@ -95,6 +96,13 @@ function configOf(quota: Quota): readonly [algorithm: string, config: Config] {
       return quota.schedule ? scheduledConfig(quota, quota.schedule) : continuousConfig(quota)
   }
 }
+
+const calendarConfig = (limit: number, { unit, timeZone, firstDay }: ZonedPeriods): Config => ({
+  limit,
+  unit,
+  time_zone: timeZone,
+  ...(firstDay !== 1 && { first_day: firstDay }),
+})
 
 function penaltyConfig({ limit, window, block, grow, max, forgive, extend }: PenaltyQuota): Config {
   return {
