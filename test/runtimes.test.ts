@@ -9,7 +9,8 @@ import { type Row, tableOf, tellsTheSame } from './runtimes/table.ts'
 const row = { runtime: 'Node 24.1.0', imported: 336, required: 336, reported: ['Koa', 'Hono'], failures: [] }
 const worker = { ...row, runtime: 'workerd 1.20261117.1', required: undefined }
 const compiled = { compilers: ['5.9.3', '7.0.2'], resolutions: ['node16', 'bundler'], failures: [] }
-const tableFrom = (...rows: readonly Row[]): string => tableOf(rows, compiled, ['pnpm', 'Bun'], ['Jest 30', 'ts-jest'])
+const tableFrom = (...rows: readonly Row[]): string =>
+  tableOf(rows, compiled, ['pnpm', 'Bun'], ['Jest 30', 'ts-jest'], ['Astro 7', 'Nitro 3'])
 const table = tableFrom(row, worker)
 
 test('a table shows what was run', () => {
@@ -22,6 +23,7 @@ test('a table shows what was run', () => {
       '',
       'The declarations compile with TypeScript 5.9.3 and 7.0.2, under `node16` and `bundler`.',
       "A user's tests pass in Jest 30 and ts-jest. Every entry is also imported and required as installed by pnpm and Bun.",
+      'The samples for frameworks limit production builds of Astro 7 and Nitro 3.',
       '',
     ].join('\n'),
   )

@@ -3,6 +3,7 @@ import { handle } from './hooks.server.ts'
 import { onRequest } from './middleware.ts'
 import { proxy } from './proxy.ts'
 import { middleware } from './root.ts'
+import { GET } from './route.ts'
 
 // Each function is called as its framework does.
 
@@ -27,4 +28,10 @@ test.each(Object.entries(frameworks))('%s: counts each client, and denies the re
   const other = await ask('192.0.2.2')
   expect([other.status, other.headers.get('ratelimit')]).toEqual([200, '"default";r=99;t=1'])
   expect(other.headers.has('x-middleware-next')).toBe(name === 'Next.js')
+})
+
+test('a route of Next.js has a limit of its own', async () => {
+  const answers = await Promise.all(Array.from({ length: 6 }, () => GET(requestOf('192.0.2.1'))))
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429])
+  expect(await answers[4]?.json()).toEqual({ left: 0 })
 })

@@ -8,6 +8,7 @@ import { compileUser } from './compilers.ts'
 import { type First, firstDenial, tellFirsts } from './firsts.ts'
 import { installed } from './installs.ts'
 import { inJest } from './jest.ts'
+import { inMetaFrameworks } from './meta.ts'
 import { makeProject } from './project.ts'
 import { readTable, writeTable } from './readme.ts'
 import { startRegistry } from './registry.ts'
@@ -30,13 +31,19 @@ try {
   const installs = await installed(folder, registry)
   const firsts: First[] = []
   for (const start of starts().filter(servesHttp)) firsts.push(await firstDenial(start, folder, registry))
+  const all = runtimes()
+  const apps = await inMetaFrameworks(
+    folder,
+    registry,
+    all.find(({ name }) => name.startsWith('Node 24'))?.program ?? 'node',
+  )
   registry.stop()
   const jest = inJest(folder, tarballs)
   const types = compileUser(folder)
   const rows: Row[] = []
-  for (const runtime of runtimes()) rows.push(await inRuntime(runtime, folder, env))
+  for (const runtime of all) rows.push(await inRuntime(runtime, folder, env))
   rows.push(await inWorkerd(folder))
-  const table = tableOf(rows, types, installs.managers, jest.runners)
+  const table = tableOf(rows, types, installs.managers, jest.runners, apps.names)
   console.log(table)
   console.log(tellFirsts(firsts))
   const failures = [
@@ -44,6 +51,7 @@ try {
     ...types.failures,
     ...installs.failures,
     ...jest.failures,
+    ...apps.failures,
   ]
   const passed = failures.length === 0
   if (passed && process.argv.includes('--write')) writeTable(table)

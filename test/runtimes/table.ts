@@ -17,6 +17,7 @@ export function tableOf(
   { compilers, resolutions }: Compiled,
   managers: readonly string[],
   runners: readonly string[],
+  apps: readonly string[],
 ): string {
   const cells = rows.map(({ runtime, imported, required, reported }) => [
     runtime,
@@ -36,6 +37,7 @@ export function tableOf(
     '',
     `The declarations compile with TypeScript ${listed(compilers)}, under ${listed(resolutions.map((name) => `\`${name}\``))}.`,
     `A user's tests pass in ${listed(runners)}. Every entry is also imported and required as installed by ${listed(managers)}.`,
+    `The samples for frameworks limit production builds of ${listed(apps)}.`,
     '',
   ].join('\n')
 }

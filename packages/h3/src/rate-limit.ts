@@ -75,9 +75,9 @@ function followLate(verdict: Verdict<H3Event>, event: H3Event, next: Next): unkn
 function follow({ decision, headers, denial, answer, after }: Verdict<H3Event>, event: H3Event, next: Next): unknown {
   const limited = event.context.rateLimit !== undefined
   if (decision) event.context.rateLimit = decision
-  // h3 adds the first to successful responses and the second to errors.
-  for (const staged of [event.res.headers, event.res.errHeaders]) {
-    for (const [name, value] of joinHeaders(headers, limited, (name) => staged.get(name))) staged.set(name, value)
+  // h3 adds the first to successful responses and the second to errors. The h3 of Nitro 3.0.0 has no second.
+  for (const staged of [event.res.headers, event.res.errHeaders] as readonly (Headers | undefined)[]) {
+    for (const [name, value] of joinHeaders(headers, limited, (name) => staged?.get(name))) staged?.set(name, value)
   }
   if (denial === undefined) return after ? whenSent(event, next, after) : next()
   const own = answer ? answer(undefined) : denial
