@@ -48,7 +48,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/hono': 53_600,
   '@spillway/koa': 53_300,
   '@spillway/memory': 32_800,
-  '@spillway/nestjs': 55_000,
+  '@spillway/nestjs': 55_200,
   '@spillway/nestjs/throttler': 33_400,
   '@spillway/opentelemetry': 3_000,
   '@spillway/plans': 10_000,

@@ -2,6 +2,7 @@ import type { ExecutionContext, Type } from '@nestjs/common'
 import { QuotaError } from '@spillway/core'
 import {
   type ByKey,
+  type ByKeyOptions,
   type Guard,
   httpGuard,
   type RateLimitOptions as Options,
@@ -25,7 +26,7 @@ const ALL_SKIPPED = 'all skipped'
 
 /**
  * The limits of an app: the options of its module, and a guard for each method that changes them. Inject it to read and
- * change the counts of a key by the policies of the module.
+ * change the counts of a key by the policies of the module, and by those of decorators: `{ policy: 'default:Auth.login' }`.
  */
 export class RateLimiter implements ByKey {
   /** The decision about a call of this key that costs one unit, without counting it. */
@@ -38,15 +39,32 @@ export class RateLimiter implements ByKey {
   readonly #guard: CallGuard
   readonly #guards = new Map<Type, Map<unknown, CallGuard | typeof ALL_SKIPPED>>()
   readonly #owners = new Map<string, Type>()
+  /** The calls by key of the policies of decorators, by their names. */
+  readonly #decorated = new Map<string, ByKey>()
 
   constructor(options: RateLimitOptions) {
     const { store = memoryStore() } = options ?? {}
     this.#options = { ...options, store }
     this.#guard = httpGuard(this.#options, reader)
-    const { peek, charge, reset } = this.#guard.byKey
-    this.peek = peek
-    this.charge = charge
-    this.reset = reset
+    this.peek = async (key, options) => this.#byKey('peek', options).peek(key, options)
+    this.charge = async (key, units, options) => this.#byKey('charge', options).charge(key, units, options)
+    this.reset = async (key, options) => this.#byKey('reset', options).reset(key, options)
+  }
+
+  get #policies(): readonly Policy[] {
+    const { policies, ...only } = this.#options as RateLimitOptions & { readonly policies?: readonly Policy[] }
+    return policies ?? [only as unknown as Policy]
+  }
+
+  /** The calls by key for the policy named; without a name, for those of the module. */
+  #byKey(call: keyof ByKey, options: ByKeyOptions | undefined): ByKey {
+    const policy = options?.policy
+    const names = this.#policies.map(nameOf)
+    if (policy === undefined || names.includes(policy)) return this.#guard.byKey
+    const found = this.#decorated.get(policy)
+    if (found !== undefined) return found
+    const all = [...names, ...this.#decorated.keys()].map(formatValue).join(', ')
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${call} names the policy ${formatValue(policy)}; there are ${all}.`)
   }
 
   /** The guard of a call; undefined if its method or class skips all policies. */
@@ -61,9 +79,8 @@ export class RateLimiter implements ByKey {
   #build(target: Type, method: ReturnType<Handler['getHandler']>): CallGuard | typeof ALL_SKIPPED {
     const skipped = [...skippedOn(target), ...skippedOn(method)]
     if (skipped.includes(true)) return ALL_SKIPPED
-    const { policies, ...common } = this.#options as RateLimitOptions & { readonly policies?: readonly Policy[] }
-    const all = policies ?? [common as unknown as Policy]
-    const names = all.map(({ name = 'default' }) => name)
+    const all = this.#policies
+    const names = all.map(nameOf)
     const named = [...skipped, ...Object.keys(overridesOn(target)), ...Object.keys(overridesOn(method))]
     const unknown = named.find((name) => !names.includes(name as string))
     if (unknown !== undefined) {
@@ -74,15 +91,20 @@ export class RateLimiter implements ByKey {
     }
     if (named.length === 0) return this.#guard
     const own = all
-      .filter(({ name = 'default' }) => !skipped.includes(name))
+      .filter((policy) => !skipped.includes(nameOf(policy)))
       .map((policy) => this.#overridden(policy, target, method))
     if (own.length === 0) return ALL_SKIPPED
-    return httpGuard((policies ? { ...common, policies: own } : own[0]) as RateLimitOptions, reader)
+    const { policies } = this.#options as { readonly policies?: unknown }
+    const guard = httpGuard((policies ? { ...this.#options, policies: own } : own[0]) as RateLimitOptions, reader)
+    for (const name of own.map(nameOf)) {
+      if (!names.includes(name) && !this.#decorated.has(name)) this.#decorated.set(name, guard.byKey)
+    }
+    return guard
   }
 
   /** A policy as a class and one of its methods change it. */
   #overridden(policy: Policy, target: Type, method: ReturnType<Handler['getHandler']>): Policy {
-    const { name: base = 'default' } = policy
+    const base = nameOf(policy)
     let own = policy
     for (const [each, scope] of [
       [target, target.name],
@@ -107,5 +129,7 @@ export class RateLimiter implements ByKey {
     )
   }
 }
+
+const nameOf = ({ name = 'default' }: Policy): string => name
 
 const invalid = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `@RateLimit: ${problem}`)

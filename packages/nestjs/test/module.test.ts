@@ -9,6 +9,7 @@ import {
   RateLimit,
   RateLimitDecision,
   RateLimitException,
+  RateLimiter,
   RateLimitModule,
   type RateLimitOptions,
   SkipRateLimit,
@@ -91,6 +92,27 @@ describe.each(Object.keys(platforms))('on %s', (platform) => {
     const { status, headers, body } = await send({ path: '/auth/login', method: 'POST' })
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([429, '30', 'application/problem+json'])
     expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['requests:Auth.login'] })
+  })
+
+  test('reads and changes the counts of a key by the policies of decorators, too', async () => {
+    const store = memoryStore({ clock: fakeClock() })
+    const options = { store, policies, trustProxy: 1 } as RateLimitOptions
+    const headers = { 'x-forwarded-for': '192.0.2.1' }
+    const app = await appOf(platform, [RateLimitModule.forRoot(options)], [Auth])
+    const send = await sendTo(await serverOf(app))
+    const limiter = app.get(RateLimiter)
+    const policy = 'requests:Auth.login'
+    await send({ path: '/auth/login', method: 'POST', headers })
+    await send({ path: '/auth/me', headers })
+    const left = async (options?: { readonly policy: string }) => (await limiter.peek('192.0.2.1', options)).remaining
+    expect([await left({ policy }), await left({ policy: 'requests' }), await left()]).toEqual([1, 8, 8])
+    expect(await limiter.charge('192.0.2.1', 1, { policy })).toMatchObject({ policy, remaining: 0 })
+    expect((await send({ path: '/auth/login', method: 'POST', headers })).status).toBe(429)
+    expect([await limiter.reset('192.0.2.1', { policy }), await left({ policy }), await left()]).toEqual([true, 2, 8])
+    await expect(limiter.peek('192.0.2.1', { policy: 'requests:Auth.logn' })).rejects.toThrow(
+      'peek names the policy "requests:Auth.logn"; there are "requests", "requests:Auth.login".',
+    )
+    await expect(limiter.reset('192.0.2.1', null as never)).rejects.toThrow('reset takes an object of options')
   })
 
   test('takes one policy beside the options, too', async () => {
