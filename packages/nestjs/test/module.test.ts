@@ -109,8 +109,8 @@ describe.each(Object.keys(platforms))('on %s', (platform) => {
     expect(await limiter.charge('192.0.2.1', 1, { policy })).toMatchObject({ policy, remaining: 0 })
     expect((await send({ path: '/auth/login', method: 'POST', headers })).status).toBe(429)
     expect([await limiter.reset('192.0.2.1', { policy }), await left({ policy }), await left()]).toEqual([true, 2, 8])
-    await expect(limiter.peek('192.0.2.1', { policy: 'requests:Auth.logn' })).rejects.toThrow(
-      'peek names the policy "requests:Auth.logn"; there are "requests", "requests:Auth.login".',
+    await expect(limiter.peek('192.0.2.1', { policy: 'requests:Auth.other' })).rejects.toThrow(
+      'peek names the policy "requests:Auth.other"; there are "requests", "daily", "requests:Auth.login".',
     )
     await expect(limiter.reset('192.0.2.1', null as never)).rejects.toThrow('reset takes an object of options')
   })
