@@ -27,7 +27,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/{browser,cors}.test.ts'],
+          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/chromium/*.test.ts'],
         },
       },
       // The adapters and their examples on the oldest frameworks that they support.
@@ -62,7 +62,7 @@ export default defineConfig({
         test: { name: 'packages', include: ['test/packages/*.test.ts'], globalSetup: 'test/packages/app.ts' },
       },
       // What readers see, in a real browser: needs the built site.
-      { extends: true, test: { name: 'site', include: ['site/test/{browser,cors}.test.ts'] } },
+      { extends: true, test: { name: 'site', include: ['site/test/chromium/*.test.ts'] } },
     ],
   },
 })

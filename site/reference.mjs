@@ -1,6 +1,6 @@
 // The reference: what the packages export, from their doc comments, as Markdown pages in site/reference.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Application } from 'typedoc'
@@ -20,18 +20,55 @@ const entries = [...new Set(['core', 'memory', ...readdirSync(join(root, 'packag
       source: join(root, 'packages', name, source),
     }))
   })
+/**
+ * What core exports for authors of stores: the states and the steps of kernels. It has a page of its own, so that the page of
+ * core begins with what users call.
+ */
+const forStores = {
+  entry: '@spillway/core, for authors of stores',
+  page: 'core-stores',
+  source: join(root, 'site/.cache/reference/core-stores.ts'),
+}
+const coreIndex = readFileSync(join(root, 'packages/core/src/index.ts'), 'utf8')
+const ofStores = [...coreIndex.matchAll(/^export (?:type )?\{[^}]+\} from '\.\/(?:kernels\/[\w-]+|store)\.ts'$/gm)]
+mkdirSync(join(root, 'site/.cache/reference'), { recursive: true })
+writeFileSync(forStores.source, ofStores.map(([line]) => line.replace(/'.+'$/, "'@spillway/core'")).join('\n'))
+entries.unshift(forStores)
 /** The page of an entry: `core-http`. @param {string} entry */
 const pageOf = (entry) => entry.replace('@spillway/', '').replaceAll('/', '-')
-const titles = new Map(entries.map(({ entry }) => [pageOf(entry), entry]))
-/** TypeDoc names a module after its file, from where all of them are: `core/src/http`. */
+const titles = new Map(entries.map(({ entry, page = pageOf(entry) }) => [page, entry]))
+/** TypeDoc names a module after its file, from where all of them are: `packages/core/src/http`. */
 const pages = new Map(
-  entries.map(({ entry, source }) => [
-    relative(join(root, 'packages'), source)
+  entries.map(({ entry, source, page = pageOf(entry) }) => [
+    relative(root, source)
       .replaceAll('\\', '/')
       .replace(/(\/index)?\.ts$/, ''),
-    pageOf(entry),
+    page,
   ]),
 )
+
+/** What users look for first, in this order; then the rest as the sources have it. */
+const FIRST = [
+  'rateLimit',
+  'rateLimiter',
+  'perSecond',
+  'perMinute',
+  'perHour',
+  'perDay',
+  'tokenBucket',
+  'fixedWindow',
+  'slidingWindow',
+  'slidingLog',
+  'leakyBucket',
+  'RateLimitOptions',
+  'RateLimiterOptions',
+  'RateLimiter',
+  'SyncRateLimiter',
+  'Decision',
+  'Reservation',
+]
+/** @param {string} name */
+const rankOf = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length)
 
 const app = await Application.bootstrapWithPlugins({
   entryPoints: entries.map(({ source }) => source),
@@ -50,6 +87,7 @@ const app = await Application.bootstrapWithPlugins({
   hidePageHeader: true,
   useCodeBlocks: true,
   expandObjects: true,
+  expandParameters: true,
   parametersFormat: 'table',
   interfacePropertiesFormat: 'table',
   sort: ['source-order'],
@@ -59,6 +97,36 @@ const app = await Application.bootstrapWithPlugins({
 })
 const project = await app.convert()
 if (!project) throw new Error('TypeDoc could not read the sources.')
-for (const module of project.children ?? []) module.name = pages.get(module.name)
+// A name that extends another has only what it adds: the page of the other has the rest.
+for (const type of Object.values(project.reflections)) {
+  const inherited = (type.children ?? []).filter(({ inheritedFrom }) => inheritedFrom?.reflection)
+  if (inherited.length === 0) continue
+  type.children = type.children.filter((child) => !inherited.includes(child))
+  for (const group of type.groups ?? []) {
+    group.children = group.children.filter((child) => !inherited.includes(child))
+  }
+  type.groups = type.groups?.filter(({ children }) => children.length > 0)
+}
+for (const module of project.children ?? []) {
+  module.name = pages.get(module.name)
+  for (const group of module.groups ?? []) group.children.sort((a, b) => rankOf(a.name) - rankOf(b.name))
+}
 await app.generateOutputs(project)
+
+// The signature has the types: a table that has nothing else, and a result that nothing is said of, would repeat them.
+const BARE = [
+  /^#+ (?:Type )?Parameters\n\n\| (?:Type )?Parameter(?: \| (?:Type|Default type))* \|\n(?:\|.*\n)+\n/gm,
+  /^#+ Returns\n\n(?!#).+\n\n(?=#|\*\*\*)/gm,
+  /^#+ Returns\n\n(?!#).+\n$/gm,
+]
+for (const name of readdirSync(join(root, 'site/reference'))) {
+  const file = join(root, 'site/reference', name)
+  const text = BARE.reduce((page, part) => page.replace(part, ''), readFileSync(file, 'utf8'))
+  // Names that another page explains are a list.
+  const listed = text.replace(
+    /^### .+\n\n(?:Re-exports|Renames and re-exports) (\[.+\]\(.+\))\n(?:\n\*\*\*\n\n)?/gm,
+    '- $1\n',
+  )
+  writeFileSync(file, listed)
+}
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1

@@ -51,6 +51,7 @@ export default defineConfig({
   rewrites: (source) => placeOf(source) ?? source,
   cacheDir: '.cache',
   vite: {
+    publicDir: fileURLToPath(new URL('../public', import.meta.url)),
     plugins: [pagesFindVue],
     esbuild: { jsx: 'transform', jsxFactory: 'h', jsxInject: `import { h } from 'vue'` },
   },
@@ -76,7 +77,11 @@ export default defineConfig({
     },
   },
   transformPageData: ({ filePath, frontmatter: own }) => ({
-    frontmatter: { ...frontmatter[filePath], ...own },
+    frontmatter: {
+      ...frontmatter[filePath],
+      ...(filePath.startsWith('site/reference/') && { pageClass: 'reference' }),
+      ...own,
+    },
     description: descriptionOf(filePath),
   }),
   transformHead: ({ title, description, page }) => [
@@ -84,7 +89,11 @@ export default defineConfig({
     ['meta', { property: 'og:description', content: description }],
     ['meta', { property: 'og:site_name', content: 'Spillway' }],
     ['meta', { property: 'og:url', content: `${SITE}${BASE}${page.replace(/(^|index)\.md$|\.md$/, '')}` }],
-    ['meta', { name: 'twitter:card', content: 'summary' }],
+    ['meta', { property: 'og:image', content: `${SITE}${BASE}card.png` }],
+    ['meta', { property: 'og:image:width', content: '1200' }],
+    ['meta', { property: 'og:image:height', content: '630' }],
+    ['meta', { property: 'og:image:alt', content: `Spillway: ${DESCRIPTION}` }],
+    ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
   ],
   themeConfig: {
     logo: { src: mark, alt: '' },

@@ -9,6 +9,7 @@ const PLACES: readonly (readonly [source: RegExp, place: string])[] = [
   [/^examples\/README\.md$/, 'examples/index.md'],
   [/^examples\/([^/]+)\/README\.md$/, 'examples/$1.md'],
   [/^site\/reference\/(.+)$/, 'reference/$1'],
+  [/^site\/(embed)\.md$/, '$1.md'],
   [/^(ARCHITECTURE|CONTRIBUTING)\.md$/, '$1.md'],
 ]
 

@@ -48,6 +48,11 @@ const GUIDES = [
 const group = (text: string, items: Item[], collapsed = false): Item[] =>
   items.length === 0 ? [] : [{ text, items, collapsed }]
 
+const reference = folder('site/reference')
+/** Whether a page of the reference is not only for authors of stores and adapters. */
+const isForUsers = ({ link = '' }: Item): boolean =>
+  !/(core-internal|core-stores|core-http|conformance)\.md$/.test(link)
+
 /** The sidebar of every page, read from the repository. */
 export const sidebar = (): Item[] => [
   ...group('Get started', pages('docs/start.md', 'docs/playground.md')),
@@ -67,5 +72,10 @@ export const sidebar = (): Item[] => [
   ...group('Migrate', folder('docs/migration'), true),
   ...group('Packages', folder('packages'), true),
   ...group('Examples', [...pages('examples/README.md'), ...folder('examples')], true),
-  ...group('Reference', folder('site/reference'), true),
+  ...group('Reference', reference.filter(isForUsers), true),
+  ...group(
+    'Reference for authors',
+    reference.filter((each) => !isForUsers(each)),
+    true,
+  ),
 ]

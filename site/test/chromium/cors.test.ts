@@ -7,7 +7,7 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { ensureChromium } from '../../scripts/ensure.mjs'
+import { ensureChromium } from '../../../scripts/ensure.mjs'
 
 // What a script of another origin can read of the limiter's responses, in a real Chromium: docs/guides/cors.md.
 

@@ -1,62 +1,14 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ensureChromium } from '../../scripts/ensure.mjs'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { DESKTOP, dist, PHONE, pages, pictures, playground as playgroundIn, violations, WIDE } from './browser.ts'
 
 // The built site in a real Chromium. Screenshots are in site/.cache/pictures.
 
-const path = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
-const dist = path('.vitepress/dist')
-const pictures = path('.cache/pictures')
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const DESKTOP = { width: 1280, height: 900 }
-const PHONE = { width: 390, height: 844 }
-
-let browser: Browser
-const complaints: string[] = []
-
-beforeAll(async () => {
-  if (!existsSync(dist)) throw new Error('no site/.vitepress/dist: run `npm run docs` first')
-  mkdirSync(pictures, { recursive: true })
-  // Chromium's sandbox needs privileges that a container lacks, and the pages are our own.
-  browser = await chromium.launch({ executablePath: ensureChromium(), args: ['--no-sandbox'] })
-})
-afterAll(() => browser?.close())
-afterEach(() => {
-  expect(complaints.splice(0)).toEqual([])
-})
-
-/** Opens a page of the site. No server: its files are answered here, and whatever else it asks for is a complaint. */
-async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ viewport: DESKTOP, ...options })
-  await context.route('**/*', (route) => {
-    const { host, pathname } = new URL(route.request().url())
-    const file = join(dist, decodeURIComponent(pathname).replace(/\/$/, '/index.html'))
-    if (host === 'localhost' && existsSync(file)) return route.fulfill({ path: file })
-    complaints.push(`asks for ${route.request().url()}`)
-    return route.abort()
-  })
-  const page = await context.newPage()
-  page.setDefaultTimeout(25_000)
-  page.on('pageerror', ({ message }) => complaints.push(message))
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-  })
-  await page.goto(`http://localhost${address}`)
-  return page
-}
-
-const playground = async (hash = '', options?: BrowserContextOptions): Promise<Page> => {
-  const page = await open(`/playground.html${hash}`, options)
-  await page.getByText('cost', { exact: true }).waitFor()
-  // The link is applied when the page is interactive.
-  await page.waitForFunction(() => document.querySelector('.pg')?.getAttribute('data-alive') === 'true')
-  return page
-}
+const site = pages()
+const { open } = site
+const playground = (hash?: string, options?: BrowserContextOptions): Promise<Page> => playgroundIn(site, hash, options)
 
 const moment = (page: Page): Promise<number> => page.getByLabel('Time', { exact: true }).inputValue().then(Number)
 const statuses = (page: Page): Promise<string[]> => page.locator('.pg-now .pg-status').allTextContents()
@@ -149,16 +101,12 @@ describe('the playground', () => {
     'is accessible on a %s: light and dark, without motion, without horizontal scrolling',
     async (device, viewport) => {
       const page = await playground('', { viewport, reducedMotion: 'reduce' })
-      await page.evaluate(axe)
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await page.screenshot({ path: join(pictures, `playground-${device}-${colorScheme}.png`), fullPage: true })
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
         expect(await page.evaluate(() => document.getAnimations().length)).toBe(0)
-        const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
-          "axe.run('.pg')",
-        )
-        expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])).toEqual([])
+        expect(await violations(page, '.pg')).toEqual([])
       }
     },
   )
@@ -171,18 +119,15 @@ test('a limit above what a run can have says what it left out', async () => {
 
 describe('the home page', () => {
   test.each([
-    ['desktop', { width: 1440, height: 900 }],
+    ['desktop', WIDE],
     ['phone', PHONE],
   ] as const)('has the name, the install line and the code in the first screen of a %s', async (device, viewport) => {
     const page = await open('/', { viewport })
-    await page.evaluate(axe)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.screenshot({ path: join(pictures, `home-${device}-${colorScheme}.png`) })
-      const { violations } = await page.evaluate<{ violations: { id: string; impact: string }[] }>(
-        "axe.run('.VPContent')",
-      )
-      expect(violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))).toEqual([])
+      const found = await violations(page, '.VPContent')
+      expect(found.filter(([, impact = '']) => ['serious', 'critical'].includes(impact))).toEqual([])
     }
     const code = page.getByText('rateLimit({ quota: perMinute(100) })').first()
     for (const part of [
@@ -197,7 +142,7 @@ describe('the home page', () => {
   })
 
   test('has what visitors look for in its bar', async () => {
-    const page = await open('/', { viewport: { width: 1440, height: 900 } })
+    const page = await open('/', { viewport: WIDE })
     const bar = (await page.locator('.VPNav a').allTextContents()).map((text) => text.trim())
     expect(bar).toEqual(expect.arrayContaining(['Guides', 'Options', 'Reference', 'Playground', 'Migration']))
     expect(bar.some((text) => /^v\d+\.\d+\.\d+$/.test(text))).toBe(true)

@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, test, vi } from 'vitest'
+import { dist, PHONE, pages, pictures, violations, WIDE } from './browser.ts'
+
+// Every page is opened once for each width.
+vi.setConfig({ testTimeout: 600_000 })
+
+const site = pages()
+
+const addresses: readonly string[] = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.html') && !['404.html', 'embed.html'].includes(path))
+  .map((path) => `/${path}`)
+
+/** The code blocks of a page of which a part is cut off. */
+const cut = (page: Page): Promise<readonly string[]> =>
+  page
+    .locator('.vp-doc pre')
+    .evaluateAll((blocks) =>
+      blocks
+        .filter((block) => block.scrollWidth > block.clientWidth + 1)
+        .map((block) => `${location.pathname}: ${block.textContent?.slice(0, 60)}`),
+    )
+
+test.each([
+  ['desktop', WIDE],
+  ['phone', PHONE],
+] as const)('no code block is cut off on a %s, and no page is wider than the screen', async (_, viewport) => {
+  expect(addresses.length).toBeGreaterThan(60)
+  const page = await site.open(addresses[0] as string, { viewport, javaScriptEnabled: false })
+  const problems: string[] = []
+  for (const address of addresses) {
+    await page.goto(`http://localhost${address}`, { waitUntil: 'load' })
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    if (width > viewport.width) problems.push(`${address} is ${width} pixels wide`)
+    problems.push(...(await cut(page)))
+  }
+  expect(problems).toEqual([])
+})
+
+describe('the reference', () => {
+  test('can be read on a phone: descriptions have the width of the screen', async () => {
+    const page = await site.open('/reference/core.html', { viewport: PHONE })
+    const widths = await page
+      .locator('.vp-doc td:last-child')
+      .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().width))
+    expect(widths.length).toBeGreaterThan(50)
+    expect(Math.min(...widths)).toBeGreaterThan(300)
+    await page.screenshot({ path: join(pictures, 'reference-phone-light.png') })
+    expect(
+      (await violations(page, '.vp-doc')).filter(([, impact = '']) => ['serious', 'critical'].includes(impact)),
+    ).toEqual([])
+  })
+
+  test('begins with what users call, has the parts of stores elsewhere, and is not endless', async () => {
+    const page = await site.open('/reference/core.html', { viewport: WIDE })
+    const headings = await page.locator('.vp-doc h3').allTextContents()
+    expect(headings.slice(0, 4).map((heading) => heading.replace(/[^\w]/g, ''))).toEqual([
+      'rateLimiter',
+      'perSecond',
+      'perMinute',
+      'perHour',
+    ])
+    expect(headings.some((heading) => heading.startsWith('BucketStep'))).toBe(false)
+    expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(40_000)
+    expect(readFileSync(join(dist, 'reference/core-stores.html'), 'utf8')).toContain('BucketStep')
+  })
+})
+
+test('every page has a card for social networks', () => {
+  const png = readFileSync(join(dist, 'card.png'))
+  expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1200, 630])
+  expect(statSync(join(dist, 'card.png')).size).toBeLessThan(60_000)
+  for (const address of addresses) {
+    expect(readFileSync(join(dist, address), 'utf8')).toMatch(
+      /<meta property="og:image" content="https:\/\/[^"]+\/card\.png">/,
+    )
+  }
+})
