@@ -21,7 +21,7 @@ export const Figure = defineComponent(
     return () => (
       <figure class="pg pg-figure">
         <div class="pg-plot">
-          {drawing(chartOf(result, traffic.span, window, true), sentence)}
+          {drawing(chartOf(result, traffic.span, window), sentence)}
           {timeAxis(traffic.span)}
         </div>
         <figcaption>

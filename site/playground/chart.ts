@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import type { Answer, Run } from './run.ts'
+import type { Answer, Line, Run } from './app.ts'
 import type { Client } from './traffic.ts'
 
 /** The size of the drawing: the width is scaled, the heights are pixels. */
@@ -13,8 +13,10 @@ export interface Chart {
   readonly height: number
   readonly area: string
   readonly line: string
-  /** The other client's level, if it has a bucket of its own. */
-  readonly other: string
+  /** The levels of the other buckets. */
+  readonly others: string
+  /** The time in which the store fails: from here, so wide. */
+  readonly outage: readonly [x: number, width: number] | undefined
   readonly edges: string
   readonly rows: readonly Row[]
 }
@@ -28,11 +30,12 @@ export interface Row {
   readonly own: string
 }
 
-/** Draws a run, with a line at each window boundary. If the flood shares the bucket, it has no line of its own. */
-export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean): Chart {
+/** Draws a run, with a line at each window boundary. */
+export function chartOf({ answers: all, lines, outage }: Run, span: Micros, window: Micros): Chart {
   const x = (at: Micros): number => round((at / span) * WIDTH)
-  const clients = [...run.levels.keys()]
-  const line = levelPath(run, 'you', x)
+  const clients = [...new Set(all.map(({ arrival }) => arrival.client))]
+  const [first, ...others] = lines
+  const line = levelPath(first, x)
   const edges = Array.from({ length: Math.floor(span / window) }, (_, i) => x((i + 1) * window)).filter(
     (edge) => edge < WIDTH,
   )
@@ -41,16 +44,17 @@ export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean):
     height,
     line,
     area: `${line}V${LEVEL_HEIGHT}H0Z`,
-    other: apart && clients.includes('flood') ? levelPath(run, 'flood', x) : '',
+    others: others.map((other) => levelPath(other, x)).join(''),
+    outage: outage && [x(outage.from), x(outage.to) - x(outage.from)],
     edges: edges.map((edge) => `M${edge},0V${height}`).join(''),
     rows: clients.map((client, i) => {
       const base = LEVEL_HEIGHT + GAP + (i + 0.5) * ROW_HEIGHT
-      const answers = run.answers.filter(({ arrival }) => arrival.client === client)
+      const answers = all.filter(({ arrival }) => arrival.client === client)
       const [admitted, denied] = [true, false].map((allowed) =>
         answers.filter(({ decision }) => decision.allowed === allowed),
       ) as [Answer[], Answer[]]
       const tall = ({ arrival }: Answer): number =>
-        round(8 + 7 * Math.sqrt(Math.min((arrival.cost - 1) / Math.max(run.quota.limit - 1, 1), 1)))
+        round(8 + 7 * Math.sqrt(Math.min((arrival.cost - 1) / Math.max(first.quota.limit - 1, 1), 1)))
       // A delayed request slants from its arrival to its turn.
       const up = (each: Answer): string =>
         `M${x(each.arrival.at)},${base - 1}L${x(each.arrival.at + each.decision.delayMs * 1000)},${round(base - 1 - tall(each))}`
@@ -72,14 +76,14 @@ export function chartOf(run: Run, span: Micros, window: Micros, apart: boolean):
 const round = (value: number): number => Math.round(value * 10) / 10
 
 /** The level over time: sloped if units refill continuously, otherwise in steps. */
-function levelPath({ quota, levels }: Run, client: Client, x: (at: Micros) => number): string {
+function levelPath({ quota, points }: Line, x: (at: Micros) => number): string {
   const sloped = quota.kernel === 'bucket' && quota.schedule === null
-  const points = (levels.get(client) ?? []).map(({ at, units }) => ({
+  const drawn = points.map(({ at, units }) => ({
     x: x(at),
     y: round((1 - Math.max(Math.min(units / quota.limit, 1), 0)) * (LEVEL_HEIGHT - 4) + 2),
   }))
-  return points
-    .filter(({ y }, i) => y !== points[i - 1]?.y || y !== points[i + 1]?.y)
+  return drawn
+    .filter(({ y }, i) => y !== drawn[i - 1]?.y || y !== drawn[i + 1]?.y)
     .map(({ x, y }, i) => (i === 0 ? `M${x},${y}` : sloped ? `L${x},${y}` : `H${x}V${y}`))
     .join('')
 }

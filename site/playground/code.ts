@@ -1,90 +1,39 @@
-import type { HeaderForm } from '@spillway/core/http'
-import { ALGORITHMS, type AlgorithmId, type Numbers } from './algorithms.ts'
-import type { Pattern } from './traffic.ts'
+import { FRAMEWORKS, type FrameworkId } from './frameworks.ts'
+import type { LaneKind } from './lane-kind.ts'
+import type { Choices } from './link.ts'
 
-/** The visitor's choices that appear in the code. */
-export interface Choice {
-  readonly algorithm: AlgorithmId
-  readonly numbers: Numbers
-  readonly pattern: Pattern
-  readonly apart: boolean
-  readonly headers: HeaderForm
+const REDIS = "import { redisStore } from '@spillway/redis'\nimport { Redis } from 'ioredis'\n"
+
+/** The line that installs what the code of a lane imports. */
+export const installOf = (framework: FrameworkId, { remote }: LaneKind): string =>
+  `${FRAMEWORKS[framework].install}${remote ? ' @spillway/redis ioredis' : ''}`
+
+/** The code of a lane for a framework. */
+export function codeOf(framework: FrameworkId, lane: LaneKind, choices: Choices): string {
+  const { options, policies, imports, remote } = lane
+  const { pattern, apart, headers, limit } = choices
+  const isHttp = framework !== 'none'
+  /** The options that each policy has. */
+  const counted = (limit: number): readonly string[] => [
+    ...(isHttp && !apart ? [`key: () => 'everybody'`] : []),
+    ...(isHttp && pattern === 'weighted' ? [`cost: 'header:x-request-weight'`, `maxCost: ${limit}`] : []),
+  ]
+  const listed = (policies ?? []).map(([name, quota, limit]) =>
+    isHttp ? inBraces([`name: '${name}'`, `quota: ${quota}`, ...counted(limit)]) : `${name}: ${quota}`,
+  )
+  const several = isHttp ? `policies: [${listed.join(', ')}]` : `quotas: { ${listed.join(', ')} }`
+  const text = inBraces([
+    ...options,
+    ...(policies ? [several] : []),
+    ...(remote ? ['store: redisStore(new Redis())'] : []),
+    ...(policies ? [] : counted(limit)),
+    ...(isHttp && headers !== 'draft-11' ? [`headers: '${headers}'`] : []),
+  ])
+  return `${remote ? REDIS : ''}${FRAMEWORKS[framework].code(imports.join(', '), text)}`
 }
 
-interface Framework {
-  readonly name: string
-  readonly install: string
-  readonly code: (make: string, options: string) => string
-}
-
-export const FRAMEWORKS = {
-  express: {
-    name: 'Express',
-    install: 'npm install express @spillway/express',
-    code: (make, options) => `import { ${make}, rateLimit } from '@spillway/express'
-import express from 'express'
-
-const app = express()
-app.use(rateLimit(${options}))`,
-  },
-  koa: {
-    name: 'Koa',
-    install: 'npm install koa @spillway/koa',
-    code: (make, options) => `import { ${make}, rateLimit } from '@spillway/koa'
-import Koa from 'koa'
-
-const app = new Koa()
-app.use(rateLimit(${options}))`,
-  },
-  hono: {
-    name: 'Hono',
-    install: 'npm install hono @spillway/hono',
-    code: (make, options) => `import { ${make}, rateLimit } from '@spillway/hono'
-import { Hono } from 'hono'
-
-const app = new Hono()
-app.use(rateLimit(${options}))`,
-  },
-  fastify: {
-    name: 'Fastify',
-    install: 'npm install fastify @spillway/fastify',
-    code: (make, options) => `import { ${make}, rateLimit } from '@spillway/fastify'
-import fastify from 'fastify'
-
-const app = fastify()
-app.addHook('onRequest', rateLimit(${options}))`,
-  },
-  fetch: {
-    name: 'fetch',
-    install: 'npm install @spillway/fetch',
-    code: (make, options) => `import { ${make}, rateLimit } from '@spillway/fetch'
-
-const limit = rateLimit(${options})
-export default { fetch: limit(() => new Response('hello')) }`,
-  },
-  none: {
-    name: 'No HTTP',
-    install: 'npm install @spillway/memory',
-    code: (make, options) => `import { ${make}, rateLimiter } from '@spillway/memory'
-
-const limiter = rateLimiter(${options})
-const { allowed, remaining, retryAfterMs } = await limiter.consume('alice')`,
-  },
-} satisfies Record<string, Framework>
-
-export type FrameworkId = keyof typeof FRAMEWORKS
-export const FRAMEWORK_IDS = Object.keys(FRAMEWORKS) as FrameworkId[]
-
-/** The code of the playground's choices for a framework. */
-export function codeOf(framework: FrameworkId, { algorithm, numbers, pattern, apart, headers }: Choice): string {
-  const quota = ALGORITHMS[algorithm].code(numbers)
-  const options = [`quota: ${quota}`]
-  if (framework !== 'none') {
-    if (!apart) options.push(`key: () => 'everybody'`)
-    if (pattern === 'weighted') options.push(`cost: 'header:x-request-weight'`, `maxCost: ${numbers.limit}`)
-    if (headers !== 'draft-11') options.push(`headers: '${headers}'`)
-  }
+/** Options in one line, or, if that is too long, in a line each. */
+function inBraces(options: readonly string[]): string {
   const line = `{ ${options.join(', ')} }`
-  const text = line.length <= 80 ? line : `{\n${options.map((option) => `  ${option},\n`).join('')}}`
-  return FRAMEWORKS[framework].code(quota.slice(0, quota.indexOf('(')), text)
+  return line.length <= 80 ? line : `{\n${options.map((option) => `${option},\n`.replace(/^(?=.)/gm, '  ')).join('')}}`
 }

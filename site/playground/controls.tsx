@@ -1,15 +1,24 @@
 import type { VNode } from 'vue'
-import { ALGORITHM_IDS, ALGORITHMS, type Numbers } from './algorithms.ts'
-import { UNITS } from './link.ts'
+import { ALGORITHM_IDS, ALGORITHMS, type AlgorithmId, type Numbers } from './algorithms.ts'
+import { SCENES, type Scene } from './lane-kind.ts'
+import { DEFAULTS, UNITS } from './link.ts'
 import type { Playground } from './state.ts'
 import { PATTERNS, type Pattern } from './traffic.ts'
 
 const textOf = (event: Event): string => (event.target as HTMLInputElement).value
 const keysOf = <T extends object>(table: T): (keyof T & string)[] => Object.keys(table) as (keyof T & string)[]
 
+/** What happens in a scene. */
+const EXPLAINED: Readonly<Record<Exclude<Scene, 'algorithms'>, string>> = {
+  policies: 'A request is allowed if both token buckets have its units. A denied request consumes nothing of either.',
+  processes: 'A load balancer sends requests to one process after the other, each with the same token bucket.',
+  failing: 'The store refuses connections in the middle third of the run. Its circuit breaker tries it again later.',
+}
+
 /** The form: quota, traffic, algorithms. */
-export function controls({ choices }: Playground): VNode {
-  const numberField = (name: Exclude<keyof Numbers, 'unit'>, label: string, least: number): VNode => (
+export function controls({ choices, problem }: Playground): VNode {
+  type NumberName = Exclude<keyof Numbers, 'unit'> | 'limit2' | 'every2'
+  const numberField = (name: NumberName, label: string, least: number): VNode => (
     <label class="pg-field">
       <span>{label}</span>
       <input
@@ -23,6 +32,25 @@ export function controls({ choices }: Playground): VNode {
       />
     </label>
   )
+  const unitField = (name: 'unit' | 'unit2', label: string): VNode => (
+    <label class="pg-field">
+      <span>{label}</span>
+      <select
+        value={choices[name]}
+        onChange={(event) => {
+          choices[name] = textOf(event) as Numbers['unit']
+        }}
+      >
+        {keysOf(UNITS).map((unit) => (
+          <option key={unit} value={unit}>
+            {UNITS[unit]}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+  const uses = (id: AlgorithmId): boolean =>
+    choices.scene === 'algorithms' ? choices.shown.includes(id) : id === 'token'
   return (
     <form class="pg-controls" onSubmit={(event) => event.preventDefault()}>
       <fieldset>
@@ -30,22 +58,8 @@ export function controls({ choices }: Playground): VNode {
         <div class="pg-fields">
           {numberField('limit', 'Units', 1)}
           {numberField('every', 'every', 1)}
-          <label class="pg-field">
-            <span>unit of time</span>
-            <select
-              value={choices.unit}
-              onChange={(event) => {
-                choices.unit = textOf(event) as Numbers['unit']
-              }}
-            >
-              {keysOf(UNITS).map((unit) => (
-                <option key={unit} value={unit}>
-                  {UNITS[unit]}
-                </option>
-              ))}
-            </select>
-          </label>
-          {choices.shown.includes('token') && (
+          {unitField('unit', 'unit of time')}
+          {uses('token') && (
             <label class="pg-field">
               <span>Burst</span>
               <input
@@ -60,9 +74,21 @@ export function controls({ choices }: Playground): VNode {
               />
             </label>
           )}
-          {choices.shown.includes('interval') && numberField('portions', 'Portions', 1)}
-          {choices.shown.includes('leaky') && numberField('queue', 'Queue', 0)}
+          {uses('interval') && numberField('portions', 'Portions', 1)}
+          {uses('leaky') && numberField('queue', 'Queue', 0)}
         </div>
+        {choices.scene === 'policies' && (
+          <div class="pg-fields pg-second">
+            {numberField('limit2', 'And units', 1)}
+            {numberField('every2', 'every', 1)}
+            {unitField('unit2', 'unit of time')}
+          </div>
+        )}
+        {problem.value !== '' && (
+          <p class="pg-problem" role="alert">
+            {problem.value} The last valid numbers are shown.
+          </p>
+        )}
       </fieldset>
       <fieldset>
         <legend>Traffic</legend>
@@ -117,22 +143,46 @@ export function controls({ choices }: Playground): VNode {
         )}
       </fieldset>
       <fieldset>
-        <legend>Algorithms</legend>
+        <legend>Compare</legend>
         <div class="pg-chips">
-          {ALGORITHM_IDS.map((id) => (
-            <label key={id} class="pg-chip">
+          {keysOf(SCENES).map((scene) => (
+            <label key={scene} class="pg-chip">
               <input
-                type="checkbox"
-                checked={choices.shown.includes(id)}
-                onChange={(event) => {
-                  const wanted = (event.target as HTMLInputElement).checked
-                  choices.shown = ALGORITHM_IDS.filter((each) => (each === id ? wanted : choices.shown.includes(each)))
+                type="radio"
+                name="scene"
+                value={scene}
+                checked={choices.scene === scene}
+                onChange={() => {
+                  choices.scene = scene
+                  // So much that the lanes differ.
+                  choices.load = scene === 'algorithms' ? DEFAULTS.load : 3
                 }}
               />
-              <span>{ALGORITHMS[id].name}</span>
+              <span>{SCENES[scene]}</span>
             </label>
           ))}
         </div>
+        {choices.scene === 'algorithms' ? (
+          <div class="pg-chips pg-second">
+            {ALGORITHM_IDS.map((id) => (
+              <label key={id} class="pg-chip">
+                <input
+                  type="checkbox"
+                  checked={choices.shown.includes(id)}
+                  onChange={(event) => {
+                    const wanted = (event.target as HTMLInputElement).checked
+                    choices.shown = ALGORITHM_IDS.filter((each) =>
+                      each === id ? wanted : choices.shown.includes(each),
+                    )
+                  }}
+                />
+                <span>{ALGORITHMS[id].name}</span>
+              </label>
+            ))}
+          </div>
+        ) : (
+          <p class="pg-caption pg-second">{EXPLAINED[choices.scene]}</p>
+        )}
       </fieldset>
     </form>
   )

@@ -17,10 +17,13 @@ export function drawing(chart: Chart, label: string): VNode {
       style={{ height: `${chart.height}px` }}
       preserveAspectRatio="none"
     >
+      {chart.outage && (
+        <rect class="pg-outage" x={chart.outage[0]} y={0} width={chart.outage[1]} height={chart.height} />
+      )}
       <path class="pg-edges" d={chart.edges} />
       <path class="pg-area" d={chart.area} />
       <path class="pg-line" d={chart.line} />
-      {chart.other !== '' && <path class="pg-line pg-other" d={chart.other} />}
+      {chart.others !== '' && <path class="pg-line pg-other" d={chart.others} />}
       {chart.rows.map(({ client, base, admitted, denied, own }) => (
         <g key={client} class={`pg-row pg-${client}`}>
           <path class="pg-base" d={`M0,${base}H${WIDTH}`} />

@@ -1,9 +1,8 @@
 import { computed, defineComponent, type VNode } from 'vue'
-import { ALGORITHMS } from './algorithms.ts'
+import type { Answer, Run } from './app.ts'
 import { chartOf, LEVEL_HEIGHT, ROW_HEIGHT } from './chart.ts'
 import { drawing, sentenceOf, timeAxis } from './drawing.tsx'
-import type { Answer, Run } from './run.ts'
-import type { Lane, Playground } from './state.ts'
+import { type Lane, type Playground, pickedLane } from './state.ts'
 import { lastBefore, levelAt, spanText } from './summary.ts'
 
 /** The drawing. It does not depend on the current time, so that playing does not redraw it. */
@@ -12,16 +11,19 @@ const LaneChart = defineComponent(
     const { lane, play } = props
     if (!('run' in lane.result)) return null
     const { run, summary } = lane.result
-    const { choices, traffic, window } = play
-    const chart = chartOf(run, traffic.value.span, window.value, choices.apart)
-    return drawing(chart, sentenceOf(ALGORITHMS[lane.id].name, summary, spanText(window.value / 1000)))
+    const { traffic, window } = play
+    const chart = chartOf(run, traffic.value.span, window.value)
+    return drawing(chart, sentenceOf(lane.kind.name, summary, spanText(window.value / 1000)))
   },
   { props: ['lane', 'play'] },
 )
 
 /** The decision of an answer, as text. */
 function verdictText({ decision, arrival }: Answer): string {
+  if (decision.degraded?.action === 'allow') return 'allowed, not counted'
+  if (decision.degraded?.action === 'local' && decision.allowed) return 'allowed by the local count'
   if (!decision.allowed && decision.retryAfterMs === Infinity) return `costs ${arrival.cost}: never fits`
+  if (!decision.allowed && decision.retryAfterMs === 0) return 'the store does not answer'
   if (!decision.allowed) return `again in ${spanText(decision.retryAfterMs)}`
   return decision.delayMs > 0 ? `allowed after ${spanText(decision.delayMs)}` : 'allowed'
 }
@@ -34,8 +36,9 @@ const LaneNow = defineComponent(
     const index = computed(() => lastBefore(answers.value, props.play.at.value))
     return () => {
       const { run, play, lane } = props
-      const units = Math.max(levelAt(run, 'you', play.at.value), 0)
-      const share = Math.min(units / run.quota.limit, 1)
+      const units = Math.max(levelAt(run, play.at.value), 0)
+      const { limit } = run.lines[0].quota
+      const share = Math.min(units / limit, 1)
       const last = answers.value[index.value]
       return (
         <div class="pg-now">
@@ -45,13 +48,11 @@ const LaneNow = defineComponent(
           </div>
           <div class="pg-words">
             <p class="pg-left">
-              <b>{Math.floor(units + 1e-6)}</b> of {run.quota.limit} {ALGORITHMS[lane.id].left}
+              <b>{Math.floor(units + 1e-6)}</b> of {limit} {lane.kind.left}
             </p>
             {last ? (
               <p>
-                <span class={last.denial ? 'pg-status pg-no' : 'pg-status pg-yes'}>
-                  {last.denial ? last.denial.status : 200}
-                </span>{' '}
+                <span class={last.decision.allowed ? 'pg-status pg-yes' : 'pg-status pg-no'}>{last.status}</span>{' '}
                 {verdictText(last)}
               </p>
             ) : (
@@ -77,23 +78,24 @@ const Playhead = defineComponent(
 /** An algorithm: name, code, result, drawing, and state at the current time. */
 export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInputElement, lane: Lane) => void): VNode {
   const { choices, traffic } = play
-  const { name, code } = ALGORITHMS[lane.id]
-  const { result } = lane
+  const { kind, result } = lane
+  const { id, name, code } = kind
+  const isPicked = pickedLane(play) === lane
   const heading = (
     <header class="pg-lane-head">
       <h2>
         <button
           type="button"
-          aria-pressed={choices.picked === lane.id}
+          aria-pressed={isPicked}
           title="Show its responses and its code"
           onClick={() => {
-            choices.picked = lane.id
+            choices.picked = id
           }}
         >
           {name}
         </button>
       </h2>
-      {'run' in result && <code>{code(choices)}</code>}
+      {'run' in result && <code>{code}</code>}
       {'run' in result && (
         <p class="pg-counts">
           <b class="pg-yes">{result.summary.admitted}</b> allowed, <b class="pg-no">{result.summary.denied}</b> denied
@@ -103,7 +105,7 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
   )
   if (!('run' in result)) {
     return (
-      <section key={lane.id} class="pg-lane">
+      <section key={id} class="pg-lane">
         {heading}
         <p class="pg-problem" role="alert">
           {result.problem}
@@ -112,12 +114,12 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
     )
   }
   return (
-    <section key={lane.id} class={choices.picked === lane.id ? 'pg-lane pg-picked' : 'pg-lane'}>
+    <section key={id} class={isPicked ? 'pg-lane pg-picked' : 'pg-lane'}>
       {heading}
       <LaneNow lane={lane} run={result.run} play={play} />
       <div class="pg-plot">
         <span class="pg-y" aria-hidden="true">
-          {result.run.quota.limit}
+          {result.run.lines[0].quota.limit}
         </span>
         <span class="pg-y" aria-hidden="true" style={{ top: `${LEVEL_HEIGHT - 14}px` }}>
           0

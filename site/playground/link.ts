@@ -1,22 +1,32 @@
 import type { Micros } from '@spillway/core'
 import type { HeaderForm } from '@spillway/core/http'
 import { ALGORITHM_IDS, type AlgorithmId, type Numbers } from './algorithms.ts'
-import { FRAMEWORK_IDS, type FrameworkId } from './code.ts'
+import { FRAMEWORK_IDS, type FrameworkId } from './frameworks.ts'
+import { SCENES, type Scene } from './lane-kind.ts'
 import { type Arrival, PATTERNS, type Pattern } from './traffic.ts'
 
 /** All choices of a visitor, which a link can contain. */
 export interface Choices extends Numbers {
+  readonly scene: Scene
+  /** The numbers of the second policy. */
+  readonly limit2: number
+  readonly every2: number
+  readonly unit2: Numbers['unit']
   readonly pattern: Pattern
   readonly load: number
   readonly apart: boolean
   readonly shown: readonly AlgorithmId[]
-  /** The algorithm whose responses and code are shown. */
-  readonly picked: AlgorithmId
+  /** The lane whose responses and code are shown; if there is none of this name, the first. */
+  readonly picked: string
   readonly headers: HeaderForm
   readonly framework: FrameworkId
 }
 
 export const DEFAULTS: Choices = {
+  scene: 'algorithms',
+  limit2: 3,
+  every2: 1,
+  unit2: 's',
   limit: 10,
   every: 10,
   unit: 's',
@@ -72,16 +82,26 @@ const oneOf = <T extends string>(list: readonly T[], text: string | null, otherw
 /** Reads a link. Invalid values are ignored. */
 export function choicesOf(link: string): Choices {
   const params = new URLSearchParams(link)
-  const number = (name: 'limit' | 'every' | 'burst' | 'portions' | 'queue' | 'load', most: number): number => {
+  const number = (
+    name: 'limit' | 'every' | 'burst' | 'portions' | 'queue' | 'load' | 'limit2' | 'every2',
+    most: number,
+  ): number => {
     const value = Number(params.get(name) ?? Number.NaN)
     return value >= 0 && value <= most ? value : DEFAULTS[name]
   }
   const listed = params.get('shown')?.split(',') ?? []
   const shown = ALGORITHM_IDS.filter((id) => listed.includes(id))
+  const unit = (name: 'unit' | 'unit2'): Numbers['unit'] =>
+    oneOf(Object.keys(UNITS) as Numbers['unit'][], params.get(name), DEFAULTS[name])
+  const picked = params.get('picked') ?? ''
   return {
+    scene: oneOf(Object.keys(SCENES) as Scene[], params.get('scene'), DEFAULTS.scene),
+    limit2: number('limit2', 1e6),
+    every2: number('every2', 1e6),
+    unit2: unit('unit2'),
     limit: number('limit', 1e6),
     every: number('every', 1e6),
-    unit: oneOf(Object.keys(UNITS) as Numbers['unit'][], params.get('unit'), DEFAULTS.unit),
+    unit: unit('unit'),
     burst: number('burst', 1e6),
     portions: number('portions', 1e6),
     queue: number('queue', 1e6),
@@ -89,7 +109,7 @@ export function choicesOf(link: string): Choices {
     load: number('load', 5),
     apart: params.get('apart') !== 'false',
     shown: shown.length > 0 ? shown : DEFAULTS.shown,
-    picked: oneOf(ALGORITHM_IDS, params.get('picked'), DEFAULTS.picked),
+    picked: /^[a-z]{1,12}$/.test(picked) ? picked : DEFAULTS.picked,
     headers: oneOf(HEADER_FORMS, params.get('headers'), DEFAULTS.headers),
     framework: oneOf(FRAMEWORK_IDS, params.get('framework'), DEFAULTS.framework),
   }

@@ -1,18 +1,26 @@
 import type { HeaderForm } from '@spillway/core/http'
 import { computed, defineComponent, ref, type VNode } from 'vue'
-import { ALGORITHMS } from './algorithms.ts'
-import { codeOf, FRAMEWORK_IDS, FRAMEWORKS, type FrameworkId } from './code.ts'
+import { chooseFramework } from '../.vitepress/theme/choice.ts'
+import type { Answer } from './app.ts'
+import { codeOf, installOf } from './code.ts'
+import { FRAMEWORK_IDS, FRAMEWORKS, type FrameworkId } from './frameworks.ts'
 import { HEADER_FORMS, linkOf, momentLink } from './link.ts'
-import type { Answer } from './run.ts'
-import type { Playground } from './state.ts'
+import { type Playground, pickedLane } from './state.ts'
 import { lastBefore, spanText } from './summary.ts'
 
+const PHRASES: Readonly<Record<number, string>> = {
+  200: 'OK',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+}
+
 /** An answer as an HTTP response, with its problem document indented. */
-export function responseText({ denial, headers }: Answer): string {
+export function responseText({ status, denial, headers }: Answer): string {
   const type = denial?.contentType ?? 'text/plain'
-  const body = denial ? JSON.stringify(JSON.parse(denial.body), null, 2) : 'hello'
+  const body = denial ? JSON.stringify(JSON.parse(denial.body), null, 2) : status === 200 ? 'hello' : 'a StoreError'
   const fields = [...headers, ['Content-Type', type] as const].map(([name, value]) => `${name}: ${value}`)
-  return [`HTTP/1.1 ${denial ? '429 Too Many Requests' : '200 OK'}`, ...fields, '', body].join('\n')
+  return [`HTTP/1.1 ${status} ${PHRASES[status] ?? ''}`, ...fields, '', body].join('\n')
 }
 
 function captionOf({ arrival, decision }: Answer, ordinal: number, all: number): string {
@@ -25,9 +33,8 @@ function captionOf({ arrival, decision }: Answer, ordinal: number, all: number):
 export const ResponsePanel = defineComponent(
   (props: { play: Playground; pause: () => void }) => {
     const answers = computed(() => {
-      const { lanes, choices } = props.play
-      const picked = lanes.value.find(({ id }) => id === choices.picked) ?? lanes.value[0]
-      return picked && 'run' in picked.result ? { id: picked.id, list: picked.result.run.answers } : undefined
+      const picked = pickedLane(props.play)
+      return picked && 'run' in picked.result ? { name: picked.kind.name, list: picked.result.run.answers } : undefined
     })
     const index = computed(() => lastBefore(answers.value?.list ?? [], props.play.at.value))
     const go = (to: number): void => {
@@ -40,7 +47,7 @@ export const ResponsePanel = defineComponent(
       const answer = answers.value?.list[index.value]
       return (
         <section class="pg-panel" aria-labelledby="pg-response">
-          <h2 id="pg-response">The response{answers.value ? `: ${ALGORITHMS[answers.value.id].name}` : ''}</h2>
+          <h2 id="pg-response">The response{answers.value ? `: ${answers.value.name}` : ''}</h2>
           <div class="pg-tools">
             <button type="button" disabled={index.value <= 0} onClick={() => go(index.value - 1)}>
               ← Earlier
@@ -81,10 +88,18 @@ export const ResponsePanel = defineComponent(
   { props: ['play', 'pause'] },
 )
 
-/** The address of this page with everything that is shown: also the visitor's requests and the time. */
-function linkToThis({ choices, own, at }: Playground): string {
-  const parts = [linkOf(choices), momentLink(own.value, at.value)].filter((part) => part !== '')
-  return `${location.origin}${location.pathname}#${parts.join('&')}`
+/** Everything that is shown, as a link contains it: also the visitor's requests and the time. */
+const hashOf = ({ choices, own, at }: Playground): string =>
+  [linkOf(choices), momentLink(own.value, at.value)].filter((part) => part !== '').join('&')
+
+/** The address of this page with everything that is shown. */
+const linkToThis = (play: Playground): string => `${location.origin}${location.pathname}#${hashOf(play)}`
+
+/** A frame with these lanes alone, for other pages. */
+function frameOf(play: Playground): string {
+  const address = new URL(`embed.html#${hashOf(play)}`, location.href)
+  const height = 190 + 230 * play.lanes.value.length
+  return `<iframe src="${address.href.replaceAll('&', '&amp;')}" title="Spillway" width="100%" height="${height}" style="border:0"></iframe>`
 }
 
 /** The code to copy into an app. */
@@ -93,8 +108,12 @@ export const CodePanel = defineComponent(
     const framework = computed(() => props.play.choices.framework)
     const copied = ref('')
     const text = computed(() => {
-      const { choices } = props.play
-      return codeOf(framework.value, { ...choices, algorithm: choices.picked, numbers: choices })
+      const lane = pickedLane(props.play)
+      return lane ? codeOf(framework.value, lane.kind, props.play.choices) : ''
+    })
+    const install = computed(() => {
+      const lane = pickedLane(props.play)
+      return lane ? installOf(framework.value, lane.kind) : ''
     })
     const copy = async (what: string): Promise<void> => {
       try {
@@ -115,6 +134,7 @@ export const CodePanel = defineComponent(
           checked={framework.value === id}
           onChange={() => {
             props.play.choices.framework = id
+            chooseFramework(FRAMEWORKS[id].name)
           }}
         />
         <span>{FRAMEWORKS[id].name}</span>
@@ -122,18 +142,21 @@ export const CodePanel = defineComponent(
     )
     return () => (
       <section class="pg-panel" aria-labelledby="pg-code">
-        <h2 id="pg-code">The code: {ALGORITHMS[props.play.choices.picked].name}</h2>
+        <h2 id="pg-code">The code: {pickedLane(props.play)?.kind.name}</h2>
         <fieldset class="pg-chips">
           <legend class="pg-hidden">Framework</legend>
           {FRAMEWORK_IDS.map(tab)}
         </fieldset>
-        <pre class="pg-code" tabindex="0">{`${FRAMEWORKS[framework.value].install}\n\n${text.value}`}</pre>
+        <pre class="pg-code" tabindex="0">{`${install.value}\n\n${text.value}`}</pre>
         <div class="pg-tools">
           <button type="button" onClick={() => copy(text.value)}>
             Copy the code
           </button>
           <button type="button" onClick={() => copy(linkToThis(props.play))}>
             Copy a link to this
+          </button>
+          <button type="button" onClick={() => copy(frameOf(props.play))}>
+            Copy a frame
           </button>
           <span role="status">{copied.value}</span>
         </div>

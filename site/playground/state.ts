@@ -1,14 +1,16 @@
-import { type Micros, QuotaError } from '@spillway/core'
+import { type Micros, QuotaError, tokenBucket } from '@spillway/core'
 import { computed, nextTick, type Ref, reactive, ref, type ShallowRef, shallowRef, watch } from 'vue'
-import { ALGORITHM_IDS, ALGORITHMS, type AlgorithmId, windowOf } from './algorithms.ts'
+import { type Numbers, windowOf } from './algorithms.ts'
+import type { Run } from './app.ts'
+import type { LaneKind } from './lane-kind.ts'
+import { laneKinds } from './lanes.ts'
 import { type Choices, choicesOf, DEFAULTS, momentOf } from './link.ts'
-import { type Run, run } from './run.ts'
 import { type Summary, summaryOf } from './summary.ts'
 import { type Arrival, type Traffic, trafficOf } from './traffic.ts'
 
-/** The result of one algorithm, or why its numbers are invalid. */
+/** The result of one lane, or why its numbers are invalid. */
 export interface Lane {
-  readonly id: AlgorithmId
+  readonly kind: LaneKind
   readonly result: { readonly run: Run; readonly summary: Summary } | { readonly problem: string }
 }
 
@@ -19,60 +21,86 @@ export interface Playground {
   readonly at: Ref<Micros>
   readonly own: ShallowRef<readonly Arrival[]>
   readonly window: Ref<Micros>
+  /** Why the limit or the window is invalid: the lanes then show the last valid ones. Empty if they are valid. */
+  readonly problem: Ref<string>
   readonly traffic: Ref<Traffic>
+  /** What the dashed lines of the drawings are; empty if there are none. */
+  readonly dashed: Ref<string>
   readonly lanes: Ref<readonly Lane[]>
   /** Applies a link: its choices, and then its clicks and its time, which the choices reset. */
   open(link: string): Promise<void>
-  /** Sends a request at the current time. */
-  send(cost: number): void
+  /** Sends a request at the current time. Resolves when it is answered. */
+  send(cost: number): Promise<void>
 }
 
-const NOBODY: Traffic = { arrivals: [], span: 1, truncated: false }
+/** The numbers that all lanes and the traffic need. */
+type Shared = Pick<Numbers, 'limit' | 'every' | 'unit'>
+
+/** The lane whose responses and code are shown. */
+export const pickedLane = ({ lanes, choices }: Pick<Playground, 'lanes' | 'choices'>): Lane | undefined =>
+  lanes.value.find(({ kind }) => kind.id === choices.picked) ?? lanes.value[0]
 
 export function playground(): Playground {
   const choices = reactive({ ...DEFAULTS })
   const own = shallowRef<readonly Arrival[]>([])
   const at = ref(0)
 
-  const window = computed(() => {
-    try {
-      return windowOf(choices)
-    } catch {
-      return 0 // Each lane shows the error.
-    }
+  const problem = computed(() =>
+    problemOf(() => tokenBucket({ limit: choices.limit, per: `${choices.every}${choices.unit}` })),
+  )
+  const shared = computed((before: Shared = DEFAULTS): Shared => {
+    const { limit, every, unit } = choices
+    return problem.value === '' ? { limit, every, unit } : before
   })
+  const window = computed(() => windowOf({ ...choices, ...shared.value }))
   const traffic = computed((): Traffic => {
-    const { pattern, limit, load } = choices
-    if (window.value === 0 || !(limit > 0)) return NOBODY
+    const { pattern, load } = choices
+    const { limit } = shared.value
     const { arrivals, span, truncated } = trafficOf({ pattern, limit, load, window: window.value })
     const mine = own.value.filter((each) => each.at <= span)
     return { arrivals: [...arrivals, ...mine].sort((a, b) => a.at - b.at), span, truncated }
   })
-  const lanes = computed(() =>
-    ALGORITHM_IDS.filter((id) => choices.shown.includes(id)).map((id): Lane => {
-      try {
-        const result = run(ALGORITHMS[id].quota(choices), traffic.value, choices)
-        return { id, result: { run: result, summary: summaryOf(result, window.value) } }
-      } catch (error) {
-        if (error instanceof QuotaError) return { id, result: { problem: error.message } }
-        throw error
-      }
-    }),
+  const started = computed(() => {
+    const known = { ...choices, ...shared.value }
+    return laneKinds(known).map((kind) => ({ kind, run: attempt(() => kind.run(traffic.value)) }))
+  })
+  const laneOf = (kind: LaneKind, run: Run | string): Lane => ({
+    kind,
+    result: typeof run === 'string' ? { problem: run } : { run, summary: summaryOf(run, window.value) },
+  })
+  // Lanes whose store is remote are answered later: until then, those before are shown.
+  const later = shallowRef<readonly Lane[]>([])
+  let answered = Promise.resolve()
+  watch(
+    started,
+    (current) => {
+      if (!current.some(({ run }) => run instanceof Promise)) return
+      answered = Promise.all(current.map(async ({ kind, run }) => laneOf(kind, await run))).then((lanes) => {
+        if (started.value === current) later.value = lanes
+      })
+    },
+    { immediate: true },
   )
+  const lanes = computed((): readonly Lane[] => {
+    const now = started.value.flatMap(({ kind, run }) => (run instanceof Promise ? [] : [laneOf(kind, run)]))
+    return now.length === started.value.length ? now : later.value
+  })
 
   // New traffic starts a new run, without the requests that the visitor sent into the last one.
   watch(
     () => [choices.pattern, window.value],
     () => {
       own.value = []
-      at.value = choices.pattern === 'none' ? 0 : firstRefusal(lanes.value, window.value)
+      at.value = choices.pattern === 'none' ? 0 : firstDenial(lanes.value, window.value)
     },
   )
-  at.value = firstRefusal(lanes.value, window.value)
-  const send = (cost: number): void => {
+  at.value = firstDenial(lanes.value, window.value)
+  const send = async (cost: number): Promise<void> => {
     // The player's times are fractions of a microsecond.
     at.value = Math.round(at.value)
     own.value = [...own.value, { at: at.value, client: 'you', cost, own: true }]
+    await nextTick()
+    await answered
   }
   const open = async (link: string): Promise<void> => {
     Object.assign(choices, choicesOf(link))
@@ -81,11 +109,31 @@ export function playground(): Playground {
     if (clicks.length > 0) own.value = clicks
     if (moment !== undefined) at.value = moment
   }
-  return { choices, own, at, window, traffic, lanes, open, send }
+  const dashed = computed(() => {
+    const lines = lanes.value.flatMap(({ result }) => ('run' in result ? result.run.lines.slice(1) : []))
+    return [...new Set(lines.map(({ name }) => `units left: ${name}`))].join(', ')
+  })
+  return { choices, own, at, window, problem, traffic, dashed, lanes, open, send }
+}
+
+/** The message of core's error for invalid numbers; empty without one. */
+function problemOf(make: () => unknown): string {
+  const result = attempt(make)
+  return typeof result === 'string' ? result : ''
+}
+
+/** A result, or the message of core's error for invalid numbers. */
+function attempt<T>(make: () => T): T | string {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof QuotaError) return error.message
+    throw error
+  }
 }
 
 /** The time to show first: a denial, if possible after the beginning. */
-function firstRefusal(lanes: readonly Lane[], window: Micros): Micros {
+function firstDenial(lanes: readonly Lane[], window: Micros): Micros {
   const moments = lanes
     .flatMap(({ result }) => ('run' in result ? result.run.answers : []))
     .filter(({ decision }) => !decision.allowed)

@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import type { Answer, Run } from './run.ts'
+import type { Answer, Run } from './app.ts'
 import type { Client } from './traffic.ts'
 
 /** The result of a run in numbers. */
@@ -56,8 +56,7 @@ export function lastBefore(answers: readonly Answer[], at: Micros): number {
 }
 
 /** The level at a time: the last reading before it. */
-export function levelAt({ levels, quota }: Run, client: Client, at: Micros): number {
-  const points = levels.get(client) ?? []
+export function levelAt({ lines: [{ points, quota }] }: Run, at: Micros): number {
   let [low, high] = [0, points.length]
   while (low < high) {
     const middle = (low + high) >> 1

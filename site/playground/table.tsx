@@ -1,11 +1,12 @@
 import type { VNode } from 'vue'
-import { ALGORITHMS } from './algorithms.ts'
+import { SCENES } from './lane-kind.ts'
 import type { Playground } from './state.ts'
 import { spanText } from './summary.ts'
 
 /** The results of all algorithms for the same traffic. */
 export function comparison({ lanes, window, choices }: Playground): VNode {
   const most = Math.max(choices.limit, ...lanes.value.map(({ result }) => ('run' in result ? result.summary.most : 0)))
+  const hasMemory = lanes.value.some(({ kind }) => kind.memory !== undefined)
   const share = (units: number): string => `${(units / most) * 100}%`
   return (
     <section class="pg-panel pg-comparison" aria-labelledby="pg-comparison">
@@ -14,20 +15,20 @@ export function comparison({ lanes, window, choices }: Playground): VNode {
         <table>
           <thead>
             <tr>
-              <th scope="col">Algorithm</th>
+              <th scope="col">{SCENES[choices.scene]}</th>
               <th scope="col">Allowed</th>
               <th scope="col">Denied</th>
               <th scope="col">
                 Most units in any {spanText(window.value / 1000)} for one client; the mark is the limit
               </th>
-              <th scope="col">State of a key</th>
+              {hasMemory && <th scope="col">State of a key</th>}
             </tr>
           </thead>
           <tbody>
-            {lanes.value.map(({ id, result }) =>
+            {lanes.value.map(({ kind, result }) =>
               'run' in result ? (
-                <tr key={id}>
-                  <th scope="row">{ALGORITHMS[id].name}</th>
+                <tr key={kind.id}>
+                  <th scope="row">{kind.name}</th>
                   <td>{result.summary.admitted}</td>
                   <td>{result.summary.denied}</td>
                   <td>
@@ -41,7 +42,7 @@ export function comparison({ lanes, window, choices }: Playground): VNode {
                     </span>
                     {result.summary.most}
                   </td>
-                  <td>{ALGORITHMS[id].memory}</td>
+                  {hasMemory && <td>{kind.memory}</td>}
                 </tr>
               ) : null,
             )}

@@ -2,40 +2,52 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { problemsOf } from '../../test/docs/check.ts'
 import { ALGORITHM_IDS, type Numbers } from '../playground/algorithms.ts'
-import { codeOf, FRAMEWORK_IDS } from '../playground/code.ts'
-import { choicesOf, DEFAULTS, HEADER_FORMS, linkOf, momentLink, momentOf } from '../playground/link.ts'
+import { codeOf } from '../playground/code.ts'
+import { FRAMEWORK_IDS } from '../playground/frameworks.ts'
+import { type LaneKind, SCENES, type Scene } from '../playground/lane-kind.ts'
+import { laneKinds } from '../playground/lanes.ts'
+import { type Choices, choicesOf, DEFAULTS, HEADER_FORMS, linkOf, momentLink, momentOf } from '../playground/link.ts'
 import { PATTERNS, type Pattern } from '../playground/traffic.ts'
+
+const scenes = Object.keys(SCENES) as Scene[]
 
 test('all code of the playground compiles and runs', async () => {
   const units = ['s', 'm', 'h', 'd'] as const
-  const choices = ALGORITHM_IDS.flatMap((algorithm, i) =>
-    FRAMEWORK_IDS.map((framework, j): string => {
+  const lanes = scenes.flatMap((scene) =>
+    laneKinds({ ...DEFAULTS, scene, shown: ALGORITHM_IDS }).map(({ id }) => [scene, id] as const),
+  )
+  // Without HTTP, the code asks the store at once, and a slow machine may not answer in time.
+  const throws = ([, id]: readonly [Scene, string]): boolean => id === 'throw'
+  const all = lanes.flatMap((lane, i) =>
+    FRAMEWORK_IDS.filter((framework) => !throws(lane) || framework !== 'none').map((framework, j): string => {
+      const [scene, id] = lane
       // Cover short and long names, bursts, costs, shared keys and other headers for each framework.
-      const unit = units[(i + j) % 4] as Numbers['unit']
-      const numbers = {
+      const choices: Choices = {
+        ...DEFAULTS,
+        scene,
+        shown: ALGORITHM_IDS,
         limit: 12,
         every: j % 2 === 0 ? 1 : 5,
-        unit,
+        unit: units[(i + j) % 4] as Numbers['unit'],
         burst: i % 2 === 0 ? 0 : 30,
-        portions: 2,
         queue: 4,
-      }
-      const pattern: Pattern = j % 3 === 0 ? 'weighted' : 'steady'
-      return codeOf(framework, {
-        algorithm,
-        numbers,
-        pattern,
+        pattern: j % 3 === 0 ? 'weighted' : 'steady',
         apart: i % 2 === 0,
         headers: i % 3 === 0 ? 'draft-7' : 'draft-11',
-      })
+      }
+      return codeOf(framework, laneKinds(choices).find((lane) => lane.id === id) as LaneKind, choices)
     }),
   )
-  const samples = choices.map((code, i) => ({ document: 'playground', line: i + 1, code, prelude: undefined }))
+  const samples = all.map((code, i) => ({ document: 'playground', line: i + 1, code, prelude: undefined }))
   expect(await problemsOf(samples)).toEqual([])
 })
 
 describe('a link', () => {
   const choices = fc.record({
+    scene: fc.constantFrom(...scenes),
+    limit2: fc.integer({ min: 1, max: 1_000 }),
+    every2: fc.integer({ min: 1, max: 60 }),
+    unit2: fc.constantFrom('s' as const, 'm' as const),
     limit: fc.integer({ min: 1, max: 1_000 }),
     every: fc.integer({ min: 1, max: 60 }),
     unit: fc.constantFrom('s' as const, 'm' as const, 'h' as const, 'd' as const),

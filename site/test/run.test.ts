@@ -6,9 +6,10 @@ import fc from 'fast-check'
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
 import { ALGORITHM_IDS, ALGORITHMS, durationText, type Numbers, windowOf } from '../playground/algorithms.ts'
+import type { Answer } from '../playground/app.ts'
 import { chartOf } from '../playground/chart.ts'
 import { HEADER_FORMS } from '../playground/link.ts'
-import { type Answer, run } from '../playground/run.ts'
+import { run } from '../playground/run.ts'
 import { levelAt, summaryOf } from '../playground/summary.ts'
 import { type Arrival, MOST, PATTERNS, type Pattern, trafficOf } from '../playground/traffic.ts'
 
@@ -127,9 +128,9 @@ test('the maximum in any window equals a count from each request', () => {
 test('the level is full at first, and falls by the cost of an allowed request', () => {
   const result = run(ALGORITHMS.token.quota(numbers), traffic('weighted'), terms)
   const { arrival } = result.answers[0] as Answer
-  expect(levelAt(result, 'you', arrival.at - 1)).toBe(10)
-  expect(levelAt(result, 'you', arrival.at)).toBe(10 - arrival.cost)
-  const chart = chartOf(result, traffic('weighted').span, window, true)
+  expect(levelAt(result, arrival.at - 1)).toBe(10)
+  expect(levelAt(result, arrival.at)).toBe(10 - arrival.cost)
+  const chart = chartOf(result, traffic('weighted').span, window)
   expect(chart.rows.map(({ client }) => client)).toEqual(['you'])
   expect(chart.area).toMatch(/^M0,2/)
 })

@@ -8,7 +8,8 @@ function select(name: string | null): void {
   }
 }
 
-function stored(): string | null {
+/** The framework that the visitor has chosen, as samples name it; null if none. */
+export function chosenFramework(): string | null {
   try {
     return localStorage.getItem(KEY)
   } catch {
@@ -16,20 +17,24 @@ function stored(): string | null {
   }
 }
 
+/** Remembers a framework, and selects it in all samples of the page. */
+export function chooseFramework(name: string): void {
+  try {
+    localStorage.setItem(KEY, name)
+  } catch {
+    // The choice then lasts for this page.
+  }
+  select(name)
+}
+
 /** Applies the chosen framework to a page that was opened. */
-export const selectChosen = (): void => select(stored())
+export const selectChosen = (): void => select(chosenFramework())
 
 /** Remembers a visitor's choice, and applies it to the other samples of the page. */
 export function rememberChoice(): void {
   addEventListener('click', (event) => {
     const label = event.target instanceof Element ? event.target.closest('.vp-code-group .tabs label') : null
     if (label === null || !event.isTrusted) return
-    const name = label.textContent?.trim() ?? ''
-    try {
-      localStorage.setItem(KEY, name)
-    } catch {
-      // The choice then lasts for this page.
-    }
-    requestAnimationFrame(() => select(name))
+    requestAnimationFrame(() => chooseFramework(label.textContent?.trim() ?? ''))
   })
 }
