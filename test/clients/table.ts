@@ -45,6 +45,7 @@ export function tableOfClients(): string {
     ...rows('`postgresStore`', 'its pool', poolClients),
     ...rows('`postgresStore`', 'by an adapter', adaptedClients),
     bun('postgresStore', 'by an adapter'),
+    ['Prisma', '7', '`postgresStore`', 'by an adapter'], // by `npm run test:runtimes`, too
   ]
   const widths = [0, 1, 2, 3].map((i) => Math.max(...table.map((row) => row[i]?.length ?? 0)))
   const line = (row: readonly string[]): string =>

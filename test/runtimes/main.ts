@@ -9,6 +9,7 @@ import { type First, firstDenial, tellFirsts } from './firsts.ts'
 import { installed } from './installs.ts'
 import { inJest } from './jest.ts'
 import { inMetaFrameworks } from './meta.ts'
+import { inPrisma } from './prisma.ts'
 import { makeProject } from './project.ts'
 import { readTable, writeTable } from './readme.ts'
 import { startRegistry } from './registry.ts'
@@ -32,11 +33,11 @@ try {
   const firsts: First[] = []
   for (const start of starts().filter(servesHttp)) firsts.push(await firstDenial(start, folder, registry))
   const all = runtimes()
-  const apps = await inMetaFrameworks(
-    folder,
-    registry,
-    all.find(({ name }) => name.startsWith('Node 24'))?.program ?? 'node',
-  )
+  // The newest lines of some frameworks refuse the oldest Node that we support.
+  const node = all.find(({ name }) => name.startsWith('Node 24'))
+  if (node === undefined) throw new Error('Frameworks need Node 24.')
+  const apps = await inMetaFrameworks(folder, registry, node.program)
+  const prisma = await inPrisma(folder, registry, node, env)
   registry.stop()
   const jest = inJest(folder, tarballs)
   const types = compileUser(folder)
@@ -52,6 +53,7 @@ try {
     ...installs.failures,
     ...jest.failures,
     ...apps.failures,
+    ...prisma,
   ]
   const passed = failures.length === 0
   if (passed && process.argv.includes('--write')) writeTable(table)

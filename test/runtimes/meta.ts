@@ -71,7 +71,6 @@ async function tryLimit(url: string, limit: number): Promise<string | undefined>
 /** The frameworks whose apps limit requests, with their versions, and what went wrong with the others. */
 export async function inMetaFrameworks(folder: string, registry: Registry, node: string) {
   const [names, failures]: [string[], string[]] = [[], []]
-  // The newest lines of some refuse the oldest Node that we support.
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
   for (const framework of metaFrameworks) {
     const cwd = join(folder, `in ${framework.name}`)
