@@ -50,6 +50,7 @@ export abstract class Periods implements Calendar {
 /** A step as it is sent to a store: instead of a calendar, it has the starts of the periods around the caller's time. */
 export type SentStep = Exclude<Step, SlidingWindowStep> | SentWindowStep
 
+/** The step of a sliding window, with the starts of periods in place of a calendar, which has methods. */
 interface SentWindowStep extends Omit<SlidingWindowStep, 'calendar'> {
   readonly calendar: Starts | null
 }
