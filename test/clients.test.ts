@@ -55,6 +55,21 @@ describe.each(rowsOf(redisClients))('Redis by %s', (_name, connect) => {
     for (const limiter of [one, other]) await limiter?.consume('a')
     expect([await one?.resetAll(), await other?.reset('a'), await other?.resetAll()]).toEqual([1, true, 0])
   })
+
+  test('lists the keys with the most use, and those that are blocked', async () => {
+    const store = redisStore(connected.client, { prefix: 'list' })
+    const common = { store, deadline: '20s', onStoreError: 'throw', blocks: true } as const
+    const limiter = rateLimiter({ name: 'one', quota: perMinute(10), ...common })
+    await rateLimiter({ name: 'other', quota: perMinute(10), ...common }).consume('b')
+    for (let i = 0; i < 300; i++) await limiter.consume(`user-${i}`, i === 7 ? 9 : 1)
+    await limiter.block('user-8', '1h')
+    const list = await limiter.list({ limit: 2, timeout: '20s' })
+    expect(list).toMatchObject({ policy: 'one', isComplete: true, keys: [{ key: 'user-7', blockedMs: 0 }, {}] })
+    expect(list.scanned).toBeGreaterThanOrEqual(300)
+    const { keys } = await limiter.list({ blocked: true, timeout: '20s' })
+    expect(keys).toMatchObject([{ key: 'user-8', isDigest: false, decision: { limit: 10 } }])
+    expect(keys[0]?.blockedMs).toBeGreaterThan(3_500_000)
+  })
 })
 
 let server: Postgres

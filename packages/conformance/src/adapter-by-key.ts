@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { perMinute } from '@spillway/core'
+import { penalty, perMinute } from '@spillway/core'
 import type { ByKey } from '@spillway/core/http'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
-import type { Mount, NeutralOptions, NeutralRequest } from './mount.ts'
+import type { Mount, NeutralOptions, NeutralRequest, NeutralResponse } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
 /** Requests by a selector, with the text that stands for their client. */
@@ -20,6 +20,11 @@ const selectors: readonly (readonly [
   [['header:x-user', 'ip'], ['ann', '2001:db8:1:2::9'], { headers: { 'x-user': 'ann' } }],
 ]
 
+const peeked = async (limit: ByKey): Promise<readonly unknown[]> => {
+  const { allowed, policy, retryAfterMs } = await limit.peek('2001:db8:1:2::7')
+  return [allowed, policy, retryAfterMs]
+}
+
 /** Tests that the counts of a key are read and changed outside of requests, by the text of its selectors. */
 export function testByKey(test: TestFunction, mountIn: Mount): void {
   const mount = async (options: object) => {
@@ -31,11 +36,10 @@ export function testByKey(test: TestFunction, mountIn: Mount): void {
     }
     const common = { store: modelStore(fakeClock()), trustProxy: 1 }
     const send = await mountIn({ ...common, ...options } as unknown as NeutralOptions, { ...scene, limited })
-    const status = async (request: NeutralRequest = {}): Promise<number> => {
-      const headers = { 'x-forwarded-for': '2001:db8:1:2::7', ...request.headers }
-      return (await send({ ...request, headers })).status
-    }
-    return { limit: limits[0] as ByKey, status }
+    const sendAs = (request: NeutralRequest = {}): Promise<NeutralResponse> =>
+      send({ ...request, headers: { 'x-forwarded-for': '2001:db8:1:2::7', ...request.headers } })
+    const status = async (request?: NeutralRequest): Promise<number> => (await sendAs(request)).status
+    return { limit: limits[0] as ByKey, send: sendAs, status }
   }
 
   test('peeks at, charges and resets an address by its network', async () => {
@@ -64,6 +68,45 @@ export function testByKey(test: TestFunction, mountIn: Mount): void {
       assert.equal(await status(request), 200)
     })
   }
+
+  test('blocks and unblocks an address by its network, and no other', async () => {
+    const { limit, send } = await mount({ quota: perMinute(3), blocks: true })
+    assert.equal((await send()).status, 200)
+    await limit.block('2001:db8:1:2:ffff::1', '1h')
+    const denied = await send()
+    assert.equal(denied.status, 429)
+    assert.equal(denied.headers['retry-after'], '3600')
+    const { type, ...problem } = JSON.parse(denied.body) as Record<string, unknown>
+    assert.equal(type, 'https://iana.org/assignments/http-problem-types#abnormal-usage-detected')
+    assert.deepEqual(problem['violated-policies'], ['default (blocked)'])
+    assert.equal((await send({ headers: { 'x-forwarded-for': '203.0.113.9' } })).status, 200)
+    assert.deepEqual(await peeked(limit), [false, 'default (blocked)', 3_600_000])
+    await limit.unblock('2001:db8:1::/56')
+    assert.deepEqual(await peeked(limit), [true, 'default', 0])
+    assert.equal((await send()).status, 200)
+  })
+
+  for (const [key, text, request] of selectors) {
+    test(`blocks a client of ${[key].flat().join(' and ')}, and no other`, async () => {
+      const { limit, status } = await mount({ quota: perMinute(5), key, blocks: true })
+      await limit.block(typeof text === 'string' ? `${text}x` : [...text.slice(0, -1), '::1'], '1h')
+      assert.equal(await status(request), 200)
+      await limit.block(text, '1h')
+      assert.equal(await status(request), 429)
+      await limit.unblock(text)
+      assert.equal(await status(request), 200)
+    })
+  }
+
+  test('blocks by a penalty without the option, and else says that it is missing', async () => {
+    const login = await mount({ quota: penalty({ after: 5, within: '15m', block: '15m' }) })
+    await login.limit.block('2001:db8:1:2::7', '7d')
+    assert.equal(await login.status(), 429)
+    const { limit, status } = await mount({ quota: perMinute(5) })
+    await assert.rejects(limit.block('2001:db8:1:2::7', '7d'), /Build it with blocks: true\./)
+    await assert.rejects(limit.unblock('2001:db8:1:2::7'), /Build it with blocks: true\./)
+    assert.equal(await status(), 200)
+  })
 
   test('names one of several policies with different keys', async () => {
     const { limit, status } = await mount({

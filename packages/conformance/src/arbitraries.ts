@@ -17,7 +17,7 @@ import {
   warmingUp,
   type ZonedPeriods,
 } from '@spillway/core'
-import { Periods, stepFor, type Verb } from '@spillway/core/internal'
+import { BLOCK_LIST, Periods, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { modelStore } from './model.ts'
@@ -204,10 +204,12 @@ interface Op {
   readonly of: (takes: readonly Taken[]) => Taken | undefined
 }
 
-function stepOf({ quota, verb, cost, maxWaitMicros, of }: Op, takes: readonly Taken[]): Step {
+function stepOf({ quota, verb, cost: units, maxWaitMicros, of }: Op, takes: readonly Taken[]): Step {
+  const cost = quota === BLOCK_LIST ? quota.limit : units
   if (verb === 'consume') return stepFor(quota, verb, cost, { maxWaitMicros })
-  // A block set by hand.
-  if (verb === 'charge' && maxWaitMicros > 0) return stepFor(quota, verb, cost, { blockMicros: maxWaitMicros })
+  // A block set by hand, and its end.
+  if (maxWaitMicros > 0 && (verb === 'charge' || (verb === 'refund' && quota === BLOCK_LIST)))
+    return stepFor(quota, verb, cost, { blockMicros: maxWaitMicros })
   const taken = verb === 'refund' ? of(takes) : undefined
   return stepFor(quota, verb, cost, taken === undefined ? {} : { original: taken })
 }
@@ -221,7 +223,7 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
     // Sometimes the cost is the whole capacity, so that the state becomes empty or full.
     cost: fc.oneof(
       { weight: 3, arbitrary: fc.integer({ min: 1, max: 14 }) },
-      fc.constantFrom(...quotas.map(({ limit }) => limit)),
+      fc.constantFrom(1, ...quotas.filter((quota) => quota !== BLOCK_LIST).map(({ limit }) => limit)),
     ),
     maxWaitMicros: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
     of: refunded,
@@ -256,7 +258,9 @@ function withSteps(drawn: readonly { readonly after: Micros; readonly ops: reado
 }
 
 /** Random histories over a few states and two quotas. */
-export const histories: fc.Arbitrary<readonly Call[]> = fc.tuple(quotas, quotas).chain(historiesOf)
+export const histories: fc.Arbitrary<readonly Call[]> = fc
+  .tuple(quotas, fc.oneof({ weight: 6, arbitrary: quotas }, fc.constant(BLOCK_LIST)))
+  .chain(historiesOf)
 
 /** The times of a history's calls, from {@link START} on. */
 export function momentsOf(history: readonly Pick<Call, 'after'>[]): readonly Micros[] {

@@ -4,6 +4,7 @@ import { decide, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { testAnyRate } from './any-rate.ts'
 import { histories, momentsOf } from './arbitraries.ts'
+import { testBlockList } from './block-list.ts'
 import { START } from './clock.ts'
 import { testDeletion } from './deletion.ts'
 import { testPreparedTakes } from './fast-path.ts'
@@ -80,6 +81,7 @@ export function testStore(
   testPreparedTakes(test, makeStore, 4 * runs)
   testUpTo(test, makeStore, Math.ceil(runs / 5))
   testSpill(test, makeStore, Math.ceil(runs / 10))
+  testBlockList(test, makeStore)
 
   test('admits exactly the burst of 200 racing requests', async () => {
     const store = await makeStore()

@@ -1,4 +1,5 @@
 import { acquireInOrder, deadlines } from './acquire-in-order.ts'
+import { isShown } from './block-list.ts'
 import type { Decision } from './decision.ts'
 import { answerOrFallBack } from './fallback.ts'
 import { all, andThen, type MaybePromise } from './maybe-promise.ts'
@@ -76,13 +77,24 @@ export async function rollback({ decision, results }: Acquisition): Promise<void
 
 function acquisitionOf(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
   const [only, ...others] = results
-  if (only !== undefined && others.length === 0) {
-    const [decision, ...rest] = only.decisions as readonly [Decision, ...Decision[]]
-    return { checks: only.checks, results, decision: rest.length === 0 ? decision : merge(only.decisions) }
-  }
+  if (only !== undefined && others.length === 0) return shownOf(only.checks, only.decisions, results)
   const found = new Map(
     results.flatMap(({ checks, decisions }) => checks.map((check, i) => [check, decisions[i] as Decision])),
   )
   const answered = checks.filter((check) => found.has(check))
-  return { checks: answered, results, decision: merge(answered.map((check) => found.get(check) as Decision)) }
+  const decisions = answered.map((check) => found.get(check) as Decision)
+  return shownOf(answered, decisions, results)
+}
+
+/** The acquisition of these checks, but for block lists of keys that are not blocked. */
+function shownOf(
+  checks: readonly PolicyCheck[],
+  decisions: readonly Decision[],
+  results: readonly StoreResult[],
+): Acquisition {
+  const [first, ...rest] = decisions as readonly [Decision, ...Decision[]]
+  if (rest.length === 0) return { checks, results, decision: first }
+  if (decisions.every(isShown)) return { checks, results, decision: merge(decisions) }
+  const shown = (_: unknown, i: number): boolean => isShown(decisions[i] as Decision)
+  return shownOf(checks.filter(shown), decisions.filter(isShown), results)
 }

@@ -9,6 +9,7 @@ export type Costs = Readonly<Record<string, number>>
 
 /** The policies of a limiter, with the names that costs have for them. */
 export interface NamedPolicies {
+  /** Those with a name, and then the block list, if there is one. */
   readonly policies: readonly Policy[]
   readonly names: readonly string[]
   readonly targets: Targets
@@ -16,19 +17,23 @@ export interface NamedPolicies {
 
 /**
  * The units of each policy, in their order; undefined leaves it out, and 0 in the costs does. If the costs do not name a policy, it costs 1; a spill policy
- * costs what its source does; and a refund or a charge leaves it out. Throws a `QuotaError` if the costs are invalid.
+ * costs what its source does; and a refund or a charge leaves it out, and always the block list. Throws a `QuotaError` if the
+ * costs are invalid.
  */
 export function costsOf(named: NamedPolicies, cost: number | Costs, verb: Verb): readonly (number | undefined)[] {
-  const { names, targets } = named
-  if (typeof cost === 'number') return names.map(() => cost)
+  const { names, targets, policies } = named
+  const looks = verb === 'consume' || verb === 'peek'
+  if (typeof cost === 'number') return (looks ? policies : names).map(() => cost)
   const given = checkCosts(named, cost)
-  const missing = verb === 'refund' || verb === 'charge' ? 0 : 1
+  const missing = looks ? 1 : 0
   const costAt = (index: number): number => {
     const source = targets.indexOf(index)
     return given.get(names[index] as string) ?? (source < 0 || missing === 0 ? missing : costAt(source))
   }
   const costs = names.map((_, index) => costAt(index) || undefined)
-  if (costs.some((units) => units !== undefined)) return costs
+  // Only a block list has no name.
+  if (costs.some((units) => units !== undefined))
+    return [...costs, ...policies.slice(names.length).map(() => missing || undefined)]
   throw invalidCost(`leaves out every policy: ${listed(names)}. Give one of them a cost of 1 or more.`)
 }
 

@@ -1,3 +1,4 @@
+import { isBlockList } from './block-list.ts'
 import { allow, type Decision, deny } from './decision.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 import type { Calendar } from './kernels/calendar.ts'
@@ -185,10 +186,9 @@ const decideLog =
 const decideWarmUp =
   (policy: string, { limit, burst }: WarmUpQuota, cost: number, step: WarmUpStep): Decide<WarmUpTaken> =>
   ({ allowed, aheadBefore, ahead }) => {
-    const remaining = ahead === 0 ? 1 : 0
-    if (allowed)
-      return allow(policy, limit, remaining, cost, ahead, ahead, step.tolerance === LONGEST ? 0 : aheadBefore)
-    return deny(policy, limit, remaining, cost, ahead, ahead, cost > burst ? Infinity : aheadBefore)
+    const left = ahead === 0 ? 1 : 0
+    if (allowed) return allow(policy, limit, left, cost, ahead, ahead, step.tolerance === LONGEST ? 0 : aheadBefore)
+    return deny(policy, limit, left, cost, ahead, ahead, cost > burst ? Infinity : aheadBefore)
   }
 
 /** The units of a key refill at midnight of the calendar's zone, whatever the time of the request that consumed them. */
@@ -198,14 +198,24 @@ const decideCalendar =
     atOnce(policy, limit, cost, allowed, limit - current, (calendar as Calendar).endOf(start, now) - now)
 
 const decidePenalty =
-  (policy: string, { limit, window }: PenaltyQuota, cost: number): Decide<PenaltyTaken> =>
-  ({ allowed, now, first, count, until }) =>
-    atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, (until > 0 ? until : first + window) - now)
+  (policy: string, quota: PenaltyQuota, cost: number, { limit, window } = quota): Decide<PenaltyTaken> =>
+  ({ allowed, now, first, count, until }) => {
+    const end = (until > 0 ? until : first + window) - now
+    return atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, end, isBlockList(quota) ? 0 : limit)
+  }
 
-/** A decision by a quota whose units all refill at once, in `end`. */
-function atOnce(policy: string, limit: number, cost: number, allowed: boolean, rest: number, end: Micros): Decision {
+/** A decision by a quota whose units all refill at once, in `end`. A block list reports another limit than it has. */
+function atOnce(
+  policy: string,
+  limit: number,
+  cost: number,
+  allowed: boolean,
+  rest: number,
+  end: Micros,
+  most: number = limit,
+): Decision {
   const remaining = Math.max(rest, 0)
   const reset = remaining === limit ? 0 : end
-  if (allowed) return allow(policy, limit, remaining, cost, reset, reset, 0)
-  return deny(policy, limit, remaining, cost, reset, reset, cost > limit ? Infinity : end)
+  if (allowed) return allow(policy, most, remaining, cost, reset, reset, 0)
+  return deny(policy, most, remaining, cost, reset, reset, cost > limit ? Infinity : end)
 }

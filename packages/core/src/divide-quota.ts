@@ -1,3 +1,4 @@
+import { isBlockList } from './block-list.ts'
 import { bucketQuota, checkWhole, continuous, scheduled, startLacking } from './bucket-quota.ts'
 import { commonDivisor, MOST_SCALE, unitsIn } from './kernels/fraction.ts'
 import type { Start } from './kernels/start.ts'
@@ -27,6 +28,7 @@ export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
     const burst = Math.max(1, Math.floor(quota.burst / replicas))
     return warmUpQuota('divideQuota', { burst, half: quota.half, ...slower(quota, replicas) })
   }
+  if (isBlockList(quota)) return quota
   if (quota.kernel === 'penalty' || (quota.kernel === 'sliding-window' && quota.calendar !== null)) {
     return Object.freeze({ ...quota, limit: Math.max(1, Math.floor(quota.limit / replicas)) })
   }

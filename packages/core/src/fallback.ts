@@ -1,3 +1,4 @@
+import { isBlockList } from './block-list.ts'
 import { ConsumeSteps } from './consume-steps.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Decision } from './decision.ts'
@@ -144,7 +145,7 @@ function askLimiters(
 ): Promise<readonly LimiterAnswer[]> {
   const limiters = checks.flatMap((check, i) => {
     const limiter = modes[i]
-    return typeof limiter === 'object' ? [{ check, limiter }] : []
+    return typeof limiter === 'object' && !isBlockList(check.policy.quota) ? [{ check, limiter }] : []
   })
   return Promise.all(
     limiters.map(async ({ check, limiter }) => ({
@@ -176,17 +177,19 @@ function decisionFor(
     const action = mode === 'local' ? 'local' : 'fallback'
     return { ...answer, policy: name, violated: answer.allowed ? [] : [name], degraded: { reason, action } }
   }
+  const isList = isBlockList(quota)
+  const denies = isDenied && !isList
   return {
-    allowed: !isDenied,
+    allowed: !denies,
     policy: name,
-    limit: quota.limit,
+    limit: isList ? 0 : quota.limit,
     remaining: 0,
     cost,
     retryAfterMs: 0,
     resetAfterMs: 0,
     replenishAfterMs: 0,
     delayMs: 0,
-    violated: isDenied ? [name] : [],
+    violated: denies ? [name] : [],
     degraded: { reason, action: isDenied ? 'deny' : 'allow' },
   }
 }

@@ -1,3 +1,4 @@
+import { isShown } from './block-list.ts'
 import { breakerOf } from './breaker.ts'
 import type { ConsumeStep } from './consume-steps.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
@@ -54,7 +55,10 @@ function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync
     let allowed = true
     for (const { take } of consumed) if (!take.look(key, now)) allowed = false
     const decisions: Decision[] = []
-    for (const { take, decide } of consumed) decisions.push(decide(take.commit(allowed)))
+    for (const { take, decide } of consumed) {
+      const decision = decide(take.commit(allowed))
+      if (isShown(decision)) decisions.push(decision)
+    }
     return decisions.length === 1 ? (decisions[0] as Decision) : merge(decisions)
   }
 }

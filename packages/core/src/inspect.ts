@@ -1,3 +1,4 @@
+import { blockedFor, blockListOf, peekAt, shownPolicies } from './blocked.ts'
 import { breakerOf } from './breaker.ts'
 import { deadlineIn } from './deadline.ts'
 import { decide } from './decide.ts'
@@ -24,6 +25,8 @@ export interface Inspection {
   readonly state: Taken
   /** The decision about one unit, which was not consumed. */
   readonly decision: Decision
+  /** Milliseconds until the end of the key's block, by a `penalty` or by hand; 0 if it is not blocked. */
+  readonly blockedMs: number
   /**
    * In how many milliseconds 1 unit, half and all of the quota are available if nothing more is consumed: 0 if they are. An
    * overdraft does not count.
@@ -34,8 +37,20 @@ export interface Inspection {
 /** Reads what a store keeps about a key. Consumes and writes nothing. Rejects with a `StoreError` if the store fails. */
 export async function inspectKey(policies: readonly Policy[], key: string): Promise<readonly Inspection[]> {
   checkKey(key)
-  return Promise.all(policies.map((policy) => inspectPolicy(policy, key)))
+  const blockList = blockListOf(policies)
+  const [listed, ...inspections] = await Promise.all([
+    blockList && peekAt(blockList, key),
+    ...shownPolicies(policies).map((policy) => inspectPolicy(policy, key)),
+  ])
+  return listed === undefined ? inspections : inspections.map((each) => withBlock(each, listed.retryAfterMs))
 }
+
+/** The inspection of a key that its block list denies for some time more. */
+const withBlock = ({ available, ...inspection }: Inspection, listedMs: number): Inspection => ({
+  ...inspection,
+  blockedMs: Math.max(inspection.blockedMs, listedMs),
+  available: available.map(({ units, afterMs }) => ({ units, afterMs: Math.max(afterMs, listedMs) })),
+})
 
 async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
   const { name, quota, storeConfig } = policy
@@ -53,6 +68,7 @@ async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
   return {
     policy: name,
     quota,
+    blockedMs: blockedFor(taken[0] as Taken),
     kept: !isNew(steps[0] as Step, taken[0] as Taken),
     state: taken[0] as Taken,
     decision: decisionAt(0, 1),

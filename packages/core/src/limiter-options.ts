@@ -1,7 +1,8 @@
+import { BLOCK_LIST, blockListName } from './block-list.ts'
 import type { NamedPolicies } from './costs.ts'
 import { QuotaError } from './errors.ts'
-import { checkOptions } from './options.ts'
-import { policyOf } from './policy.ts'
+import { checkBoolean, checkOptions } from './options.ts'
+import { type Policy, policyOf } from './policy.ts'
 import type { Quota } from './quota-types.ts'
 import { checkSpill, type Targets } from './spill.ts'
 import type { Store } from './store.ts'
@@ -17,6 +18,12 @@ interface CommonOptions extends StoreOptions {
    * @default `'default'`
    */
   readonly name?: string
+  /**
+   * Whether keys can be blocked by hand: `block(key, '1h')`. Each request then looks at a second state of its key, in the
+   * same step. A limiter with a `penalty` can block without it.
+   * @default `false`
+   */
+  readonly blocks?: boolean
 }
 
 /** One quota, or several under names of their own. */
@@ -55,7 +62,11 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
   }
   if (!quotas) {
     const policy = policyOf(name ?? 'default', quota as Quota, storeConfig)
-    return { policies: [policy], names: [policy.name], targets: targetsOf(options) }
+    return {
+      policies: [policy, ...blockListOf(options, policy.name, storeConfig)],
+      names: [policy.name],
+      targets: targetsOf(options),
+    }
   }
   const names = Object.keys(quotas)
   if (names.length === 0) {
@@ -64,7 +75,13 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
   const policies = Object.entries(quotas).map(([each, quota]) =>
     policyOf(name === undefined ? each : `${name}.${each}`, quota, storeConfig),
   )
-  return { policies, names, targets: targetsOf(options) }
+  const blockList = blockListOf(options, name ?? (names[0] as string), storeConfig)
+  return { policies: [...policies, ...blockList], names, targets: targetsOf(options) }
+}
+
+/** The limiter's block list, if it has one. */
+function blockListOf({ blocks }: RateLimiterOptions, name: string, storeConfig: StoreConfig): readonly Policy[] {
+  return checkBoolean('blocks', blocks) ? [policyOf(name, BLOCK_LIST, storeConfig, blockListName(name))] : []
 }
 
 /** For each quota, the index of its spill quota; -1 if it has none. */

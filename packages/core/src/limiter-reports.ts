@@ -1,3 +1,5 @@
+import { canBlock } from './block.ts'
+import { shownPolicies } from './blocked.ts'
 import { type Inspection, inspectKey } from './inspect.ts'
 import { type KeyList, type ListOptions, listKeys } from './list.ts'
 import type { Policy } from './policy.ts'
@@ -15,6 +17,8 @@ export interface NamedQuota {
 export interface LimiterReports {
   /** The policies of the limiter, in the order of its quotas. */
   readonly policies: readonly NamedQuota[]
+  /** Whether the limiter looks for blocked keys, so that `block` and `unblock` do not reject. */
+  readonly canBlock: boolean
   /** Reports what the store keeps about a key, for each policy. Rejects with a `StoreError` if the store fails. */
   inspect(key: string): Promise<readonly Inspection[]>
   /**
@@ -26,7 +30,8 @@ export interface LimiterReports {
 
 /** The reports of these policies. */
 export const reportsOf = (policies: readonly Policy[]): LimiterReports => ({
-  policies: policies.map(({ name, quota }) => ({ name, quota })),
+  policies: shownPolicies(policies).map(({ name, quota }) => ({ name, quota })),
+  canBlock: policies.some(canBlock),
   inspect: (key) => inspectKey(policies, key),
   list: (options = {}) => listKeys(policies, options),
 })

@@ -1,5 +1,6 @@
 import { decideNow } from './acquisition.ts'
 import { type Blocks, blocksOf } from './block.ts'
+import { shownPolicies } from './blocked.ts'
 import { actualsOf, type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import type { Decision } from './decision.ts'
 import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'
@@ -68,13 +69,21 @@ export function rateLimiter(options: RateLimiterOptions & { readonly store: Sync
 /** Builds a limiter on any store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
-  checkOptions('rateLimiter', options, ['quota', 'quotas', 'spill', 'name', ...STORE_OPTIONS])
+  checkOptions('rateLimiter', options, ['quota', 'quotas', 'spill', 'name', 'blocks', ...STORE_OPTIONS])
   const storeConfig = storeConfigOf(options)
   const { store } = storeConfig
   const named = namedPolicies(options, storeConfig)
   const { policies, targets } = named
   register(policies.map(({ name, quota }) => ({ store, name, quota })))
-  reportPolicies(policies.map(({ name, quota }, i) => ({ name, quota, spill: policies[targets[i] ?? -1]?.name })))
+  const { blocks } = options
+  reportPolicies(
+    shownPolicies(policies).map(({ name, quota }, i) => ({
+      name,
+      quota,
+      spill: policies[targets[i] ?? -1]?.name,
+      ...(blocks && { blocks }),
+    })),
+  )
   const checksFor = (verb: Verb, key: string, cost: number | Costs): readonly PolicyCheck[] => {
     checkKey(key)
     const costs = costsOf(named, cost, verb)

@@ -1,3 +1,5 @@
+import { canBlock } from './block.ts'
+import { blockedFor, blockListOf, peekAt, shownPolicies } from './blocked.ts'
 import { asStoreError } from './breaker.ts'
 import { checkWhole } from './bucket-quota.ts'
 import { deadlineIn, whenExpired } from './deadline.ts'
@@ -29,6 +31,11 @@ export interface ListOptions {
    */
   readonly limited?: boolean
   /**
+   * Whether only keys are returned that are blocked, by a `penalty` or by hand.
+   * @default `false`
+   */
+  readonly blocked?: boolean
+  /**
    * How many states are examined at most. Beyond it, the list is that of the states examined so far.
    * @default `100_000`
    */
@@ -49,15 +56,20 @@ export interface ListedKey {
    * and not its digest.
    */
   readonly isDigest: boolean
-  /** The decision about one unit, which was not consumed. */
+  /** The decision of the policy about one unit, which was not consumed. */
   readonly decision: Decision
+  /**
+   * Milliseconds until the end of the key's block, by a `penalty` or by hand; 0 if it is not blocked. Undefined if it is
+   * not known: keys can be blocked by hand, and the store keeps a digest of this one.
+   */
+  readonly blockedMs: number | undefined
 }
 
 /** The keys that have used the most of a policy. */
 export interface KeyList {
   /** The name of the policy. */
   readonly policy: string
-  /** Those that have used the most units first; of equal ones, those with the longest wait. */
+  /** Those that have used the most units first; of equal ones, those with the longest wait. Blocked keys: the longest block first. */
   readonly keys: readonly ListedKey[]
   /** How many states were examined. */
   readonly scanned: number
@@ -65,7 +77,7 @@ export interface KeyList {
   readonly isComplete: boolean
 }
 
-const LIST_OPTIONS = ['policy', 'limit', 'limited', 'scan', 'timeout']
+const LIST_OPTIONS = ['policy', 'limit', 'limited', 'blocked', 'scan', 'timeout']
 /** The most keys that are returned: they are sorted in memory. */
 const MOST_KEYS = 1_000
 
@@ -75,21 +87,36 @@ export async function listKeys(policies: readonly Policy[], options: ListOptions
   const limit = checkWhole('list limit', options.limit ?? 20, 1)
   const scan = checkWhole('list scan', options.scan ?? 100_000, 1)
   const limited = checkBoolean('list limited', options.limited)
+  const blocked = checkBoolean('list blocked', options.blocked)
   const deadline = deadlineIn(micros(options.timeout ?? '1s', 'list timeout'))
   if (limit > MOST_KEYS) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `list limit must be at most ${MOST_KEYS}; got ${limit}.`)
   }
-  const { name, quota, storeConfig } = policyNamed(policies, options.policy)
-  const { store } = storeConfig
+  const policy = policyNamed(shownPolicies(policies), options.policy)
+  // The states of a penalty have its blocks by hand, too.
+  const blockList = canBlock(policy) ? undefined : blockListOf(policies)
+  const [examined, other] = blocked && blockList ? [blockList, policy] : [policy, blockList]
+  const top = new TopKeys(limit, blocked ? byBlock : byUse)
+  const isWanted = ({ decision: { allowed, remaining, limit }, blockedMs }: ListedKey): boolean =>
+    blocked ? blockedMs !== 0 : limited ? !allowed : remaining < limit
+  const add = (listed: ListedKey): void => {
+    if (isWanted(listed)) top.add(listed)
+  }
+  const found = await examine(examined, scan, deadline, add)
+  const keys = other === undefined ? top.keys : await withOther(top.keys, other, blocked)
+  return { policy: policy.name, keys, ...found }
+}
+
+/** Passes the keys of a policy to `add`, within bounds of count and time. */
+async function examine(
+  { name, quota, storeConfig: { store } }: Policy,
+  scan: number,
+  deadline: ReturnType<typeof deadlineIn>,
+  add: (listed: ListedKey) => void,
+): Promise<Pick<KeyList, 'scanned' | 'isComplete'>> {
   const step = stepFor(quota, 'peek', 1)
   const decide = decider(name, quota, 1, step)
   const states = listOf(store).call(store, name, step)[Symbol.asyncIterator]()
-  const top = new TopKeys(limit)
-  const add = ({ key, isDigest, taken }: ListedState): void => {
-    const decision = decide(taken)
-    const isWanted = limited ? !decision.allowed : decision.remaining < decision.limit
-    if (isWanted) top.add({ key, isDigest, decision })
-  }
   let scanned = 0
   let isComplete = false
   while (scanned < scan) {
@@ -100,13 +127,26 @@ export async function listKeys(policies: readonly Policy[], options: ListOptions
     isComplete = next?.done === true
     if (next === undefined || isComplete) break
     scanned += next.value.length
-    next.value.forEach(add)
+    for (const { key, isDigest, taken } of next.value as readonly ListedState[]) {
+      add({ key, isDigest, decision: decide(taken), blockedMs: blockedFor(taken) })
+    }
     // An in-memory store never waits by itself, and other work must not wait for the whole list.
     if (isSync(store)) await new Promise<void>((resolve) => setLongTimeout(0, resolve))
   }
   if (!isComplete) void Promise.resolve(states.return?.()).catch(() => {})
-  return { policy: name, keys: top.keys, scanned, isComplete }
+  return { scanned, isComplete }
 }
+
+/** The keys with what another policy says of them: of blocked keys, their use; of used ones, their block. */
+const withOther = (keys: readonly ListedKey[], other: Policy, blocked: boolean): Promise<readonly ListedKey[]> =>
+  // Sent in one tick, so that a remote store batches them.
+  Promise.all(
+    keys.map(async (listed): Promise<ListedKey> => {
+      if (listed.isDigest) return blocked ? listed : { ...listed, blockedMs: undefined }
+      const decision = await peekAt(other, listed.key)
+      return blocked ? { ...listed, decision } : { ...listed, blockedMs: decision.retryAfterMs }
+    }),
+  )
 
 function policyNamed(policies: readonly Policy[], wanted: string | undefined): Policy {
   const found =
@@ -144,32 +184,38 @@ function before<T>(deadline: ReturnType<typeof deadlineIn>, promise: Promise<T>)
   })
 }
 
-/** The keys with the most use, in order: no more of them than are wanted. */
+/** The first keys of an order: no more of them than are wanted. */
 class TopKeys {
   readonly keys: ListedKey[] = []
   readonly #most: number
+  readonly #compare: typeof byUse
 
-  constructor(most: number) {
+  constructor(most: number, compare: typeof byUse) {
     this.#most = most
+    this.#compare = compare
   }
 
   add(added: ListedKey): void {
     const { keys } = this
+    const compare = this.#compare
     const last = keys.at(-1)
-    if (keys.length === this.#most && last !== undefined && byUse(last, added) <= 0) return
+    if (keys.length === this.#most && last !== undefined && compare(last, added) <= 0) return
     // A scan may find a state twice.
     const known = keys.findIndex(({ key, isDigest }) => key === added.key && isDigest === added.isDigest)
     if (known >= 0) keys.splice(known, 1)
     let [first, end] = [0, keys.length]
     while (first < end) {
       const middle = (first + end) >> 1
-      if (byUse(keys[middle] as ListedKey, added) <= 0) first = middle + 1
+      if (compare(keys[middle] as ListedKey, added) <= 0) first = middle + 1
       else end = middle
     }
     keys.splice(first, 0, added)
     if (keys.length > this.#most) keys.pop()
   }
 }
+
+/** Those that are blocked for longer come first. */
+const byBlock = (a: ListedKey, b: ListedKey): number => (b.blockedMs ?? 0) - (a.blockedMs ?? 0)
 
 /** Those that have used more come first. */
 const byUse = ({ decision: a }: ListedKey, { decision: b }: ListedKey): number =>

@@ -1,18 +1,21 @@
+import { isBlockList } from './block-list.ts'
 import { MOST_UNITS, type PenaltyStep, type PenaltyTaken } from './kernels/penalty.ts'
 import type { PenaltyQuota } from './quota-types.ts'
 import type { StepOptions, Verb } from './step-options.ts'
 
 /** Reduces a verb on a penalty to a kernel step. */
 export function penaltyStep(
-  { limit, window, block, grow, max, forgive, extend }: PenaltyQuota,
+  quota: PenaltyQuota,
   verb: Verb,
   cost: number,
   { original, blockMicros }: StepOptions,
 ): PenaltyStep {
+  const { limit, window, block, grow, max, forgive, extend } = quota
   const taking = verb === 'consume' || verb === 'peek'
+  const units = isBlockList(quota) && blockMicros === undefined ? 0 : cost
   return {
     kernel: 'penalty',
-    increment: verb === 'refund' ? -cost : cost,
+    increment: verb === 'refund' ? 0 - units : units,
     check: taking ? cost : -2 * MOST_UNITS,
     limit,
     window,

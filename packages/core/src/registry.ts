@@ -34,7 +34,13 @@ export function register(registrations: readonly Registration[], before: readonl
     before.some((own) => idOf(own) === idOf(each) && namesOn(own.store) === namesOn(each.store))
       ? undefined
       : namesOn(each.store).get(idOf(each))
-  const found = registrations.map((each) => [each, textsOf(each), known(each)] as const)
+  const found = registrations.map((each, i) => {
+    // A quota may have the name of a block list.
+    const same = registrations.findIndex(
+      (other) => idOf(other) === idOf(each) && namesOn(other.store) === namesOn(each.store),
+    )
+    return [each, textsOf(each), same < i ? textsOf(registrations[same] as Registration) : known(each)] as const
+  })
   for (const [{ name }, texts, others] of found) if (others) checkSame(name, texts, others)
   for (const each of before) namesOn(each.store).delete(idOf(each))
   for (const [each, texts, others] of found) {

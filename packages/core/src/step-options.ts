@@ -23,7 +23,8 @@ export interface StepOptions {
    */
   readonly prepaid?: boolean
   /**
-   * The length of the block that a charge starts, in microseconds; for a penalty only.
+   * The length of the block that a charge starts by hand, in microseconds; for a penalty only. Of a refund, any number: it
+   * ends a block.
    * @default the length that its quota sets
    */
   readonly blockMicros?: Micros | undefined

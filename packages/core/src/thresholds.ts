@@ -54,7 +54,7 @@ export function thresholdWatch(
     }
   }
   return (policy, key, decision) => {
-    const level = isCounted(decision) ? levelOf(decision) : 0
+    const level = isCounted(decision) && decision.limit > 0 ? levelOf(decision) : 0
     if (level === 0) return
     const name = nameOf({ policy: policy.name, key })
     const now = nowMs()

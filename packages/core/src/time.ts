@@ -25,7 +25,7 @@ export function micros(duration: Duration, what: string): Micros {
   if (micros >= 1 && micros <= LONGEST) return micros
   throw new QuotaError(
     'ERR_SPILLWAY_DURATION',
-    `${what} must be a positive duration: milliseconds, or a number with ms, s, m, h or d such as '10s'; got ${formatValue(duration)}.`,
+    `${what} must be a positive duration, at most 95 years: milliseconds, or a number with ms, s, m, h or d such as '10s'; got ${formatValue(duration)}.`,
   )
 }
 

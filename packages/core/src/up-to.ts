@@ -1,5 +1,6 @@
 import { acquireInOrder, deadlines } from './acquire-in-order.ts'
 import { watchThresholds } from './acquisition.ts'
+import { isShown } from './block-list.ts'
 import { breakerOf } from './breaker.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Decision } from './decision.ts'
@@ -165,11 +166,15 @@ function decisionOf(checks: readonly PolicyCheck[], results: readonly StoreResul
   const answered = results.flatMap((result) =>
     result.checks.map(({ policy }, i) => ({ policy, decision: result.decisions[i] })),
   )
-  const decisions = checks.flatMap(({ policy }) => {
-    const { decision } = answered.find((each) => each.policy === policy) ?? {}
-    return decision ? [{ ...decision, cost }] : []
+  const shown = checks.flatMap((check) => {
+    const { decision } = answered.find((each) => each.policy === check.policy) ?? {}
+    return decision && isShown(decision) ? [{ check, decision: { ...decision, cost } }] : []
   })
+  const decisions = shown.map(({ decision }) => decision)
   const decision = decisions.length === 1 ? (decisions[0] as Decision) : merge(decisions)
-  watchThresholds(checks, decision)
+  watchThresholds(
+    shown.map(({ check }) => check),
+    decision,
+  )
   return { ...decision, consumed: decision.allowed ? units : 0 }
 }

@@ -103,6 +103,7 @@ const anyRule = fc
         limit_keys: mostly(fc.array(key, { minLength: 1, maxLength: 3 }), [], 'ip'),
         match,
         mode: mostly(fc.constantFrom('enforce', 'shadow'), 'dry'),
+        blocks: mostly(fc.boolean(), 'yes'),
       },
       { requiredKeys: ['name', 'limit_keys'] },
     ),

@@ -544,7 +544,7 @@ describe('the guard', () => {
     [
       'an unknown option',
       { quota: perMinute(1), colour: 1 },
-      'problem, unit, partition, spill, tiers, store, deadline, onStoreError',
+      'problem, unit, partition, blocks, spill, tiers, store, deadline, onStoreError',
     ],
     ['an unknown problem', { quota: perMinute(1), problem: 'abuse' }, '\'abnormal-usage-detected\'; got "abuse".'],
     ['a wait that is none', { quota: perMinute(1), maxWait: 'soon' }, 'maxWait must be a positive duration'],

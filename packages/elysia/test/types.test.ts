@@ -12,7 +12,7 @@ const limit = rateLimit({
   ],
   onDenied: (context, { policy }) => {
     expectTypeOf(context).toEqualTypeOf<RequestContext>()
-    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens'>()
+    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens' | 'burst (blocked)' | 'tokens (blocked)'>()
     // @ts-expect-error: there is no such policy
     return policy === 'bursts' ? { status: 503 } : undefined
   },

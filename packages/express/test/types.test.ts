@@ -13,12 +13,14 @@ const limit = rateLimit({
   ],
   onDecision: ({ decision, request }) => {
     expectTypeOf(request).toEqualTypeOf<Request>()
-    expectTypeOf(decision.policy).toEqualTypeOf<'burst' | 'tokens' | 'burst (shadow)' | 'tokens (shadow)'>()
+    expectTypeOf(decision.policy).toEqualTypeOf<
+      'burst' | 'tokens' | 'burst (shadow)' | 'tokens (shadow)' | 'burst (blocked)' | 'tokens (blocked)'
+    >()
   },
   onDenied: (req, { policy, violated }) => {
     expectTypeOf(req).toEqualTypeOf<Request>()
-    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens'>()
-    expectTypeOf(violated).toEqualTypeOf<readonly ('burst' | 'tokens')[]>()
+    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens' | 'burst (blocked)' | 'tokens (blocked)'>()
+    expectTypeOf(violated).toEqualTypeOf<readonly (typeof policy)[]>()
     // @ts-expect-error: there is no such policy
     if (policy === 'bursts') return { status: 503 }
     return undefined

@@ -11,7 +11,7 @@ const limit = rateLimit({
   ],
   onDenied: (request, { policy }) => {
     expectTypeOf(request).toEqualTypeOf<Request>()
-    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens'>()
+    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens' | 'burst (blocked)' | 'tokens (blocked)'>()
     // @ts-expect-error: there is no such policy
     return policy === 'bursts' ? { status: 503 } : undefined
   },

@@ -12,7 +12,7 @@ const limit = rateLimit({
   ],
   onDenied: (c, { policy }) => {
     expectTypeOf(c).toEqualTypeOf<Context>()
-    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens'>()
+    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens' | 'burst (blocked)' | 'tokens (blocked)'>()
     // @ts-expect-error: there is no such policy
     return policy === 'bursts' ? { status: 503 } : undefined
   },

@@ -13,7 +13,7 @@ const limit = rateLimit({
   ],
   onDenied: (ctx, { policy }) => {
     expectTypeOf(ctx).toEqualTypeOf<Context>()
-    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens'>()
+    expectTypeOf(policy).toEqualTypeOf<'burst' | 'tokens' | 'burst (blocked)' | 'tokens (blocked)'>()
     // @ts-expect-error: there is no such policy
     return policy === 'bursts' ? { status: 503 } : undefined
   },

@@ -35,6 +35,10 @@ export class RateLimiter implements ByKey {
   readonly charge: ByKey['charge']
   /** Resets a key, which becomes new. Resolves with whether any policy had a state of it. */
   readonly reset: ByKey['reset']
+  /** Denies calls of this key for a time. The policy must have `blocks: true` or a `penalty`. */
+  readonly block: ByKey['block']
+  /** Ends the block of a key, as if it had never started. */
+  readonly unblock: ByKey['unblock']
   readonly #options: RateLimitOptions
   readonly #guard: CallGuard
   readonly #guards = new Map<Type, Map<unknown, CallGuard | typeof ALL_SKIPPED>>()
@@ -49,6 +53,8 @@ export class RateLimiter implements ByKey {
     this.peek = async (key, options) => this.#byKey('peek', options).peek(key, options)
     this.charge = async (key, units, options) => this.#byKey('charge', options).charge(key, units, options)
     this.reset = async (key, options) => this.#byKey('reset', options).reset(key, options)
+    this.block = async (key, duration, options) => this.#byKey('block', options).block(key, duration, options)
+    this.unblock = async (key, options) => this.#byKey('unblock', options).unblock(key, options)
   }
 
   get #policies(): readonly Policy[] {

@@ -1,4 +1,5 @@
 import { decideNow } from '../acquisition.ts'
+import { blockKey, canBlock, cannotBlock, unblockKey } from '../block.ts'
 import type { Decision } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
@@ -6,7 +7,9 @@ import type { PolicyCheck } from '../policy.ts'
 import type { Quota } from '../quota-types.ts'
 import { resetKey } from '../reset.ts'
 import { spilling } from '../spill.ts'
+import type { StateKey } from '../store.ts'
 import { areTiers } from '../tiers.ts'
+import type { Duration } from '../time.ts'
 import { checkCost, type Verb } from '../verbs.ts'
 import { type CompiledPolicy, shadowName } from './compile-policy.ts'
 
@@ -30,14 +33,24 @@ export type KeyText = string | readonly string[]
 /** Reads and changes the counts of a key outside of requests, such as in an admin page. */
 export interface ByKey<Name extends string = string> {
   /** The decision about a request of this key that costs one unit, without counting it. */
-  peek(key: KeyText, options?: ByKeyOptions<Name>): Promise<Decision<Name>>
+  peek(key: KeyText, options?: ByKeyOptions<Name>): Promise<Decision<Name | `${Name} (blocked)`>>
   /** Consumes `units` (default: 1), even if they are not available: later requests wait for the debt. */
   charge(key: KeyText, units?: number, options?: ByKeyOptions<Name>): Promise<Decision<Name>>
   /** Resets a key, which becomes new. Resolves with whether any policy had a state of it. */
   reset(key: KeyText, options?: Pick<ByKeyOptions<Name>, 'policy'>): Promise<boolean>
+  /**
+   * Denies requests of this key for `duration` from now, or until the end of its block if that is later. The policy must
+   * have `blocks: true` or a `penalty`.
+   */
+  block(key: KeyText, duration: Duration, options?: ByKeyOptions<Name>): Promise<void>
+  /** Ends the block of a key, as if it had never started. */
+  unblock(key: KeyText, options?: ByKeyOptions<Name>): Promise<void>
 }
 
 type Policies<R, S> = readonly CompiledPolicy<R, S>[]
+
+/** A policy whose states of a key are changed. */
+type PolicyKey = Pick<PolicyCheck, 'policy' | 'key'>
 
 /** Builds the calls by key. Rejects with a `QuotaError` if a key or an option is invalid. */
 export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
@@ -52,22 +65,45 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
       const policy = each.policyOf(quotaOf(verb, each, options.quota))
       return { policy, key: each.keyText(key), cost: checkCost(units, policy.quota, verb) }
     })
-    return decideNow(verb, spilling(checks, options.policy === undefined ? all.map(({ target }) => target) : []))
+    const lists = all.flatMap(({ blockList }, i): readonly PolicyCheck[] =>
+      blockList && checks[i] ? [{ ...checks[i], policy: blockList }] : [],
+    )
+    const targets = options.policy === undefined ? all.map(({ target }) => target) : []
+    return decideNow(verb, [...spilling(checks, targets), ...lists])
+  }
+  const blockable = (call: 'block' | 'unblock', key: unknown, options: ByKeyOptions = {}): readonly PolicyKey[] => {
+    checkOptions(call, options, ['policy', 'quota'])
+    const all = policiesNow()
+    const states = selectedOf(call, all, options.policy).flatMap((each): readonly PolicyKey[] => {
+      const quota = options.quota ?? each.registration.quota
+      const policies = [each.blockList, quota === undefined ? undefined : each.policyOf(quota as Quota)]
+      return policies.flatMap((policy) => (policy && canBlock(policy) ? [{ policy, key: each.keyText(key) }] : []))
+    })
+    if (states.length > 0) return states
+    throw cannotBlock(call)
   }
   return {
+    block: async (key, duration, options) => blockKey(blockable('block', key, options), duration),
+    unblock: async (key, options) => unblockKey(blockable('unblock', key, options)),
     peek: (key, options) => decide('peek', key, 1, options),
     charge: (key, units = 1, options = {}) => decide('charge', key, units, options),
     reset: async (key, options = {}) => {
       checkOptions('reset', options, ['policy'])
       const resets = selectedOf('reset', policiesNow(), options.policy).map((each) => ({
-        state: { policy: each.name, key: each.keyText(key) },
+        states: statesOf(each, each.keyText(key)),
         storeConfig: each.storeConfig,
       }))
-      const found = await Promise.all(resets.map(({ state, storeConfig }) => resetKey([state], storeConfig)))
+      const found = await Promise.all(resets.map(({ states, storeConfig }) => resetKey(states, storeConfig)))
       return found.includes(true)
     },
   }
 }
+
+/** The states of a key: of the policy, and of its block list. */
+const statesOf = <R, S>({ name, blockList }: CompiledPolicy<R, S>, key: string): readonly [StateKey, ...StateKey[]] => [
+  { policy: name, key },
+  ...(blockList ? [{ policy: blockList.name, key }] : []),
+]
 
 /** The policy named; by default, all enforced policies, which must have one key. */
 function selectedOf<R, S>(call: string, all: Policies<R, S>, named: string | undefined): Policies<R, S> {

@@ -1,7 +1,8 @@
+import { BLOCK_LIST, blockListName } from '../block-list.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { checkStoreError } from '../failure-mode.ts'
 import { andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
-import { checkFunctions, checkOptions } from '../options.ts'
+import { checkBoolean, checkFunctions, checkOptions } from '../options.ts'
 import { isQuota, type Policy, policyOf } from '../policy.ts'
 import type { Quota } from '../quota-types.ts'
 import type { Registration } from '../registry.ts'
@@ -38,6 +39,8 @@ export interface CompiledPolicy<R, S> {
   /** The group of tiers of which a request has one. */
   readonly tiers?: string
   readonly registration: Registration
+  /** The policy of its block list. */
+  readonly blockList: HttpPolicy | undefined
   readonly storeConfig: StoreConfig
   readonly policyFor: (request: R) => MaybePromise<HttpPolicy>
   /** The policy with a quota. Throws a QuotaError for any other value. */
@@ -103,10 +106,10 @@ function compilePolicy<R, S>(
     deadline: options.deadline === undefined ? storeConfig.deadline : micros(options.deadline, 'deadline'),
     onStoreError: options.onStoreError === undefined ? storeConfig.onStoreError : checkStoreError(options.onStoreError),
   }
-  const policyFor = (quota: Quota): HttpPolicy => ({
-    ...policyOf(name, quota, at, stateName),
-    item: headerItem({ name: stateName, quota, ...(unit && { unit }) }),
-    denialFor: denialBuilder(stateName, options.problem ?? problemOf(quota)),
+  const policyFor = (quota: Quota, own: string = stateName): HttpPolicy => ({
+    ...policyOf(name, quota, at, own),
+    item: headerItem({ name: own, quota, ...(unit && { unit }) }),
+    denialFor: denialBuilder(own, options.problem ?? problemOf(quota)),
   })
   const tierOf = tiersBy(name, policyFor)
   const pick = quotaPicker(quota, policyFor, tierOf)
@@ -122,6 +125,7 @@ function compilePolicy<R, S>(
       key,
       match: options.match ?? 'all requests',
     },
+    blockList: checkBoolean('blocks', options.blocks) ? policyFor(BLOCK_LIST, blockListName(stateName)) : undefined,
     storeConfig: at,
     policyFor: pick,
     policyOf: tierOf,

@@ -47,7 +47,7 @@ type Own<A> = A extends object ? A : never
  */
 export type DeniedOption<R, A = unknown, Name extends string = string> = (
   request: R,
-  decision: Decision<Name>,
+  decision: Decision<Name | `${Name} (blocked)`>,
   response: A,
   // biome-ignore lint/suspicious/noConfusingVoidType: what renders a page returns nothing.
 ) => Awaitable<DeniedAnswer | WebResponse | Own<A> | string | undefined | void>

@@ -14,7 +14,7 @@ import type { ShownNames } from './display-names.ts'
 import type { Reporter } from './events.ts'
 import type { HeaderBuilder } from './header-builder.ts'
 import type { Header } from './headers.ts'
-import { checkNamed, type PolicyChecks, policyChecksOf } from './policy-checks.ts'
+import { blockListsOf, checkNamed, type HttpCheck, type PolicyChecks, policyChecksOf } from './policy-checks.ts'
 import type { Denial } from './problem.ts'
 import type { RequestReader } from './reader.ts'
 import type { ClaimsOf } from './request-sources.ts'
@@ -86,8 +86,8 @@ export function evaluatorFor<R, S>(
       ? delayRequest(checks, maxWaitMicros, reader, request)
       : acquire('consume', checks)
 
-  const watch = (request: R, check: PolicyCheck): MaybePromise<Acquisition | undefined> => {
-    const acquisition = andThen(acquire('consume', [check]), (acquisition) => {
+  const watch = (request: R, check: HttpCheck<R, S>): MaybePromise<Acquisition | undefined> => {
+    const acquisition = andThen(acquire('consume', [check, ...blockListsOf([check])]), (acquisition) => {
       report(acquisition.decision, request, 'shadow')
       return acquisition
     })

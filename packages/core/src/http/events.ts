@@ -4,8 +4,8 @@ import type { Logger } from '../warn.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
 export interface DecisionEvent<R, Name extends string = string> {
-  /** A shadow policy is named `NAME (shadow)`. */
-  readonly decision: Decision<Name | `${Name} (shadow)`>
+  /** A shadow policy is named `NAME (shadow)`; the denial of a key that is blocked by hand, `NAME (blocked)`. */
+  readonly decision: Decision<Name | `${Name} (shadow)` | `${Name} (blocked)`>
   /** The framework's request. */
   readonly request: R
   /** Whether the decision took effect: that of a shadow policy (`'shadow'`) did not. */

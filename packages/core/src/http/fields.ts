@@ -1,3 +1,4 @@
+import { isBlockList } from '../block-list.ts'
 import type { Decision } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
@@ -86,9 +87,10 @@ const LONGEST_SEARCH = 3_600
 /**
  * A quota as units per whole seconds. These are the burst and the time in which it refills, rounded up. If that
  * advertised less than nine tenths of the sustained rate, they are the rate, in the shortest window that expresses it:
- * `perSecond(100, { burst: 1 })` is 100 in 1 second, not 1.
+ * `perSecond(100, { burst: 1 })` is 100 in 1 second, not 1. A block list is reported only to blocked clients: 0 units.
  */
 export function advertised(quota: Quota): { readonly limit: number; readonly window: number } {
+  if (isBlockList(quota)) return { limit: 0, window: 1 }
   const { limit, window } = quota
   const continuous = quota.kernel === 'warm-up' || (quota.kernel === 'bucket' && quota.schedule === null)
   const unit = continuous ? quota.ticksPerUnit / quota.scale : window / limit

@@ -7,7 +7,7 @@ import { storeConfigOf } from '../store-config.ts'
 import { micros } from '../time.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { type ByKey, byKey } from './by-key.ts'
-import { compilePolicies } from './compile-policy.ts'
+import { type CompiledPolicy, compilePolicies } from './compile-policy.ts'
 import type { DeniedOption } from './denied.ts'
 import { shownNamesOf } from './display-names.ts'
 import { CLIENT_CLOSED, evaluatorFor, PASS, type Verdict } from './evaluator.ts'
@@ -70,12 +70,12 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   let compiled: ReturnType<typeof compilePolicies<R, S>> = []
   const evaluatorOf = (policies: readonly PolicyOptions<R, S>[]) => {
     const compiledPolicies = compilePolicies(policies, requestSources, storeConfig)
-    const registrations = compiledPolicies.map(({ registration }) => registration)
+    const registrations = compiledPolicies.flatMap(registrationsOf)
     register(registrations, registered)
     registered = registrations
     compiled = compiledPolicies
     reportPolicies(policies)
-    names = compiledPolicies.map(({ name }) => name)
+    names = registrations.map(({ name }) => name)
     return evaluatorFor(compiledPolicies, procedure)
   }
   const own = ownOptions()
@@ -115,6 +115,13 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
       evaluate = evaluatorOf(policies as unknown as readonly PolicyOptions<R, S>[])
     },
   })
+}
+
+/** The states of a policy: those of its quota, and of its block list. */
+const registrationsOf = <R, S>({ registration, blockList }: CompiledPolicy<R, S>): readonly Registration[] => {
+  if (blockList === undefined) return [registration]
+  const { name, quota } = blockList
+  return [registration, { ...registration, name, quota }]
 }
 
 function twice(logger: Logger): Verdict {

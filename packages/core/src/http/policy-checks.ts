@@ -45,8 +45,11 @@ export function policyChecksOf<R, S>(
   const targets = compiledPolicies.map(({ target }) => target)
   const spills = targets.some((target) => target >= 0)
   const shadows = compiledPolicies.some(({ mode }) => mode === 'shadow')
+  const blocks = compiledPolicies.some(({ blockList }) => blockList !== undefined)
+  const enforcing = (checks: readonly (HttpCheck<R, S> | undefined)[]): readonly HttpCheck<R, S>[] =>
+    spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : checks.filter(isEnforced)
   const sorted = (checks: readonly (HttpCheck<R, S> | undefined)[]): PolicyChecks<R, S> => ({
-    enforced: spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : checks.filter(isEnforced),
+    enforced: blocks ? [...enforcing(checks), ...blockListsOf(checks.filter(isEnforced))] : enforcing(checks),
     shadowed: shadows ? checks.filter(isShadow) : NONE,
   })
   return (request, claims) => {
@@ -60,6 +63,13 @@ export function policyChecksOf<R, S>(
     return andThen(all(checks), sorted)
   }
 }
+
+/** The checks of the block lists of checks. */
+export const blockListsOf = <R, S>(checks: readonly HttpCheck<R, S>[]): readonly HttpCheck<R, S>[] =>
+  checks.flatMap((check) => {
+    const { blockList } = check.compiled
+    return blockList === undefined ? [] : [{ ...check, policy: blockList }]
+  })
 
 type Found<R, S> = HttpCheck<R, S> | undefined
 

@@ -55,6 +55,12 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly onStoreError?: StoreErrorOption
   /**
+   * Whether keys can be blocked by hand: `block(key, '1h')`. Each request then looks at a second state of its key, in the
+   * same step. A `penalty` can block without it.
+   * @default `false`
+   */
+  readonly blocks?: boolean
+  /**
    * The name of the policy that is drawn upon only if this one is empty: if this one denies a request, its units are
    * consumed from that one instead.
    * @default none
@@ -99,6 +105,7 @@ export const POLICY_OPTIONS: readonly string[] = [
   'store',
   'deadline',
   'onStoreError',
+  'blocks',
   'spill',
   'tiers',
 ]

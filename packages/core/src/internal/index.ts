@@ -1,6 +1,7 @@
 // What the packages of this repository share. It may change in any release: use the main
 // entry instead.
 
+export { BLOCK_LIST } from '../block-list.ts'
 export { deadlineIn, latestDeadline, whenExpired } from '../deadline.ts'
 export { decide } from '../decide.ts'
 export { degradedQuota } from '../degraded-quota.ts'

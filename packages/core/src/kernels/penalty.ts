@@ -9,6 +9,7 @@ import type { Micros } from '../time.ts'
  * the number of blocks in a row, and `last` is the end of the last of them. Both are 0 again when `forgive` has passed.
  *
  * A block set by hand is a charge of `MOST_UNITS` with a length of its own. So no refund of a request's units lifts it.
+ * A step of 0 units writes what a denial does.
  *
  * All moments count from `writtenAt`, when the state was written. If the clock has stepped back since, they are moved back with it:
  * a window, a block and what is left of `forgive` last as long as before.
@@ -17,7 +18,7 @@ import type { Micros } from '../time.ts'
  */
 export interface PenaltyStep {
   readonly kernel: 'penalty'
-  /** Units the take adds; negative refunds. */
+  /** Units the take adds; negative refunds, and 0 only looks. */
   readonly increment: number
   /** Units that must fit for the take to be allowed. */
   readonly check: number
@@ -81,13 +82,9 @@ export function penalty(state: PenaltyState | undefined, now: Micros, step: Pena
   const used = base.until > 0 ? Math.max(base.count, step.limit) : base.count
   const next = step.increment < 0 ? less(base, step) : more(base, step)
   const isMoved = state !== undefined && (state.writtenAt > now || (step.extend && base.until > 0))
-  return {
-    allowed: used + step.check <= step.limit,
-    base,
-    next,
-    taken: state === undefined && step.increment < 0 ? undefined : next,
-    kept: isMoved ? base : state,
-  }
+  const kept = isMoved ? base : state
+  const isKept = step.increment === 0 || (state === undefined && step.increment < 0)
+  return { allowed: used + step.check <= step.limit, base, next, taken: isKept ? kept : next, kept }
 }
 
 function found(state: PenaltyState | undefined, now: Micros, { window, forgive }: PenaltyStep): PenaltyState {

@@ -60,6 +60,11 @@ export interface RulePolicy {
    * @default all statuses
    */
   readonly countIf?: readonly number[]
+  /**
+   * Whether keys can be blocked by hand.
+   * @default `false`
+   */
+  readonly blocks?: boolean
   /** The name of the policy that is drawn upon only if this one is empty. */
   readonly spill?: string
   /** The name of a group of tiers, of which a request has one: the first whose `match` holds. */

@@ -24,6 +24,7 @@ interface Rule {
   readonly match?: Readonly<Record<string, unknown>>
   readonly mode?: 'enforce' | 'shadow'
   readonly count_if?: readonly number[]
+  readonly blocks?: boolean
   readonly spill?: string
   readonly tiers?: string
 }
@@ -70,7 +71,7 @@ function checkRelated(policies: readonly RulePolicy[]): void {
 }
 
 function policyFrom(rule: Rule, path: string): RulePolicy {
-  const { name, limit_keys, algorithm, algorithm_config: config, match, mode, count_if, spill, tiers } = rule
+  const { name, limit_keys, algorithm, algorithm_config: config, match, mode, count_if, blocks, spill, tiers } = rule
   const keys = limit_keys.map(keyFrom)
   return {
     name,
@@ -80,6 +81,7 @@ function policyFrom(rule: Rule, path: string): RulePolicy {
     ...(match && { match: at(`${path}.match`, () => matchFrom(match)) }),
     ...(mode && { mode }),
     ...(count_if && { countIf: count_if }),
+    ...(blocks !== undefined && { blocks }),
     ...(spill !== undefined && { spill }),
     ...(tiers !== undefined && { tiers }),
   }

@@ -161,6 +161,7 @@ export const ruleSchema: Schema = {
       items: { description: 'a status from 100 to 599', type: 'integer', minimum: 100, maximum: 599 },
       minItems: 1,
     },
+    blocks: { description: 'true or false', type: 'boolean' },
     spill: { description: 'the name of the rule that is drawn upon only if this one is empty', type: 'string' },
     tiers: {
       description: 'the name of a group of rules, of which the first that matches counts',

@@ -26,7 +26,7 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
     }
     case 'penalty': {
       const { now: writtenAt, first, count, until, level, last } = taken as PenaltyTaken
-      return until === 0 ? undefined : { writtenAt, first, count, until, level, last }
+      return { writtenAt, first, count, until, level, last }
     }
   }
 }
@@ -67,9 +67,12 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
       )
     case 'warm-up':
       return cached.kernel === 'warm-up' && cached.half === step.half && cached.scale === step.scale
-    case 'penalty':
+    case 'penalty': {
+      if (cached.kernel !== 'penalty') return false
+      const { until } = state as PenaltyState
       // A block holds whatever the numbers of the quota are.
-      return cached.kernel === 'penalty' && now < (state as PenaltyState).until
+      return until > 0 ? now < until : cached.window === step.window && cached.forgive === step.forgive
+    }
   }
 }
 

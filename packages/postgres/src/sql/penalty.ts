@@ -71,15 +71,16 @@ CREATE OR REPLACE FUNCTION ${fn('penalty')}(state int8[], now int8, step int8[])
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   "limit" CONSTANT int8 := step[5];
-  base int8[]; next int8[]; used int8;
+  base int8[]; next int8[]; used int8; is_moved bool;
 BEGIN
   base := ${fn('penalty_extended')}(${fn('penalty_found')}(state, now, step), step);
   used := CASE WHEN base[4] > 0 THEN greatest(base[3], "limit") ELSE base[3] END;
   next := CASE WHEN step[3] < 0 THEN ${fn('penalty_less')}(base, step) ELSE ${fn('penalty_more')}(base, step) END;
+  is_moved := state IS NOT NULL AND (state[1] > now OR step[12] = 1 AND base[4] > 0);
   RETURN ARRAY[
     (used + step[4] <= "limit")::int::int8,
-    (state IS NOT NULL OR step[3] >= 0)::int::int8,
-    (state IS NOT NULL AND (state[1] > now OR step[12] = 1 AND base[4] > 0))::int::int8] || base || next;
+    (CASE WHEN step[3] = 0 THEN is_moved ELSE state IS NOT NULL OR step[3] > 0 END)::int::int8,
+    is_moved::int::int8] || base || next;
 END
 $$;
 `

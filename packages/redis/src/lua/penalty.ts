@@ -56,8 +56,8 @@ local function penalty(state, now, step)
   local next = step.increment < 0 and lessPenalty(base, step) or morePenalty(base, step)
   local isMoved = state ~= nil and (state.writtenAt > now or step.extend and base['until'] > 0)
   local taken, kept = next, state
-  if state == nil and step.increment < 0 then taken = nil end
   if isMoved then kept = base end
+  if step.increment == 0 or state == nil and step.increment < 0 then taken = kept end
   return used + step.check <= step.limit, base, next, taken, kept
 end
 
