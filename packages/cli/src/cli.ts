@@ -148,6 +148,7 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .option('--name <policy>', 'only the policy of this name')
     .option('--limit <keys>', 'the most keys of a policy', wholeFrom(1, 1_000), 50)
     .option('--limited', 'only keys that are limited now')
+    .option('--blocked', 'only keys that are blocked now')
     .option('--prefix <prefix>', 'the prefix of the keys in Redis')
     .option('--table <table>', 'the table in PostgreSQL')
     .option('--schema <schema>', 'its schema')

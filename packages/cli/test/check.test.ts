@@ -54,6 +54,22 @@ describe('a policy in a sentence', () => {
       'Each client address may make requests evenly, 5 a second, and queue 9 requests.',
     ],
     [
+      rule('penalty', { after: 5, within: '15m', block: '15m' }, { count_if: [401, 403] }),
+      'Each client address may make 5 requests within 15 min, and is then blocked for 15 min. It counts responses with status 401 or 403 only.',
+    ],
+    [
+      rule('penalty', { after: 1, within: '1m', block: '15m', grow: 2, max: '1d', forgive: '2d' }),
+      'Each client address may make 1 request within 1 min, and is then blocked for 15 min, each time 2 times as long, up to 1 d, until 2 d without a block.',
+    ],
+    [
+      rule('penalty', { after: 9, within: '1h', block: '90s', extend: true, fixed_cost: 3 }),
+      'Each client address may make 9 units within 1 h, and is then blocked for 1 min 30 s, from its last request, where a request costs 3.',
+    ],
+    [
+      rule('token_bucket', { rps: 1, burst: 9 }, { blocks: true }),
+      'Each client address may make 9 requests at once, and then 1 a second. It can be blocked by hand.',
+    ],
+    [
       rule(
         'token_bucket',
         { rps: 1, burst: 9, cost_source: 'header:X-Cost', max_cost: 5, default_cost: 2 },

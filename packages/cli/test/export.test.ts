@@ -39,6 +39,7 @@ test('prints what an application limits, though it listens and prints itself', (
         limit_keys: ['ip'],
         algorithm: 'token_bucket',
         algorithm_config: { limit: 1, per: '1s', burst: 20 },
+        blocks: true,
       },
       {
         name: 'login',

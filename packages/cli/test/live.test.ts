@@ -15,7 +15,7 @@ import { jsonParser } from '../src/log/json.ts'
 import { bucket, folderOf, type Ran, spillway } from './terminal.ts'
 
 const rules = [
-  bucket('minute', { limit: 1, per: '1h', burst: 5 }),
+  bucket('minute', { limit: 1, per: '1h', burst: 5 }, { blocks: true }),
   bucket('day', { limit: 100, window: '1d' }, { algorithm: 'sliding_window', mode: 'shadow' }),
   bucket('pair', { limit: 1, per: '1h', burst: 7 }, { limit_keys: ['ip', 'header:x-key'] }),
 ]
@@ -114,9 +114,10 @@ async function tells(url: string, ...options: string[]): Promise<void> {
   expect((await inspect('2001:db8:0:ff::9'))[0]).toEqual(['minute', 3, 5]) // of the same network
 
   const { out } = await spillway(withPolicies('inspect', url, '192.0.2.1', ...options), { env })
-  expect(out).toMatch(/^policy +key +remaining +of +next request +full\nminute +192\.0\.2\.1 +0 +5 +(59 min|1 h)/)
+  expect(out).toMatch(/^policy +key +remaining +of +next request +half +full\nminute +192\.0\.2\.1 +0 +5 +(59 min|1 h)/)
+  expect(out).toMatch(/^minute .* (2 h 59 min|3 h) +(4 h 59 min|5 h)$/m)
   expect((await spillway(withPolicies('inspect', url, '192.0.2.2', ...options), { env })).out).toMatch(
-    /^minute +192\.0\.2\.2 +5 +5 +now +nothing kept$/m,
+    /^minute +192\.0\.2\.2 +5 +5 +now +now +nothing kept$/m,
   )
 
   const answered = (answer: string) => {
@@ -169,6 +170,20 @@ describe('over Redis', () => {
   test('keys are found by the parts of which the middleware made them', async () => {
     await countByParts(redisStore(redis, { prefix: 'parts' }), 64)
     await findsByParts(url, '--prefix', 'parts', '--ipv6-prefix', '64')
+  })
+
+  test('inspect prints until when a key is blocked, and when its units are available', async () => {
+    const [minute] = policiesFrom(rules)
+    const { name, quota, blocks } = minute as NonNullable<typeof minute>
+    const store = redisStore(redis)
+    await rateLimiter({ name, quota, blocks: blocks === true, store, deadline: '5s' }).block('192.0.2.77', '30m')
+    const { out } = await spillway(withPolicies('inspect', url, '192.0.2.77'))
+    expect(out).toMatch(/^policy .* full +blocked\nminute +192\.0\.2\.77 +5 +5 +(29|30) min.* +(29|30) min/)
+    expect(out).toMatch(/^day .* +now +now +nothing kept$/m)
+    const printed = JSON.parse((await spillway(withPolicies('inspect', url, '192.0.2.77', '--json'))).out)
+    expect(printed[0].blockedMs).toBeGreaterThan(1_700_000)
+    expect(printed[0].available.map(({ units }: { units: number }) => units)).toEqual([1, 3, 5])
+    expect(printed[0].available[0].afterMs).toBe(printed[0].blockedMs)
   })
 
   test('inspect changes nothing', async () => {

@@ -14,7 +14,7 @@ import { eventsOf } from '../src/top/events.ts'
 import { bucket, folderOf, spillway } from './terminal.ts'
 
 const rules = [
-  bucket('minute', { limit: 1, per: '1h', burst: 5 }),
+  bucket('minute', { limit: 1, per: '1h', burst: 5 }, { blocks: true }),
   bucket('pair', { limit: 1, per: '1h', burst: 7 }, { limit_keys: ['ip', 'header:x-key'] }),
 ]
 const folder = folderOf({ 'policies.json': JSON.stringify(rules) })
@@ -39,7 +39,7 @@ afterAll(async () => {
 /** Uses keys as a middleware would. */
 async function use(store: Store): Promise<RateLimiter> {
   const [minute, pair] = policiesFrom(rules).map(({ name, quota }) =>
-    rateLimiter({ name, quota, store, deadline: '10s' }),
+    rateLimiter({ name, quota, blocks: name === 'minute', store, deadline: '10s' }),
   ) as [RateLimiter, RateLimiter]
   await minute.consume('192.0.2.1', 2)
   await minute.consume('192.0.2.2', 5)
@@ -52,7 +52,7 @@ test('prints the keys that have used the most of each policy once, if it is not 
   const { out, exitCode } = await spillway(['top', '--redis', url, '--policy', policy])
   expect(exitCode).toBe(0)
   expect(out).toMatch(
-    /^minute {2}2 states examined\n\nkey +used +of +share +next request +full\n192\.0\.2\.2 +5 +5 +100 %/,
+    /^minute {2}2 states examined\n\nkey +used +of +share +next request +full +blocked\n192\.0\.2\.2 +5 +5 +100 %/,
   )
   expect(out).toMatch(/192\.0\.2\.1 +2 +5 +40 % +now/)
   expect(out).toMatch(/pair {2}1 state examined\n\n.*\n192\.0\.2\.1 k +3 +7/)
@@ -95,6 +95,7 @@ test('redraws each second, selects, sorts, filters and goes on to the next polic
     '\u001b[B',
     'l',
     'l',
+    'l',
     '/',
     '.',
     '9',
@@ -102,30 +103,60 @@ test('redraws each second, selects, sorts, filters and goes on to the next polic
     '\t',
     's',
   ])
-  expect(drawn).toHaveLength(11)
+  expect(drawn).toHaveLength(12)
   expect(drawn[0]).toMatch(/> 192\.0\.2\.2.*\n {2}192\.0\.2\.1/)
   expect(drawn[1]).toMatch(/> 192\.0\.2\.2.*\n {2}192\.0\.2\.9.*\n {2}192\.0\.2\.1/)
   expect(drawn[2]).toMatch(/ {2}192\.0\.2\.2.*\n> 192\.0\.2\.9/)
   expect(drawn[3]).toMatch(/limited only/)
   expect(drawn[3]).not.toContain('192.0.2.9')
-  expect(drawn[7]).toContain('/.9  (Enter to keep, Escape to clear)')
-  expect(drawn[8]).toMatch(/filter: \.9/)
-  expect(drawn[8]).not.toContain('192.0.2.2 ')
-  expect(drawn[9]?.startsWith('\u001b[Hpair')).toBe(true)
-  expect(drawn[10]).toContain('sorted by wait')
+  expect(drawn[4]).toMatch(/blocked only[\s\S]*no key is blocked/)
+  expect(drawn[5]).not.toContain('only')
+  expect(drawn[8]).toContain('/.9  (Enter to keep, Escape to clear)')
+  expect(drawn[9]).toMatch(/filter: \.9/)
+  expect(drawn[9]).not.toContain('192.0.2.2 ')
+  expect(drawn[10]?.startsWith('\u001b[Hpair')).toBe(true)
+  expect(drawn[11]).toContain('sorted by wait')
 })
 
 test('resets the selected key after confirmation only, also if the list has changed meanwhile', async () => {
   const minute = await use(redisStore(redis))
   const no = await screens(['r', 'n'])
   expect(no[1]).toContain('Reset 192.0.2.2? [y/N]')
-  expect(no[2]).toContain('Nothing was reset.')
+  expect(no[2]).toContain('Nothing was changed.')
   expect(await minute.peek('192.0.2.2')).toMatchObject({ remaining: 0 })
   const yes = await screens(['r', () => minute.charge('192.0.2.1', 50), '', 'y', 'q', ''])
   expect(yes).toHaveLength(3)
   expect(yes[2]).toContain('Reset 192.0.2.2.')
   expect((await minute.inspect('192.0.2.2'))[0]).toMatchObject({ kept: false })
   expect(await minute.peek('192.0.2.1')).toMatchObject({ remaining: 0 })
+})
+
+test('blocks the selected key for the time that is typed, and unblocks it after confirmation', async () => {
+  const minute = await use(redisStore(redis))
+  const isBlocked = async () => !(await minute.peek('192.0.2.1')).allowed
+  const down = '\u001b[B'
+  const changed = await screens([down, 'b', '\u001b', 'b', '\r', 'b', '1', '5', 'x', '\u007f', down, 'm', '\r'])
+  expect(changed[2]).toContain('Block 192.0.2.1 for, such as 15m: ')
+  for (const screen of [changed[3], changed[5]]) expect(screen).toContain('Nothing was changed.')
+  expect(changed[9]).toContain('such as 15m: 15x')
+  expect(changed[12]).toContain('such as 15m: 15m')
+  expect(changed[13]).toMatch(/192\.0\.2\.1 .* 1[45] min[\s\S]*Blocked 192\.0\.2\.1 for 15m\./)
+  expect(await isBlocked()).toBe(true)
+  const printed = await spillway(['top', '--redis', url, '--policy', policy, '--name', 'minute', '--blocked', '--json'])
+  expect(JSON.parse(printed.out)).toMatchObject([{ keys: [{ key: '192.0.2.1', decision: { remaining: 3 } }] }])
+  const kept = await screens(['l', 'l', 'u', 'n'])
+  expect([kept[3]?.includes('Unblock 192.0.2.1? [y/N]'), await isBlocked()]).toEqual([true, true])
+  const freed = await screens(['l', 'l', 'u', 'y'])
+  expect(freed[4]).toMatch(/no key is blocked[\s\S]*Unblocked 192\.0\.2\.1\./)
+  expect(await isBlocked()).toBe(false)
+})
+
+test('says why it does not block: a time that is none, and a policy that cannot', async () => {
+  await use(redisStore(redis))
+  const drawn = await screens(['b', ...'1y\r', '\t', 'b', ...'1h\r', 'u', 'y'])
+  expect(drawn[4]).toContain('block duration must be a positive duration')
+  expect(drawn[9]).toContain('Build it with blocks: true.')
+  expect(drawn[11]).toContain('Build it with blocks: true.')
 })
 
 test('a key with escape sequences, or of 15 kB, is listed without them, and cannot be reset by its digest', async () => {

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { type Decision, rateLimiter, type Store } from '@spillway/core'
+import { type Inspection, rateLimiter, type Store } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { columns, count, plain, span } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
@@ -7,6 +7,7 @@ import { ASKING, connect, type LiveOptions, unreachable, urlOf } from '../live/c
 import { keyFrom } from '../live/key.ts'
 import { readPolicies } from '../policies.ts'
 import { keyText } from '../replay/key-text.ts'
+import { blockedText } from '../top/view.ts'
 
 /** The options of `inspect` and `reset`. */
 export interface KeyOptions extends LiveOptions {
@@ -27,22 +28,26 @@ interface PolicyKey {
 export async function inspect(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
   const policyKeys = await policyKeysOf(parts, options)
   const report = await over(url, options, io, async (store) => {
-    const answers: { readonly policyKey: PolicyKey; readonly decision: Decision }[] = []
-    for (const each of policyKeys)
-      answers.push({ policyKey: each, decision: await limiterOf(each, store).peek(each.key) })
+    const answers: { readonly policyKey: PolicyKey; readonly inspection: Inspection }[] = []
+    for (const each of policyKeys) {
+      const [inspection] = await limiterOf(each, store).inspect(each.key)
+      answers.push({ policyKey: each, inspection: inspection as Inspection })
+    }
     return answers
   })
-  const rows = report.map(({ policyKey: { name, key, policy: policyOfKey }, decision }) => {
+  const rows = report.map(({ policyKey: { name, key, policy: policyOfKey }, inspection }) => {
+    const { decision, available, blockedMs, kept } = inspection
     const { remaining, limit, retryAfterMs, resetAfterMs } = decision
     return {
       policy: name,
       key: keyText(policyOfKey.key, key),
       limit,
       remaining,
-      // A full quota has no state, or one that is as good as none.
-      unused: remaining === limit && resetAfterMs === 0,
-      retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : null,
-      resetAfterMs,
+      unused: !kept,
+      retryAfterMs: Number.isFinite(retryAfterMs) ? Math.max(retryAfterMs, blockedMs) : null,
+      resetAfterMs: Math.max(resetAfterMs, blockedMs),
+      blockedMs,
+      available: available.map(({ units, afterMs }) => ({ units, afterMs: Number.isFinite(afterMs) ? afterMs : null })),
     }
   })
   io.stdout.write(options.json ? `${JSON.stringify(rows, null, 2)}\n` : tableOf(rows, io))
@@ -89,8 +94,8 @@ async function policyKeysOf(
 /** The name of a policy's states in the middleware. */
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
 
-const limiterOf = ({ name, policy: { quota } }: PolicyKey, store: Store) =>
-  rateLimiter({ name, quota, store, ...ASKING })
+const limiterOf = ({ name, policy: { quota, blocks = false } }: PolicyKey, store: Store) =>
+  rateLimiter({ name, quota, blocks, store, ...ASKING })
 
 async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (store: Store) => Promise<T>): Promise<T> {
   const { store, close } = await connect(url, options, env)
@@ -117,27 +122,35 @@ async function agrees(question: string, io: Io): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim())
 }
 
-function tableOf(
-  rows: readonly {
-    policy: string
-    key: string
-    limit: number
-    remaining: number
-    retryAfterMs: number | null
-    resetAfterMs: number
-    unused: boolean
-  }[],
-  io: Io,
-): string {
+/** What `inspect` prints about a key in a policy. */
+interface InspectedKey {
+  readonly policy: string
+  readonly key: string
+  readonly limit: number
+  readonly remaining: number
+  readonly retryAfterMs: number | null
+  readonly resetAfterMs: number
+  readonly blockedMs: number
+  readonly unused: boolean
+  readonly available: readonly { readonly units: number; readonly afterMs: number | null }[]
+}
+
+function tableOf(rows: readonly InspectedKey[], io: Io): string {
   const paint = painter(io.stdout, io.env)
-  const cells = rows.map(({ policy, key, limit, remaining, retryAfterMs, resetAfterMs, unused }) => [
-    policy,
-    plain(key, 40),
-    count(remaining),
-    count(limit),
-    retryAfterMs === 0 ? 'now' : span(retryAfterMs),
-    unused ? 'nothing kept' : resetAfterMs === 0 ? 'now' : span(resetAfterMs),
-  ])
-  const head = ['policy', 'key', 'remaining', 'of', 'next request', 'full']
+  const isBlocked = rows.some(({ blockedMs }) => blockedMs > 0)
+  const whenText = (afterMs: number | null): string => (afterMs === 0 ? 'now' : span(afterMs))
+  const cells = rows.map(
+    ({ policy, key, limit, remaining, retryAfterMs, resetAfterMs, blockedMs, unused, available }) => [
+      policy,
+      plain(key, 40),
+      count(remaining),
+      count(limit),
+      whenText(retryAfterMs),
+      whenText(available.at(available.length > 2 ? 1 : 0)?.afterMs ?? null),
+      unused ? 'nothing kept' : whenText(resetAfterMs),
+      ...(isBlocked ? [blockedText(blockedMs)] : []),
+    ],
+  )
+  const head = ['policy', 'key', 'remaining', 'of', 'next request', 'half', 'full', ...(isBlocked ? ['blocked'] : [])]
   return `${columns(head, cells, (text) => paint('dim', text), widthOf(io.stdout))}\n`
 }

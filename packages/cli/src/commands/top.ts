@@ -16,6 +16,7 @@ export interface TopOptions extends LiveOptions {
   readonly name?: string
   readonly limit: number
   readonly limited?: boolean
+  readonly blocked?: boolean
   readonly json?: boolean
 }
 
@@ -56,19 +57,24 @@ async function policiesOf({ policy, name }: TopOptions): Promise<readonly RulePo
 const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
 
 const limiterOf = (policy: RulePolicy, store: Store): RateLimiter =>
-  rateLimiter({ name: stateName(policy), quota: policy.quota, store, ...ASKING })
+  rateLimiter({ name: stateName(policy), quota: policy.quota, blocks: policy.blocks ?? false, store, ...ASKING })
 
-async function printOnce(shown: readonly Shown[], { limit, limited = false, json }: TopOptions, io: Io): Promise<void> {
+async function printOnce(
+  shown: readonly Shown[],
+  { limit, limited = false, blocked = false, json }: TopOptions,
+  io: Io,
+): Promise<void> {
   const lists: KeyList[] = []
-  for (const { limiter } of shown) lists.push(await limiter.list({ limit, limited }))
+  for (const { limiter } of shown) lists.push(await limiter.list({ limit, limited, blocked }))
   if (json === true) {
     io.stdout.write(`${JSON.stringify(lists, null, 2)}\n`)
     return
   }
   const paint = painter(io.stdout, io.env)
+  const nothing = blocked ? 'no key is blocked' : 'no key has used anything'
   for (const [i, list] of lists.entries()) {
     const rows = rowsOf(list, (shown[i] as Shown).policy.key, START)
-    const table = rows.length === 0 ? 'no key has used anything' : tableOf(rows, undefined, widthOf(io.stdout), paint)
+    const table = rows.length === 0 ? nothing : tableOf(rows, undefined, widthOf(io.stdout), paint)
     io.stdout.write(`${plain(list.policy)}  ${scannedText(list)}\n\n${table}\n\n`)
   }
 }
@@ -79,7 +85,8 @@ async function redraw(
   io: Io,
   events: AsyncIterable<string>,
 ): Promise<void> {
-  const screen = new Screen(shown, options, io)
+  const { limit, limited, blocked } = options
+  const screen = new Screen(shown, { limit, only: blocked ? 'blocked' : limited ? 'limited' : 'used' }, io)
   // The alternate screen, without a cursor: the terminal is as before when the program ends.
   io.stdout.write('\u001b[?1049h\u001b[?25l')
   try {

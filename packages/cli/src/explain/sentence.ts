@@ -9,7 +9,8 @@ export function sentenceOf(policy: RulePolicy): string {
     policy.tiers === undefined ? '' : ` Of the tiers ${JSON.stringify(policy.tiers)}, the first that matches counts.`
   const counted =
     policy.countIf === undefined ? '' : ` It counts responses with status ${policy.countIf.join(' or ')} only.`
-  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${counted}${spill}${tier}`
+  const blocks = policy.blocks === true ? ' It can be blocked by hand.' : ''
+  const sentence = `${whom(policy.key)} ${rateOf(policy)}${forWhich(policy.match)}.${counted}${spill}${tier}${blocks}`
   return policy.mode === 'shadow' ? `${sentence} It never denies (shadow mode).` : sentence
 }
 

@@ -34,6 +34,7 @@ export function ruleFrom(policy: CodePolicy, name: string): object {
     key = 'ip',
     match,
     mode,
+    blocks,
     spill,
     tiers,
     cost,
@@ -55,6 +56,7 @@ export function ruleFrom(policy: CodePolicy, name: string): object {
     match: match && matchOf(match),
     mode,
     count_if: countIf,
+    blocks,
     spill,
     tiers,
   })

@@ -1,9 +1,10 @@
-import type { RateLimiter } from '@spillway/core'
+import { type Duration, type KeyList, QuotaError, type RateLimiter } from '@spillway/core'
+import { withoutLink } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { plain } from '../format.ts'
 import { type Io, painter, widthOf } from '../io.ts'
 import { pressed } from './keyboard.ts'
-import { type Row, rowsOf, START, screenOf, type View } from './view.ts'
+import { type Question, type Row, rowsOf, START, screenOf, type View } from './view.ts'
 
 /** A policy and its limiter over a live store. */
 export interface Shown {
@@ -20,24 +21,32 @@ export class Screen {
   readonly #limit: number
   readonly #io: Io
   #view: View
+  #list: KeyList | undefined
   #rows: readonly Row[] = []
   /** The row that a question is about. */
   #target: Row | undefined
 
-  constructor(policies: readonly Shown[], { limit, limited = false }: { limit: number; limited?: boolean }, io: Io) {
+  constructor(policies: readonly Shown[], { limit, only }: Pick<View, 'only'> & { limit: number }, io: Io) {
     this.#policies = policies
     this.#limit = limit
     this.#io = io
-    this.#view = { ...START, limited }
+    this.#view = { ...START, only }
   }
 
   /** Reads the store, and draws. */
   async draw(): Promise<void> {
     const { policy, limiter } = this.#shown()
-    const { stdout, env } = this.#io
-    const list = await limiter.list({ limit: this.#limit, limited: this.#view.limited })
+    const { only } = this.#view
+    const list = await limiter.list({ limit: this.#limit, limited: only === 'limited', blocked: only === 'blocked' })
+    this.#list = list
     this.#rows = rowsOf(list, policy.key, this.#view)
     this.#view = { ...this.#view, selected: Math.max(Math.min(this.#view.selected, this.#rows.length - 1), 0) }
+    this.#write()
+  }
+
+  #write(): void {
+    const { stdout, env } = this.#io
+    const list = this.#list as KeyList
     const size = { width: widthOf(stdout), height: (stdout as Terminal).rows ?? 24, paint: painter(stdout, env) }
     stdout.write(screenOf(plain(list.policy), list, this.#rows, this.#view, size))
   }
@@ -45,14 +54,17 @@ export class Screen {
   /** Applies a key, or the passing of a second if it is empty, and draws. Returns false if the program ends. */
   async press(key: string): Promise<boolean> {
     // A redraw must not move another key under the question.
-    if (key === '' && this.#view.mode === 'reset') return true
+    if (key === '' && isQuestion(this.#view.mode)) return true
     if (key !== '') {
       const { view, action } = pressed(this.#view, key, this.#rows.length, this.#policies.length)
       if (action === 'quit') return false
-      this.#view = view.mode === 'reset' ? this.#asking(view) : view
-      if (action === 'reset') this.#view = { ...view, message: await this.#reset() }
+      const isAsked = isQuestion(view.mode) && view.mode !== this.#view.mode
+      this.#view = isAsked ? this.#asking(view, view.mode as Question) : view
+      if (action !== undefined) this.#view = { ...view, message: await this.#change(action) }
     }
-    await this.draw()
+    // What is asked about stays where it is.
+    if (isQuestion(this.#view.mode)) this.#write()
+    else await this.draw()
     return true
   }
 
@@ -60,17 +72,35 @@ export class Screen {
     return this.#policies[this.#view.policy] as Shown
   }
 
-  #asking(view: View): View {
+  #asking(view: View, question: Question): View {
     this.#target = this.#rows[view.selected]
-    return { ...view, message: `Reset ${plain(this.#target?.text ?? '', 40)}? [y/N]` }
+    const key = plain(this.#target?.text ?? '', 40)
+    const message = {
+      reset: `Reset ${key}? [y/N]`,
+      unblock: `Unblock ${key}? [y/N]`,
+      block: `Block ${key} for, such as 15m:`,
+    }
+    return { ...view, message: message[question] }
   }
 
-  /** Resets the key that was asked about, and returns what to say about it. */
-  async #reset(): Promise<string> {
+  /** Changes the key that was asked about, and returns what to say about it. */
+  async #change(action: Question): Promise<string> {
     if (this.#target === undefined) return ''
     const { listed, text } = this.#target
-    if (listed.isDigest) return 'The store keeps only a digest of this key: reset it by its text, with spillway reset.'
-    const found = await this.#shown().limiter.reset(listed.key)
-    return found ? `Reset ${plain(text, 40)}.` : `Nothing to reset: ${plain(text, 40)}.`
+    if (listed.isDigest)
+      return 'The store keeps only a digest of this key: change it by its text, as spillway reset does.'
+    const { limiter } = this.#shown()
+    const key = plain(text, 40)
+    if (action === 'reset') return (await limiter.reset(listed.key)) ? `Reset ${key}.` : `Nothing to reset: ${key}.`
+    try {
+      const { answer } = this.#view
+      await (action === 'block' ? limiter.block(listed.key, answer as Duration) : limiter.unblock(listed.key))
+      return action === 'block' ? `Blocked ${key} for ${plain(answer, 20)}.` : `Unblocked ${key}.`
+    } catch (error) {
+      if (error instanceof QuotaError) return plain(withoutLink(error.message), 200)
+      throw error
+    }
   }
 }
+
+const isQuestion = (mode: View['mode']): boolean => mode !== 'commands' && mode !== 'filter'

@@ -12,23 +12,30 @@ export interface View {
   /** The index of the policy that is shown. */
   readonly policy: number
   readonly order: Order
-  readonly limited: boolean
+  /** Which keys are shown. */
+  readonly only: 'used' | 'limited' | 'blocked'
   /** Only keys with this text are shown. */
   readonly filter: string
   /** The index of the selected row. */
   readonly selected: number
   /** What typed characters do: commands, a filter, or the answer to a question. */
-  readonly mode: 'commands' | 'filter' | 'reset'
+  readonly mode: 'commands' | 'filter' | Question
+  /** The answer typed so far: how long a key is blocked. */
+  readonly answer: string
   readonly message: string
 }
+
+/** What is asked before a key is changed. */
+export type Question = 'reset' | 'block' | 'unblock'
 
 export const START: View = {
   policy: 0,
   order: 'use',
-  limited: false,
+  only: 'used',
   filter: '',
   selected: 0,
   mode: 'commands',
+  answer: '',
   message: '',
 }
 
@@ -58,23 +65,44 @@ export function tableOf(
 ): string {
   const cells = rows.map(({ listed, text }, i) => {
     const { limit, remaining, retryAfterMs, resetAfterMs } = listed.decision
+    const nextMs = Math.max(retryAfterMs, listed.blockedMs ?? 0)
     return [
       `${selected === undefined ? '' : i === selected ? '> ' : '  '}${text}`,
       count(limit - remaining),
       count(limit),
       percent(limit - remaining, limit),
-      retryAfterMs === 0 ? 'now' : span(retryAfterMs),
+      nextMs === 0 ? 'now' : span(nextMs),
       resetAfterMs === 0 ? 'now' : span(resetAfterMs),
+      blockedText(listed.blockedMs),
     ]
   })
-  return columns(['key', 'used', 'of', 'share', 'next request', 'full'], cells, (text) => paint('dim', text), width)
+  return columns(
+    ['key', 'used', 'of', 'share', 'next request', 'full', 'blocked'],
+    cells,
+    (text) => paint('dim', text),
+    width,
+  )
 }
+
+/** How long a key is blocked: not at all, or not known. */
+export const blockedText = (blockedMs: number | undefined): string =>
+  blockedMs === undefined ? '?' : blockedMs === 0 ? '' : span(blockedMs)
 
 /** What has been examined, as a sentence. */
 export const scannedText = ({ scanned, isComplete }: KeyList): string =>
   `${count(scanned)} ${scanned === 1 ? 'state' : 'states'} examined${isComplete ? '' : ', not all'}`
 
-const HELP = 'q quit  tab policy  s sort  l limited only  / filter  ↑↓ select  r reset'
+const HELP = [
+  'q quit  tab policy  s sort  l used, limited, blocked  / filter',
+  '↑↓ select  r reset  b block  u unblock',
+]
+
+const nothingOf = ({ only }: View): string => (only === 'used' ? 'no key has used anything' : `no key is ${only}`)
+
+function footerOf({ mode, filter, message, answer }: View): string {
+  if (mode === 'filter') return `/${plain(filter, 60)}  (Enter to keep, Escape to clear)`
+  return mode === 'block' ? `${message} ${plain(answer, 20)}` : message
+}
 
 /** The whole screen, in lines that each clear what was there before. */
 export function screenOf(
@@ -84,21 +112,21 @@ export function screenOf(
   view: View,
   { width, height, paint }: { width: number; height: number; paint: (colour: Colour, text: string) => string },
 ): string {
-  const room = Math.max(height - 5, 1)
+  const room = Math.max(height - 6, 1)
   const first = Math.max(Math.min(view.selected - room + 1, rows.length - room), 0)
   const filters = [
     `sorted by ${view.order}`,
-    ...(view.limited ? ['limited only'] : []),
+    ...(view.only === 'used' ? [] : [`${view.only} only`]),
     ...(view.filter === '' && view.mode !== 'filter' ? [] : [`filter: ${plain(view.filter, 30)}`]),
   ]
-  const footer = view.mode === 'filter' ? `/${plain(view.filter, 60)}  (Enter to keep, Escape to clear)` : view.message
+  const footer = footerOf(view)
   const lines = [
     `${paint('bold', name)}  ${scannedText(list)}; ${filters.join(', ')}`,
     '',
     ...tableOf(rows.slice(first, first + room), view.selected - first, width, paint).split('\n'),
-    ...(rows.length === 0 ? ['no key has used anything'] : []),
+    ...(rows.length === 0 ? [nothingOf(view)] : []),
     '',
-    footer === '' ? paint('dim', HELP) : footer,
+    ...(footer === '' ? HELP.map((line) => paint('dim', line)) : [footer]),
   ]
   return `\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`
 }
