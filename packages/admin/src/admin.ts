@@ -1,5 +1,5 @@
-import { type Decision, type Logger, QuotaError, type RateLimiter } from '@spillway/core'
-import { checkLogger, checkOptions, formatValue } from '@spillway/core/internal'
+import { type Decision, type Duration, type Logger, micros, QuotaError, type RateLimiter } from '@spillway/core'
+import { checkLogger, checkOptions, formatValue, withoutLink } from '@spillway/core/internal'
 import { Denials } from './denials.ts'
 import { pageHeaders, pageOf } from './page.ts'
 import { Seal } from './seal.ts'
@@ -7,8 +7,10 @@ import { Seal } from './seal.ts'
 /** What an administrator does, reported before it is done. */
 export interface AuditEvent {
   /** What is done to the key. */
-  readonly action: 'reset'
-  /** The policies whose state of the key is deleted: those of one limiter. */
+  readonly action: 'reset' | 'block' | 'unblock'
+  /** How long the key is blocked. Only of `'block'`. */
+  readonly duration?: Duration
+  /** The policies of the limiter, for which it is done. */
   readonly policies: readonly string[]
   /** The key, not masked. */
   readonly key: string
@@ -23,7 +25,7 @@ export interface AdminOptions {
   /** Whether a request may use the handler. Only `true`, or a promise of it, accepts; an error denies. */
   readonly authorize: (request: Request) => boolean | PromiseLike<boolean>
   /**
-   * Called and awaited before a key is reset. If it throws or rejects, nothing is reset.
+   * Called and awaited before a key is reset, blocked or unblocked. If it throws or rejects, nothing is changed.
    * @default none
    */
   readonly audit?: (event: AuditEvent) => unknown
@@ -91,23 +93,25 @@ export function adminHandler(options: AdminOptions): AdminHandler {
   const seal = new Seal(secret)
 
   const stateOf = async (): Promise<Response> => {
-    const policies = limiters.flatMap((limiter) => limiter.policies)
+    const policies = limiters.flatMap(({ policies, canBlock }) => policies.map((policy) => ({ ...policy, canBlock })))
     return json(200, { policies, denials: denials.lastHour(), token: await seal.token() })
   }
   const keysOf = async (query: URLSearchParams): Promise<Response> => {
     const policy = query.get('policy') ?? ''
     const limiter = byPolicy.get(policy)
     if (limiter === undefined) return json(404, { error: 'there is no such policy' })
-    const list = await limiter.list({ policy, limit: LISTED, limited: query.get('limited') === 'true' })
-    const keys = list.keys.map(async ({ key, isDigest, decision }) => {
+    const [limited, blocked] = [query.get('limited') === 'true', query.get('blocked') === 'true']
+    const list = await limiter.list({ policy, limit: LISTED, limited, blocked })
+    const keys = list.keys.map(async ({ key, isDigest, decision, blockedMs = null }) => {
       const { limit, remaining, retryAfterMs, resetAfterMs } = decision
       const ref = isDigest ? null : await seal.seal({ policy, key })
-      return { key: isDigest ? 'digest' : mask(key), ref, isDigest, limit, remaining, retryAfterMs, resetAfterMs }
+      const times = { retryAfterMs, resetAfterMs, blockedMs }
+      return { key: isDigest ? 'digest' : mask(key), ref, isDigest, limit, remaining, ...times }
     })
     return json(200, { ...list, keys: await Promise.all(keys) })
   }
-  const reset = async (request: Request, body: string): Promise<Response> => {
-    const { ref, policy, key, confirm } = objectIn(body)
+  const changeKey = async (action: AuditEvent['action'], request: Request, body: string): Promise<Response> => {
+    const { ref, policy, key, confirm, duration } = objectIn(body)
     if (confirm !== true) return json(400, { error: 'confirm must be true' })
     const target = typeof ref === 'string' ? await seal.open(ref) : { policy, key }
     const limiter = byPolicy.get(target?.policy as string)
@@ -115,15 +119,20 @@ export function adminHandler(options: AdminOptions): AdminHandler {
       return json(404, { error: 'there is no such key or policy; list the keys again' })
     }
     const policies = limiter.policies.map(({ name }) => name)
-    await audit?.({ action: 'reset', policies, key: target.key, request })
-    return json(200, { reset: await limiter.reset(target.key) })
+    const problem = problemOf(action, limiter, duration)
+    if (problem !== undefined) return json(400, { error: problem })
+    const event = { action, policies, key: target.key, request }
+    await audit?.(action === 'block' ? { ...event, duration: duration as Duration } : event)
+    if (action === 'reset') return json(200, { reset: await limiter.reset(target.key) })
+    await (action === 'block' ? limiter.block(target.key, duration as Duration) : limiter.unblock(target.key))
+    return json(200, { [action]: true })
   }
   const change = async (request: Request, body: Request, api: string | null): Promise<Response> => {
-    if (api !== 'reset') return json(405, { error: 'use GET' })
+    if (api !== 'reset' && api !== 'block' && api !== 'unblock') return json(405, { error: 'use GET' })
     const reason = await crossSite(request, await seal.token())
     if (reason !== undefined) return json(403, { error: reason })
     const text = await textIn(body)
-    return text === undefined ? json(413, { error: 'the body is too long' }) : reset(request, text)
+    return text === undefined ? json(413, { error: 'the body is too long' }) : changeKey(api, request, text)
   }
   const answer = async (request: Request, body: Request | undefined): Promise<Response> => {
     const query = new URL(request.url).searchParams
@@ -149,6 +158,19 @@ export function adminHandler(options: AdminOptions): AdminHandler {
     }
   }
   return Object.assign(handler, { onDecision: ({ decision }: { decision: Decision }) => denials.count(decision) })
+}
+
+/** Why a limiter cannot do this; undefined if it can. */
+function problemOf(action: AuditEvent['action'], { canBlock }: RateLimiter, duration: unknown): string | undefined {
+  if (action === 'reset') return undefined
+  if (!canBlock) return 'this limiter cannot block keys: build it with blocks: true'
+  if (action === 'unblock') return undefined
+  try {
+    micros(duration as Duration, 'the duration')
+    return undefined
+  } catch (error) {
+    return withoutLink((error as Error).message)
+  }
 }
 
 function limitersByPolicy(limiters: unknown): ReadonlyMap<string, RateLimiter> {

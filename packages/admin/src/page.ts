@@ -7,18 +7,22 @@ const SCRIPT = `const $=(id)=>document.getElementById(id)
 const ask=async(query,init)=>{const r=await fetch(query,init);const data=await r.json();if(!r.ok)throw new Error(data.error);return data}
 const cell=(row,text,n)=>{const td=row.insertCell();td.textContent=text;if(n)td.className='n';return td}
 let token
+const can={},left=(ms)=>ms===null?'unknown':ms===0?'':ms<60000?Math.ceil(ms/1000)+' s':Math.ceil(ms/60000)+' min'
 const say=(text)=>{$('message').textContent=text}
 async function state(){const s=await ask('?api=state');token=s.token;$('policies').replaceChildren()
-for(const p of s.policies){const row=$('policies').insertRow();cell(row,p.name);cell(row,String(p.quota.limit),1);cell(row,String(p.quota.window/1e6)+' s',1)
+for(const p of s.policies){can[p.name]=p.canBlock;const row=$('policies').insertRow();cell(row,p.name);cell(row,String(p.quota.limit),1);cell(row,String(p.quota.window/1e6)+' s',1)
 cell(row,String((s.denials[p.name]||[]).reduce((a,b)=>a+b,0)),1);if(![...$('policy').options].some((o)=>o.value===p.name))$('policy').add(new Option(p.name,p.name))}}
-async function keys(){const q=new URLSearchParams({api:'keys',policy:$('policy').value});if($('limited').checked)q.set('limited','true')
+async function keys(){const q=new URLSearchParams({api:'keys',policy:$('policy').value});for(const only of ['limited','blocked'])if($(only).checked)q.set(only,'true')
 const list=await ask('?'+q);$('keys').replaceChildren();$('scanned').textContent=list.scanned+' examined'+(list.isComplete?'':', not all')
 for(const k of list.keys){const row=$('keys').insertRow();cell(row,k.key);cell(row,String(k.limit-k.remaining),1);cell(row,String(k.limit),1)
-const td=cell(row,'');if(k.ref){const b=document.createElement('button');b.textContent='Reset';b.addEventListener('click',()=>reset(k));td.append(b)}}}
-async function reset(k){if(!confirm('Reset '+k.key+'?'))return
-try{await ask('?api=reset',{method:'POST',headers:{'content-type':'application/json','x-spillway-token':token},body:JSON.stringify({ref:k.ref,confirm:true})});await load();say('Reset '+k.key+'.')}catch(e){say(e.message)}}
+cell(row,left(k.blockedMs),1)
+const td=cell(row,''),button=(text,act)=>{const b=document.createElement('button');b.textContent=text;b.addEventListener('click',act);td.append(b)}
+if(k.ref){button('Reset',()=>change('reset','Reset',k));if(can[$('policy').value]){button('Block',()=>block(k));if(k.blockedMs)button('Unblock',()=>change('unblock','Unblock',k))}}}}
+async function send(api,k,more,done){try{await ask('?api='+api,{method:'POST',headers:{'content-type':'application/json','x-spillway-token':token},body:JSON.stringify({ref:k.ref,confirm:true,...more})});await load();say(done+' '+k.key+'.')}catch(e){say(e.message)}}
+async function change(api,verb,k){if(confirm(verb+' '+k.key+'?'))await send(api,k,{},verb)}
+async function block(k){const duration=prompt('Block '+k.key+' for how long? For example 15m, 2h or 7d.');if(duration)await send('block',k,{duration},'Block')}
 async function load(){try{await state();await keys();say('')}catch(e){say(e.message)}}
-for(const id of ['policy','limited'])$(id).addEventListener('change',load);$('again').addEventListener('click',load);load()`
+for(const id of ['policy','limited','blocked'])$(id).addEventListener('change',load);$('again').addEventListener('click',load);load()`
 
 /** The page: one file without other assets. Its script and style have this nonce. */
 export const pageOf = (nonce: string): string => `<!doctype html>
@@ -26,8 +30,8 @@ export const pageOf = (nonce: string): string => `<!doctype html>
 <title>Rate limits</title><style nonce="${nonce}">${STYLE}</style></head>
 <body><main><h1>Rate limits</h1><p id="message" role="status"></p>
 <h2>Policies</h2><table><thead><tr><th>policy</th><th class="n">limit</th><th class="n">window</th><th class="n">denied in the last hour</th></tr></thead><tbody id="policies"></tbody></table>
-<h2>Top keys</h2><p><label>Policy <select id="policy"></select></label> <label><input type="checkbox" id="limited"> limited only</label> <button id="again">Refresh</button> <span id="scanned" class="soft"></span></p>
-<table><thead><tr><th>key</th><th class="n">used</th><th class="n">of</th><th></th></tr></thead><tbody id="keys"></tbody></table>
+<h2>Top keys</h2><p><label>Policy <select id="policy"></select></label> <label><input type="checkbox" id="limited"> limited only</label> <label><input type="checkbox" id="blocked"> blocked only</label> <button id="again">Refresh</button> <span id="scanned" class="soft"></span></p>
+<table><thead><tr><th>key</th><th class="n">used</th><th class="n">of</th><th class="n">blocked for</th><th></th></tr></thead><tbody id="keys"></tbody></table>
 </main><script nonce="${nonce}">${SCRIPT}</script></body></html>
 `
 

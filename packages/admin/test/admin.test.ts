@@ -11,7 +11,7 @@ const HOSTILE = '<img src=x onerror="document.title=1">\u001b[2J'
 
 async function setUp(options: Partial<AdminOptions> = {}) {
   const store: MemoryStore = memoryStore()
-  const limiter = rateLimiter({ name: 'api', quota: perMinute(10), store })
+  const limiter = rateLimiter({ name: 'api', quota: perMinute(10), blocks: true, store })
   for (const [key, units] of [
     ['203.0.113.66', 10],
     [HOSTILE, 7],
@@ -32,9 +32,9 @@ async function setUp(options: Partial<AdminOptions> = {}) {
     admin(
       new Request(`https://app.example/any/where${query}`, { headers: { authorization: 'Bearer admin', ...headers } }),
     )
-  const post = (body: unknown, headers: Record<string, string> = {}) =>
+  const post = (body: unknown, headers: Record<string, string> = {}, api = 'reset') =>
     admin(
-      new Request('https://app.example/any/where?api=reset', {
+      new Request(`https://app.example/any/where?api=${api}`, {
         method: 'POST',
         headers: { authorization: 'Bearer admin', 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -169,6 +169,58 @@ describe('reset', () => {
     expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 0 })
   })
 
+  test.each([
+    ['block', { duration: '1h' }, 3_600_000],
+    ['unblock', {}, 0],
+  ])('%s needs the same, and is audited before', async (api, more, blockedMs) => {
+    const { audited, keys, limiter, post, token } = await setUp()
+    await limiter.block('203.0.113.66', '7d')
+    const before = (await limiter.inspect('203.0.113.66'))[0]?.blockedMs as number
+    const [first] = await keys()
+    expect(first).toMatchObject({ key: '20…66', blockedMs: expect.closeTo(before, -4) })
+    const body = { ref: first?.ref, confirm: true, ...more }
+    const good = { 'x-spillway-token': await token() }
+    for (const headers of [
+      { ...good, 'sec-fetch-site': 'cross-site' },
+      { ...good, origin: 'https://evil.example' },
+      {},
+    ])
+      expect((await post(body, headers, api)).status).toBe(403)
+    expect((await post({ ...body, confirm: 1 }, good, api)).status).toBe(400)
+    expect([audited, (await limiter.peek('203.0.113.66')).allowed]).toEqual([[], false])
+    if (api === 'block') await limiter.unblock('203.0.113.66')
+    expect(await (await post(body, good, api)).json()).toEqual({ [api]: true })
+    expect(audited).toMatchObject([{ action: api, key: '203.0.113.66', policies: ['api'], ...more }])
+    const after = (await limiter.inspect('203.0.113.66'))[0]?.blockedMs as number
+    expect([after <= blockedMs, after > blockedMs - 60_000]).toEqual([true, true])
+  })
+
+  test('says why it cannot block: a wrong duration, or a limiter without blocks', async () => {
+    const { audited, limiter, post, token } = await setUp()
+    const headers = { 'x-spillway-token': await token() }
+    const target = { policy: 'api', key: '203.0.113.66', confirm: true }
+    for (const duration of [undefined, '0m', -1, '1y', 'x'.repeat(60_000)]) {
+      const answer = await post({ ...target, duration }, headers, 'block')
+      expect([answer.status, (await answer.text()).length < 400]).toEqual([400, true])
+    }
+    expect((await limiter.inspect('203.0.113.66'))[0]?.blockedMs).toBe(0)
+    const plain = await setUp({ limiters: [rateLimiter({ name: 'plain', quota: perMinute(1) })] })
+    const answer = await plain.post(
+      { ...target, policy: 'plain', duration: '1h' },
+      { 'x-spillway-token': await plain.token() },
+      'block',
+    )
+    expect(await answer.json()).toEqual({ error: 'this limiter cannot block keys: build it with blocks: true' })
+    expect([audited, plain.audited]).toEqual([[], []])
+  })
+
+  test('lists blocked keys, masked', async () => {
+    const { get, limiter } = await setUp()
+    await limiter.block('198.51.100.7', '1h')
+    const { keys } = (await (await get('?api=keys&policy=api&blocked=true')).json()) as { keys: unknown[] }
+    expect(keys).toMatchObject([{ key: '19….7', remaining: 10 }])
+  })
+
   test('does nothing that cannot be audited', async () => {
     const { limiter, post, token } = await setUp({ audit: () => Promise.reject(new Error('disk is full')) })
     const response = await post(
@@ -207,22 +259,42 @@ describe('in Chromium, mounted in Express', () => {
     const complaints: string[] = []
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
     page.on('pageerror', ({ message }) => complaints.push(message))
-    const answers = [false, true]
-    page.on('dialog', (dialog) => (answers.shift() ? dialog.accept() : dialog.dismiss()))
+    const answers: (string | undefined)[] = [undefined, '', undefined, '1y', '2h', '', '']
+    page.on('dialog', (dialog) => {
+      const answer = answers.shift()
+      return answer === undefined ? dialog.dismiss() : dialog.accept(answer)
+    })
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/limits`)
     const rows = page.locator('#keys tr')
     await rows.nth(2).waitFor()
     expect(await rows.first().textContent()).toContain('20…66')
     expect(await page.title()).toBe('Rate limits')
     expect(await rows.nth(2).locator('button').count()).toBe(0)
-    await rows.first().locator('button').click()
+    const button = (name: string) => rows.first().getByRole('button', { name, exact: true })
+    await button('Reset').click()
     expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 0 })
-    await rows.first().locator('button').click()
+    await button('Reset').click()
     // `waitForFunction` evaluates text, which the page's policy forbids.
     await page.getByText('Reset 20…66.').waitFor()
     expect(await rows.count()).toBe(2)
     expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 10 })
-    expect(complaints).toEqual([])
+    await button('Block').click()
+    expect(await limiter.peek(HOSTILE)).toMatchObject({ allowed: true })
+    await button('Block').click()
+    await page.getByText('such as \'10s\'; got "1y"').waitFor()
+    await button('Block').click()
+    await page.getByText('Block <i').waitFor()
+    expect(await limiter.peek(HOSTILE)).toMatchObject({ allowed: false, policy: 'api (blocked)' })
+    expect(await rows.first().textContent()).toContain('120 min')
+    await page.locator('#blocked').check()
+    await page.getByText('1 examined').waitFor()
+    expect(await rows.count()).toBe(1)
+    await button('Unblock').click()
+    await page.getByText('1 examined').waitFor()
+    await page.getByText('Unblock <i').waitFor()
+    expect([await rows.count(), (await limiter.peek(HOSTILE)).allowed]).toEqual([0, true])
+    // The duration that was wrong.
+    expect(complaints).toEqual([expect.stringContaining('400 (Bad Request)')])
     await page.close()
     server.closeAllConnections()
     server.close()
