@@ -49,6 +49,11 @@ const SECTIONS: readonly Section[] = [
     text: "A decision that is written waits for the disk. By default, concurrent decisions are sent as one statement. `durability: 'async'` does not wait for the disk. A statement for a single decision costs more than a counter's: the function locks the row before it reads the clock, and decides in whole microseconds; a counter adds one.",
   },
   {
+    part: 'plans',
+    heading: 'Plans from a database',
+    text: 'A cached lookup of a known key answers in the same tick. It finds the key in an LRU cache, reads the clock, and compares the age of the value. A key that is not known costs a promise, and the eviction of another; the time of the database is not in the table.',
+  },
+  {
     part: 'scale',
     heading: 'More keys, policies and nodes',
     text: 'With more keys, every limiter becomes slower, because states that do not fit the processor’s caches are loaded from memory. Spillway keeps an expired state for a minute. One pass over ten million keys takes longer, so that many states are created anew; the other two delete none. Several policies take the general path, which costs several times as much per policy as the fast path.',

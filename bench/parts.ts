@@ -18,6 +18,7 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   'memory-bytes': () => import('./memory-bytes.ts'),
   redis: () => import('./redis.ts'),
   postgres: () => import('./postgres.ts'),
+  plans: () => import('./plans.ts'),
   scale: () => import('./scale.ts'),
   http: () => import('./http.ts'),
   instructions: () => import('./instructions.ts'),
