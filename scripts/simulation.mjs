@@ -18,10 +18,10 @@ export async function bundle(name, planted) {
     name: 'plant',
     /** @param {string} id */
     load(id) {
-      if (planted === undefined || id !== join(packages, planted.file)) return null
-      let code = readFileSync(id, 'utf8')
-      for (const [text, by] of planted.replaced) {
-        if (!code.includes(text)) throw new Error(`planted defect "${planted.name}": ${planted.file} has no ${text}`)
+      const texts = planted?.replaced.filter(([, , file = planted.file]) => id === join(packages, file)) ?? []
+      let code = texts.length > 0 ? readFileSync(id, 'utf8') : null
+      for (const [text, by] of texts) {
+        if (!code?.includes(text)) throw new Error(`planted defect "${planted?.name}": ${id} has no ${text}`)
         code = code.replace(text, by)
       }
       return code

@@ -1,9 +1,21 @@
+import type { Quota } from '@spillway/core'
 import type { Random } from './runtime/random.ts'
 import type { Setting } from './setting.ts'
 
 /** What a process is asked to do, at a time. */
 export interface Act {
-  readonly does: 'consume' | 'peek' | 'refund' | 'charge' | 'reserve' | 'wait' | 'upTo' | 'reset' | 'both' | 'release'
+  readonly does:
+    | 'consume'
+    | 'peek'
+    | 'refund'
+    | 'charge'
+    | 'reserve'
+    | 'request'
+    | 'wait'
+    | 'upTo'
+    | 'reset'
+    | 'both'
+    | 'release'
   /** In microseconds since the start. */
   readonly at: number
   readonly process: number
@@ -11,6 +23,8 @@ export interface Act {
   readonly server: number
   readonly key: number
   readonly cost: number
+  /** Whether a call that is denied is made again after its wait. */
+  readonly retries?: boolean
   /** How many calls are made in the same tick. */
   readonly times: number
   /** The longest wait for a turn, in milliseconds. */
@@ -38,12 +52,15 @@ const KINDS: readonly Act['does'][] = [
   'release',
 ]
 
+/** The most units that one call can consume. */
+export const mostUnits = (quota: Quota): number => (quota.kernel === 'warm-up' ? quota.burst : quota.limit)
+
 /** Draws the acts of a run. They come in bursts, as requests do: most within a few milliseconds of the one before. */
 export function drawActs(random: Random, setting: Setting): readonly Act[] {
   const count = random.pick([10, 30, 60, 150])
   const kinds = KINDS.filter((kind) => random.chance(0.7) || kind === 'consume')
   const bursts = Array.from({ length: random.between(3, 30) }, () => random.below(setting.span))
-  const { limit } = setting.quota
+  const limit = mostUnits(setting.quota)
   const acts = Array.from({ length: count }, (): Act => {
     const does = random.pick(kinds)
     const cost = random.chance(0.8) ? 1 : random.between(1, Math.max(Math.floor(limit / 2), 1))

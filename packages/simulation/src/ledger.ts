@@ -11,6 +11,8 @@ export interface Entry {
   readonly handle: number
   readonly server: RedisServer
   readonly key: string
+  /** The name of the key's state in the server. */
+  readonly name: string
   readonly cost: number
   readonly calledAt: number
   /** How long the process had been stalled before the call. */
@@ -27,6 +29,8 @@ export interface Entry {
   turnAt: number
   /** When its caller asked for a refund. */
   refundedAt: number | undefined
+  /** The denied call that this one repeats after the wait. */
+  retryOf: Entry | undefined
 }
 
 /** What happened to a key in a server, or to all of its keys. */
@@ -69,7 +73,7 @@ export class Ledger implements ServerObserver {
   }
 
   /** Begins an entry for a call that is being made. */
-  begin(of: Pick<Entry, 'verb' | 'host' | 'handle' | 'server' | 'key' | 'cost' | 'mayLast'>): Entry {
+  begin(of: Pick<Entry, 'verb' | 'host' | 'handle' | 'server' | 'key' | 'name' | 'cost' | 'mayLast'>): Entry {
     const entry: Entry = {
       ...of,
       calledAt: this.#world.now,
@@ -81,6 +85,7 @@ export class Ledger implements ServerObserver {
       kept: 0,
       turnAt: 0,
       refundedAt: undefined,
+      retryOf: undefined,
     }
     this.entries.push(entry)
     return entry
@@ -92,8 +97,8 @@ export class Ledger implements ServerObserver {
   }
 }
 
-/** The name of a key in a server. */
-export const nameOf = (key: string): string => `spillway:1{${key}}`
+/** The name of the state of a key and a policy in a server. */
+export const nameOf = (key: string, policy = ''): string => `spillway:1{${key}}${policy}`
 
 /** Whether an answer is the store's own. */
 export const isByStore = ({ decision }: Entry): boolean => decision !== undefined && decision.degraded === undefined

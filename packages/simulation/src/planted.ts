@@ -1,12 +1,12 @@
 /** A defect to put back into the code, by the text of the file. */
 export interface Planted {
   readonly name: string
-  /** The file, from `packages/`. */
+  /** The file, from `packages/`, unless a text is in another one. */
   readonly file: string
   /** The first seed that finds it, and the property that it breaks. */
   readonly seed: number
   readonly property: string
-  readonly replaced: readonly (readonly [text: string, by: string])[]
+  readonly replaced: readonly (readonly [text: string, by: string, file?: string])[]
 }
 
 /** Defects that this project has had or could have, each of which a seed must find. */
@@ -33,14 +33,14 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'refunds that wait for the store are forgotten when it answers',
     file: 'core/src/breaker.ts',
-    seed: 866,
+    seed: 1369,
     property: 'nothingIsLost',
     replaced: [['for (const each of circuit.refunds) send(each)', '']],
   },
   {
     name: 'a failed probe leaves the circuit half-open for ever',
     file: 'core/src/breaker.ts',
-    seed: 4,
+    seed: 10,
     property: 'circuitsClose',
     replaced: [['if (isProbe) circuit.probing = false', '']],
   },
@@ -96,5 +96,71 @@ export const PLANTED: readonly Planted[] = [
     replaced: [
       ['allowed: fitsAt(base, step) <= due,', 'allowed: fitsAt(base, step) <= due + Math.max(step.increment, 0),'],
     ],
+  },
+  {
+    name: 'a denial from before a refund is cached after it',
+    file: 'core/src/wrappers/deny-cache.ts',
+    seed: 197,
+    property: 'denialsAreTrue',
+    replaced: [['if (number > cache.lastInvalidation) remember', 'remember']],
+  },
+  {
+    name: 'a reset leaves the lease',
+    file: 'core/src/wrappers/leases.ts',
+    seed: 41,
+    property: 'storesAdmitNoMore',
+    replaced: [['alone(keys, () => store.delete(keys, deadline), { deadline })', 'store.delete(keys, deadline)']],
+  },
+  {
+    name: 'what is left of a lease is counted after others have returned it',
+    file: 'core/src/wrappers/lease-server.ts',
+    seed: 41,
+    property: 'storesAdmitNoMore',
+    replaced: [
+      ['entry.lease = undefined\n    entry.askedMs', 'entry.askedMs'],
+      ['if (entry.serving && !server.isStuck(entry)) await entry.serving', '', 'core/src/wrappers/leases.ts'],
+    ],
+  },
+  {
+    name: 'the turn of a caller that leaves is not returned',
+    file: 'core/src/turns.ts',
+    seed: 5,
+    property: 'nothingIsLost',
+    replaced: [['await rollback(unused)', '']],
+  },
+  {
+    name: 'a refund returns units that have refilled meanwhile',
+    file: 'core/src/kernels/bucket.ts',
+    seed: 18,
+    property: 'storesAdmitNoMore',
+    replaced: [['Math.max(nowTick, turn)', 'turn']],
+  },
+  {
+    name: 'the deadline passes before the socket is read',
+    file: 'core/src/deadline.ts',
+    seed: 1,
+    property: 'stallsAreNoFailures',
+    replaced: [['stop = afterIo(callback)', 'callback()']],
+  },
+  {
+    name: 'a denial says a wait that is 1 % too short',
+    file: 'core/src/decision.ts',
+    seed: 10,
+    property: 'waitsAreLongEnough',
+    replaced: [['retryAfterMs: retryAfter / 1000', 'retryAfterMs: retryAfter / 1010']],
+  },
+  {
+    name: 'a request whose client has left keeps its units',
+    file: 'fetch/src/rate-limit.ts',
+    seed: 58,
+    property: 'nothingIsLost',
+    replaced: [['known.discard()', '']],
+  },
+  {
+    name: 'a sliding log admits a unit too many',
+    file: 'core/src/kernels/sliding-log.ts',
+    seed: 137,
+    property: 'processesAdmitNoMore',
+    replaced: [['unitsOf(base) + step.check <= step.limit', 'unitsOf(base) + step.check <= step.limit + 1']],
   },
 ]

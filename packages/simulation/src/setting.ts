@@ -1,4 +1,4 @@
-import { type BucketQuota, tokenBucket } from '@spillway/core'
+import { type BucketQuota, type Quota, tokenBucket } from '@spillway/core'
 import type { Random } from './runtime/random.ts'
 
 /** What a run consists of, besides its acts and faults. */
@@ -10,7 +10,7 @@ export interface Setting {
   readonly handles: number
   readonly servers: number
   readonly keys: number
-  readonly quota: BucketQuota
+  readonly quota: Quota
   /** Whether the quota refills so slowly that a run ends before a unit is back: then counts are compared exactly. */
   readonly isSlow: boolean
   readonly denyCache: '1s' | '5s' | false
@@ -36,7 +36,7 @@ const quotas: readonly ((random: Random) => BucketQuota)[] = [
 ]
 
 /** A quota of which no unit is back within a run. */
-const slowQuota = (random: Random): BucketQuota => tokenBucket({ limit: random.between(3, 30), per: '1000d' })
+export const slowQuota = (random: Random): BucketQuota => tokenBucket({ limit: random.between(3, 30), per: '1000d' })
 
 export function drawSetting(random: Random): Setting {
   const isSlow = random.chance(0.5)

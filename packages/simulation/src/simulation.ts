@@ -1,5 +1,6 @@
-import { type RateLimiter, type RateLimiterOptions, rateLimiter } from '@spillway/core'
+import { type Quota, type RateLimiter, type RateLimiterOptions, rateLimiter } from '@spillway/core'
 import { type RedisStoreOptions, redisStore } from '@spillway/redis'
+import { type HttpLimit, httpLimit } from './http-limit.ts'
 import { Ledger } from './ledger.ts'
 import { clientOf, type SimulatedClient } from './redis/client.ts'
 import type { Link, LostEffect } from './redis/connection.ts'
@@ -14,6 +15,8 @@ export interface Handle {
   readonly limiter: RateLimiter
   readonly store: ReturnType<typeof redisStore>
   release(): Promise<void>
+  /** The middleware, made when it is first used. */
+  http(): HttpLimit
 }
 
 /** A process: its clients, one per server, and its handles, in the order of the servers. */
@@ -111,9 +114,14 @@ export class Simulation {
 function handleOf(
   client: SimulatedClient,
   storeOptions: RedisStoreOptions,
-  options: Omit<RateLimiterOptions, 'store' | 'quotas' | 'spill'>,
+  options: Omit<RateLimiterOptions, 'store' | 'quotas' | 'spill'> & { readonly quota: Quota },
 ): Handle {
   const store = redisStore(client, storeOptions)
   const release = 'release' in store ? (store as { release(): Promise<void> }).release : async () => {}
-  return { store, limiter: rateLimiter({ ...options, store } as RateLimiterOptions), release }
+  let limit: HttpLimit | undefined
+  const http = (): HttpLimit => {
+    limit ??= httpLimit({ ...options, store })
+    return limit
+  }
+  return { store, limiter: rateLimiter({ ...options, store } as RateLimiterOptions), release, http }
 }

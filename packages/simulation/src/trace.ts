@@ -1,3 +1,4 @@
+import type { State } from '@spillway/core'
 import { type Entry, isByStore } from './ledger.ts'
 import type { Scenario } from './scenario.ts'
 import type { Simulation } from './simulation.ts'
@@ -14,7 +15,8 @@ const answerOf = ({ answeredAt, decision, error, kept, refundedAt, turnAt }: Ent
 
 const EFFECTS = { unknown: 'LOST the reply to', again: 'AGAIN', never: 'NOT executed:' }
 
-const unitOf = ({ quota }: Scenario['setting']): number => quota.ticksPerUnit / quota.scale
+const unitOf = ({ quota }: Scenario['setting']): number =>
+  quota.kernel === 'bucket' ? quota.ticksPerUnit / quota.scale : 1
 
 /** Peeks that the store answers show nothing that the writes do not. */
 const isOfNote = (entry: Entry): boolean => entry.verb !== 'peek' || !isByStore(entry)
@@ -44,8 +46,9 @@ export function traceOf({ acts, faults, setting }: Scenario, { ledger }: Simulat
   return [JSON.stringify({ ...setting, acts: acts.length }), ...sorted]
 }
 
-function stateOf(state: unknown, clock: number, unit: number): string {
+function stateOf(state: State | undefined, clock: number, unit: number): string {
   if (state === undefined) return 'deleted'
-  const tat = typeof state === 'number' ? state : (state as { tat: number }).tat
-  return `${((Math.abs(tat) - clock) / unit).toFixed(3)} units consumed ${typeof state === 'number' ? '' : JSON.stringify(state)}`
+  const tat = typeof state === 'number' ? state : 'tat' in state ? state.tat : undefined
+  const rest = typeof state === 'number' ? '' : JSON.stringify(state)
+  return tat === undefined ? rest : `${((Math.abs(tat) - clock) / unit).toFixed(3)} units consumed ${rest}`
 }

@@ -1,18 +1,9 @@
 import { consumeAll, type Decision, RateLimitedError } from '@spillway/core'
 import type { Act } from './act.ts'
-import type { Entry } from './ledger.ts'
+import type { Context } from './context.ts'
+import { request } from './http.ts'
+import { type Entry, isByStore, nameOf } from './ledger.ts'
 import type { Handle, Process, Simulation } from './simulation.ts'
-
-/** What an act is done with. */
-interface Context {
-  readonly simulation: Simulation
-  readonly process: Process
-  readonly handle: Handle
-  readonly act: Act
-  readonly key: string
-  /** Makes a call, and enters it with its answer. */
-  enter(cost: number, waitMs: number, call: () => Promise<Decision | undefined>): Promise<Entry>
-}
 
 /** What a process can be asked to do. */
 const ACTS: Readonly<Record<Act['does'], (context: Context) => Promise<unknown>>> = {
@@ -23,6 +14,7 @@ const ACTS: Readonly<Record<Act['does'], (context: Context) => Promise<unknown>>
     const entry = await enter(act.cost, 0, () => handle.limiter.charge(key, act.cost))
     entry.kept = entry.decision === undefined ? 0 : act.cost
   },
+  request,
   reserve,
   wait,
   async upTo({ handle, key, act, enter }) {
@@ -44,8 +36,8 @@ export function begin(simulation: Simulation, act: Act): void {
   const process = simulation.processOf(act.process)
   const key = `key ${act.key}`
   const handle = process.handles[act.server]?.[act.handle] as Handle
-  const enter: Context['enter'] = (cost, waitMs, call) =>
-    tracked(simulation, process, act, { server: act.server, key, cost, waitMs }, call)
+  const enter: Context['enter'] = (cost, waitMs, call, policy) =>
+    tracked(simulation, process, act, { server: act.server, key, name: nameOf(key, policy), cost, waitMs }, call)
   process.host.receive(() => {
     for (let i = 0; i < act.times; i++) void ACTS[act.does]({ simulation, process, handle, act, key, enter })
   })
@@ -55,23 +47,28 @@ export function begin(simulation: Simulation, act: Act): void {
 const DEADLINES = 2
 /** Timers are whole milliseconds, and clocks drift. */
 const GRACE_MS = 10
+/** Callers that wait for a window stand in line: each may wait as long as those before it, and asks twice more. */
+const LINE_MS = 3_000
 
 async function tracked(
   { ledger, setting, servers }: Simulation,
   { host }: Process,
   act: Act,
-  { server, key, cost, waitMs }: { server: number; key: string; cost: number; waitMs: number },
+  { server, key, name, cost, waitMs }: { server: number; key: string; name: string; cost: number; waitMs: number },
   call: () => Promise<Decision | undefined>,
 ): Promise<Entry> {
-  const { deadlineMs } = setting
+  const { deadlineMs, quota } = setting
+  const isInLine = act.does === 'wait' && quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'
+  const lineMs = isInLine ? LINE_MS + DEADLINES * deadlineMs : 0
   const entry = ledger.begin({
     verb: act.does,
     host,
     handle: act.handle,
     server: servers[server] as Simulation['servers'][number],
     key,
+    name,
     cost,
-    mayLast: (DEADLINES * deadlineMs + waitMs + GRACE_MS) * 1020,
+    mayLast: (DEADLINES * deadlineMs + waitMs + GRACE_MS + lineMs) * 1020,
   })
   try {
     entry.decision = await call()
@@ -84,8 +81,21 @@ async function tracked(
   return entry
 }
 
-function consume({ handle, key, act, enter }: Context): Promise<Entry> {
-  return enter(act.cost, 0, () => handle.limiter.consume(key, act.cost))
+/** How long a client waits to retry, at most. */
+const LONGEST_RETRY_MS = 5_000
+
+async function consume({ handle, key, act, enter, simulation, process }: Context): Promise<void> {
+  const call = (): Promise<Entry> => enter(act.cost, 0, () => handle.limiter.consume(key, act.cost))
+  const first = await call()
+  const { allowed = true, retryAfterMs = 0 } = first.decision ?? {}
+  if (!act.retries || allowed || !isByStore(first) || retryAfterMs > LONGEST_RETRY_MS) return
+  simulation.world.after(Math.ceil(retryAfterMs * 1000), () =>
+    process.host.receive(() => {
+      void call().then((entry) => {
+        entry.retryOf = first
+      })
+    }),
+  )
 }
 
 async function reserve({ handle, key, act, enter, simulation, process }: Context): Promise<void> {
@@ -124,7 +134,7 @@ async function both({ process, act, key, simulation }: Context): Promise<void> {
   const call = consumeAll(handles.map(({ limiter }) => [limiter, key, act.cost] as const))
   await Promise.all(
     handles.map((_, server) =>
-      tracked(simulation, process, act, { server, key, cost: act.cost, waitMs: 0 }, async () => {
+      tracked(simulation, process, act, { server, key, name: nameOf(key), cost: act.cost, waitMs: 0 }, async () => {
         const decision = await call
         const { degraded: _, ...merged } = decision
         return decision.policies ? { ...merged, ...decision.policies[server], allowed: decision.allowed } : decision

@@ -1,6 +1,7 @@
 import '../src/index.ts'
 import {
   type BucketTaken,
+  penalty,
   perMinute,
   type Quota,
   slidingLog,
@@ -65,6 +66,7 @@ const quotas: readonly Quota[] = [
   slidingWindow({ limit: 10, window: '1m' }),
   slidingLog({ limit: 10, window: '1m' }),
   warmingUp({ limit: 10, per: '1s', warmUpPeriod: '10s' }),
+  penalty({ after: 4, within: '10s', block: '30s', grow: 2, max: '5m' }),
 ]
 const verbs: readonly Verb[] = ['consume', 'consume', 'consume', 'peek', 'refund', 'charge']
 const call = fc.record({

@@ -1,13 +1,9 @@
-import type { BucketQuota } from '@spillway/core'
-import { type Entry, isByStore, type Ledger, nameOf } from '../ledger.ts'
+import { type Entry, isByStore, type Ledger } from '../ledger.ts'
 import type { RedisServer } from '../redis/server.ts'
 import type { Simulation } from '../simulation.ts'
 import { allowanceOf } from './allowance.ts'
+import { rateOf } from './rates.ts'
 import { type Admission, overfullSpan } from './spans.ts'
-
-/** Units that a quota refills in some microseconds. At intervals, one more interval may begin in them. */
-export const refillOf = ({ schedule, ticksPerUnit, scale }: BucketQuota, micros: number): number =>
-  schedule === null ? (micros * scale) / ticksPerUnit : (Math.floor(micros / schedule.interval) + 1) * schedule.amount
 
 /** How far a clock goes in a span of time: what it is set forward counts, what it is set back does not. */
 export function forward({ steps }: Ledger, of: object, from: number, to: number): number {
@@ -25,35 +21,34 @@ export function forward({ steps }: Ledger, of: object, from: number, to: number)
  */
 export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   const { quota, lease, processes, handles } = setting
+  const { burst, refill } = rateOf(quota)
+  const ticksPerUnit = quota.kernel === 'bucket' ? quota.ticksPerUnit / quota.scale : 1
   const held = lease === undefined ? 0 : (quota.limit / 2) * (processes * handles - 1)
   const problems: string[] = []
   for (const server of servers) {
-    for (const key of keysOf(ledger, server)) {
-      const losses = ledger.losses.filter(
-        ({ server: of, name }) => of === server && (name ?? nameOf(key)) === nameOf(key),
-      )
+    for (const state of namesOf(ledger, server)) {
+      const losses = ledger.losses.filter(({ server: of, name }) => of === server && (name ?? state) === state)
       const resent = ledger.lostEffects
-        .filter(
-          ({ server: of, name, how, ticks }) => of === server && name === nameOf(key) && how === 'again' && ticks < 0,
-        )
-        .map(({ at, ticks }) => ({ at, units: (-ticks * quota.scale) / quota.ticksPerUnit }))
-      const ofKey = ledger.entries.filter((entry) => entry.server === server && entry.key === key)
-      const allowance = allowanceOf(ofKey, { burst: quota.limit, losses, resent, held })
+        .filter(({ server: of, name, how, ticks }) => of === server && name === state && how === 'again' && ticks < 0)
+        .map(({ at, ticks }) => ({ at, units: -ticks / ticksPerUnit }))
+      const ofKey = ledger.entries.filter((entry) => entry.server === server && entry.name === state)
+      const allowance = allowanceOf(ofKey, { burst, losses, resent, held })
       const found = overfullSpan(
         admissionsOf(ofKey),
-        (from, to) => refillOf(quota, forward(ledger, server, from, to)) + allowance(from, to),
+        (from, to) => refill(forward(ledger, server, from, to)) + allowance(from, to),
       )
       if (found)
-        problems.push(`${server.name} admitted ${found.units} units of ${key} from ${found.from} to ${found.to} µs`)
+        problems.push(`${server.name} admitted ${found.units} units of ${state} from ${found.from} to ${found.to} µs`)
     }
   }
   return problems
 }
 
-export const keysOf = ({ entries }: Ledger, server: RedisServer): ReadonlySet<string> =>
-  new Set(entries.filter((entry) => entry.server === server).map(({ key }) => key))
+/** The names of the states that callers have used in a server. */
+export const namesOf = ({ entries }: Ledger, server: RedisServer): ReadonlySet<string> =>
+  new Set(entries.filter((entry) => entry.server === server).map(({ name }) => name))
 
-const TURNS: readonly string[] = ['consume', 'reserve', 'wait', 'upTo', 'both']
+const TURNS: readonly string[] = ['consume', 'request', 'reserve', 'wait', 'upTo', 'both']
 
 const admissionsOf = (entries: readonly Entry[]): readonly Admission[] =>
   entries

@@ -24,4 +24,5 @@ export function errorsAreStoreErrors({ ledger }: Simulation): readonly string[] 
   })
 }
 
-const isAbort = (error: unknown): boolean => error instanceof Error && error.message === 'The caller left.'
+/** Whether a call failed because its caller left. */
+export const isAbort = (error: unknown): boolean => error instanceof Error && error.message === 'The caller left.'

@@ -1,8 +1,9 @@
 import type { BucketQuota, Micros, State } from '@spillway/core'
-import { type Entry, isByStore, type Ledger, nameOf } from '../ledger.ts'
+import { type Entry, isByStore, type Ledger } from '../ledger.ts'
 import type { RedisServer } from '../redis/server.ts'
 import type { Simulation } from '../simulation.ts'
-import { keysOf } from './admission.ts'
+import { namesOf } from './admission.ts'
+import { isAbort } from './answers.ts'
 
 /**
  * After all has ended, a key has consumed what its callers may use: no less, or units were refunded
@@ -15,31 +16,31 @@ import { keysOf } from './admission.ts'
  */
 export function nothingIsLost(simulation: Simulation): readonly string[] {
   const { ledger, setting, servers } = simulation
-  if (!setting.isSlow) return []
-  const problems: string[] = []
-  for (const server of servers) {
-    for (const key of keysOf(ledger, server)) {
-      const entries = ledger.entries.filter((entry) => entry.server === server && entry.key === key)
-      const used = usedOf(server.read(nameOf(key)), server.now(), setting.quota)
-      const kept = sum(entries.filter(isByStore).map((each) => each.kept))
-      const lost = lostOf(ledger, server, key, entries, setting)
-      const isReset = entries.some(({ verb }) => verb === 'reset') || hasLost(ledger, server, key)
-      const refunds = sum(entries.filter(({ verb }) => verb === 'refund').map(({ cost }) => cost))
-      if (!isReset && used < Math.min(kept, kept - refunds - lost.less) - 1)
-        problems.push(
-          `${key} has consumed ${used} units of ${server.name}, and callers may use ${kept} (${refunds} refunded, ${lost.less} lost)`,
-        )
-      if (
-        setting.lease === undefined &&
-        !hasHadDebt(ledger, server, key, setting.quota) &&
-        used > kept + lost.more + 1e-3
-      )
-        problems.push(
-          `${key} has consumed ${used} units of ${server.name}, and callers may use only ${kept} (${lost.more} lost)`,
-        )
-    }
-  }
-  return problems
+  const { quota } = setting
+  if (!setting.isSlow || quota.kernel !== 'bucket') return []
+  return servers.flatMap((server) =>
+    [...namesOf(ledger, server)].flatMap((name) => lossesOf(simulation, quota, server, name)),
+  )
+}
+
+function lossesOf(
+  { ledger, setting }: Simulation,
+  quota: BucketQuota,
+  server: RedisServer,
+  name: string,
+): readonly string[] {
+  const entries = ledger.entries.filter((entry) => entry.server === server && entry.name === name)
+  const used = usedOf(server.read(name), server.now(), quota)
+  const kept = sum(entries.filter(isByStore).map((each) => each.kept))
+  const { more, less } = lostOf(ledger, server, name, entries, quota)
+  const isReset = entries.some(({ verb }) => verb === 'reset') || hasLost(ledger, server, name)
+  const refunds = sum(entries.filter(({ verb }) => verb === 'refund').map(({ cost }) => cost))
+  const found = `${name} has consumed ${used} units of ${server.name}, and callers may use`
+  if (!isReset && used < Math.min(kept, kept - refunds - less) - 1)
+    return [`${found} ${kept} (${refunds} refunded, ${less} lost)`]
+  const queue = setting.connections === 1 ? entries : []
+  const isExact = setting.lease === undefined && !hasHadDebt(ledger, server, name, quota, queue)
+  return isExact && used > kept + more + 1e-3 ? [`${found} only ${kept} (${more} lost)`] : []
 }
 
 function usedOf(state: State | undefined, now: Micros, { ticksPerUnit, scale }: BucketQuota): number {
@@ -49,26 +50,49 @@ function usedOf(state: State | undefined, now: Micros, { ticksPerUnit, scale }: 
   return Math.max(((Math.abs(tat) - now) * scale - early) / ticksPerUnit, 0)
 }
 
-/** A debt has no turn: a refund of a request before it may return nothing. */
-const hasHadDebt = ({ writes }: Ledger, server: RedisServer, key: string, quota: BucketQuota): boolean =>
+/**
+ * A debt has no turn: a refund of a request before it may return nothing. A caller that leaves a queue returns its turn if all
+ * turns are of one connection and one cost, and no call for another turn is under way.
+ */
+const hasHadDebt = (
+  { writes }: Ledger,
+  server: RedisServer,
+  key: string,
+  quota: BucketQuota,
+  entries: readonly Entry[],
+): boolean =>
+  !isOneQueue(entries) &&
   writes.some(
     ({ server: of, name, state, clock }) =>
-      of === server && name === nameOf(key) && usedOf(state, clock, quota) > quota.limit + 0.5,
+      of === server && name === key && usedOf(state, clock, quota) > quota.limit + 0.5,
   )
 
+function isOneQueue(entries: readonly Entry[]): boolean {
+  const waits = entries.filter(({ verb }) => verb === 'wait')
+  const queues = new Set(waits.map(({ host, handle, cost }) => `${host.name} ${handle} ${cost}`))
+  const isAnswered = (entry: Entry): boolean => isByStore(entry) || (entry.verb === 'wait' && isAbort(entry.error))
+  const joined = Math.max(...waits.map(({ calledAt }) => calledAt)) + UNDER_WAY
+  const areApart = waits.every(({ error, answeredAt = joined }) => !isAbort(error) || answeredAt >= joined)
+  return queues.size === 1 && areApart && entries.every((entry) => QUEUE.includes(entry.verb) && isAnswered(entry))
+}
+
+/** How long a call for a turn is under way, at most. */
+const UNDER_WAY = 250_000
+
+const QUEUE: readonly string[] = ['consume', 'peek', 'wait', 'release']
+
 const hasLost = ({ losses, steps }: Ledger, server: RedisServer, key: string): boolean =>
-  losses.some(({ server: of, name }) => of === server && (name ?? nameOf(key)) === nameOf(key)) ||
-  steps.some(({ of }) => of === server)
+  losses.some(({ server: of, name }) => of === server && (name ?? key) === key) || steps.some(({ of }) => of === server)
 
 function lostOf(
   ledger: Ledger,
   server: RedisServer,
   key: string,
   entries: readonly Entry[],
-  { quota }: Simulation['setting'],
+  quota: BucketQuota,
 ): { readonly more: number; readonly less: number } {
   const isOfKey = (each: { readonly server: RedisServer; readonly name: string | undefined }): boolean =>
-    each.server === server && each.name === nameOf(key)
+    each.server === server && each.name === key
   const units = (ticks: number): number => (Math.abs(ticks) * quota.scale) / quota.ticksPerUnit
   const effects = ledger.lostEffects.filter(isOfKey)
   const again = effects.filter(({ how, ticks }) => how === 'again' && ticks < 0)
@@ -91,7 +115,8 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 /** Units of a call that may remain consumed though no caller uses them. */
 function unreturnedOf(entry: Entry, { killed }: Ledger, steppedBack: number): number {
   const { host, decision, calledAt, cost, kept, answeredAt, refundedAt } = entry
-  if (decision?.degraded?.action === 'allow') return cost
+  // What is allowed without the store may be settled at more than its cost.
+  if (decision?.degraded?.action === 'allow') return Math.max(cost, kept)
   // What a killed process had not received, or had not refunded yet.
   if (killed.has(host) && (answeredAt === undefined || refundedAt !== undefined || kept === 0)) return cost
   // A refund of a take from before the server's clock was set back may return nothing.

@@ -1,6 +1,6 @@
 import type { State } from '@spillway/core'
 import { runKernel, stepFor } from '@spillway/core/internal'
-import { type Entry, isByStore, type Ledger, nameOf, type Write } from '../ledger.ts'
+import { type Entry, isByStore, type Ledger, type Write } from '../ledger.ts'
 import { START } from '../runtime/world.ts'
 import type { Simulation } from '../simulation.ts'
 
@@ -12,16 +12,16 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
   const { entries, losses, steps } = ledger
   const writes = writesByKey(ledger.writes)
   const isCounted = (entry: Entry): boolean =>
-    entry.verb === 'consume' && entry.decision?.allowed === false && isByStore(entry)
+    (entry.verb === 'consume' || entry.verb === 'request') && entry.decision?.allowed === false && isByStore(entry)
   const isUntrue = (entry: Entry): boolean => {
-    const { server, key, cost, calledAt, answeredAt = 0 } = entry
+    const { server, name, cost, calledAt, answeredAt = 0 } = entry
     // What a lost state or a clock that was set had denied may be cached.
     const isSince = ({ at }: { readonly at: number }): boolean =>
       at >= calledAt - denyMicros(setting) && at <= answeredAt
     const isOld = isChangedUnseen(entries, entry) || losses.some(isSince) || steps.some(isSince)
     const from = calledAt - denyMicros(setting) * (isOld ? 1 : SLOWNESS)
     if (setting.lease !== undefined && isPromised(entries, entry)) return false
-    const known = writes.get(`${server.name} ${nameOf(key)}`) ?? []
+    const known = writes.get(`${server.name} ${name}`) ?? []
     // A key has fewest units at the start, after a write, and after its clock was set back.
     const moments = [...known, ...steps.filter(({ of }) => of === server)].map(({ at }) => at)
     const step = stepFor(setting.quota, 'peek', cost)
@@ -67,8 +67,8 @@ function statesAt(writes: readonly Write[], time: number): readonly (State | und
 
 /** With leases, units are promised to requests that the store is asked for next. */
 const isPromised = (entries: readonly Entry[], entry: Entry): boolean => {
-  const { host, key, calledAt, answeredAt = 0 } = entry
-  const others = entries.filter((other) => other !== entry && other.host === host && other.key === key)
+  const { host, name, calledAt, answeredAt = 0 } = entry
+  const others = entries.filter((other) => other !== entry && other.host === host && other.name === name)
   return others.some((other) => {
     const isUnderWay = other.calledAt <= answeredAt && (other.answeredAt ?? answeredAt) >= calledAt
     // A request that has failed may be asked for later.
@@ -77,13 +77,13 @@ const isPromised = (entries: readonly Entry[], entry: Entry): boolean => {
 }
 
 /** Whether another process may have changed the key, or this one has and does not know yet. */
-const isChangedUnseen = (entries: readonly Entry[], { host, server, key, calledAt, answeredAt = 0 }: Entry): boolean =>
+const isChangedUnseen = (entries: readonly Entry[], { host, server, name, calledAt, answeredAt = 0 }: Entry): boolean =>
   entries.some((other) => {
-    if (other.server !== server || other.key !== key || other.calledAt > answeredAt) return false
+    if (other.server !== server || other.name !== name || other.calledAt > answeredAt) return false
     const hasFailed = !isByStore(other) && other.verb !== 'reset'
     if (hasFailed || (other.refundedAt ?? 0) >= calledAt - 1e6) return true
     if (!CHANGES.includes(other.verb)) return false
     return other.host !== host || other.error !== undefined || (other.answeredAt ?? calledAt) >= calledAt
   })
 
-const CHANGES: readonly string[] = ['refund', 'reset', 'reserve', 'wait', 'both', 'charge', 'upTo']
+const CHANGES: readonly string[] = ['refund', 'reset', 'request', 'reserve', 'wait', 'both', 'charge', 'upTo']

@@ -5,6 +5,7 @@ import { nothingIsLost } from './balance.ts'
 import { denialsAreTrue } from './denials.ts'
 import { processesAdmitNoMore } from './local.ts'
 import { circuitsClose, commandsAreBounded } from './recovery.ts'
+import { waitsAreLongEnough } from './retries.ts'
 import { stallsAreNoFailures } from './stalls.ts'
 
 /** What holds for every run. Each returns what it found wrong. */
@@ -13,6 +14,7 @@ export const PROPERTIES: Readonly<Record<string, (simulation: Simulation) => rea
   processesAdmitNoMore,
   nothingIsLost,
   denialsAreTrue,
+  waitsAreLongEnough,
   everyCallIsAnswered,
   errorsAreStoreErrors,
   stallsAreNoFailures,

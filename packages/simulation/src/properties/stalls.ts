@@ -1,5 +1,6 @@
 import type { Entry } from '../ledger.ts'
 import type { Simulation } from '../simulation.ts'
+import { isAbort } from './answers.ts'
 
 /** Faults that the store has no part in. */
 const OUR_OWN: readonly string[] = ['stalled event loop', 'paused process', 'wall clock step', 'server clock step']
@@ -26,5 +27,3 @@ export function stallsAreNoFailures({ ledger, setting, faults }: Simulation): re
 
 /** One stall may begin when another ends. */
 const ONE_STALL = 1_000_000
-
-const isAbort = (error: unknown): boolean => error instanceof Error && error.message === 'The caller left.'

@@ -127,6 +127,10 @@ function reportOf({ taken }: Answer): number[] {
   const allowed = taken.allowed ? 1 : 0
   if ('used' in taken) return [allowed, taken.used, taken.fitsAt - now, taken.freesAt - now, taken.emptyAt - now]
   if ('start' in taken) return [allowed, taken.start - now, taken.current, taken.previous]
+  if ('level' in taken) {
+    const { first, count, until, level, last } = taken
+    return [allowed, first - now, count, until > 0 ? until - now : 0, level, level > 0 ? now - last : 0]
+  }
   if ('cold' in taken) {
     const { aheadBefore, earlyBefore, coldBefore, ahead, early, cold } = taken
     return [allowed, aheadBefore, earlyBefore, coldBefore, ahead, early, cold]

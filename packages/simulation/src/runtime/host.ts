@@ -36,7 +36,8 @@ export class Host implements Globals {
   stalled = 0
   readonly #world: World
   readonly #random: Random
-  readonly #drift: number
+  /** How much faster than time the clocks go. */
+  readonly drift: number
   readonly #started: number
   #wallStep = 0
   #busyUntil = 0
@@ -54,15 +55,15 @@ export class Host implements Globals {
     this.#world = world
     this.#random = world.random.fork()
     this.name = name
-    this.#drift = drift
+    this.drift = drift
     this.#started = world.now
   }
 
   now(): number {
-    return ((this.#world.now - this.#started) * (1 + this.#drift)) / 1000
+    return ((this.#world.now - this.#started) * (1 + this.drift)) / 1000
   }
   wall(): number {
-    return Math.floor((START + this.#world.now * (1 + this.#drift) + this.#wallStep) / 1000)
+    return Math.floor((START + this.#world.now * (1 + this.drift) + this.#wallStep) / 1000)
   }
   random(): number {
     return this.#random.float()
@@ -130,7 +131,7 @@ export class Host implements Globals {
   #sleep(): void {
     const timer = this.#firstTimer()
     if (timer === undefined) return
-    const due = this.#started + (timer.due * 1000) / (1 + this.#drift)
+    const due = this.#started + (timer.due * 1000) / (1 + this.drift)
     this.#wakeAt(Math.max(Math.ceil(due), this.#world.now + 1))
   }
   #firstTimer(): Timer | undefined {

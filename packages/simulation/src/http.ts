@@ -1,0 +1,41 @@
+import type { Decision } from '@spillway/core'
+import type { Context } from './context.ts'
+import { HTTP } from './http-limit.ts'
+import type { Entry } from './ledger.ts'
+
+/** A request through the middleware: its handler takes a while and may fail, and its client may leave before the verdict. */
+export async function request({ handle, act, key, enter, simulation, process }: Context): Promise<void> {
+  const { world } = simulation
+  const leaves = new AbortController()
+  const later = (run: () => void): void => world.after(act.laterMicros, () => process.host.receive(run))
+  const headers = { 'x-key': key, 'x-cost': `${act.cost}` }
+  const sent = new Request('http://localhost/', { headers, signal: leaves.signal })
+  if (act.maxWaitMs === 0) later(() => leaves.abort())
+  let handled: () => void = () => {}
+  const status = act.actual === 0 ? 503 : 200
+  const entry = await enter(
+    act.cost,
+    0,
+    () =>
+      new Promise<Decision | undefined>((resolve, reject) => {
+        const respond = handle.http()(() => {
+          resolve(handle.http().decisionOf(sent))
+          return new Promise<Response>((answer) => {
+            handled = () => answer(new Response(null, { status }))
+          })
+        })
+        respond(sent).then(
+          (response) =>
+            response.status === 499 ? reject(new Error('The caller left.')) : resolve(handle.http().decisionOf(sent)),
+          reject,
+        )
+      }),
+    HTTP,
+  )
+  if (entry.kept > 0) later(() => respondTo(entry, status, world.now, handled))
+}
+
+function respondTo(entry: Entry, status: number, now: number, handled: () => void): void {
+  if (status >= 500) Object.assign(entry, { kept: 0, refundedAt: now })
+  handled()
+}

@@ -1,0 +1,36 @@
+import { type Entry, isByStore, type Ledger } from '../ledger.ts'
+import type { Simulation } from '../simulation.ts'
+
+/**
+ * A client that waits as long as its denial says is admitted, if no other caller uses the key meanwhile, no clock is set
+ * or slow, and no state is lost. With leases, other stores may hold its units. A denial by a deny cache, in the same tick, may
+ * be early by the time that a message takes.
+ */
+export function waitsAreLongEnough({ ledger, setting, processes }: Simulation): readonly string[] {
+  const holders = processes.length * setting.handles
+  if (setting.lease !== undefined && holders > 1) return []
+  return ledger.entries
+    .filter((entry) => entry.retryOf !== undefined && isByStore(entry) && entry.decision?.allowed === false)
+    .filter(({ retryOf }) => retryOf?.answeredAt !== retryOf?.calledAt)
+    .filter(({ host }) => host.drift >= 0)
+    .filter((entry) => isAlone(entry, entry.retryOf as Entry, ledger))
+    .map(({ key, cost, host, calledAt, retryOf }) => {
+      const waited = retryOf?.decision?.retryAfterMs
+      return `consume ${cost} of ${key} in ${host.name} was denied at ${calledAt} µs, after the wait of ${waited} ms`
+    })
+}
+
+function isAlone(entry: Entry, first: Entry, { entries, losses, steps }: Ledger): boolean {
+  const { server, name, answeredAt = Number.POSITIVE_INFINITY } = entry
+  const isSince = ({ at }: { readonly at: number }): boolean => at >= first.calledAt && at <= answeredAt
+  if (losses.some(isSince) || steps.some(isSince)) return false
+  return !entries.some((other) => {
+    if (other === entry || other === first || other.server !== server || other.name !== name) return false
+    // A reservation may be charged more when it is settled.
+    if ((other.refundedAt ?? 0) >= first.calledAt - 1e6) return true
+    // What has failed may be executed later.
+    if (!isByStore(other)) return other.calledAt <= answeredAt && other.error !== undefined
+    const isOver = (other.answeredAt ?? answeredAt) < first.calledAt || other.calledAt > answeredAt
+    return !isOver && other.verb !== 'peek' && !(other.verb === 'consume' && !other.decision?.allowed)
+  })
+}
