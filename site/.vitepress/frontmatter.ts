@@ -20,5 +20,5 @@ export const frontmatter: Readonly<Record<string, object>> = {
   'docs/index.md': home,
   'docs/playground.md': { layout: 'page', sidebar: false },
   // Lanes alone, for the frames of other pages.
-  'site/embed.md': { layout: false, search: false },
+  'site/embed.md': { layout: false, search: false, title: 'Spillway' },
 }

@@ -73,7 +73,7 @@ describe('the playground compares apps', () => {
     await embedded.waitForFunction(() => document.querySelector('.pg')?.getAttribute('data-alive') === 'true')
     expect(await embedded.locator('.pg-lane h2').allTextContents()).toHaveLength(3)
     expect(await counts(embedded)).toEqual(await counts(page))
-    expect(await embedded.locator('.VPNav, .VPSidebar, .pg-controls').count()).toBe(0)
+    expect(await embedded.locator('h1, .VPNav, .VPSidebar, .pg-controls').count()).toBe(0)
     expect(await embedded.evaluate(() => document.documentElement.scrollHeight)).toBeLessThanOrEqual(Number(height))
     await embedded.screenshot({ path: join(pictures, 'embed.png') })
     expect(await violations(embedded, '.pg')).toEqual([])
