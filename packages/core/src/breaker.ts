@@ -30,8 +30,14 @@ export interface StoreHealth {
  * at once; then it is half-open: one call at a time probes the shard, and its success closes the circuit.
  */
 export interface Breaker {
-  /** Makes a call for a key, or fails with a {@link StoreError}. */
-  call<T>(key: StateKey, work: () => MaybePromise<T>, deadline: CallDeadline, logger: Logger): Promise<T>
+  /** Makes a call for a key, or fails with a {@link StoreError}. `check` throws if the answer, also a late one, is invalid. */
+  call<T>(
+    key: StateKey,
+    work: () => MaybePromise<T>,
+    deadline: CallDeadline,
+    logger: Logger,
+    check?: (answer: T) => T,
+  ): Promise<T>
   /**
    * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to answer, else as
    * soon as it answers again. A refund is sent once only: one that failed may have been made.
@@ -109,7 +115,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
   }
 
   return {
-    call(key, work, deadline, logger) {
+    call(key, work, deadline, logger, check) {
       const circuit = circuitOf(key)
       const isProbe = isOpen(circuit)
       if (isProbe && (circuit.probing || now() < circuit.openUntilMs)) {
@@ -119,7 +125,8 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
       }
       if (isProbe) circuit.probing = true
       const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
-      return inTime(work, deadline, (error) => {
+      const answer = check ? () => promised(work).then(check) : work
+      return inTime(answer, deadline, (error) => {
         if (isProbe) circuit.probing = false
         if (error === undefined) return answered(current())
         // An invalid call is a mistake of the program, not a failure of the store.

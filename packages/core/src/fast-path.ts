@@ -1,5 +1,4 @@
 import { isShown } from './block-list.ts'
-import { breakerOf } from './breaker.ts'
 import type { ConsumeStep } from './consume-steps.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import { deadlineIn } from './deadline.ts'
@@ -10,6 +9,7 @@ import { fallBack } from './fallback.ts'
 import type { Taken } from './kernels/kernel.ts'
 import { merge } from './merge.ts'
 import type { PreparedTake, SyncStore } from './store.ts'
+import { takeFrom } from './store-call.ts'
 import type { Micros } from './time.ts'
 import { checkKey } from './verbs.ts'
 
@@ -79,15 +79,13 @@ export function remoteFastPath(
   if (policy === undefined || others.length > 0) return undefined
   const { name, steps, storeConfig } = policy
   const { store, deadline, logger } = storeConfig
-  const breaker = breakerOf(store)
   return (key, costs = 1) => {
     checkKey(key)
     const cost = oneCost(named, costs)
     const { step, decide } = steps.costing(cost)
     const take = { policy: name, key, step }
     const until = deadlineIn(deadline)
-    const taken = breaker.call(take, () => store.take([take], undefined, until), until, logger)
-    return taken.then(
+    return takeFrom(store, [take], until, logger).then(
       ([first]) => decide(first as Taken),
       async (error: unknown) => {
         if (!(error instanceof StoreError)) throw error

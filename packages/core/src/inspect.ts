@@ -7,6 +7,7 @@ import { runKernel, type Step, type Taken, takenOf } from './kernels/kernel.ts'
 import type { Policy } from './policy.ts'
 import type { Quota } from './quota-types.ts'
 import { isSync, type Store, type Take } from './store.ts'
+import { checkTaken } from './store-call.ts'
 import { takeEachSync } from './up-to.ts'
 import { checkKey, stepFor } from './verbs.ts'
 
@@ -62,7 +63,7 @@ async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
   const work = (): Promise<readonly Taken[]> => takeApart(store, takes, deadline)
   const taken = isSync(store)
     ? await work()
-    : await breakerOf(store).call({ policy: name, key }, work, deadline, logger)
+    : await breakerOf(store).call(takes[0] as Take, work, deadline, logger, (answer) => checkTaken(answer, takes))
   const decisionAt = (i: number, cost: number): Decision =>
     decide(name, quota, cost, steps[i] as Step, taken[i] as Taken)
   return {

@@ -8,6 +8,7 @@ import { copyOf, type Step, type Taken } from './kernels/kernel.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
 import type { ActualOf, PolicyCheck } from './policy.ts'
 import { isSync, type PreparedTake, type Take } from './store.ts'
+import { takeFrom } from './store-call.ts'
 import { maxCharge, type StepOptions, stepFor, type Verb } from './verbs.ts'
 
 /** The result of the checks of one store: its answer, or the result of the fallback. */
@@ -106,7 +107,7 @@ function takenFrom(
   const { store, logger } = (checks[0] as PolicyCheck).policy.storeConfig
   if (isSync(store)) return store.takeSync(takes)
   const until = deadline ?? deadlineOf(checks)
-  return breakerOf(store).call(takes[0] as Take, () => store.take(takes, undefined, until), until, logger)
+  return takeFrom(store, takes, until, logger)
 }
 
 /**

@@ -11,6 +11,7 @@ import { all, andThen, type MaybePromise } from './maybe-promise.ts'
 import { merge } from './merge.ts'
 import { groupByStore, type PolicyCheck } from './policy.ts'
 import { isSync, type SyncStore, type Take } from './store.ts'
+import { takeEachFrom } from './store-call.ts'
 import {
   answerTo,
   deadlineOf,
@@ -79,14 +80,7 @@ function answerUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | und
     )
   }
   const until = deadline ?? deadlineOf(checks)
-  const { takeEach } = store
-  const answers = breakerOf(store).call(
-    { policy: policy.name, key: (checks[0] as PolicyCheck).key },
-    () => takeEach.call(store, batches, undefined, until),
-    until,
-    logger,
-  )
-  return answers.then(
+  return takeEachFrom(store, batches, until, logger).then(
     (taken) => sum(checks, sizes, taken),
     (error: unknown) => {
       if (error instanceof StoreError) return fallBackUpTo(error, checks, sizes)

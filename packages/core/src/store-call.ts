@@ -1,0 +1,59 @@
+import { breakerOf } from './breaker.ts'
+import type { CallDeadline } from './deadline.ts'
+import { formatValue, StoreError } from './errors.ts'
+import type { Step, Taken } from './kernels/kernel.ts'
+import type { Store, Take } from './store.ts'
+import type { Logger } from './warn.ts'
+
+/** Takes from a remote store until the deadline. An invalid answer is a failure of the store. */
+export const takeFrom = (
+  store: Store,
+  ops: readonly Take[],
+  deadline: CallDeadline,
+  logger: Logger,
+): Promise<readonly Taken[]> =>
+  breakerOf(store).call(
+    ops[0] as Take,
+    () => store.take(ops, undefined, deadline),
+    deadline,
+    logger,
+    (answer): readonly Taken[] => checkTaken(answer, ops),
+  )
+
+/** Takes several batches from a remote store that has `takeEach`, as {@link takeFrom}. */
+export const takeEachFrom = (
+  store: Store,
+  batches: readonly (readonly Take[])[],
+  deadline: CallDeadline,
+  logger: Logger,
+): Promise<readonly (readonly Taken[])[]> =>
+  breakerOf(store).call(
+    batches[0]?.[0] as Take,
+    () => (store as Required<Store>).takeEach(batches, undefined, deadline),
+    deadline,
+    logger,
+    (answer) => batches.map((ops, i) => checkTaken(Array.isArray(answer) ? answer[i] : answer, ops)),
+  )
+
+/** The numbers of a result. */
+const NUMBERS: Readonly<Record<Step['kernel'], readonly string[]>> = {
+  bucket: ['now', 'base', 'tat', 'gross'],
+  'sliding-window': ['now', 'start', 'current', 'previous'],
+  'sliding-log': ['now', 'used', 'fitsAt', 'freesAt', 'emptyAt'],
+  'warm-up': ['now', 'aheadBefore', 'earlyBefore', 'coldBefore', 'ahead', 'early', 'cold'],
+  penalty: ['now', 'first', 'count', 'until', 'level', 'last'],
+}
+
+/** Checks that a store has answered each op: a missing number would allow every request. */
+export function checkTaken(answer: unknown, ops: readonly Take[]): readonly Taken[] {
+  const isTaken = ({ step }: Take, i: number): boolean => {
+    const taken: unknown = (answer as readonly unknown[])[i]
+    if (typeof taken !== 'object' || taken === null) return false
+    const fields = taken as Readonly<Record<string, unknown>>
+    return typeof fields['allowed'] === 'boolean' && NUMBERS[step.kernel].every((name) => Number.isFinite(fields[name]))
+  }
+  if (Array.isArray(answer) && ops.every(isTaken)) return answer
+  throw new StoreError(
+    `The store did not return the result of each op: take resolves with a list of them, in the order of the ops; got ${formatValue(answer)}.`,
+  )
+}

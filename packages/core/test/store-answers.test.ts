@@ -1,0 +1,112 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  penalty,
+  perMinute,
+  type Quota,
+  rateLimiter,
+  type Store,
+  slidingLog,
+  slidingWindow,
+  type Taken,
+  warmingUp,
+} from '../src/index.ts'
+
+// What a custom store may answer by mistake. Each is a failure of the store, about which onStoreError decides.
+
+const unhandled: unknown[] = []
+const listen = (reason: unknown) => void unhandled.push(reason)
+beforeEach(() => {
+  unhandled.length = 0
+  process.on('unhandledRejection', listen)
+})
+afterEach(() => {
+  process.off('unhandledRejection', listen)
+})
+
+const logger = { warn: () => {} }
+const answering = (answer: () => unknown): Store => ({
+  take: answer as Store['take'],
+  takeEach: answer as NonNullable<Store['takeEach']>,
+  delete: async () => 0,
+})
+
+const answers: readonly [what: string, answer: () => unknown][] = [
+  ['nothing', async () => undefined],
+  ['nothing, and no promise', () => undefined],
+  ['no result', async () => []],
+  ['null as a result', async () => [null, null]],
+  ['an object', async () => ({})],
+  ['text', async () => 'OK'],
+  ['results without numbers', async () => [{ allowed: true }, { allowed: true }]],
+  ['NaN', async () => Array(2).fill({ allowed: true, now: Number.NaN, base: 0, tat: 0, gross: 0 })],
+  ['no verdict', async () => Array(2).fill({ allowed: 1, now: 0, base: 0, tat: 0, gross: 0 })],
+]
+
+describe.each(answers)('a store that answers %s', (_, answer) => {
+  const degraded = { reason: 'error', action: 'local' }
+  const one = () => rateLimiter({ quota: perMinute(2), store: answering(answer), logger })
+
+  test('has failed for one policy, and for several', async () => {
+    const limiter = one()
+    const several = rateLimiter({ quotas: { a: perMinute(2), b: perMinute(9) }, store: answering(answer), logger })
+    for (const each of [limiter, several]) {
+      const decisions = [await each.consume('ann'), await each.consume('ann'), await each.consume('ann')]
+      expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])
+      expect(decisions).toEqual(Array(3).fill(expect.objectContaining({ degraded })))
+    }
+  })
+
+  test('has failed for consumeUpTo and inspect', async () => {
+    expect(await one().consumeUpTo('ann', 5)).toMatchObject({ consumed: 2, degraded })
+    await expect(one().inspect('ann')).rejects.toMatchObject({ code: 'ERR_SPILLWAY_STORE' })
+  })
+
+  test('after the deadline is ignored', async () => {
+    let settle: (value: unknown) => void = () => {}
+    const late = new Promise((resolve) => {
+      settle = resolve
+    })
+    const limiter = rateLimiter({ quota: perMinute(2), store: answering(() => late), deadline: 1, logger })
+    expect(await limiter.consume('ann')).toMatchObject({ degraded: { reason: 'timeout', action: 'local' } })
+    settle(await answer())
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toEqual([])
+  })
+})
+
+const quotas: readonly [Quota['kernel'], Quota][] = [
+  ['bucket', perMinute(5)],
+  ['sliding-window', slidingWindow({ limit: 5, window: '1m' })],
+  ['sliding-log', slidingLog({ limit: 5, window: '1m' })],
+  ['warm-up', warmingUp({ limit: 5, per: '1s', warmUpPeriod: '10s' })],
+  ['penalty', penalty({ after: 5, within: '1m', block: '1m' })],
+]
+
+test.each(quotas)('each number of a %s result is needed', async (_, quota) => {
+  const model = modelStore(fakeClock())
+  const [whole] = (await model.take([
+    { policy: 'p', key: 'k', step: (await stepOf(quota)) as never },
+  ])) as unknown as readonly [Readonly<Record<string, unknown>>]
+  const names = Object.keys(whole).filter((name) => typeof whole[name] === 'number')
+  expect(names.length).toBeGreaterThan(3)
+  for (const name of names) {
+    const store = answering(async () => [{ ...whole, [name]: undefined }] as unknown as Taken[])
+    const { degraded } = await rateLimiter({ quota, store, logger }).consume('ann')
+    expect([name, degraded?.reason]).toEqual([name, 'error'])
+  }
+})
+
+/** The step that a limiter with this quota sends. */
+async function stepOf(quota: Quota): Promise<unknown> {
+  let step: unknown
+  const spy: Store = {
+    take: async (ops) => {
+      step = ops[0]?.step
+      throw new Error('down')
+    },
+    delete: async () => 0,
+  }
+  await rateLimiter({ quota, store: spy, logger }).consume('ann')
+  return step
+}
