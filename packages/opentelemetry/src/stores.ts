@@ -73,11 +73,11 @@ export function timed<S extends Store>(
     }
   }
   const own: Pick<Store, Timed> = {
-    take: (ops, at) =>
+    take: (ops, at, deadline) =>
       call(
         'take',
         ops.map(({ policy }) => policy),
-        () => store.take(ops, at),
+        () => store.take(ops, at, deadline),
       ),
     takeEach: (batches, at, deadline) =>
       call(
@@ -85,11 +85,11 @@ export function timed<S extends Store>(
         (batches[0] ?? []).map(({ policy }) => policy),
         () => (store as Required<Store>).takeEach(batches, at, deadline),
       ),
-    delete: (keys) =>
+    delete: (keys, deadline) =>
       call(
         'delete',
         keys.map(({ policy }) => policy),
-        () => store.delete(keys),
+        () => store.delete(keys, deadline),
       ),
   }
   return new Proxy(store, {

@@ -232,3 +232,21 @@ test('without an SDK it does nothing; an SDK that starts before the first decisi
 test('rejects unknown options', () => {
   expect(() => telemetry({ meters: 1 } as never)).toThrow('telemetry has no option "meters". Did you mean "meter"?')
 })
+
+test('a measured store gets the deadline of each call', async () => {
+  const deadlines: unknown[] = []
+  const store: Store = {
+    take: async (_ops, _at, deadline) => {
+      deadlines.push(deadline)
+      throw new Error('down')
+    },
+    delete: async (_keys, deadline) => {
+      deadlines.push(deadline)
+      return 0
+    },
+  }
+  const limiter = rateLimiter({ quota: perMinute(4), store: telemetry().store(store), logger: { warn: () => {} } })
+  await limiter.consume('ann')
+  await limiter.reset('ann')
+  expect(deadlines).toEqual(Array(2).fill(expect.objectContaining({ atMs: expect.any(Number) })))
+})
