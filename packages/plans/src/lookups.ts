@@ -1,4 +1,4 @@
-import { type Logger, type Micros, StoreError } from '@spillway/core'
+import { type Logger, type Micros, QuotaError, StoreError } from '@spillway/core'
 import { deadlineIn, formatValue, stateNamer, warnOnce, whenExpired, withoutLink } from '@spillway/core/internal'
 import { LRUCache } from 'lru-cache'
 import type { Config } from './options.ts'
@@ -18,6 +18,15 @@ interface Known<V> extends Found<V> {
   readonly freshUntilMs: number
 }
 
+/** A lookup that has not ended. */
+interface Running<V> {
+  readonly call: Promise<Found<V>>
+  readonly startedMs: number
+}
+
+/** After how many milliseconds a lookup that has not ended never will, as if its connection were lost: it is repeated. */
+const LOST_AFTER_MS = 30_000
+
 /** How long a key is not looked up again after a lookup has failed, in milliseconds. */
 const RETRY_AFTER_MS = 1_000
 
@@ -34,7 +43,7 @@ export class Lookups<V extends NonNullable<unknown>> {
   readonly #known: LRUCache<string, Known<V>>
   readonly #unknown: LRUCache<string, true>
   readonly #failed: LRUCache<string, Error>
-  readonly #running = new Map<string, Promise<Found<V>>>()
+  readonly #running = new Map<string, Running<V>>()
   readonly #nameOf = stateNamer()
   readonly #missing: Found<V>
 
@@ -50,8 +59,8 @@ export class Lookups<V extends NonNullable<unknown>> {
   }
 
   /** Finds the value of a key: in the same tick if it is known, or known to be unknown. */
-  find(key: string | undefined): Found<V> | Promise<Found<V>> {
-    if (key === undefined || key === '') return this.#missing
+  find(key: string | null | undefined): Found<V> | Promise<Found<V>> {
+    if (key === undefined || key === null || key === '') return this.#missing
     const name = this.#name(key)
     const now = this.#config.clock()
     const last = this.#last(name, now)
@@ -86,15 +95,23 @@ export class Lookups<V extends NonNullable<unknown>> {
   }
 
   #name(key: string): string {
-    return this.#nameOf({ policy: '', key })
+    if (typeof key === 'string') return this.#nameOf({ policy: '', key })
+    const hint = typeof key === 'object' ? 'Await it if it is a promise, or pass a text of it.' : 'Write String(…).'
+    // The text of an object is the same for all: each key would get the value of the first.
+    throw new QuotaError('ERR_SPILLWAY_KEY', `cached: key must be a string; got ${formatValue(key)}. ${hint}`)
   }
 
   /** Starts a lookup, unless one of the key is running. Its result is kept, unless the key is deleted meanwhile. */
   #start(name: string, key: string): Promise<Found<V>> {
+    const startedMs = this.#config.clock()
+    const isLost = (running: Running<V>): boolean => startedMs - running.startedMs >= LOST_AFTER_MS
     const pending = this.#running.get(name)
-    if (pending !== undefined) return pending
+    if (pending !== undefined && !isLost(pending)) return pending.call
+    this.#running.delete(name)
+    const [oldest] = this.#running
+    if (oldest !== undefined && isLost(oldest[1])) this.#running.delete(oldest[0])
     if (this.#running.size >= MOST_RUNNING) return Promise.reject(this.#fail(name, tooMany()))
-    const finish = (): boolean => this.#running.get(name) === call && this.#running.delete(name)
+    const finish = (): boolean => this.#running.get(name)?.call === call && this.#running.delete(name)
     const call: Promise<Found<V>> = new Promise<V | null | undefined>((resolve) => resolve(this.#lookup(key))).then(
       (value) => {
         if (finish()) this.#keep(name, value)
@@ -104,7 +121,7 @@ export class Lookups<V extends NonNullable<unknown>> {
         throw finish() ? this.#fail(name, error) : error
       },
     )
-    this.#running.set(name, call)
+    this.#running.set(name, { call, startedMs })
     // Requests that have the last known value do not await it.
     call.catch(() => {})
     return call

@@ -357,3 +357,32 @@ describe('an option', () => {
       'cached takes a function that looks up a key: cached((apiKey) => db.planOf(apiKey)); got an object.',
     ))
 })
+
+test.each([
+  ['a promise', Promise.resolve('ann')],
+  ['an object', { id: 'ann' }],
+  ['a list', ['ann']],
+  ['a number', 7],
+])('%s is no key: all of them would get the value of the first', (_, key) => {
+  const { db, plan } = setUp()
+  expect(() => plan(key as never)).toThrow('cached: key must be a string')
+  expect(() => plan.delete(key as never)).toThrow('cached: key must be a string')
+  expect(db.lookups).toEqual([])
+})
+
+test('null is a missing key', () => {
+  expect(setUp({ default: 'free' }).plan(null as never)).toBe('free')
+})
+
+test('a lookup that never ends is repeated after half a minute', async () => {
+  const keys: string[] = []
+  const lost = (key: string) => (keys.push(key) === 1 ? new Promise<Plan>(() => {}) : ('pro' as const))
+  const plan = cached<Plan, Plan>(lost, { ...quiet, default: 'free' })
+  expect(await after(1_000, plan('ann'))).toBe('free')
+  await vi.advanceTimersByTimeAsync(28_000)
+  expect(await after(1_000, plan('ann'))).toBe('free')
+  expect(keys).toEqual(['ann'])
+  await vi.advanceTimersByTimeAsync(1_001)
+  expect(await after(1_000, plan('ann'))).toBe('pro')
+  expect(keys).toEqual(['ann', 'ann'])
+})
