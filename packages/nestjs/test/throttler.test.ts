@@ -377,6 +377,11 @@ test('a limit above a thousand is approximated by two counts, and never exceeded
   expect(allowed).toBe(2_000)
 })
 
+test.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])('a limit of %d turns a throttler off', async (limit) => {
+  const send = await serve(ours, { controllers: [Plain], options: { throttlers: [{ limit, ttl: 60_000 }] } })
+  expect([(await send()).status, (await send()).status]).toEqual([200, 200])
+})
+
 test('a limit that is not a number fails the request with the reason', async () => {
   const outcomes = await bothOf(async (api) => {
     const throttlers = [{ limit: (() => undefined) as never, ttl: 60_000 }]

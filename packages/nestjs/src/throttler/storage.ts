@@ -37,6 +37,8 @@ export const ThrottlerStorage: unique symbol = Symbol('ThrottlerStorage')
 
 /** The longest log: above it, two counts approximate the log. */
 const LONGEST_LOG = 1_000
+/** The highest limit that is counted. No client reaches a higher one, which is how a throttler is turned off. */
+const MOST_COUNTED = 1e9
 /** The most limits that are known at a time: functions of a request may return any number. */
 const MOST_LIMITS = 500
 
@@ -65,6 +67,8 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     const most = Math.floor(limit)
     if (most < 1) return blocked(1, blockDuration > 0 ? blockDuration : ttl)
     if (ttl <= 0) return { totalHits: 1, timeToExpire: 0, isBlocked: false, timeToBlockExpire: 0 }
+    if (most > MOST_COUNTED)
+      return { totalHits: 1, timeToExpire: inSeconds(ttl), isBlocked: false, timeToBlockExpire: 0 }
     const { requests, blocks } = this.#limitersOf(ttl, most, blockDuration, throttlerName)
     // At the same time: no request comes between the two.
     const [block, request] = await Promise.all([blocks?.peek(key), requests.consume(key)])
