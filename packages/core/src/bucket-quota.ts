@@ -132,7 +132,7 @@ const MOST_DENOMINATOR = 1e4
 
 /** How to write a rate of a fraction of a unit: whole units in a longer time. Empty if there is no short way. */
 function sameRate(limit: number, per: Duration, perMicros: Micros): string {
-  if (!(limit > 0 && limit < 1e6) || Number.isInteger(limit)) return ''
+  if (typeof limit !== 'number' || !(limit > 0 && limit < 1e6) || Number.isInteger(limit)) return ''
   for (let times = 2; times <= MOST_DENOMINATOR && perMicros * times <= LONGEST; times++) {
     const units = Math.round(limit * times)
     if (units < 1 || units / times !== limit) continue

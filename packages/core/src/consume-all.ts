@@ -17,6 +17,12 @@ export type ActualCosts = readonly (number | Costs | undefined)[]
 export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number | Costs])[],
 ): Promise<Reservation<ActualCosts>> {
+  if (!Array.isArray(takes) || !takes.every(Array.isArray)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `consumeAll takes a list of [limiter, key, cost] triples: consumeAll([[limiter, key]]); got ${formatValue(takes)}.`,
+    )
+  }
   const parts = takes.map(([limiter, key, cost = 1]) => {
     const named = internals().get(limiter)
     if (named) return { named, key, checks: named.checksFor('consume', key, cost) }

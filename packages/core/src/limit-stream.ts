@@ -1,9 +1,12 @@
 import { checkWhole } from './bucket-quota.ts'
 import { checkActual } from './costs.ts'
 import type { Decision } from './decision.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import type { RateLimiter } from './limiter.ts'
+import type { Awaitable } from './maybe-promise.ts'
 import { checkFunctions, checkOptions } from './options.ts'
 import type { Reservation } from './reservation.ts'
+import { checkKey } from './verbs.ts'
 
 /** Options of `limitStream`. */
 export interface LimitStreamOptions<T> {
@@ -15,7 +18,7 @@ export interface LimitStreamOptions<T> {
    * Returns the units of an item: a whole number, 0 or more.
    * @default 1 for each item
    */
-  readonly cost?: (item: T) => number
+  readonly cost?: (item: T) => Awaitable<number>
   /**
    * Units that are reserved at a time, so that the store is not called for each item. The rest is refunded at the end.
    * @default `64`
@@ -42,7 +45,9 @@ export function limitStream<T>(
 ): LimitedStream<T> {
   checkOptions('limitStream', options, ['limiter', 'key', 'cost', 'ahead'])
   checkFunctions(options, ['cost'])
-  const { limiter, key, cost = () => 1 } = options
+  const { limiter, cost = () => 1 } = options
+  const key = checkKey(options.key)
+  checkSources(source, limiter)
   const ahead = checkWhole('limitStream ahead', options.ahead ?? 64, 1)
   const blocks = blocksOf((units) => limiter.reserve(key, { cost: units, maxWait: 0 }), ahead)
   let denied: Decision | undefined
@@ -50,7 +55,7 @@ export function limitStream<T>(
   async function* items(): AsyncGenerator<T, void> {
     try {
       for await (const item of source) {
-        const due = checkActual(cost(item))
+        const due = checkActual(await cost(item))
         denied = await blocks.consume(due)
         if (denied !== undefined) return
         units += due
@@ -69,6 +74,18 @@ export function limitStream<T>(
       return units
     },
   }
+}
+
+function checkSources(source: unknown, limiter: unknown): void {
+  const read = source as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
+  if (typeof (read?.[Symbol.asyncIterator] ?? read?.[Symbol.iterator]) !== 'function') {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `limitStream takes an iterable; got ${formatValue(source)}.`)
+  }
+  if (typeof (limiter as Partial<RateLimiter> | null | undefined)?.reserve === 'function') return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `limitStream limiter must be built by rateLimiter; got ${formatValue(limiter)}.`,
+  )
 }
 
 interface Blocks {

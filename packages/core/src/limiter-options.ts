@@ -2,7 +2,7 @@ import { BLOCK_LIST, blockListName } from './block-list.ts'
 import type { NamedPolicies } from './costs.ts'
 import { QuotaError } from './errors.ts'
 import { checkBoolean, checkOptions } from './options.ts'
-import { type Policy, policyOf } from './policy.ts'
+import { checkPolicyName, type Policy, policyOf } from './policy.ts'
 import type { Quota } from './quota-types.ts'
 import { checkSpill, type Targets } from './spill.ts'
 import type { Store } from './store.ts'
@@ -68,8 +68,9 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
       targets: targetsOf(options),
     }
   }
+  if (name !== undefined) checkPolicyName(name)
   const names = Object.keys(quotas)
-  if (names.length === 0) {
+  if (names.length === 0 || Array.isArray(quotas)) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
   }
   const policies = Object.entries(quotas).map(([each, quota]) =>

@@ -18,8 +18,8 @@ import { spilling } from './spill.ts'
 import { isSync, type StateKey, type SyncStore } from './store.ts'
 import { STORE_OPTIONS, storeConfigOf } from './store-config.ts'
 import { consumeUpTo, type UpToDecision } from './up-to.ts'
-import { checkCost, checkKey, type Verb } from './verbs.ts'
-import { type WaitOptions, wait } from './wait.ts'
+import { checkCost, checkKey, checkUnits, type Verb } from './verbs.ts'
+import { checkSignal, type WaitOptions, wait } from './wait.ts'
 
 /** A limiter: counts keys against one quota, or several, which are consumed all-or-nothing. */
 export interface RateLimiter extends LimiterReports, Blocks {
@@ -102,7 +102,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const limiter: RateLimiter = {
     ...reportsOf(policies),
     consume: (key, cost) => promised(consume, key, cost),
-    consumeUpTo: (key, units) => promised((cost) => consumeUpTo(checksFor('consume', key, cost)), units),
+    consumeUpTo: async (key, units) => consumeUpTo(checksFor('consume', key, checkUnits(units))),
     peek: (key, cost = 1) => promised(run, 'peek', key, cost),
     refund: (key, cost = 1) => promised(run, 'refund', key, cost),
     charge: (key, cost = 1) => promised(run, 'charge', key, cost),
@@ -113,7 +113,11 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     },
     wait: async (key, options = {}) => {
       checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
-      return wait(checksFor('consume', key, options.cost ?? 1), maxWaitMicros(options.maxWait), options.signal)
+      return wait(
+        checksFor('consume', key, options.cost ?? 1),
+        maxWaitMicros(options.maxWait),
+        checkSignal(options.signal),
+      )
     },
     reset: async (key) => {
       checkKey(key)

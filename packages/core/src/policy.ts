@@ -37,16 +37,9 @@ export interface EmptyPolicy {
   readonly decision: Decision
 }
 
-const KERNELS: readonly string[] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty']
-
 /** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
-  if (typeof name !== 'string' || !/^[\x20-\x7e]{1,100}$/.test(name)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"; got ${formatValue(name)}.`,
-    )
-  }
+  checkPolicyName(name)
   if (!isQuota(quota)) {
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',
@@ -71,9 +64,31 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
   }
 }
 
-/** Reports whether a value looks like a quota. */
-export const isQuota = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && KERNELS.includes((value as Quota).kernel)
+export function checkPolicyName(name: unknown): void {
+  if (typeof name === 'string' && /^[\x20-\x7e]{1,100}$/.test(name)) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"; got ${formatValue(name)}.`,
+  )
+}
+
+/** The numbers of a quota that are 1 or more. */
+const NUMBERS: Readonly<Record<Quota['kernel'], readonly string[]>> = {
+  bucket: ['limit', 'immediateUnits', 'window', 'ticksPerUnit', 'scale'],
+  'sliding-window': ['limit', 'window', 'tick'],
+  'sliding-log': ['limit', 'window'],
+  'warm-up': ['limit', 'burst', 'window', 'ticksPerUnit', 'scale', 'half'],
+  penalty: ['limit', 'window', 'block', 'grow', 'max'],
+}
+
+/** Reports whether a value is a quota with all of its numbers: without one of them it might never deny. */
+export function isQuota(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(NUMBERS, (value as Quota).kernel)) return false
+  const quota = value as Quota
+  const numbers = NUMBERS[quota.kernel].map((name) => quota[name as keyof Quota] as unknown)
+  if (!numbers.every((each) => Number.isSafeInteger(each) && (each as number) >= 1)) return false
+  return quota.kernel !== 'bucket' || (quota.schedule !== undefined && quota.start !== undefined)
+}
 
 /** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */
 export const isQueued = ({ policy: { quota }, spill }: PolicyCheck): boolean =>

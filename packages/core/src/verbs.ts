@@ -160,19 +160,23 @@ export function maxUnits(quota: Quota): number {
 
 /** Checks a cost: a whole number of units, 1 or more, never text. */
 export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
-  if (typeof cost !== 'number' || !Number.isSafeInteger(cost) || cost < 1) {
+  const units = checkUnits(cost)
+  if ((verb === 'refund' || verb === 'charge') && units > maxCharge(quota)) {
     throw new QuotaError(
       'ERR_SPILLWAY_COST',
-      `cost must be a whole number of units, 1 or more; got ${formatValue(cost)}.`,
+      `cost ${units} is too large to be counted: use at most ${maxCharge(quota)}, 95 years of this quota.`,
     )
   }
-  if ((verb === 'refund' || verb === 'charge') && cost > maxCharge(quota)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_COST',
-      `cost ${cost} is too large to be counted: use at most ${maxCharge(quota)}, 95 years of this quota.`,
-    )
-  }
-  return cost
+  return units
+}
+
+/** Checks a number of units that is the same for all policies. */
+export function checkUnits(units: unknown): number {
+  if (typeof units === 'number' && Number.isSafeInteger(units) && units >= 1) return units
+  throw new QuotaError(
+    'ERR_SPILLWAY_COST',
+    `cost must be a whole number of units, 1 or more; got ${formatValue(units)}.`,
+  )
 }
 
 /** The most units that can be refunded or charged at once. */

@@ -1,6 +1,7 @@
 import { acquire, rollback } from './acquisition.ts'
 import { type OnClientClosed, waitUnlessClosed } from './client-closed.ts'
 import type { Decision } from './decision.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import { type Signal, setLongTimeout } from './long-timeout.ts'
 import { oncePer } from './once-per.ts'
 import { isQueued, type PolicyCheck } from './policy.ts'
@@ -19,6 +20,18 @@ export interface WaitOptions extends ReserveOptions {
    * @default none
    */
   readonly signal?: Signal
+}
+
+/** Checks an `AbortSignal`. */
+export function checkSignal(signal: unknown): Signal | undefined {
+  if (signal === undefined || signal === null) return undefined
+  const { aborted, addEventListener, removeEventListener } = signal as Partial<Signal>
+  const methods = [addEventListener, removeEventListener]
+  if (typeof aborted === 'boolean' && methods.every((method) => typeof method === 'function')) return signal as Signal
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `signal must be an AbortSignal, such as the signal of an AbortController; got ${formatValue(signal)}.`,
+  )
 }
 
 /**

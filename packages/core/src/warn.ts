@@ -1,4 +1,5 @@
 import { formatValue, QuotaError, type WarningCode, withLink } from './errors.ts'
+import { settled } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
 import { processState } from './process-state.ts'
 
@@ -10,10 +11,11 @@ export interface Logger {
 // Every runtime has a console, though no ECMAScript library declares it.
 declare const console: Logger
 
-/** Logs a warning with its link. A logger that throws does not fail the request. */
+/** Logs a warning with its link. A logger that throws or rejects does not fail the request. */
 export function warn(logger: Logger, code: WarningCode, message: string): void {
   try {
-    logger.warn(`spillway: ${withLink(message, code)}`)
+    const returned: unknown = settled<unknown>(logger.warn(`spillway: ${withLink(message, code)}`))
+    if (returned instanceof Promise) returned.catch(() => {})
   } catch {}
 }
 

@@ -323,3 +323,27 @@ describe('what a function returns is checked', () => {
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('refundIf must return true or false; got "yes".'))
   })
 })
+
+test.each([
+  ['an object', { id: 1 }],
+  ['a list', ['a', 'b']],
+  ['a promise', Promise.resolve('ann')],
+  ['a function', () => 'ann'],
+  ['a symbol', Symbol('ann')],
+])('a claim that is %s is no key: all users would have the same', async (_, sub) => {
+  const { send } = setUp({ quota, key: 'claim:sub', claims: () => ({ sub }) })
+  await expect(send()).rejects.toThrow('claim "sub" must be text, a number, true or false')
+})
+
+test('a getter of a class is no claim: the key would be empty for all users', async () => {
+  class User {
+    get id(): string {
+      return 'ann'
+    }
+  }
+  const claims = () => new User() as unknown as Record<string, unknown>
+  await expect(setUp({ quota, key: 'claim:id', claims }).send()).rejects.toThrow('claim "id" is inherited')
+  const { send, left } = setUp({ quota, key: ['claim:constructor', 'claim:toString'], claims })
+  await send()
+  expect(await left('0:0:')).toBe(99)
+})

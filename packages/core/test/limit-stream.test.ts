@@ -111,3 +111,9 @@ describe('a limited stream', () => {
     expect([await read(stream), stream.denied?.violated]).toEqual([['w', 'o', 'r'], ['minute']])
   })
 })
+
+test('an asynchronous cost is awaited', async () => {
+  const { limiter } = setUp(10)
+  const stream = limitStream(words([4, 4, 4]), { limiter, key: 'alice', cost: async (size) => size })
+  expect([await read(stream), stream.units]).toEqual([[4, 4], 8])
+})

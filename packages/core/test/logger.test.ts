@@ -1,7 +1,7 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { httpGuard, type RateLimitOptions, type RequestReader } from '../src/http/index.ts'
-import { perMinute, type Store } from '../src/index.ts'
+import { perMinute, rateLimiter, type Store } from '../src/index.ts'
 import { loggerOf } from '../src/warn.ts'
 
 // `logger` covered failures of a store; all other warnings of a limiter went to the console.
@@ -104,4 +104,14 @@ test('a store warns through the logger of its limiters, and through the console 
   httpGuard({ policies: [{ quota: perMinute(5), store: own }], store, logger }, reader)
   httpGuard({ quota: perMinute(5), store }, reader)
   expect([loggerOf(store), loggerOf(own)]).toEqual([logger, logger])
+})
+
+test('a logger that rejects does not end the process', async () => {
+  const unhandled = vi.fn()
+  process.once('unhandledRejection', unhandled)
+  const limiter = rateLimiter({ quota: perMinute(2), store: failing(), logger: { warn: async () => throwing() } })
+  expect((await limiter.consume('ann')).allowed).toBe(true)
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
 })

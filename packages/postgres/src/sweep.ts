@@ -25,8 +25,8 @@ const TIMEOUT_MS = 30_000
  * @throws `StoreError` if the database fails, or a batch takes longer than 30 s
  */
 export async function sweep(database: Database, options: SweepOptions = {}): Promise<number> {
-  const { batch = 1_000, ...where } = options
-  const names = namesFrom('sweep', where, ['table', 'schema', 'batch'])
+  const names = namesFrom('sweep', options, ['table', 'schema', 'batch'])
+  const { batch = 1_000 } = options
   if (!Number.isSafeInteger(batch) || batch < 1 || batch > 100_000) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',

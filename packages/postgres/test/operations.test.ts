@@ -282,6 +282,7 @@ test.each([
 
 test('rejects an invalid pool and an invalid batch', async () => {
   expect(() => postgresStore('postgres://localhost' as never)).toThrow('`new Pool()` of pg, or `new PGlite()`')
+  await expect(sweep(pool, null as never)).rejects.toThrow('sweep takes an object of options; got null')
   await expect(sweep(pool, { batch: 0 })).rejects.toThrow('sweep batch must be a whole number from 1 to 100000; got 0')
 })
 

@@ -73,8 +73,8 @@ export function redisStore(
 /** Returns a remote store in Redis or Valkey without leases. */
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): Store
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  const { denyCache = '1s', lease } = options
   const named = remoteStore(client, options)
+  const { denyCache = '1s', lease } = options
   const remote =
     'hashKeys' in options ? withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys))) : named
   const store = withDenyCache(remote, { for: denyCache, scope: scopeOf(client, options) })

@@ -195,6 +195,7 @@ test('sends only hashed keys to Redis with hashKeys', async () => {
   })
   expect((await other.peek('bob')).remaining).toBe(3)
   expect(() => redisStore(client, { hashKeys: 'short' })).toThrow(/^(?!.*short).*16 characters/)
+  expect(() => redisStore(client, null as never)).toThrow('redisStore takes an object of options; got null')
   // Reproduces a bug: an unset environment variable left keys readable.
   expect(() => redisStore(client, { hashKeys: undefined } as object)).toThrow('redisStore hashKeys is undefined')
 })

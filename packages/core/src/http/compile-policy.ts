@@ -3,7 +3,7 @@ import { formatValue, QuotaError } from '../errors.ts'
 import { checkStoreError } from '../failure-mode.ts'
 import { andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
 import { checkBoolean, checkFunctions, checkOptions } from '../options.ts'
-import { isQuota, type Policy, policyOf } from '../policy.ts'
+import { checkPolicyName, isQuota, type Policy, policyOf } from '../policy.ts'
 import type { Quota } from '../quota-types.ts'
 import type { Registration } from '../registry.ts'
 import { checkSpills, type Targets } from '../spill.ts'
@@ -98,6 +98,7 @@ function compilePolicy<R, S>(
   if (mode !== 'enforce' && mode !== 'shadow') {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${formatValue(mode)}.`)
   }
+  checkPolicyName(name)
   const shadow = mode === 'shadow'
   const stateName = shadow ? shadowName(name) : name
   const at = {

@@ -1,10 +1,10 @@
 import { formatValue, QuotaError } from '../errors.ts'
 import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
 import { type Logger, warnOnce } from '../warn.ts'
-import { ipKey } from './address.ts'
+import { addressKey } from './address.ts'
 import { cookieIn } from './cookie.ts'
 import { joinParts } from './key-text.ts'
-import { claimIn, needsClaims } from './match.ts'
+import { claimText, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
 import { claimsOnce, type Read, type RequestSources } from './request-sources.ts'
@@ -49,7 +49,7 @@ export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSource
 /** Warns of a key function that returns IPv6 addresses unchanged: a client with one has at least 2^64 of them. */
 function watchAddress(key: string | undefined, logger: Logger): string | undefined {
   // The cheap tests come first: they exclude nearly every key.
-  if (key?.includes(':') && /^[\da-f:.]{2,45}(%|$)/i.test(key) && ipKey(key).includes('/')) {
+  if (key?.includes(':') && /^[\da-f:.]{2,45}(%|$)/i.test(key) && addressKey(key, 128).includes('/')) {
     warnOnce(
       logger,
       'WARN_SPILLWAY_IPV6_KEY',
@@ -61,11 +61,10 @@ function watchAddress(key: string | undefined, logger: Logger): string | undefin
 
 function selectorReader<R>(selector: KeySelector, requestSources: RequestSources<R>): Read<R, string> {
   const { reader, address, ipv6Prefix } = requestSources
-  const prefix = { ipv6Prefix }
   const [kind, name] = splitSelector(selector)
   switch (kind) {
     case 'ip':
-      return (request) => ipKey(address(request), prefix)
+      return (request) => addressKey(address(request), ipv6Prefix)
     case 'method':
       return (request) => reader.method(request)
     case 'path':
@@ -79,7 +78,7 @@ function selectorReader<R>(selector: KeySelector, requestSources: RequestSources
     case 'claim':
       if (requestSources.claims) {
         return (request, claims = claimsOnce(requestSources, request)) =>
-          andThen(claims(), (known) => String(claimIn(known, name) ?? ''))
+          andThen(claims(), (known) => claimText(name, known))
       }
       throw needsClaims(`key ${formatValue(selector)}`)
     default:
