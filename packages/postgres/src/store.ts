@@ -150,9 +150,10 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       const values: [string, string, number] = [start, endOf(start), BATCH]
       for (let count = BATCH; count === BATCH; ) {
         const [row] = await attempt(untilIn(timeoutMs), (left) => run({ text: deleteSql(names), values }, left))
-        const { last, count: some } = row as { last: string | null; count: number }
-        count = some
-        deleted += some
+        const { last, count: some } = row as { last: string | null; count: unknown }
+        // A pool may have parsers of its own, which return text or a bigint.
+        count = Number(some)
+        deleted += count
         values[0] = last ?? start
       }
     }

@@ -42,7 +42,7 @@ export async function sweepAll(run: Run, { fn }: Names, batch = 1_000): Promise<
   try {
     for (;;) {
       const [row] = await retrying(untilIn(TIMEOUT_MS), (left) => run(query, left))
-      const { swept } = row as { swept: number }
+      const swept = Number((row as { swept: unknown }).swept)
       total += swept
       if (swept < batch) return total
     }

@@ -321,3 +321,33 @@ test('two limiters of one name in one table have one quota', () => {
   }
   strict({ table: 'elsewhere' })
 })
+
+// PostgreSQL 8 to 9.0 had it by default, and some databases still do.
+test('migrates and counts in sessions whose strings have escapes', async () => {
+  const escaping = new pg.Pool({ ...server.config, max: 1, options: '-c standard_conforming_strings=off' })
+  const store = unhurried(escaping, { table: 'escapes' })
+  expect((await take(store, 'Ärmel', 10))[0]?.allowed).toBe(true)
+  expect((await take(store, 'Ärmel'))[0]?.allowed).toBe(false)
+  const hash = "SELECT escapes_hash_of('Ärmel') AS name"
+  const names = [await escaping.query(hash), await pool.query(hash)].map(({ rows }) => rows[0].name)
+  expect(names).toEqual([expect.stringMatching(/^#[\w-]{43}$/), names[0]])
+  await escaping.end()
+})
+
+test.each([
+  ['text', String],
+  ['a bigint', BigInt],
+])('counts what it deletes if the pool parses numbers as %s', async (_, parse) => {
+  const own = new pg.Pool({
+    ...server.config,
+    max: 1,
+    types: { getTypeParser: (type: number) => (value: string) => (type === 23 ? parse(value) : value) } as never,
+  })
+  const store = unhurried(own, { table: 'parsed' })
+  await take(store, 'alice')
+  await take(store, 'bob')
+  expect(await store.deleteAll?.(['p'])).toBe(2)
+  await take(store, 'carol', 1, START)
+  expect(await sweep(own, { table: 'parsed' })).toBe(1)
+  await own.end()
+})

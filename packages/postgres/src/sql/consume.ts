@@ -34,7 +34,7 @@ BEGIN
   FOREACH code IN ARRAY ARRAY(SELECT ascii(c) FROM unnest(string_to_array(name, NULL)) WITH ORDINALITY AS t(c, i) ORDER BY i) LOOP
     FOREACH unit IN ARRAY CASE WHEN code < 65536 THEN ARRAY[code]
       ELSE ARRAY[55296 + ((code - 65536) >> 10), 56320 + ((code - 65536) & 1023)] END LOOP
-      units := units || set_byte(set_byte('\\x0000', 0, unit & 255), 1, unit >> 8);
+      units := units || set_byte(set_byte(decode('0000', 'hex'), 0, unit & 255), 1, unit >> 8);
     END LOOP;
   END LOOP;
   RETURN '#' || translate(rtrim(encode(sha256(units), 'base64'), '='), '+/', '-_');
