@@ -78,7 +78,7 @@ const NUMBERS: Readonly<Record<Quota['kernel'], readonly string[]>> = {
   'sliding-window': ['limit', 'window', 'tick'],
   'sliding-log': ['limit', 'window'],
   'warm-up': ['limit', 'burst', 'window', 'ticksPerUnit', 'scale', 'half'],
-  penalty: ['limit', 'window', 'block', 'grow', 'max'],
+  penalty: ['limit', 'window', 'grow'],
 }
 
 /** Reports whether a value is a quota with all of its numbers: without one of them it might never deny. */
@@ -87,7 +87,11 @@ export function isQuota(value: unknown): boolean {
   const quota = value as Quota
   const numbers = NUMBERS[quota.kernel].map((name) => quota[name as keyof Quota] as unknown)
   if (!numbers.every((each) => Number.isSafeInteger(each) && (each as number) >= 1)) return false
-  return quota.kernel !== 'bucket' || (quota.schedule !== undefined && quota.start !== undefined)
+  // A block list has no length of its own.
+  if (quota.kernel === 'penalty') return quota.block >= 0 && quota.max >= 0
+  if (quota.kernel === 'bucket') return quota.schedule !== undefined && quota.start !== undefined
+  // A copy of plain data loses the methods of a calendar.
+  return quota.kernel !== 'sliding-window' || quota.calendar === null || typeof quota.calendar?.windowAt === 'function'
 }
 
 /** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */

@@ -1,7 +1,7 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { expect, test } from 'vitest'
 import { httpGuard, ipKey, type RequestReader } from '../src/http/index.ts'
-import { consumeAll, limitStream, perMinute, perSecond, QuotaError, rateLimiter } from '../src/index.ts'
+import { consumeAll, limitStream, perMinute, perMonth, perSecond, QuotaError, rateLimiter } from '../src/index.ts'
 
 // What JavaScript callers pass by mistake: each is an error that says what to write, and changes nothing.
 
@@ -15,6 +15,8 @@ const broken: readonly [what: string, quota: unknown][] = [
   ['no numbers', { kernel: 'bucket' }],
   ['no window', { kernel: 'sliding-window', limit: 5 }],
   ['no tick', { kernel: 'sliding-window', limit: 5, window: 60e6 }],
+  ['no calendar', { kernel: 'sliding-window', limit: 5, window: 60e6, tick: 1, fixed: false }],
+  ['a copied calendar', structuredClone({ ...perMonth(5) })],
   ['a limit of text', { ...quota, limit: '5' }],
   ['units without time', { ...quota, ticksPerUnit: 0 }],
   ['NaN', { ...quota, window: Number.NaN }],
