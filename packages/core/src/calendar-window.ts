@@ -1,6 +1,7 @@
 import { checkWhole } from './bucket-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
-import { Periods, type Starts } from './kernels/calendar.ts'
+import { Periods } from './kernels/calendar.ts'
+import type { Starts } from './kernels/sliding-window.ts'
 import { checkOptions } from './options.ts'
 import type { CalendarUnit, CalendarWindowOptions, PeriodOptions } from './quota-options.ts'
 import type { SlidingWindowQuota, ZonedPeriods } from './quota-types.ts'

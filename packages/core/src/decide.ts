@@ -1,13 +1,12 @@
 import { isBlockList } from './block-list.ts'
 import { allow, type Decision, deny } from './decision.ts'
 import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
-import type { Calendar } from './kernels/calendar.ts'
 import { type Fraction, MOST_SCALE, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { PenaltyTaken } from './kernels/penalty.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { SlidingLogTaken } from './kernels/sliding-log.ts'
-import type { SlidingWindowTaken } from './kernels/sliding-window.ts'
+import type { Calendar, SlidingWindowTaken } from './kernels/sliding-window.ts'
 import type { WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
 import type {
   BucketQuota,

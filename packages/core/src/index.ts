@@ -10,7 +10,6 @@ export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
 export type { Inspection } from './inspect.ts'
 export type { BucketStep, BucketTaken } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
-export type { Calendar, Starts } from './kernels/calendar.ts'
 export type { State, Step, Taken } from './kernels/kernel.ts'
 export type { PenaltyState, PenaltyStep, PenaltyTaken } from './kernels/penalty.ts'
 export type { RefillSchedule } from './kernels/refill-schedule.ts'
@@ -20,9 +19,11 @@ export type {
   SlidingLogTaken,
 } from './kernels/sliding-log.ts'
 export type {
+  Calendar,
   SlidingWindowState,
   SlidingWindowStep,
   SlidingWindowTaken,
+  Starts,
 } from './kernels/sliding-window.ts'
 export type { WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
 export { type LimitedStream, type LimitStreamOptions, limitStream } from './limit-stream.ts'

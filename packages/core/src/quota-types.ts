@@ -1,5 +1,5 @@
-import type { Calendar } from './kernels/calendar.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
+import type { Calendar } from './kernels/sliding-window.ts'
 import type { Start } from './kernels/start.ts'
 import type { CalendarUnit } from './quota-options.ts'
 import type { Micros } from './time.ts'

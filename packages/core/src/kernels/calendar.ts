@@ -1,19 +1,6 @@
 import type { Micros } from '../time.ts'
 import type { Step } from './kernel.ts'
-import type { SlidingWindowState, SlidingWindowStep } from './sliding-window.ts'
-
-/** The starts of a calendar's periods: of the one before, of the one at a time, and of the two after it. */
-export type Starts = readonly Micros[]
-
-/** The periods of a calendar, such as the months in a time zone. */
-export interface Calendar {
-  /** Returns the starts of the periods around a time. */
-  startsAround(now: Micros): Starts
-  /** Returns the window of the period at `now`, for a key with this state. */
-  windowAt(state: SlidingWindowState | undefined, now: Micros): SlidingWindowState
-  /** Returns the end of the period of a window that starts at `start`, or of the period at `now` if that is later. */
-  endOf(start: Micros, now?: Micros): Micros
-}
+import type { Calendar, SlidingWindowState, SlidingWindowStep, Starts } from './sliding-window.ts'
 
 /**
  * Calendars of processes may differ, if one has newer rules of its time zone, or a quota has moved to another zone. A window
@@ -52,6 +39,7 @@ export type SentStep = Exclude<Step, SlidingWindowStep> | SentWindowStep
 
 /** The step of a sliding window, with the starts of periods in place of a calendar, which has methods. */
 interface SentWindowStep extends Omit<SlidingWindowStep, 'calendar'> {
+  /** The starts of a calendar's periods; `null` if all windows have one length. */
   readonly calendar: Starts | null
 }
 

@@ -1,5 +1,4 @@
 import type { Micros } from '../time.ts'
-import type { Calendar } from './calendar.ts'
 
 /**
  * The sliding-window kernel: the counts of the current and the previous window. A fixed window that starts at a key's
@@ -32,6 +31,19 @@ export interface SlidingWindowStep {
   /** The start of the window that counts the units refunded; 0 refunds the latest. A window that has expired refunds nothing. */
   readonly since: Micros
   readonly peek: boolean
+}
+
+/** The starts of a calendar's periods: of the one before, of the one at a time, and of the two after it. */
+export type Starts = readonly Micros[]
+
+/** The periods of a calendar, such as the months in a time zone. */
+export interface Calendar {
+  /** Returns the starts of the periods around a time. */
+  startsAround(now: Micros): Starts
+  /** Returns the window of the period at `now`, for a key with this state. */
+  windowAt(state: SlidingWindowState | undefined, now: Micros): SlidingWindowState
+  /** Returns the end of the period of a window that starts at `start`, or of the period at `now` if that is later. */
+  endOf(start: Micros, now?: Micros): Micros
 }
 
 /** A key's two counts, and when the window of the current one started. */
