@@ -3,6 +3,7 @@
 // --seconds 60     how long to simulate fresh seeds, on all processors
 // --seed 123       replays a seed, and shows its trace with as few acts and faults as break the same property
 //                  (--keep 'why it failed' adds these to the runs that `npm test` repeats)
+// scale            compares ways to share a limit between nodes: --nodes, --keys, --rate, --seconds, --limit, --window, --only
 // --planted        (--only text) puts known defects back, one at a time, and shows which seed finds each
 
 import { appendFileSync } from 'node:fs'
@@ -59,7 +60,14 @@ async function keep(/** @type {string} */ seed, /** @type {string} */ why) {
   appendFileSync(join(root, 'packages/simulation/test/failed.jsonl'), `${JSON.stringify(row)}\n`)
 }
 
+/** The arguments are those of `scale/main.ts`. @param {string[]} given */
+async function scale(given) {
+  process.stdout.write(await run(await bundle('scale', undefined, 'scale/main.ts'), given))
+}
+
+const [command, ...rest] = process.argv.slice(2)
 const { values } = parseArgs({
+  args: command === 'scale' ? [] : process.argv.slice(2),
   options: {
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string' },
@@ -69,7 +77,8 @@ const { values } = parseArgs({
   },
 })
 
-if (values.seed !== undefined && values.keep !== undefined) await keep(values.seed, values.keep)
+if (command === 'scale') await scale(rest)
+else if (values.seed !== undefined && values.keep !== undefined) await keep(values.seed, values.keep)
 else if (values.seed !== undefined) process.stdout.write(await run(await bundle('main'), ['--seed', values.seed]))
 else if (values.planted) await planted(values.seconds, values.only)
 else await fresh(values.seconds)

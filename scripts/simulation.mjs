@@ -9,10 +9,10 @@ import { root } from './ensure.mjs'
 const packages = join(root, 'packages')
 
 /**
- * Bundles the simulator: a loader of TypeScript would cost more than the simulation.
- * @param {string} name @param {import('../packages/simulation/src/planted.ts').Planted} [planted]
+ * Bundles the simulator, or another file of the package: a loader of TypeScript would cost more than the simulation.
+ * @param {string} name @param {import('../packages/simulation/src/planted.ts').Planted} [planted] @param {string} [source]
  */
-export async function bundle(name, planted) {
+export async function bundle(name, planted, source = 'main.ts') {
   const file = join(root, 'node_modules/.cache/simulation', `${name}.mjs`)
   const plant = {
     name: 'plant',
@@ -27,7 +27,7 @@ export async function bundle(name, planted) {
       return code
     },
   }
-  const input = join(packages, 'simulation/src/main.ts')
+  const input = join(packages, 'simulation/src', source)
   const built = await rolldown({ input, platform: 'node', plugins: [plant] })
   await built.write({ file, format: 'esm' })
   return file

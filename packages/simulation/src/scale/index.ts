@@ -1,0 +1,7 @@
+export type { Limit } from './buckets.ts'
+export type { Report } from './measure.ts'
+export { reportsAt, splitOf, unsynchronised } from './published.ts'
+export { SCHEMES } from './schemes/index.ts'
+export { tableOf } from './table.ts'
+export { type Size, trafficOf } from './traffic.ts'
+export { type Scheme, simulateScheme } from './world.ts'
