@@ -200,6 +200,13 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'guides/stores.md#leases' },
   },
   {
+    heading: '`withSharedQuota`',
+    text: 'Besides the store.',
+    file: 'core/src/wrappers/shared-quota.ts',
+    type: 'SharedQuotaOptions',
+    guides: { '*': 'guides/scale.md#shared-quotas' },
+  },
+  {
     heading: '`cached`',
     text: 'Plans from a database, besides the lookup.',
     file: 'plans/src/options.ts',

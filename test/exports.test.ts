@@ -29,12 +29,14 @@ const VALUES = [
   'perSecond',
   'rateLimit',
   'rateLimiter',
+  'sharedQuotaBounds',
   'slidingLog',
   'slidingWindow',
   'tokenBucket',
   'warmingUp',
   'withDenyCache',
   'withLeases',
+  'withSharedQuota',
 ]
 
 // The compiler checks these.

@@ -34,6 +34,7 @@ const GUIDES = [
   'cors',
   'stores',
   'redis-eviction',
+  'scale',
   'failure',
   'brute-force',
   'billing',

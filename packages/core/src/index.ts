@@ -87,4 +87,12 @@ export type { WaitOptions } from './wait.ts'
 export type { Logger } from './warn.ts'
 export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'
 export { withHashedKeys } from './wrappers/hashed-keys.ts'
-export { type LeaseOptions, type LeasingStore, withLeases } from './wrappers/leases.ts'
+export { type LeaseOptions, withLeases } from './wrappers/leases.ts'
+export type { LeasingStore } from './wrappers/leasing.ts'
+export {
+  type SharedQuotaBounds,
+  type SharedQuotaBoundsOptions,
+  type SharedQuotaOptions,
+  sharedQuotaBounds,
+  withSharedQuota,
+} from './wrappers/shared-quota.ts'

@@ -16,12 +16,14 @@ export {
   RateLimitedError,
   type Store,
   StoreError,
+  sharedQuotaBounds,
   slidingLog,
   slidingWindow,
   tokenBucket,
   warmingUp,
   withDenyCache,
   withLeases,
+  withSharedQuota,
 } from '@spillway/core'
 export {
   type ByKey,

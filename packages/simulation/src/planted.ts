@@ -106,7 +106,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'a reset leaves the lease',
-    file: 'core/src/wrappers/leases.ts',
+    file: 'core/src/wrappers/leasing.ts',
     seed: 41,
     property: 'storesAdmitNoMore',
     replaced: [['alone(keys, () => store.delete(keys, deadline), { deadline })', 'store.delete(keys, deadline)']],
@@ -118,7 +118,7 @@ export const PLANTED: readonly Planted[] = [
     property: 'storesAdmitNoMore',
     replaced: [
       ['entry.lease = undefined\n    entry.askedMs', 'entry.askedMs'],
-      ['if (entry.serving && !server.isStuck(entry)) await entry.serving', '', 'core/src/wrappers/leases.ts'],
+      ['if (entry.serving && !server.isStuck(entry)) await entry.serving', '', 'core/src/wrappers/leasing.ts'],
     ],
   },
   {

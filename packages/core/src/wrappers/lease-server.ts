@@ -1,14 +1,14 @@
 import { expiredError, isExpired, latestDeadline } from '../deadline.ts'
 import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
 import { exactIn, isSame, laterBy, partsBetween } from '../kernels/fraction.ts'
-import type { Deadline, StateKey, Store } from '../store.ts'
+import type { StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import {
+  type Call,
   denial,
   isSameQuota,
   type Lease,
   momentOf,
-  type PlainTake,
   partsLeft,
   partsOf,
   returnStep,
@@ -18,61 +18,31 @@ import {
   takenAt,
   tryAt,
 } from './lease.ts'
-import { firstSize, type LeaseBounds, type LeaseSize, learn, leaseParts } from './lease-size.ts'
-
-/** The arguments of a store call for one request. */
-export interface Call {
-  readonly take: PlainTake
-  readonly at: Micros | undefined
-  readonly deadline: Deadline | undefined
-}
+import { firstSize, halved, type LeaseBounds, type LeaseSize, learn, leaseParts } from './lease-size.ts'
+import { type Entry, type LeaseServer, newEntry } from './leasing.ts'
 
 /** A request that waits for a lease. */
-interface Waiter extends Call {
+export interface Waiter extends Call {
   readonly resolve: (taken: BucketTaken | Promise<BucketTaken>) => void
   readonly reject: (error: unknown) => void
 }
 
 /** The lease of a key, and the requests that wait for one. */
-export interface Entry extends LeaseSize {
-  readonly key: StateKey
-  lease: Lease | undefined
-  /** Settles when the requests that wait for a lease are answered. */
-  serving: Promise<void> | undefined
-  /** When the store was called for the lease that they wait for. */
-  askedMs: number
+interface LeaseEntry extends Entry, LeaseSize {
   readonly waiters: Waiter[]
-  /** How many other calls of the key are under way: no lease is taken meanwhile. */
-  others: number
-  /** Settles when the lease has been returned. */
-  ending: Promise<void> | undefined
 }
 
-export const newEntry = (key: StateKey): Entry => ({
-  key,
-  ...firstSize(),
-  lease: undefined,
-  serving: undefined,
-  askedMs: 0,
-  waiters: [],
-  others: 0,
-  ending: undefined,
-})
-
-export const isUnused = ({ lease, serving, others, ending }: Entry): boolean =>
-  !lease && !serving && !ending && others === 0
-
-export interface LeaseServer {
-  /** Consumes a request's units from the lease of its key, or from the store together with those of other requests. */
-  take(entry: Entry, call: Call): Promise<BucketTaken>
-  /** Calls the store for one request, as without leases. */
-  check(entry: Entry, call: Call): Promise<BucketTaken>
-  returnLease(key: StateKey, lease: Lease, at: Micros | undefined): Promise<void>
-  /**
-   * Reports whether the store has not answered for longer than a lease is kept. It may never answer: new requests do not
-   * wait for it, and its answer grants no lease.
-   */
-  isStuck(entry: Entry): boolean
+/** Returns the units of a lease that are left and not refilled. `ms` is the local clock. */
+export async function returnLease(
+  store: Store,
+  { policy, key }: StateKey,
+  lease: Lease,
+  at: Micros | undefined,
+  ms: number,
+): Promise<void> {
+  const parts = partsLeft(lease, at ?? momentOf(lease, ms))
+  // If it fails, the bucket refills the units.
+  if (parts > 0) await store.take([{ policy, key, step: returnStep(lease, parts) }], at).catch(() => {})
 }
 
 /** Grants and spends leases. `stopwatch` is the local clock in milliseconds; `onLease` is called for each new lease. */
@@ -81,23 +51,18 @@ export function leaseServer(
   bounds: LeaseBounds,
   stopwatch: () => number,
   onLease: () => void,
-): LeaseServer {
-  const askFor = async (entry: Entry, { take, at, deadline }: Call, step: BucketStep): Promise<BucketTaken> => {
+): LeaseServer<LeaseEntry> {
+  const askFor = async (entry: LeaseEntry, { take, at, deadline }: Call, step: BucketStep): Promise<BucketTaken> => {
     const [taken] = (await store.take([{ ...take, step }], at, deadline)) as [BucketTaken]
     learn(entry, step, take.step, taken, stopwatch(), bounds)
     return taken
   }
-  const check: LeaseServer['check'] = (entry, call) => askFor(entry, call, call.take.step)
-  const returnLease: LeaseServer['returnLease'] = async (key, lease, at) => {
-    const parts = partsLeft(lease, at ?? momentOf(lease, stopwatch()))
-    // If it fails, the bucket refills the units.
-    if (parts > 0) await store.take([{ ...key, step: returnStep(lease, parts) }], at).catch(() => {})
-  }
-  const isStuck = ({ askedMs }: Entry): boolean => stopwatch() - askedMs > bounds.idleMs
-  const partsFor = (entry: Entry, { take: { step }, at }: Call): number =>
+  const check: LeaseServer<LeaseEntry>['check'] = (entry, call) => askFor(entry, call, call.take.step)
+  const isStuck = ({ askedMs }: LeaseEntry): boolean => stopwatch() - askedMs > bounds.idleMs
+  const partsFor = (entry: LeaseEntry, { take: { step }, at }: Call): number =>
     leaseParts(entry, step, at, stopwatch(), bounds)
 
-  const fromLease = (entry: Entry, { take: { step }, at }: Call): BucketTaken | undefined => {
+  const fromLease = (entry: LeaseEntry, { take: { step }, at }: Call): BucketTaken | undefined => {
     const { lease } = entry
     if (lease === undefined || !isSameQuota(lease.step, step)) return undefined
     const spent = spend(lease, step, at ?? momentOf(lease, stopwatch()))
@@ -105,7 +70,7 @@ export function leaseServer(
     return spent
   }
   /** Answers a waiting request if that needs no call. */
-  const isServed = (entry: Entry, waiter: Waiter): boolean => {
+  const isServed = (entry: LeaseEntry, waiter: Waiter): boolean => {
     const spent = fromLease(entry, waiter)
     if (spent) waiter.resolve(spent)
     else if (isExpired(waiter.deadline)) waiter.reject(expiredError())
@@ -113,13 +78,13 @@ export function leaseServer(
     return true
   }
 
-  const serve = async (entry: Entry): Promise<void> => {
+  const serve = async (entry: LeaseEntry): Promise<void> => {
     do await serveWaiters(entry)
     while (entry.waiters.length > 0)
     entry.serving = undefined
   }
   /** Answers the waiting requests in few calls, and keeps the remaining units as a lease. */
-  const serveWaiters = async (entry: Entry): Promise<void> => {
+  const serveWaiters = async (entry: LeaseEntry): Promise<void> => {
     const waiters = entry.waiters.splice(0).filter((each) => !isServed(entry, each))
     const [first] = waiters
     if (first === undefined) return
@@ -127,13 +92,13 @@ export function leaseServer(
     if (canLease(entry, waiters, parts)) await lease(entry, first, waiters, parts)
     else for (const each of waiters) each.resolve(check(entry, each))
   }
-  const canLease = ({ others, lease }: Entry, waiters: readonly Waiter[], parts: number): boolean => {
+  const canLease = ({ others, lease }: LeaseEntry, waiters: readonly Waiter[], parts: number): boolean => {
     const { step } = lease ?? (waiters[0] as Waiter).take
     if (others > 0 || !waiters.every(({ take }) => isSameQuota(take.step, step))) return false
     return lease !== undefined || parts > partsOf(step)
   }
   /** Leases these parts, or what the waiting requests need if that is more. */
-  const lease = async (entry: Entry, first: Waiter, waiters: readonly Waiter[], parts: number): Promise<void> => {
+  const lease = async (entry: LeaseEntry, first: Waiter, waiters: readonly Waiter[], parts: number): Promise<void> => {
     const { lease: old } = entry
     const { take, at } = first
     const needed = waiters.reduce((sum, each) => sum + partsOf(each.take.step), 0)
@@ -148,14 +113,14 @@ export function leaseServer(
       )
       const left = old ? partsLeft(old, taken.now) : 0
       if (taken.allowed) return grant(entry, waiters, taken, left)
-      if (old && left > 0) await returnLease({ policy: take.policy, key: take.key }, old, at)
+      if (old && left > 0) await returnLease(store, take, old, at, stopwatch())
       denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], taken, left)
     } catch (error) {
       for (const { reject } of [...waiters, ...entry.waiters.splice(0)]) reject(error)
     }
   }
   /** Answers all, using up the old lease first, and keeps the rest as the new lease. */
-  const grant = (entry: Entry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
+  const grant = (entry: LeaseEntry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
     const { step } = (waiters[0] as Waiter).take
     const scale = scaleOf(step)
     const [tat, gross] = [exactIn(taken, 'tat'), exactIn(taken, 'gross')]
@@ -173,7 +138,7 @@ export function leaseServer(
    * Answers the waiting requests after a denied lease. The answer shows how many units are left: requests that they do not
    * suffice for are denied, and the store is called for each of the others, concurrently.
    */
-  const denyOrAsk = (entry: Entry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
+  const denyOrAsk = (entry: LeaseEntry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
     const { step } = (waiters[0] as Waiter).take
     const { now } = taken
     let full = laterBy(exactIn(taken, 'base'), -left, scaleOf(step))
@@ -190,9 +155,16 @@ export function leaseServer(
   }
 
   return {
+    newEntry: (key) => ({ ...newEntry(key), ...firstSize(), waiters: [] }),
     check,
-    returnLease,
     isStuck,
+    async end(entry, at) {
+      const { lease } = entry
+      entry.lease = undefined
+      if (lease === undefined) return
+      entry.size = halved(entry.size)
+      await returnLease(store, entry.key, lease, at, stopwatch())
+    },
     take(entry, call) {
       if (entry.serving && isStuck(entry)) return check(entry, call)
       if (!entry.serving) {

@@ -5,7 +5,7 @@ import type { Micros } from '../time.ts'
 import { isSameQuota, momentOf, partsOf, scaleOf } from './lease.ts'
 
 /** The store's last answer for a key. */
-interface Answer {
+export interface Answer {
   readonly step: BucketStep
   /** The store's clock; `askedMs` is the local one. */
   readonly now: Micros

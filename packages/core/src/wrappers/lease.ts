@@ -2,13 +2,20 @@ import { type BucketStep, type BucketTaken, bucket, bucketState } from '../kerne
 import { type Exact, laterBy, MOST_SCALE, partsBetween, spanOf } from '../kernels/fraction.ts'
 import type { Step } from '../kernels/kernel.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
-import type { Take } from '../store.ts'
+import type { Deadline, Take } from '../store.ts'
 import { LONGEST, type Micros } from '../time.ts'
 import { sameSchedule } from './cached-state.ts'
 
 /** A request that consumes units of a bucket without waiting. */
 export interface PlainTake extends Take {
   readonly step: BucketStep
+}
+
+/** The arguments of a store call for one request. */
+export interface Call {
+  readonly take: PlainTake
+  readonly at: Micros | undefined
+  readonly deadline: Deadline | undefined
 }
 
 /** Units that are consumed in the store and not yet spent here. */

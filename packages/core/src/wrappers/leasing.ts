@@ -1,0 +1,194 @@
+import { expiredError, isExpired } from '../deadline.ts'
+import type { BucketTaken } from '../kernels/bucket.ts'
+import { setLongTimeout } from '../long-timeout.ts'
+import { deletingAll, listing, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
+import type { Micros } from '../time.ts'
+import { copyOf, shortStateName } from './cached-state.ts'
+import { type Call, isPlain, isSameQuota, type Lease } from './lease.ts'
+import type { Answer } from './lease-size.ts'
+
+/** A store with leases. */
+export interface LeasingStore extends Store {
+  /** Returns all unspent units to the store. Call it before the process ends, so that other processes can consume them. */
+  release(): Promise<void>
+}
+
+/** What a process knows of a key. */
+export interface Entry {
+  readonly key: StateKey
+  lease: Lease | undefined
+  /** Settles when the requests that wait for units are answered. */
+  serving: Promise<void> | undefined
+  /** When the store was called for the units that they wait for. */
+  askedMs: number
+  /** How many other calls of the key are under way: no lease is taken meanwhile. */
+  others: number
+  /** Settles when the lease has been returned. */
+  ending: Promise<void> | undefined
+  /** The store's last answer. */
+  last: Answer | undefined
+  /** When a request of the key was last allowed or denied, by the local clock. */
+  usedMs: number
+}
+
+export const newEntry = (key: StateKey): Entry => ({
+  key,
+  lease: undefined,
+  serving: undefined,
+  askedMs: 0,
+  others: 0,
+  ending: undefined,
+  last: undefined,
+  usedMs: 0,
+})
+
+const isUnused = ({ lease, serving, others, ending }: Entry): boolean => !lease && !serving && !ending && others === 0
+
+/** How units are leased and spent. */
+export interface LeaseServer<E extends Entry> {
+  newEntry(key: StateKey): E
+  /** Consumes a request's units from the lease of its key, or from the store together with those of other requests. */
+  take(entry: E, call: Call): Promise<BucketTaken>
+  /** Calls the store for one request, as without leases. */
+  check(entry: E, call: Call): Promise<BucketTaken>
+  /** Returns the unspent units of an entry. */
+  end(entry: E, at: Micros | undefined): Promise<void>
+  /**
+   * Reports whether the store has not answered for longer than a lease is kept. It may never answer: new requests do not
+   * wait for it, and its answer grants no lease.
+   */
+  isStuck(entry: E): boolean
+}
+
+/** The most keys with an entry; requests for further keys go to the store. */
+const MOST = 10_000
+
+/** A store whose plain takes of buckets are served by `serverOf`, which calls its argument for each new lease. */
+export function leasing<E extends Entry>(
+  store: Store,
+  { idleMs, stopwatch }: { readonly idleMs: number; readonly stopwatch: () => number },
+  serverOf: (onLease: () => void) => LeaseServer<E>,
+): LeasingStore {
+  const entries = new Map<string, E>()
+  let stop: (() => void) | undefined
+
+  /** The entry of a key, moved to the end; undefined if too many are in use. */
+  const entryOf = (name: string, key: StateKey): E | undefined => {
+    const known = entries.get(name)
+    if (known === undefined && entries.size >= MOST && !evict()) return undefined
+    const entry = known ?? server.newEntry(copyOf(key))
+    entries.delete(name)
+    entries.set(name, entry)
+    return entry
+  }
+  const evict = (): boolean => {
+    const [oldest] = entries
+    const [name, entry] = oldest as [string, E]
+    entries.delete(name)
+    if (isUnused(entry)) return true
+    entries.set(name, entry)
+    return false
+  }
+
+  const hasLease = (): boolean => [...entries.values()].some(({ lease }) => lease)
+  const watch = (): void => {
+    const tidy = (): void => {
+      stop = undefined
+      void endAll(({ usedMs, serving }) => !serving && stopwatch() - usedMs >= idleMs)
+      if (hasLease()) watch()
+    }
+    stop ??= setLongTimeout(idleMs, tidy, { holds: false })
+  }
+  const server = serverOf(watch)
+
+  const takeOne = (entry: E, call: Call): Promise<BucketTaken> => {
+    // The lease of a changed quota cannot be spent.
+    const isChanged = entry.lease !== undefined && !isSameQuota(entry.lease.step, call.take.step)
+    return isChanged ? alone([call.take], () => server.check(entry, call), call) : server.take(entry, call)
+  }
+  const endLease = (entry: E, at: Micros | undefined): Promise<void> | undefined => {
+    const end = async (): Promise<void> => {
+      if (entry.serving && !server.isStuck(entry)) await entry.serving
+      await server.end(entry, at)
+      entry.ending = undefined
+    }
+    if (!entry.ending && (entry.serving || entry.lease)) entry.ending = end()
+    return entry.ending
+  }
+  const enter = (key: StateKey): readonly [string, E] | undefined => {
+    const name = shortStateName(key)
+    if (name === undefined) return undefined
+    const entry = entries.get(name) ?? server.newEntry(copyOf(key))
+    entries.set(name, entry)
+    entry.others++
+    return [name, entry]
+  }
+  const leave = ([name, entry]: readonly [string, E]): void => {
+    entry.others--
+    if (isUnused(entry) && entry.last === undefined) entries.delete(name)
+  }
+  /** Runs other work on keys: their leases are returned first, and none is granted meanwhile. */
+  const alone = async <T>(
+    keys: readonly StateKey[],
+    work: () => Promise<T>,
+    { at, deadline }: Pick<Partial<Call>, 'at' | 'deadline'> = {},
+  ): Promise<T> => {
+    const entered = keys.map(enter).filter((each) => each !== undefined)
+    try {
+      const ends = entered.map(([, entry]) => endLease(entry, at)).filter((end) => end !== undefined)
+      if (ends.length > 0) {
+        await Promise.all(ends)
+        if (isExpired(deadline)) throw expiredError()
+      }
+      return await work()
+    } finally {
+      entered.forEach(leave)
+    }
+  }
+  const endAll = (isDue: (entry: E) => boolean): Promise<void> => {
+    const due = [...entries.values()].filter((entry) => (entry.lease ?? entry.serving) && isDue(entry))
+    return alone(
+      due.map(({ key }) => key),
+      async () => {},
+    )
+  }
+
+  return {
+    ...storeTraits(store),
+    async take(ops, at, deadline) {
+      const [op] = ops
+      if (ops.length > 1 || !isPlain(op)) {
+        return alone(
+          ops.filter(({ step }) => step.kernel === 'bucket'),
+          () => store.take(ops, at, deadline),
+          { at, deadline },
+        )
+      }
+      const name = shortStateName(op)
+      const entry = name === undefined ? undefined : entryOf(name, op)
+      return entry ? [await takeOne(entry, { take: op, at, deadline })] : store.take(ops, at, deadline)
+    },
+    ...takingEach(store, (batches, at, deadline, takeEach) =>
+      alone(
+        (batches[0] ?? []).filter(({ step }) => step.kernel === 'bucket'),
+        () => takeEach(batches, at, deadline),
+        { at, deadline },
+      ),
+    ),
+    delete: (keys, deadline) => alone(keys, () => store.delete(keys, deadline), { deadline }),
+    ...deletingAll(store, (policies, work) => {
+      const known = [...entries.values()].filter(({ key }) => policies.includes(key.policy))
+      return alone(
+        known.map(({ key }) => key),
+        work,
+      )
+    }),
+    ...listing(store),
+    async release() {
+      await endAll(() => true)
+      if (hasLease()) return
+      stop?.()
+      stop = undefined
+    },
+  }
+}

@@ -1,0 +1,247 @@
+import { expiredError, isExpired, latestDeadline } from '../deadline.ts'
+import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
+import { exactIn, laterBy } from '../kernels/fraction.ts'
+import type { Store } from '../store.ts'
+import type { Micros } from '../time.ts'
+import { sizesUpTo } from '../up-to.ts'
+import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf, takenAt } from './lease.ts'
+import { returnLease, type Waiter } from './lease-server.ts'
+import type { Answer } from './lease-size.ts'
+import { type Entry, type LeaseServer, newEntry } from './leasing.ts'
+import {
+  countDemand,
+  type Demand,
+  demandAt,
+  denialFor,
+  holdOf,
+  isShareable,
+  lifeOf,
+  noDemand,
+  partsHeld,
+  shareStep,
+  spendShare,
+} from './share.ts'
+
+/** The share of a key, and the requests that wait for one. */
+interface ShareEntry extends Entry {
+  readonly waiters: Waiter[]
+  readonly demand: Demand
+  /** What follows the share in `lease`, acquired ahead of need. */
+  next: Lease | undefined
+  /** Whether the last share was smaller than asked for. */
+  isShort: boolean
+  /** Until when requests without units are denied without a call. */
+  pausedMs: number
+  /** Until when no share is acquired ahead of need, after a failure. */
+  failedMs: number
+  /** How long the store took to answer. */
+  tripMs: number
+}
+
+/** A store that takes several batches in one step. */
+export type BatchingStore = Store & Required<Pick<Store, 'takeEach'>>
+
+/** How many round trips before its end a share is renewed. */
+const AHEAD = 1.5
+
+/**
+ * How much of a hold a process asks for no share after one that was too small: a half to all of it, by the digits of two
+ * clocks, so that no process always asks just after another.
+ */
+const pauseOf = ({ now }: BucketTaken, ms: number): number => 0.5 + ((now + Math.floor(ms * 1000)) % 1024) / 2048
+
+/** Grants and spends shares. `stopwatch` is the local clock in milliseconds; `onLease` is called for each new share. */
+export function shareServer(
+  store: BatchingStore,
+  { margin, idleMs }: { readonly margin: number; readonly idleMs: number },
+  stopwatch: () => number,
+  onLease: () => void,
+): LeaseServer<ShareEntry> {
+  const holdFor = ({ take }: Call): Micros => holdOf(take.step, margin)
+  const nowOf = (of: Pick<Lease, 'now' | 'askedMs'>, { at }: Call): Micros => at ?? momentOf(of, stopwatch())
+  const isStuck = ({ askedMs }: ShareEntry): boolean => stopwatch() - askedMs > idleMs
+  const remember = (entry: ShareEntry, step: BucketStep, taken: BucketTaken, askedMs: number): Answer => {
+    const last = { step, tat: exactIn(taken, 'tat'), now: taken.now, askedMs }
+    entry.last = last
+    entry.usedMs = stopwatch()
+    return last
+  }
+  const check = async (entry: ShareEntry, { take, at, deadline }: Call): Promise<BucketTaken> => {
+    const askedMs = stopwatch()
+    const [taken] = (await store.take([take], at, deadline)) as [BucketTaken]
+    remember(entry, take.step, taken, askedMs)
+    return taken
+  }
+
+  const partsIn = (share: Lease | undefined, call: Call): number =>
+    share === undefined ? 0 : partsHeld(share, nowOf(share, call), holdFor(call))
+  const fromShare = (entry: ShareEntry, call: Call): BucketTaken | undefined => {
+    if (entry.next && partsIn(entry.lease, call) < partsOf(call.take.step)) {
+      entry.lease = entry.next
+      entry.next = undefined
+    }
+    const { lease } = entry
+    if (lease === undefined || !isSameQuota(lease.step, call.take.step)) return undefined
+    return spendShare(lease, call.take.step, nowOf(lease, call), holdFor(call))
+  }
+  /** How long a key is paused, in microseconds. */
+  const restOf = ({ pausedMs }: ShareEntry): Micros => Math.ceil((pausedMs - stopwatch()) * 1000)
+  /** The denial of a request without a call. */
+  const denied = (last: Answer, call: Call, rest: Micros): BucketTaken =>
+    denialFor(last, nowOf(last, call), rest, call.take.step)
+  const fromPause = (entry: ShareEntry, call: Call): BucketTaken | undefined => {
+    const { last } = entry
+    const rest = restOf(entry)
+    return rest > 0 && last && isSameQuota(last.step, call.take.step) ? denied(last, call, rest) : undefined
+  }
+  /** The demand of a hold that a process may hold units for. */
+  const demandFor = ({ demand }: ShareEntry, call: Call): number => {
+    const hold = holdFor(call)
+    return Math.min(demandAt(demand, stopwatch(), hold), hold * scaleOf(call.take.step))
+  }
+  /** The parts of the next share: the demand of a hold, without the part of it that the current share serves. */
+  const partsFor = (entry: ShareEntry, call: Call): number => {
+    const { lease } = entry
+    const hold = holdFor(call)
+    const wants = demandFor(entry, call)
+    const life = lease ? lifeOf(lease, nowOf(lease, call), hold) / hold : 0
+    return Math.ceil(wants - Math.min(partsIn(lease, call), wants * life))
+  }
+  /** Acquires the next share before it is needed, so that no request waits for it. */
+  const askAhead = (entry: ShareEntry, call: Call): void => {
+    const { tripMs, pausedMs, failedMs } = entry
+    if (entry.serving || entry.next || entry.others > 0) return
+    const ms = stopwatch()
+    if (ms < pausedMs - tripMs || ms < failedMs || !isLow(entry, call)) return
+    entry.serving = serve(entry, { ...call, deadline: undefined })
+  }
+  /** Reports whether the current share ends before the next one would arrive, and that is worth a call. */
+  const isLow = (entry: ShareEntry, call: Call): boolean => {
+    const { lease } = entry
+    const [wants, hold, ahead] = [demandFor(entry, call), holdFor(call), AHEAD * entry.tripMs * 1000]
+    if (partsFor(entry, call) * 2 < wants) return false
+    if (partsIn(lease, call) <= (wants * ahead) / hold) return true
+    return lease !== undefined && lifeOf(lease, nowOf(lease, call), hold) <= ahead
+  }
+
+  /** Takes as many of these parts as the store has, and remembers its answer. */
+  const acquire = async (
+    entry: ShareEntry,
+    call: Call,
+    parts: number,
+  ): Promise<{ taken: BucketTaken; parts: number }> => {
+    const { take, at, deadline } = call
+    const { step } = take
+    const opOf = (size: number) => [{ ...take, step: shareStep(step, size, holdFor(call)) }]
+    if (!entry.isShort) {
+      const [taken] = (await store.take(opOf(parts), at, deadline)) as [BucketTaken]
+      if (taken.allowed) return { taken, parts }
+    }
+    const each = partsOf(step)
+    const sizes = sizesUpTo(Math.ceil(parts / each)).map((requests) => requests * each)
+    const answers = (await store.takeEach(sizes.map(opOf), at, deadline)) as readonly (readonly [BucketTaken])[]
+    const granted = answers.map(([{ allowed }], i) => (allowed ? (sizes[i] as number) : 0))
+    const [taken] = answers.findLast(([{ allowed }]) => allowed) ?? (answers[0] as readonly [BucketTaken])
+    return { taken, parts: granted.reduce((sum, size) => sum + size, 0) }
+  }
+  /** Answers the waiting requests with one share, and keeps the rest of it. */
+  const share = async (entry: ShareEntry, call: Call, waiters: readonly Waiter[]): Promise<void> => {
+    const { step } = call.take
+    const needed = waiters.reduce((sum, each) => sum + partsOf(each.take.step), 0)
+    const wanted = Math.max(partsFor(entry, call), needed, partsOf(step))
+    const askedMs = stopwatch()
+    entry.askedMs = askedMs
+    const { taken, parts } = await acquire(entry, call, wanted)
+    const last = remember(entry, step, taken, askedMs)
+    entry.tripMs = stopwatch() - askedMs
+    entry.isShort = parts < wanted
+    if (entry.isShort) entry.pausedMs = askedMs + (holdFor(call) / 1000) * pauseOf(taken, stopwatch())
+    const [tat, gross, scale] = [exactIn(taken, 'tat'), exactIn(taken, 'gross'), scaleOf(step)]
+    let held = parts
+    for (const each of waiters) {
+      const size = partsOf(each.take.step)
+      if (size > held) {
+        each.resolve(denied(last, each, Math.max(restOf(entry), 1)))
+        continue
+      }
+      each.resolve(takenAt({ now: taken.now, tat, gross }, laterBy(tat, -held, scale), each.take.step))
+      held -= size
+    }
+    if (held === 0 || isStuck(entry)) return
+    const kept = { step, now: taken.now, askedMs, tat, gross, held }
+    if (partsIn(entry.lease, call) > 0) entry.next = kept
+    else entry.lease = kept
+    onLease()
+  }
+  /** Answers a waiting request if that needs no call. */
+  const isServed = (entry: ShareEntry, waiter: Waiter): boolean => {
+    const taken = fromShare(entry, waiter) ?? fromPause(entry, waiter)
+    if (taken) waiter.resolve(taken)
+    else if (isExpired(waiter.deadline)) waiter.reject(expiredError())
+    else return false
+    return true
+  }
+  const shareOrCheck = async (entry: ShareEntry, first: Call, waiters: readonly Waiter[]): Promise<void> => {
+    const { step } = first.take
+    if (entry.others === 0 && waiters.every(({ take }) => isSameQuota(take.step, step))) {
+      return share(entry, first, waiters)
+    }
+    for (const each of waiters) each.resolve(check(entry, each))
+  }
+  const serveWaiters = async (entry: ShareEntry, ahead: Call | undefined): Promise<void> => {
+    const waiters = entry.waiters.splice(0).filter((each) => !isServed(entry, each))
+    const [first] = waiters
+    const call = first ? { ...first, deadline: latestDeadline(waiters.map((each) => each.deadline)) } : ahead
+    if (call === undefined) return
+    try {
+      await shareOrCheck(entry, call, waiters)
+    } catch (error) {
+      entry.failedMs = stopwatch() + idleMs
+      for (const { reject } of [...waiters, ...entry.waiters.splice(0)]) reject(error)
+    }
+  }
+  const serve = async (entry: ShareEntry, ahead?: Call): Promise<void> => {
+    await serveWaiters(entry, ahead)
+    while (entry.waiters.length > 0) await serveWaiters(entry, undefined)
+    entry.serving = undefined
+  }
+
+  return {
+    newEntry: (key) => ({
+      ...newEntry(key),
+      waiters: [],
+      demand: noDemand(),
+      next: undefined,
+      isShort: false,
+      pausedMs: 0,
+      failedMs: 0,
+      tripMs: 0,
+    }),
+    check,
+    isStuck,
+    async end(entry, at) {
+      const { key, lease, next } = entry
+      entry.lease = entry.next = undefined
+      entry.pausedMs = 0
+      for (const each of [next, lease]) if (each) await returnLease(store, key, each, at, stopwatch())
+    },
+    take(entry, call) {
+      const { step } = call.take
+      const hold = holdFor(call)
+      if (!isShareable(step, hold)) return check(entry, call)
+      countDemand(entry.demand, partsOf(step), stopwatch(), hold)
+      const taken = fromShare(entry, call) ?? fromPause(entry, call)
+      if (taken) {
+        entry.usedMs = stopwatch()
+        askAhead(entry, call)
+        return Promise.resolve(taken)
+      }
+      const isAlone = !entry.serving && partsFor(entry, call) <= partsOf(step)
+      if (isAlone || (entry.serving && isStuck(entry))) return check(entry, call)
+      return new Promise((resolve, reject) => {
+        entry.waiters.push({ ...call, resolve, reject })
+        entry.serving ??= serve(entry)
+      })
+    },
+  }
+}
