@@ -28,11 +28,14 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
   for (const server of servers) {
     for (const state of namesOf(ledger, server)) {
       const losses = ledger.losses.filter(({ server: of, name }) => of === server && (name ?? state) === state)
+      const deleted = ledger.writes.filter(
+        (write) => write.server === server && write.name === state && write.state === undefined,
+      )
       const resent = ledger.lostEffects
         .filter(({ server: of, name, how, ticks }) => of === server && name === state && how === 'again' && ticks < 0)
         .map(({ at, ticks }) => ({ at, units: -ticks / ticksPerUnit }))
       const ofKey = ledger.entries.filter((entry) => entry.server === server && entry.name === state)
-      const allowance = allowanceOf(ofKey, { burst, losses, resent, held })
+      const allowance = allowanceOf(ofKey, { burst, losses, deleted, resent, held })
       const found = overfullSpan(
         admissionsOf(ofKey),
         (from, to) => refill(forward(ledger, server, from, to)) + allowance(from, to),

@@ -13,6 +13,8 @@ export interface AllowanceOptions {
   readonly burst: number
   /** When the state was lost. */
   readonly losses: readonly { readonly at: number }[]
+  /** When a reset has deleted the state, also once more by a command that is sent again; undefined if that is not known. */
+  readonly deleted?: readonly { readonly at: number }[]
   /** Refunds that the client has sent again after they had been made. */
   readonly resent: readonly { readonly at: number; readonly units: number }[]
   /** What other processes hold as leases when units are refunded or the state is reset or lost. */
@@ -26,7 +28,7 @@ export interface AllowanceOptions {
  */
 export function allowanceOf(
   entries: readonly Entry[],
-  { burst, losses, resent, held }: AllowanceOptions,
+  { burst, losses, deleted, resent, held }: AllowanceOptions,
 ): (from: number, to: number) => number {
   const spanOf = ({ calledAt, answeredAt, error, decision }: Entry, units: number): Extra => ({
     from: calledAt,
@@ -36,7 +38,8 @@ export function allowanceOf(
   })
   const states = [
     ...losses.map(({ at }) => ({ from: at, to: at, units: burst })),
-    ...entries.filter(({ verb }) => verb === 'reset').map((entry) => spanOf(entry, burst)),
+    ...(deleted?.map(({ at }) => ({ from: at, to: at, units: burst })) ??
+      entries.filter(({ verb }) => verb === 'reset').map((entry) => spanOf(entry, burst))),
   ]
   const refunds = entries.filter(({ verb }) => verb === 'refund').map((entry) => spanOf(entry, entry.cost))
   const isStale = ({ calledAt, refundedAt = Number.POSITIVE_INFINITY }: Entry): boolean =>
