@@ -6,6 +6,7 @@ import {
   type SyncRateLimiter,
   type SyncStore,
 } from '@spillway/core'
+import { checkLogger, storeOr } from '@spillway/core/internal'
 import { memoryStore } from './store.ts'
 
 /** Options of a limiter without its store. */
@@ -22,6 +23,6 @@ export function rateLimiter(options: Storeless & { readonly store?: SyncStore | 
  */
 export function rateLimiter(options: Storeless & { readonly store: Store | undefined }): RateLimiter
 export function rateLimiter(options: Storeless & { readonly store?: Store | undefined }): RateLimiter {
-  const store = options?.store === undefined ? memoryStore() : options.store
+  const store = storeOr(options?.store, memoryStore, checkLogger(options?.logger))
   return overStore({ ...options, store } as RateLimiterOptions)
 }

@@ -1,3 +1,4 @@
+import { storeOr } from '../default-store.ts'
 import { checked, type MaybePromise } from '../maybe-promise.ts'
 import { reportPolicies } from '../on-policies.ts'
 import { checkBoolean, checkFunctions } from '../options.ts'
@@ -5,7 +6,7 @@ import { type Registration, register } from '../registry.ts'
 import type { Store } from '../store.ts'
 import { storeConfigOf } from '../store-config.ts'
 import { micros } from '../time.ts'
-import { type Logger, warnOnce } from '../warn.ts'
+import { checkLogger, type Logger, warnOnce } from '../warn.ts'
 import { type ByKey, byKey } from './by-key.ts'
 import { type CompiledPolicy, compilePolicies } from './compile-policy.ts'
 import type { DeniedOption } from './denied.ts'
@@ -51,7 +52,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const storeConfig = storeConfigOf({
     ...options,
-    store: options.store === undefined ? defaultStore?.() : options.store,
+    store: defaultStore ? storeOr(options.store, defaultStore, checkLogger(options.logger)) : options.store,
   })
   const requestSources = requestSourcesOf(options, reader, storeConfig.logger)
   const skips = matcher('skip', options.skip, requestSources)

@@ -4,6 +4,7 @@
 export { BLOCK_LIST } from '../block-list.ts'
 export { deadlineIn, latestDeadline, whenExpired } from '../deadline.ts'
 export { decide } from '../decide.ts'
+export { storeOr } from '../default-store.ts'
 export { degradedQuota } from '../degraded-quota.ts'
 export { digester, hasKnownHashes, hasKnownIndexHashes } from '../digest.ts'
 export { formatValue, type WarningCode, withoutLink } from '../errors.ts'
