@@ -36,7 +36,7 @@ export interface Breaker {
     work: () => MaybePromise<T>,
     deadline: CallDeadline,
     logger: Logger,
-    check?: (answer: T) => T,
+    check?: (answer: T) => unknown,
   ): Promise<T>
   /**
    * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to answer, else as
@@ -115,7 +115,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
   }
 
   return {
-    call(key, work, deadline, logger, check) {
+    call(key, work, deadline, logger, check = () => {}) {
       const circuit = circuitOf(key)
       const isProbe = isOpen(circuit)
       if (isProbe && (circuit.probing || now() < circuit.openUntilMs)) {
@@ -125,8 +125,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
       }
       if (isProbe) circuit.probing = true
       const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
-      const answer = check ? () => promised(work).then(check) : work
-      return inTime(answer, deadline, (error) => {
+      return inTime(work, deadline, check, (error) => {
         if (isProbe) circuit.probing = false
         if (error === undefined) return answered(current())
         // An invalid call is a mistake of the program, not a failure of the store.
@@ -163,15 +162,22 @@ export const breakerOf: (store: Store) => Breaker = oncePer('breakers', (store) 
 /** Returns the health of a store, judged by its answers to this process, such as for a health check. */
 export const storeHealth = (store: Store): StoreHealth => breakerOf(store).health
 
-/** The result of `work`, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once. */
+/**
+ * The result of `work`, checked, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once.
+ */
 function inTime<T>(
   work: () => MaybePromise<T>,
   deadline: CallDeadline,
+  check: (answer: T) => unknown,
   ended: (error?: StoreError | QuotaError) => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let isLate = false
     const answer = promised(work)
+    const checkedLate = (result: T): T => {
+      check(result)
+      return result
+    }
     const fail = (error: StoreError | QuotaError): void => {
       ended(error)
       reject(error)
@@ -179,12 +185,19 @@ function inTime<T>(
     const stop = whenExpired(deadline, () => {
       isLate = true
       const message = `The store did not answer within ${deadline.spanMs} ms.`
-      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.catch(lateIn) }))
+      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.then(checkedLate).catch(lateIn) }))
     })
     answer.then(
       (result) => {
         if (isLate) return
         stop()
+        // Not by another promise: it would cost more than the check.
+        try {
+          check(result)
+        } catch (cause) {
+          fail(asStoreError(cause))
+          return
+        }
         ended()
         resolve(result)
       },
