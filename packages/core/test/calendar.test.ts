@@ -28,7 +28,10 @@ const utc = (text: string): number => Date.parse(`${text}Z`)
 const HOUR_MS = 3_600_000
 
 describe('the starts of periods are those of Temporal', () => {
-  const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'UTC')
+  const names = [...Intl.supportedValuesOf('timeZone'), 'UTC']
+  const zones = fc.constantFrom(...names)
+  // The polyfill of Temporal never ends its search for the change before a time of this zone's first years.
+  const zonesWithChanges = fc.constantFrom(...names.filter((name) => name !== 'Europe/Simferopol'))
   const units = fc.constantFrom<CalendarUnit>('month', 'week', 'day')
   const moments = fc.integer({ min: utc('1970-03-01T00:00'), max: utc('2120-01-01T00:00') })
 
@@ -44,7 +47,7 @@ describe('the starts of periods are those of Temporal', () => {
   test('in the days around a change of the clocks', () => {
     const around = fc.integer({ min: -60 * HOUR_MS, max: 60 * HOUR_MS })
     fc.assert(
-      fc.property(zones, units, moments, around, (zone, unit, from, after) => {
+      fc.property(zonesWithChanges, units, moments, around, (zone, unit, from, after) => {
         const before = Temporal.Instant.fromEpochMilliseconds(from).toZonedDateTimeISO(zone)
         const change = before.getTimeZoneTransition('previous')?.epochMilliseconds ?? from
         const ms = Math.max(change + after, utc('1970-03-01T00:00'))
