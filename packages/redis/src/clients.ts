@@ -1,6 +1,7 @@
 import { type Deadline, QuotaError } from '@spillway/core'
 import { formatValue } from '@spillway/core/internal'
 import { deleteMatching, listMatching, type Match } from './scan.ts'
+import type { Script } from './script.ts'
 import type { EvalRequest } from './wire.ts'
 
 /** The methods that a `Redis` or `Cluster` of ioredis, or your own object for another client, must have. */
@@ -124,16 +125,30 @@ function adapterFor<Client extends RedisClient>(
   clustered: boolean,
   dialect: Dialect<Client>,
 ): RedisAdapter {
-  const evaluate = (by: 'sha' | 'text', request: EvalRequest): Promise<unknown> => dialect.evaluate(client, by, request)
-  const runAgain = async (failed: unknown, request: EvalRequest, deadline?: Deadline): Promise<unknown> => {
+  // A script is sent by its text until a server has run it. A digest that the server does not know costs another round trip,
+  // in which later calls overtake this one: a refund would no longer be of the last turn.
+  const known = new Set<Script>()
+  const evaluate = async (by: 'sha' | 'text', request: EvalRequest): Promise<readonly unknown[]> => {
+    const answer = await dialect.evaluate(client, by, request)
+    known.add(request.script)
+    return answer as readonly unknown[]
+  }
+  const runAgain = async (
+    failed: unknown,
+    first: 'sha' | 'text',
+    request: EvalRequest,
+    deadline?: Deadline,
+  ): Promise<readonly unknown[]> => {
     const untilMs = deadline?.atMs ?? performance.now() + MOVING_MS
-    for (let error = failed, by: 'sha' | 'text' = 'sha'; ; ) {
+    for (let error = failed, by = first; ; ) {
       // A server that was restarted, flushed or promoted does not have the script, and did not run it.
-      if (by === 'sha' && isReply(error, 'NOSCRIPT')) by = 'text'
+      if (by === 'sha' && isReply(error, 'NOSCRIPT')) {
+        by = 'text'
+        known.delete(request.script)
+      }
       // While a hash slot moves, its keys are on two nodes. The script did not run.
       else if (isReply(error, 'TRYAGAIN') && performance.now() + TRY_AGAIN_MS < untilMs) {
         await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
-        by = 'sha'
       } else throw error
       try {
         return await evaluate(by, request)
@@ -147,10 +162,11 @@ function adapterFor<Client extends RedisClient>(
     lists: dialect !== (ioredis as unknown) || 'scan' in client,
     nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
     async run(request, deadline) {
+      const by = known.has(request.script) ? 'sha' : 'text'
       try {
-        return (await evaluate('sha', request)) as readonly unknown[]
+        return await evaluate(by, request)
       } catch (error) {
-        return (await runAgain(error, request, deadline)) as readonly unknown[]
+        return await runAgain(error, by, request, deadline)
       }
     },
     memoryInfo: () => dialect.memoryInfo(client, clustered),
