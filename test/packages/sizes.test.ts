@@ -17,12 +17,12 @@ const adapter = (name: string): string =>
 const uses: readonly [use: string, most: number, code: string][] = [
   ['a quota', 2_800, "export { perMinute } from '@spillway/core'"],
   ['a limiter', 25_200, "export { rateLimiter } from '@spillway/core'"],
-  ['a limiter in memory', 31_600, "export { perMinute, rateLimiter } from '@spillway/memory'"],
+  ['a limiter in memory', 31_700, "export { perMinute, rateLimiter } from '@spillway/memory'"],
   ['rateLimit for Hono', 43_500, adapter('hono')],
   ['rateLimit for fetch', 43_500, adapter('fetch')],
   ['rateLimit for Express', 43_000, adapter('express')],
-  ['rateLimit for Koa', 43_000, adapter('koa')],
-  ['rateLimit for Fastify', 43_000, adapter('fastify')],
+  ['rateLimit for Koa', 43_500, adapter('koa')],
+  ['rateLimit for Fastify', 43_500, adapter('fastify')],
   ['rateLimit for h3', 43_500, adapter('h3')],
   ['rateLimit for Elysia', 43_500, adapter('elysia')],
 ]
