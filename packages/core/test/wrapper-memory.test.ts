@@ -30,6 +30,7 @@ test.each(wrappers.flatMap(([name, wrap]) => keys.map(([what, keyOf]) => ({ name
     const limiter = rateLimiter({ quota: perMinute(1), store: wrap(one) })
     const before = heapBytes()
     for (let n = 0; n < 5_000; n++) await limiter.consume(keyOf(String(n).padEnd(15_000, 'ab')))
-    expect(heapBytes() - before).toBeLessThan(5_000 * 1_000)
+    // 30 to 600 bytes a key, and sometimes 1,000, as what else runs in the process allocates, too. A kept header has 15,000.
+    expect(heapBytes() - before).toBeLessThan(5_000 * 3_000)
   },
 )
