@@ -16,7 +16,8 @@ import fastify from 'fastify'
 import { H3, toNodeHandler } from 'h3'
 import { Hono } from 'hono'
 import Koa from 'koa'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { unhandledRejections } from './unhandled.ts'
 
 // What a function among the options throws reaches the framework's error handling, once; and the route is not called.
 
@@ -113,14 +114,8 @@ const apps: Record<string, (options: Options, onError: Seen, onRoute: () => void
 }
 
 let server: Server
-const unhandled: unknown[] = []
-const listen = (reason: unknown) => void unhandled.push(reason)
-beforeEach(() => {
-  unhandled.length = 0
-  process.on('unhandledRejection', listen)
-})
+const unhandled = unhandledRejections()
 afterEach(() => {
-  process.off('unhandledRejection', listen)
   server.closeAllConnections()
   server.close()
 })

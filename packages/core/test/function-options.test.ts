@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { fakeClock, modelStore } from '@spillway/conformance'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { unhandledRejections } from '../../../test/unhandled.ts'
 import { httpGuard, ipKey, type RateLimitOptions, type RequestReader, type Verdict } from '../src/http/index.ts'
 import { perMinute, QuotaError, rateLimiter, type Store } from '../src/index.ts'
 
@@ -53,14 +54,10 @@ const ways: readonly [way: string, later: (value: unknown) => never][] = [
 ]
 
 let warn: ReturnType<typeof vi.spyOn>
-const unhandled: unknown[] = []
-const listen = (reason: unknown) => void unhandled.push(reason)
+const unhandled = unhandledRejections()
 beforeEach(() => {
   warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  unhandled.length = 0
-  process.on('unhandledRejection', listen)
 })
-afterEach(() => void process.off('unhandledRejection', listen))
 
 /** Node reports unhandled rejections when a turn of the event loop is over. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))

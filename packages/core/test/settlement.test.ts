@@ -1,7 +1,10 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { unhandledRejections } from '../../../test/unhandled.ts'
 import { type DecisionEvent, httpGuard, type PolicyOptions, type RequestReader } from '../src/http/index.ts'
 import { perMinute, rateLimiter, type Store } from '../src/index.ts'
+
+const unhandled = unhandledRejections()
 
 // What a request took is corrected: of each policy by itself, of those that only watch too, whatever else goes wrong.
 
@@ -158,8 +161,6 @@ test('a request under way keeps its policies when others are put in force', asyn
 })
 
 test('a correction without a caller that waits does not end the process', async () => {
-  const unheard = vi.fn<(reason: unknown) => void>()
-  process.on('unhandledRejection', unheard)
   const { guard } = setUp([
     { ...tokens, cost: () => Promise.reject(new Error('no cost')) },
     { ...requests, key: () => 5 as never },
@@ -171,7 +172,6 @@ test('a correction without a caller that waits does not end the process', async 
   )
   await deaf({})
   await new Promise((resolve) => setImmediate(resolve))
-  process.off('unhandledRejection', unheard)
-  expect(unheard).not.toHaveBeenCalled()
+  expect(unhandled).toEqual([])
   expect(warn).toHaveBeenCalledWith(expect.stringContaining('onDecision threw: no ear'))
 })

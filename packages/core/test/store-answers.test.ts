@@ -1,5 +1,6 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { unhandledRejections } from '../../../test/unhandled.ts'
 import {
   penalty,
   perMinute,
@@ -14,15 +15,7 @@ import {
 
 // What a custom store may answer by mistake. Each is a failure of the store, about which onStoreError decides.
 
-const unhandled: unknown[] = []
-const listen = (reason: unknown) => void unhandled.push(reason)
-beforeEach(() => {
-  unhandled.length = 0
-  process.on('unhandledRejection', listen)
-})
-afterEach(() => {
-  process.off('unhandledRejection', listen)
-})
+const unhandled = unhandledRejections()
 
 const logger = { warn: () => {} }
 const answering = (answer: () => unknown): Store => ({
