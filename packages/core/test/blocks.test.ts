@@ -21,15 +21,15 @@ import {
   withHashedKeys,
   withLeases,
 } from '../src/index.ts'
+import { remoteOnly } from './remote.ts'
 
 const HOUR = 3_600_000
 
 /** The asynchronous methods of a store, which count their calls and the takes in them. */
 function remote(store: Store = modelStore(() => START)) {
-  const { takeSync: _, deleteSync: __, ...methods } = store as Store & { takeSync?: unknown; deleteSync?: unknown }
   const sent: (readonly Take[])[] = []
   const counting: Store = {
-    ...methods,
+    ...remoteOnly(store),
     take: (ops, ...rest) => {
       sent.push(ops)
       return store.take(ops, ...rest)

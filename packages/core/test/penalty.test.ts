@@ -17,6 +17,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runKernel, takenOf } from '../src/kernels/kernel.ts'
 import { type StepOptions, stepFor, type Verb } from '../src/verbs.ts'
+import { remoteOnly } from './remote.ts'
 
 const LOGIN = { after: 5, within: '15m', block: '15m', grow: 2, max: '1d', forgive: '1d' } as const
 const minute = 60_000_000
@@ -297,8 +298,7 @@ describe('a limiter with a penalty', () => {
       take: (...args) => model.take(...args).finally(() => calls++),
       takeEach: undefined as never,
     }
-    const { takeSync: _, deleteSync: __, ...remote } = counting as Store & { takeSync: unknown; deleteSync: unknown }
-    const limiter = limiterOn(withDenyCache(remote, { for: '1h', stopwatch: () => nowMs }))
+    const limiter = limiterOn(withDenyCache(remoteOnly(counting), { for: '1h', stopwatch: () => nowMs }))
     await limiter.block('alice', '1m')
     await limiter.consume('alice')
     calls = 0
@@ -312,9 +312,8 @@ describe('a limiter with a penalty', () => {
   test('starts the block again at each request through a deny cache, if the penalty extends', async () => {
     let nowMs = 0
     const model = modelStore(() => START + nowMs * 1_000)
-    const { takeSync: _, deleteSync: __, ...remote } = model
     const quotas = { scraper: penalty({ after: 1, within: '1m', block: '1m', extend: true }) }
-    const limiter = limiterOn(withDenyCache(remote, { for: '1h', stopwatch: () => nowMs }), quotas)
+    const limiter = limiterOn(withDenyCache(remoteOnly(model), { for: '1h', stopwatch: () => nowMs }), quotas)
     await limiter.consume('alice')
     for (nowMs of [30_000, 60_000, 90_000]) expect((await limiter.consume('alice')).retryAfterMs).toBe(60_000)
   })
