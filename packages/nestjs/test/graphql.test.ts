@@ -19,7 +19,7 @@ import { appOf, closeApps } from './apps.ts'
 afterEach(closeApps)
 
 @Resolver()
-class Shelf {
+class BookResolver {
   @Query(() => Number)
   left(@RateLimitDecision() decision: RequestDecision) {
     return decision.remaining
@@ -47,7 +47,7 @@ describe.each(DRIVERS)('%s on %s', (_, platform, driver) => {
   const started = async () => {
     const limits = RateLimitModule.forRoot({ quota: perMinute(5), store: memoryStore({ clock: fakeClock() }) })
     const graphql = GraphQLModule.forRoot({ driver, autoSchemaFile: true })
-    const app = await appOf(platform, [limits, graphql], [], [Shelf])
+    const app = await appOf(platform, [limits, graphql], [], [BookResolver])
     await app.listen(0, '127.0.0.1')
     const url = `${await app.getUrl()}/graphql`
     return async (query: string) => {
