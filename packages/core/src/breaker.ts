@@ -30,13 +30,16 @@ export interface StoreHealth {
  * at once; then it is half-open: one call at a time probes the shard, and its success closes the circuit.
  */
 export interface Breaker {
-  /** Makes a call for a key, or fails with a {@link StoreError}. `check` throws if the answer, also a late one, is invalid. */
+  /**
+   * Makes a call for a key, or fails with a {@link StoreError}. `check` returns the answer, also a late one, or throws if it
+   * is invalid.
+   */
   call<T>(
     key: StateKey,
     work: () => MaybePromise<T>,
     deadline: CallDeadline,
     logger: Logger,
-    check?: (answer: T) => unknown,
+    check?: (answer: T) => T,
   ): Promise<T>
   /**
    * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to answer, else as
@@ -115,7 +118,7 @@ export function breaker(store: Store, { now = () => performance.now() }: Breaker
   }
 
   return {
-    call(key, work, deadline, logger, check = () => {}) {
+    call(key, work, deadline, logger, check = (answer) => answer) {
       const circuit = circuitOf(key)
       const isProbe = isOpen(circuit)
       if (isProbe && (circuit.probing || now() < circuit.openUntilMs)) {
@@ -168,16 +171,12 @@ export const storeHealth = (store: Store): StoreHealth => breakerOf(store).healt
 function inTime<T>(
   work: () => MaybePromise<T>,
   deadline: CallDeadline,
-  check: (answer: T) => unknown,
+  check: (answer: T) => T,
   ended: (error?: StoreError | QuotaError) => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let isLate = false
     const answer = promised(work)
-    const checkedLate = (result: T): T => {
-      check(result)
-      return result
-    }
     const fail = (error: StoreError | QuotaError): void => {
       ended(error)
       reject(error)
@@ -185,21 +184,22 @@ function inTime<T>(
     const stop = whenExpired(deadline, () => {
       isLate = true
       const message = `The store did not answer within ${deadline.spanMs} ms.`
-      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.then(checkedLate).catch(lateIn) }))
+      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.then(check).catch(lateIn) }))
     })
     answer.then(
       (result) => {
         if (isLate) return
         stop()
         // Not by another promise: it would cost more than the check.
+        let checked: T
         try {
-          check(result)
+          checked = check(result)
         } catch (cause) {
           fail(asStoreError(cause))
           return
         }
         ended()
-        resolve(result)
+        resolve(checked)
       },
       (cause: unknown) => {
         if (isLate) return
