@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const once = { seconds: 0.01, processes: 1 }
+const once = { seconds: 0.01, pairs: 1 }
 
 test('a case that does ten times the work is far slower', async () => {
   const { median } = await compare(...bundles, 'one hot key', { ...once, slowdown: 9 })

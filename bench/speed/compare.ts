@@ -4,8 +4,14 @@ import { join } from 'node:path'
 import { type Figure, figureOf } from '../table.ts'
 import { bundled } from './revision.ts'
 
-/** Compilers optimise differently in each process, by several percent: the median is of this many. */
-const PROCESSES = 7
+/** Compilers optimise differently in each process, by several percent: the median is of this many pairs of processes. */
+const PAIRS = 5
+
+/** One of two bundles that are compared, and the share by which it is slowed down. */
+export interface Revision {
+  readonly bundle: string
+  readonly slowdown: number
+}
 
 export interface CompareOptions {
   /**
@@ -19,10 +25,10 @@ export interface CompareOptions {
    */
   readonly seconds?: number
   /**
-   * The number of processes.
-   * @default `7`
+   * The number of pairs of processes.
+   * @default `5`
    */
-  readonly processes?: number
+  readonly pairs?: number
 }
 
 /** Bundles the cases with the sources of a folder, and returns the file. */
@@ -34,27 +40,27 @@ export async function bundleCases(sources: string, folder: string, name: string)
 
 /**
  * How much longer a case takes in `head` than in `base`, both bundles: 1 if it takes as long. Both alternate in one process,
- * so that a slow moment of the machine affects both. Every second process swaps them, so that their order affects neither.
+ * so that a slow moment of the machine affects both. In the second process of a pair they change places: the bundle that
+ * runs first may be faster by several percent, which the mean of the pair does not show.
  */
 export async function compare(base: string, head: string, name: string, options: CompareOptions = {}): Promise<Figure> {
-  const { slowdown = 0, seconds = 1, processes = PROCESSES } = options
+  const { slowdown = 0, seconds = 1, pairs = PAIRS } = options
+  const revisions: readonly Revision[] = [
+    { bundle: base, slowdown: 0 },
+    { bundle: head, slowdown },
+  ]
   const ratios: number[] = []
-  for (let i = 0; i < processes; i++) {
-    const swapped = i % 2 === 1 && slowdown === 0
-    const ratio = await measured(swapped ? [head, base] : [base, head], name, slowdown, seconds)
-    ratios.push(swapped ? 1 / ratio : ratio)
+  for (let i = 0; i < pairs; i++) {
+    const ratio = await measured(revisions, name, seconds)
+    ratios.push(Math.sqrt(ratio / (await measured(revisions.toReversed(), name, seconds))))
   }
   return figureOf(ratios)
 }
 
-const measured = (
-  bundles: readonly [string, string],
-  name: string,
-  slowdown: number,
-  seconds: number,
-): Promise<number> =>
+/** How much longer the second revision takes than the first, in a process of their own. */
+const measured = (revisions: readonly Revision[], name: string, seconds: number): Promise<number> =>
   new Promise((resolve, reject) => {
-    const child = fork(new URL('child.ts', import.meta.url), [...bundles, name, String(slowdown), String(seconds)], {
+    const child = fork(new URL('child.ts', import.meta.url), [JSON.stringify(revisions), name, String(seconds)], {
       execArgv: ['--import', import.meta.resolve('tsx')],
     })
     child.once('message', (ratio) => resolve(Number(ratio)))

@@ -9,7 +9,7 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { figureOf, markdownTable, reported } from '../table.ts'
+import { type Figure, figureOf, markdownTable, reported } from '../table.ts'
 import { cases } from './cases.ts'
 import { bundleCases, compare } from './compare.ts'
 import { checkout, lastRelease, root } from './revision.ts'
@@ -37,7 +37,7 @@ async function compareWith(base: string | undefined): Promise<boolean> {
   const rows: string[][] = []
   const slower: string[] = []
   for (const name of Object.keys(cases)) {
-    const { median, low, high } = await compare(...bundles, name)
+    const { median, low, high } = await timeOf(bundles, name)
     rows.push([name, median.toFixed(3), `${low.toFixed(3)} – ${high.toFixed(3)}`])
     console.error(`${name}: ${median.toFixed(3)}`)
     if (median > MOST) slower.push(name)
@@ -52,6 +52,12 @@ async function compareWith(base: string | undefined): Promise<boolean> {
   report(['## Cost of checking the types of core', '', changes(before ?? new Map(), after ?? new Map())])
   if (slower.length > 0) report([`Slower than ${MOST} times ${base}: ${slower.join(', ')}.`])
   return slower.length === 0
+}
+
+/** The time of a case in the second bundle. One of many equal cases seems slower by chance: it is measured again, for longer. */
+async function timeOf(bundles: readonly [string, string], name: string, slowdown = 0): Promise<Figure> {
+  const figure = await compare(...bundles, name, { slowdown })
+  return figure.median > MOST ? compare(...bundles, name, { slowdown, pairs: 15 }) : figure
 }
 
 /** A table of what has changed. */
@@ -77,16 +83,16 @@ async function checkSpeedCheck(): Promise<boolean> {
   const names = Object.keys(cases)
   const found: boolean[] = []
   for (const name of ['one hot key', '10,000 keys', 'a fixed window']) {
-    const { median } = await compare(...bundles, name, { slowdown: PLANTED })
+    const { median } = await timeOf(bundles, name, PLANTED)
     found.push(median > MOST)
     console.log(
-      `${name}, slowed down by ${PLANTED * 100} %: ${median.toFixed(3)} ${median > MOST ? 'found' : 'NOT FOUND'}`,
+      `${name}, slowed down by ${(PLANTED * 100).toFixed()} %: ${median.toFixed(3)} ${median > MOST ? 'found' : 'NOT FOUND'}`,
     )
   }
   const ratios: number[] = []
   for (let i = 0; i < 20; i++) {
     const name = names[i % names.length] as string
-    const { median } = await compare(...bundles, name)
+    const { median } = await timeOf(bundles, name)
     ratios.push(median)
     console.log(`${name}, equal: ${median.toFixed(3)} ${median > MOST ? 'FAILED' : 'passed'}`)
   }

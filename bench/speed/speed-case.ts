@@ -6,8 +6,8 @@ export interface SpeedCase {
   readonly keys: keyof typeof workloads
   /** The number of calls of a turn. */
   readonly chunk: number
-  /** Makes the calls of one revision. Each does `extra` rounds of work, to plant a slow-down. */
-  readonly make: (extra: number) => Candidate['run']
+  /** Makes the calls of one revision. */
+  readonly make: () => Candidate['run']
 }
 
 export type SpeedCases = Readonly<Record<string, SpeedCase>>
