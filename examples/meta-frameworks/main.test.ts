@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { handle } from './hooks.server.ts'
+import { limitRequest } from './limit.ts'
 import { onRequest } from './middleware.ts'
 import { proxy } from './proxy.ts'
 import { middleware } from './root.ts'
@@ -18,6 +19,13 @@ const frameworks: Readonly<Record<string, (address: string) => Promise<Response>
   'React Router': (address) =>
     (middleware[0] as NonNullable<(typeof middleware)[0]>)({ request: requestOf(address) }, ok),
   'Next.js': (address) => proxy(requestOf(address)),
+  Nuxt: async (remoteAddress) => {
+    const headers = new Headers()
+    const res = { appendHeader: (name: string, value: string) => headers.append(name, value) }
+    const node = { req: { socket: { remoteAddress } }, res }
+    const denied = await limitRequest({ method: 'POST', path: '//a?b', headers: new Headers(), node })
+    return denied ?? new Response('page', { headers })
+  },
 }
 
 test.each(Object.entries(frameworks))('%s: counts each client, and denies the rest', async (name, ask) => {

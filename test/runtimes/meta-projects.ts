@@ -103,6 +103,19 @@ export default { plugins: [sveltekit({ adapter: adapter() })] }
     limits: { '/report': 5, '/': 90 },
   },
   {
+    name: 'Nuxt 4',
+    dependencies: { ...OURS, nuxt: '4.5.2' },
+    files: {
+      'app/app.vue': '<template><p>page</p></template>\n',
+      'server/middleware/limit.ts': 'export default defineEventHandler(limitRequest)\n',
+    },
+    samples: { 'meta-frameworks/limit.ts': 'server/utils/limit.ts' },
+    build: ['node_modules/nuxt/bin/nuxt.mjs', 'build'],
+    start: ['.output/server/index.mjs'],
+    env: { NUXT_TELEMETRY_DISABLED: '1' },
+    limits: { '/': 100 },
+  },
+  {
     name: 'Nitro 3',
     dependencies: { '@spillway/h3': '^0.0.0', nitro: '3.0.0' },
     files: {
