@@ -2,6 +2,7 @@ import { ConsumeSteps } from './consume-steps.ts'
 import type { Decision } from './decision.ts'
 import { divideQuota } from './divide-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
+import { nonQuota } from './quota-checks.ts'
 import type { Quota } from './quota-types.ts'
 import { isSync, type Store } from './store.ts'
 import type { StoreConfig } from './store-config.ts'
@@ -40,10 +41,11 @@ export interface EmptyPolicy {
 /** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
   checkPolicyName(name)
-  if (!isQuota(quota)) {
+  const problem = nonQuota(quota)
+  if (problem !== undefined) {
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',
-      `quota must be built by perMinute(100) or one of its siblings; got ${formatValue(quota)}.`,
+      `quota must be built by perMinute(100) or one of its siblings; ${problem}`,
     )
   }
   const { maxLogLimit = Infinity } = storeConfig.store
@@ -70,28 +72,6 @@ export function checkPolicyName(name: unknown): void {
     'ERR_SPILLWAY_OPTION',
     `a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"; got ${formatValue(name)}.`,
   )
-}
-
-/** The numbers of a quota that are 1 or more. */
-const NUMBERS: Readonly<Record<Quota['kernel'], readonly string[]>> = {
-  bucket: ['limit', 'immediateUnits', 'window', 'ticksPerUnit', 'scale'],
-  'sliding-window': ['limit', 'window', 'tick'],
-  'sliding-log': ['limit', 'window'],
-  'warm-up': ['limit', 'burst', 'window', 'ticksPerUnit', 'scale', 'half'],
-  penalty: ['limit', 'window', 'grow'],
-}
-
-/** Reports whether a value is a quota with all of its numbers: without one of them it might never deny. */
-export function isQuota(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(NUMBERS, (value as Quota).kernel)) return false
-  const quota = value as Quota
-  const numbers = NUMBERS[quota.kernel].map((name) => quota[name as keyof Quota] as unknown)
-  if (!numbers.every((each) => Number.isSafeInteger(each) && (each as number) >= 1)) return false
-  // A block list has no length of its own.
-  if (quota.kernel === 'penalty') return quota.block >= 0 && quota.max >= 0
-  if (quota.kernel === 'bucket') return quota.schedule !== undefined && quota.start !== undefined
-  // A copy of plain data loses the methods of a calendar.
-  return quota.kernel !== 'sliding-window' || quota.calendar === null || typeof quota.calendar?.windowAt === 'function'
 }
 
 /** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */

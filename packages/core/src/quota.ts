@@ -3,6 +3,7 @@ import { formatValue, QuotaError } from './errors.ts'
 import { spanOf } from './kernels/fraction.ts'
 import { LONGEST_WARM_UP } from './kernels/warm-up.ts'
 import { checkBoolean, checkOptions } from './options.ts'
+import { LONGEST_LOG, MOST_AFTER, MOST_GROWTH, MOST_SHARES } from './quota-checks.ts'
 import type {
   FixedWindowOptions,
   LeakyBucketOptions,
@@ -105,16 +106,13 @@ export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
 function tickFor(what: string, options: WindowOptions, ticks: readonly Micros[]): Micros {
   const { limit } = options
   const window = micros(options.window, `${what} window`)
-  const tick = ticks.find((each) => window % each === 0 && limit * (window / each) <= 2 ** 50)
+  const tick = ticks.find((each) => window % each === 0 && limit * (window / each) <= MOST_SHARES)
   if (tick !== undefined) return tick
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `${what}: shares of ${limit} units over ${formatValue(options.window)} are not exact in whole numbers. Use a window of whole seconds, or a smaller limit.`,
   )
 }
-
-/** The longest log of a key: each request reads it whole. */
-const LONGEST_LOG = 10_000
 
 /**
  * Returns a quota of `limit` units in any window, exactly: each take is logged for the length of the window. Memory per key
@@ -187,12 +185,6 @@ export function warmUpQuota(
       : `${what}: ${burst} units would take over 95 years. Use a burst of ${most} or less.`,
   )
 }
-
-/** The most units before a block, which must be far fewer than those of a block set by hand. */
-const MOST_AFTER = 1e9
-
-/** The fastest growth of blocks. */
-const MOST_GROWTH = 1e3
 
 /**
  * Returns a quota that blocks a key for `block` once it has consumed `after` units `within` a time from the first of them.

@@ -3,7 +3,8 @@ import { formatValue, QuotaError } from '../errors.ts'
 import { checkStoreError } from '../failure-mode.ts'
 import { andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
 import { checkBoolean, checkFunctions, checkOptions } from '../options.ts'
-import { checkPolicyName, isQuota, type Policy, policyOf } from '../policy.ts'
+import { checkPolicyName, type Policy, policyOf } from '../policy.ts'
+import { nonQuota } from '../quota-checks.ts'
 import type { Quota } from '../quota-types.ts'
 import type { Registration } from '../registry.ts'
 import { checkSpills, type Targets } from '../spill.ts'
@@ -179,10 +180,11 @@ function tiersBy(name: string, policyFor: (quota: Quota) => HttpPolicy): (tier: 
   return (tier) => {
     const known = tiers.get(tier)
     if (known) return known
-    if (!isQuota(tier)) {
+    const problem = nonQuota(tier)
+    if (problem !== undefined) {
       throw new QuotaError(
         'ERR_SPILLWAY_QUOTA',
-        `the quota function of policy ${formatValue(name)} must return a quota such as perMinute(100); got ${formatValue(tier)}.`,
+        `the quota function of policy ${formatValue(name)} must return a quota such as perMinute(100); ${problem}`,
       )
     }
     const policy = policyFor(tier)
