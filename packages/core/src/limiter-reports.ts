@@ -28,8 +28,15 @@ export interface LimiterReports {
   list(options?: ListOptions): Promise<KeyList>
 }
 
+/** What Node and chai print a value with. Without it, chai calls the method `inspect` of any value that has one. */
+const PRINT: symbol = Symbol.for('nodejs.util.inspect.custom')
+
 /** The reports of these policies. */
 export const reportsOf = (policies: readonly Policy[]): LimiterReports => ({
+  [PRINT]: () =>
+    `RateLimiter(${shownPolicies(policies)
+      .map(({ name }) => name)
+      .join(', ')})`,
   policies: shownPolicies(policies).map(({ name, quota }) => ({ name, quota })),
   canBlock: policies.some(canBlock),
   inspect: (key) => inspectKey(policies, key),

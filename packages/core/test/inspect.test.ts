@@ -1,5 +1,7 @@
+import { format, inspect } from 'node:util'
 import { fakeClock, modelStore } from '@spillway/conformance'
-import { expect, test } from 'vitest'
+import { chai, expect, test } from 'vitest'
+import { unhandledRejections } from '../../../test/unhandled.ts'
 import {
   fixedWindow,
   leakyBucket,
@@ -146,4 +148,24 @@ test('reads a key of 15 kB', async () => {
   const key = '\u001b[2J<script>'.repeat(1_000)
   await limiter.consume(key, 10)
   expect((await limiter.inspect(key))[0]).toMatchObject({ kept: true, decision: { allowed: false } })
+})
+
+const unhandled = unhandledRejections()
+
+// Chai called the method `inspect` of a limiter that it printed, whose promise rejected: the process ended.
+test('a limiter is printed by its policies, and printing it calls none of its methods', async () => {
+  const quotas = { second: perMinute(2), day: fixedWindow({ limit: 100, window: '1d' }) }
+  const over = (store: Store) => rateLimiter({ name: 'api', quotas, store })
+  const { take, delete: remove } = modelStore(fakeClock())
+  for (const limiter of [over(modelStore(fakeClock())), over({ take, delete: remove })]) {
+    const printed = 'RateLimiter(api.second, api.day)'
+    expect([inspect(limiter), format(limiter), chai.util.inspect(limiter)]).toEqual([printed, printed, printed])
+    expect(inspect({ limiter })).toBe(`{ limiter: ${printed} }`)
+    expect(() => expect(limiter).toBe(1)).toThrow()
+    expect(() => chai.expect(limiter).to.equal(1)).toThrow(printed)
+    expect(() => chai.expect([limiter]).to.be.a('string')).toThrow(printed)
+    expect(JSON.stringify(limiter)).toContain('api.second')
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(unhandled).toEqual([])
 })
