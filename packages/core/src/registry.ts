@@ -1,6 +1,7 @@
 import { formatValue, QuotaError } from './errors.ts'
 import { oncePer } from './once-per.ts'
 import { type Store, scopeOf } from './store.ts'
+import { loggerOf, warnOnce } from './warn.ts'
 
 /** A limiter's use of a state name. */
 export interface Registration {
@@ -16,21 +17,26 @@ export interface Registration {
 
 const PARTS = ['quota', 'tiers', 'key', 'match'] as const
 
-/** The parts as text: functions by their source, so that an application built twice comes out the same. */
-type Texts = Readonly<Partial<Record<(typeof PARTS)[number], string>>>
+/** A part as text: a function by its source, so that an application built twice comes out the same. */
+interface Part {
+  readonly text: string
+  readonly value: unknown
+}
+
+type Parts = Readonly<Partial<Record<(typeof PARTS)[number], Part>>>
 
 /** The most names per database: a program that generates names must not fill the memory. */
 const MOST_NAMES = 1_000
 
 /** The registrations of each database. */
-const databases = oncePer('registrations', (_owner: object) => new Map<string, Texts>())
+const databases = oncePer('registrations', (_owner: object) => new Map<string, Parts>())
 
 /**
  * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database
  * with another quota, key or match: the two would count as one. The registrations in `before` are withdrawn first.
  */
 export function register(registrations: readonly Registration[], before: readonly Registration[] = []): void {
-  const known = (each: Registration): Texts | undefined =>
+  const known = (each: Registration): Parts | undefined =>
     before.some((own) => idOf(own) === idOf(each) && namesOn(own.store) === namesOn(each.store))
       ? undefined
       : namesOn(each.store).get(idOf(each))
@@ -39,13 +45,14 @@ export function register(registrations: readonly Registration[], before: readonl
     const same = registrations.findIndex(
       (other) => idOf(other) === idOf(each) && namesOn(other.store) === namesOn(each.store),
     )
-    return [each, textsOf(each), same < i ? textsOf(registrations[same] as Registration) : known(each)] as const
+    return [each, partsOf(each), same < i ? partsOf(registrations[same] as Registration) : known(each)] as const
   })
-  for (const [{ name }, texts, others] of found) if (others) checkSame(name, texts, others)
+  for (const [{ name }, parts, others] of found) if (others) checkSame(name, parts, others)
   for (const each of before) namesOn(each.store).delete(idOf(each))
-  for (const [each, texts, others] of found) {
+  for (const [each, parts, others] of found) {
+    if (others) warnOfSameSource(each, parts, others)
     const names = namesOn(each.store)
-    names.set(idOf(each), { ...others, ...texts })
+    names.set(idOf(each), { ...others, ...parts })
     for (const oldest of names.keys()) {
       if (names.size <= MOST_NAMES) break
       names.delete(oldest)
@@ -53,7 +60,7 @@ export function register(registrations: readonly Registration[], before: readonl
   }
 }
 
-const namesOn = (store: Store): Map<string, Texts> => databases(scopeOf(store).owner)
+const namesOn = (store: Store): Map<string, Parts> => databases(scopeOf(store).owner)
 
 /** A state name has no line breaks. */
 function idOf({ store, name }: Registration): string {
@@ -61,9 +68,12 @@ function idOf({ store, name }: Registration): string {
   return scope === '' ? name : `${name}\n${scope}`
 }
 
-const textsOf = (registration: Registration): Texts =>
+const partsOf = (registration: Registration): Parts =>
   Object.fromEntries(
-    PARTS.filter((part) => registration[part] !== undefined).map((part) => [part, textOf(registration[part])]),
+    PARTS.filter((part) => registration[part] !== undefined).map((part) => [
+      part,
+      { text: textOf(registration[part]), value: registration[part] },
+    ]),
   )
 
 function textOf(value: unknown): string {
@@ -77,13 +87,30 @@ function textOf(value: unknown): string {
     .join(', ')
 }
 
-function checkSame(name: string, texts: Texts, others: Texts): void {
-  const part = PARTS.find(
-    (each) => texts[each] !== undefined && others[each] !== undefined && texts[each] !== others[each],
-  )
+/** The first part that both have, and that differs. */
+const differing = (parts: Parts, others: Parts, differ: (a: Part, b: Part) => boolean) =>
+  PARTS.find((each) => {
+    const [a, b] = [parts[each], others[each]]
+    return a !== undefined && b !== undefined && differ(a, b)
+  })
+
+function checkSame(name: string, parts: Parts, others: Parts): void {
+  const part = differing(parts, others, (a, b) => a.text !== b.text)
   if (part === undefined) return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${part}: ${formatValue(others[part])} and ${formatValue(texts[part])}. Give each a name of its own, such as name: 'login'.`,
+    `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${part}: ${formatValue(others[part]?.text)} and ${formatValue(parts[part]?.text)}. Give each a name of its own, such as name: 'login'.`,
+  )
+}
+
+/** Two closures of one source may read different variables. An application that is built twice has such, too. */
+function warnOfSameSource({ store, name }: Registration, parts: Parts, others: Parts): void {
+  const part = differing(parts, others, (a, b) => typeof a.value === 'function' && a.value !== b.value)
+  if (part === undefined) return
+  const option = part === 'tiers' ? 'quota' : part
+  warnOnce(
+    loggerOf(scopeOf(store).owner),
+    'WARN_SPILLWAY_SAME_SOURCE',
+    `two limiters on one database are named ${formatValue(name)} and count as one. Their ${option} functions have the same source, but are not the same function: if they read different variables, give each limiter a name of its own.`,
   )
 }

@@ -1,5 +1,5 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
 import { httpGuard, type RateLimitOptions } from '../src/http/index.ts'
 import {
@@ -57,7 +57,50 @@ describe('two limiters of one name on one database', () => {
         claims: () => undefined,
         store: storeOn(client),
       })
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
     for (let i = 0; i < 10_000; i++) build()
+    expect(warned.mock.calls.flat()).toEqual([expect.stringContaining('named "a" and count as one')])
+  })
+
+  // They counted as one without a word: nothing distinguishes them from an application that is built twice.
+  test.each<[option: string, optionFor: (tenant: string) => object]>([
+    ['key', (tenant) => ({ key: () => tenant })],
+    ['match', (tenant) => ({ match: () => tenant === 'a' })],
+    ['quota', (tenant) => ({ quota: () => perMinute(tenant.length) })],
+    [
+      'key',
+      (tenant) => ({
+        key: function (this: unknown) {
+          return `${this}`
+        }.bind(tenant),
+      }),
+    ],
+  ])('are warned of, once, if their %s functions have one source and are two closures', (option, optionFor) => {
+    const warned: string[] = []
+    const logger = { warn: (message: string) => void warned.push(message) }
+    const client = {}
+    for (const tenant of ['a', 'b', 'c']) {
+      limit({ quota: perMinute(5), ...optionFor(tenant), logger, store: storeOn(client) })
+    }
+    expect(warned).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `named "default" and count as one. Their ${option} functions have the same source, .*warn_spillway_same_source`,
+        ),
+      ),
+    ])
+  })
+
+  test('are not warned of if they share the function, or have names of their own', () => {
+    const warned: string[] = []
+    const logger = { warn: (message: string) => void warned.push(message) }
+    const client = {}
+    const key = () => 'everybody'
+    for (const name of ['a', 'b', 'a']) limit({ name, quota: perMinute(5), key, logger, store: storeOn(client) })
+    const guard = limit({ quota: perMinute(5), key: () => 'a', logger, store: storeOn(client) })
+    for (let i = 0; i < 3; i++) guard.replace([{ quota: perMinute(5), key: () => 'a' }])
+    for (const name of ['c', 'd']) limit({ name, quota: perMinute(5), key: () => name, logger, store: storeOn(client) })
+    expect(warned).toEqual([])
   })
 
   test('are reported with what differs, of both', () => {
