@@ -145,11 +145,10 @@ describe('an access log on the playground', () => {
     ['desktop', DESKTOP],
     ['phone', PHONE],
   ] as const)('is accessible on a %s, in light and dark', async (device, viewport) => {
-    const page = await playground(site, '', { viewport, reducedMotion: 'reduce' })
-    await panel(page).getByRole('button', { name: 'Try an example' }).click()
-    await panel(page).getByRole('slider').waitFor()
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      const page = await playground(site, '', { viewport, colorScheme, reducedMotion: 'reduce' })
+      await panel(page).getByRole('button', { name: 'Try an example' }).click()
+      await panel(page).getByRole('slider').waitFor()
       await panel(page).screenshot({ path: join(pictures, `log-${device}-${colorScheme}.png`) })
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
       expect(await violations(page, '.pg-log')).toEqual([])

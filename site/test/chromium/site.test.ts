@@ -122,13 +122,13 @@ describe('the home page', () => {
     ['desktop', WIDE],
     ['phone', PHONE],
   ] as const)('has the name, the install line and the code in the first screen of a %s', async (device, viewport) => {
-    const page = await open('/', { viewport })
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      const page = await open('/', { viewport, colorScheme, reducedMotion: 'reduce' })
       await page.screenshot({ path: join(pictures, `home-${device}-${colorScheme}.png`) })
       const found = await violations(page, '.VPContent')
       expect(found.filter(([, impact = '']) => ['serious', 'critical'].includes(impact))).toEqual([])
     }
+    const page = await open('/', { viewport })
     const code = page.getByText('rateLimit({ quota: perMinute(100) })').first()
     for (const part of [
       page.getByText('npm install express @spillway/express'),
