@@ -8,10 +8,14 @@ export interface Axis {
 /** The span of values, as a ratio, from which an axis is logarithmic. */
 const DECADE = 10
 
-/** An axis for positive values: logarithmic if they span a decade, else linear from zero. */
-export function axisOf(values: readonly number[]): Axis {
-  const [least, most] = [Math.min(...values), Math.max(...values)]
-  return most / least >= DECADE ? logAxis(least, most) : linearAxis(most)
+/**
+ * An axis for positive values: logarithmic if they span a decade, else linear from zero.
+ *
+ * @param most - The largest value that has to fit.
+ */
+export function axisOf(values: readonly number[], most: number = Math.max(...values)): Axis {
+  const least = Math.min(...values)
+  return Math.max(...values) / least >= DECADE ? logAxis(least, most) : linearAxis(most)
 }
 
 function linearAxis(most: number): Axis {

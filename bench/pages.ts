@@ -3,10 +3,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { barChart } from './bars.ts'
 import { lineChart } from './chart.ts'
+import { answers, questionsText } from './questions.ts'
 import { quotedBars, readmeWith } from './quoted.ts'
-import { inWords, missed, missedByHand, reasonFor } from './reasons.ts'
 import type { Results } from './results.ts'
-import { asMarkdown, markdownTable, type Row, reachOfBaseline, reported, type Table, type Target } from './table.ts'
+import { asMarkdown, fold, markdownTable, type Row, reported, type Table } from './table.ts'
+import { reasonsOf, targetsText } from './targets.ts'
 
 const root = new URL('../', import.meta.url)
 
@@ -68,43 +69,18 @@ const CACHES: Readonly<Record<string, string>> = {
   'spillway consumeSync': 'Spillway’s in-memory store',
 }
 
-function baselineText(table: Table, target: Target): string {
-  const value = reachOfBaseline(table, target)
-  if (value === undefined) return ''
-  return ` The baseline “${target.baseline}” comes to ${reported(value)}${missedByHand(table, target) ? ' and misses it, too' : ''}.`
-}
-
-function targetsOf(table: Table): string[] {
-  if (table.targets.length === 0) return []
-  const lines = table.targets.map((target) =>
-    missed(table, target)
-      ? `- missed: ${inWords(table, target)}.${baselineText(table, target)} ${reasonFor(table, target) ?? ''}`
-      : `- met: ${inWords(table, target)}`,
-  )
-  return ['', ...lines]
-}
-
 const chartName = (table: Table): string => `performance-${table.title.replace(/^.* of /, '').replace(/\W+/g, '-')}.svg`
 
 /** The charts by their file's names beside the page. */
 export const charts = (results: Results): Readonly<Record<string, string>> =>
   Object.fromEntries([
     ...(results['scale']?.tables ?? []).map((table) => [chartName(table), lineChart(table)] as const),
+    ...Object.entries(answers(results)),
     ['rivals.svg', barChart('The cost of Spillway ÷ the cost of the peer', quotedBars(results))],
   ])
 
 /** The most rows of a table that is not folded. */
-const LONG = 12
-
-/** Text that a reader unfolds. */
-const fold = (summary: string, text: string): readonly string[] => [
-  '<details>',
-  `<summary>${summary}</summary>`,
-  '',
-  text,
-  '',
-  '</details>',
-]
+const LONG = 8
 
 function section({ part, heading, text }: Section, results: Results): string[] {
   const outcome = results[part]
@@ -117,7 +93,7 @@ function section({ part, heading, text }: Section, results: Results): string[] {
     '',
     ...(part === 'scale' ? [`![${table.title}](./${chartName(table)})`, ''] : []),
     ...(table.rows.length > LONG ? fold(`${table.rows.length} rows`, asMarkdown(table)) : [asMarkdown(table)]),
-    ...targetsOf(table),
+    ...reasonsOf(table),
   ])
   return ['', `## ${heading}`, '', text, '', `Measured on ${outcome.day}: ${outcome.machine}.`, ...tables]
 }
@@ -145,29 +121,32 @@ function lru(results: Results): string[] {
   ]
 }
 
-/** The page, whole. */
-export function performancePage(results: Results): string {
-  const all = Object.values(results).flatMap(({ tables }) => tables)
-  const targets = all.flatMap((table) => table.targets.map((target) => ({ table, target })))
-  const failed = targets.filter(({ table, target }) => missed(table, target))
-  const beyond = failed.filter(({ table, target }) => missedByHand(table, target))
-  return [
+const HEADINGS = Object.fromEntries(SECTIONS.map(({ part, heading }) => [part, heading]))
+
+/** The page, whole: what readers ask first, what was aimed at, and the details. */
+export const performancePage = (results: Results): string =>
+  [
     '# Performance',
     '',
     '<!-- Written by `npm run bench`, from bench/results.json. -->',
     '',
-    'The cost of a decision, compared with other limiters, measured by `npm run bench`. The numbers of a ratio were measured in one run; the parts of this page were measured separately. Compare ratios, because nanoseconds depend on the machine. Figures are medians, with the middle half of the measurements in brackets. Lower is better in every column. The machine is virtual and shares its processors. Alternating turns and medians reduce that noise only in part, so that differences below 25 % mean little.',
+    'The cost of a decision, compared with other limiters, measured by `npm run bench`. Shorter is better in every chart.',
     '',
     '![The cost of Spillway, divided by the cost of other limiters](./rivals.svg)',
     '',
-    `There are ${targets.length} targets, of which ${targets.length - failed.length} are met.${failed.length > 0 ? ` ${failed.length} are missed, ${beyond.length} of them also by a hand-written baseline, which does only what the target measures. The reasons are below the tables:` : ''}`,
-    ...(failed.length > 0 ? [''] : []),
-    ...failed.map(({ table, target }) => `- ${table.title}: ${inWords(table, target)}`),
+    '## The rivals',
+    '',
+    'Bars are medians; a line across the end of a bar is the middle half of the measurements.',
+    ...questionsText(results),
+    ...targetsText(results, HEADINGS),
+    '',
+    '## How it was measured',
+    '',
+    'The numbers of a ratio were measured in one run; the parts of this page were measured separately. Compare ratios, because nanoseconds depend on the machine. Figures are medians, with the middle half of the measurements in brackets. Lower is better in every column. The machine is virtual and shares its processors. Alternating turns and medians reduce that noise only in part, so that differences below 25 % mean little.',
     ...SECTIONS.flatMap((each) => section(each, results)),
     ...lru(results),
     '',
   ].join('\n')
-}
 
 /** Writes all of them. */
 export function writePages(results: Results): void {

@@ -128,3 +128,13 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
 }
 
 const cellsOf = ({ name, figures }: Row): string[] => [name, ...figures.map((each, i) => cell(each, i === 0))]
+
+/** Markdown that a reader unfolds, in a repository's page and in the site. */
+export const fold = (summary: string, text: string): readonly string[] => [
+  '<details>',
+  `<summary>${summary}</summary>`,
+  '',
+  text,
+  '',
+  '</details>',
+]

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { charts, performancePage } from '../bench/pages.ts'
+import { answers } from '../bench/questions.ts'
 import { quoted } from '../bench/quoted.ts'
 import { unexplained } from '../bench/reasons.ts'
 import { readResults } from '../bench/results.ts'
@@ -26,8 +27,31 @@ test('no measured part is left out of the page', () => {
   expect(titles.filter((title) => !page.includes(`### ${title}\n`))).toEqual([])
 })
 
+test('the page begins with the rivals, and names what is missed after what is met', () => {
+  const page = read('docs/performance.md')
+  const order = ['(./rivals.svg)', '## The rivals', '## Targets', 'targets that are met<', 'targets that are missed']
+  const places = [...order, '## How it was measured', '## In memory'].map((part) => page.indexOf(part))
+  expect(places).not.toContain(-1)
+  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  expect(page.indexOf('missed')).toBeGreaterThan(page.indexOf('## Targets'))
+})
+
 test('every missed target has a reason', () => {
   expect(unexplained(results)).toEqual([])
+})
+
+test('a question is answered by bars of Spillway and of others, with a unit, and logarithms only over decades', () => {
+  const drawn = Object.values(answers(results))
+  expect(drawn.length).toBeGreaterThan(5)
+  for (const chart of drawn) {
+    expect(chart).toMatch(/>(nano|micro|milli)seconds|>bytes/)
+    expect(new Set(chart.match(/rx="2" fill="#\w+"/g)).size).toBe(2)
+    const medians = [...chart.matchAll(/: ([\d.,]+)(?=;|<)/g)].map(([, value = '']) =>
+      Number(value.replaceAll(',', '')),
+    )
+    expect(medians.length).toBe(chart.match(/rx="2"/g)?.length)
+    expect(chart.includes(', logarithmic')).toBe(Math.max(...medians) / Math.min(...medians) >= 10)
+  }
 })
 
 /** How light a colour is, from 0 to 1, by WCAG. */
@@ -48,7 +72,7 @@ function textsIn(chart: string): readonly { readonly words: string; readonly end
   })
 }
 
-describe.each(Object.entries(charts(results)))('%s', (name, chart) => {
+describe.each(Object.entries(charts(results)))('%s', (_, chart) => {
   const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(chart) ?? []
 
   test('has no clipped text, and its colours have enough contrast', () => {
@@ -60,17 +84,19 @@ describe.each(Object.entries(charts(results)))('%s', (name, chart) => {
     fills.delete('#ffffff') // In a bar.
     for (const color of fills) expect([color, 1.05 / (luminance(color) + 0.05) >= 4.5]).toEqual([color, true])
   })
-
-  test.skipIf(name === 'rivals.svg')(
-    'has titles of its axes with units, logarithms where values span decades, and bands',
-    () => {
-      const table = results['scale']?.tables.find(({ title }) => name.includes(title.split(' ').at(-1) as string))
-      const medians = table?.rows.flatMap(({ figures }) => figures.map((figure) => figure?.median ?? 1)) ?? []
-      const spansDecades = Math.max(...medians) / Math.min(...medians) >= 10
-      expect(chart).toMatch(/>(nano|micro)seconds a decision/)
-      expect(chart.includes('seconds a decision, logarithmic')).toBe(spansDecades)
-      expect(chart).toContain('>number of ')
-      expect(chart.match(/<polygon/g)).toHaveLength(table?.columns.length ?? 0)
-    },
-  )
 })
+
+const isLines = ([name]: readonly [string, string]): boolean => name !== 'rivals.svg' && !(name in answers(results))
+
+test.each(Object.entries(charts(results)).filter(isLines))(
+  '%s has titles of its axes with units, logarithms where values span decades, and bands',
+  (name, chart) => {
+    const table = results['scale']?.tables.find(({ title }) => name.includes(title.split(' ').at(-1) as string))
+    const medians = table?.rows.flatMap(({ figures }) => figures.map((figure) => figure?.median ?? 1)) ?? []
+    const spansDecades = Math.max(...medians) / Math.min(...medians) >= 10
+    expect(chart).toMatch(/>(nano|micro)seconds a decision/)
+    expect(chart.includes('seconds a decision, logarithmic')).toBe(spansDecades)
+    expect(chart).toContain('>number of ')
+    expect(chart.match(/<polygon/g)).toHaveLength(table?.columns.length ?? 0)
+  },
+)

@@ -39,6 +39,18 @@ test.each([
   expect(problems).toEqual([])
 })
 
+test('the performance page shows the rivals and the targets in four screens, and then its details', async () => {
+  const page = await site.open('/performance.html', { viewport: WIDE })
+  const broken = await page
+    .locator('.vp-doc img')
+    .evaluateAll((images) => images.filter((image) => (image as HTMLImageElement).naturalHeight === 0).length)
+  expect(broken).toBe(0)
+  const top = await page.locator('#how-it-was-measured').evaluate((heading) => heading.getBoundingClientRect().top)
+  expect(top).toBeGreaterThan(WIDE.height)
+  expect(top).toBeLessThan(4 * WIDE.height)
+  await page.screenshot({ path: join(pictures, 'performance-desktop-light.png'), fullPage: true })
+})
+
 describe('the reference', () => {
   test('can be read on a phone: descriptions have the width of the screen', async () => {
     const page = await site.open('/reference/core.html', { viewport: PHONE })
