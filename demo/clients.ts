@@ -1,5 +1,5 @@
 import { type Answer, type Send, sendWhenTold, until } from './http.ts'
-import { BURST } from './servers.ts'
+import { BURST } from './limits.ts'
 
 /** How long the clients send, in milliseconds. */
 const SPAN = 4900
@@ -31,12 +31,12 @@ async function burst(send: Send): Promise<void> {
   }
 }
 
-/** Sends every 25 ms and ignores every response. */
+/** Sends every 50 ms and ignores every response. */
 async function abuser(send: Send): Promise<void> {
   const end = performance.now() + SPAN
   while (performance.now() < end) {
     await send()
-    await until(performance.now() + 25)
+    await until(performance.now() + 50)
   }
 }
 

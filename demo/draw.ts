@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { Answer } from './http.ts'
-import { BURST } from './servers.ts'
+import { BURST } from './limits.ts'
 
 /** One client of one server, and the responses so far. */
 export interface Line {
@@ -9,9 +9,12 @@ export interface Line {
   readonly answers: Answer[]
 }
 
-const COLUMNS = 27
+/** The columns of a timeline: four of them beside a name fit 80. */
+const COLUMNS = 15
+/** The width of the names of frameworks. */
+const NAMES = 11
 /** The time of one column in milliseconds. If the run lasts longer than expected, a column is wider. */
-const STEP = 190
+const STEP = 350
 const BARS = '▁▂▃▄▅▆▇█'
 
 const terminal = process.stdout.isTTY === true
@@ -25,29 +28,19 @@ export const red = (text: string): string => paint('red', text)
 export const dim = (text: string): string => paint('dim', text)
 export const bold = (text: string): string => paint('bold', text)
 
-/** Draws every client's timeline and numbers, `elapsed` milliseconds after `start`. */
+/** Draws the timelines of every client, a line for each framework, `elapsed` milliseconds after `start`. */
 export function draw(lines: readonly Line[], start: number, elapsed: number): string {
   const last = Math.max(start, ...lines.map(({ answers }) => answers.at(-1)?.sent ?? start))
   const step = Math.max(STEP, Math.ceil((last - start + 1) / COLUMNS))
-  const rows = lines.flatMap((line, i) => {
-    const first = line.framework !== lines[i - 1]?.framework
-    const label = `${bold((first ? line.framework : '').padEnd(9))} ${line.client.padEnd(8)} `
-    const row = `${label}${timeline(line.answers, start, step, elapsed)}${numbers(line)}`
-    return first && i > 0 ? ['', row] : [row]
+  const clients = [...new Set(lines.map(({ client }) => client))]
+  const head = clients.map((client) => ` ${client.padEnd(COLUMNS)}`).join('')
+  const rows = [...new Set(lines.map(({ framework }) => framework))].map((framework) => {
+    const own = lines.filter((line) => line.framework === framework)
+    const timelines = own.map(({ answers }) => ` ${timeline(answers, start, step, elapsed)}`)
+    return `${bold(framework.padEnd(NAMES))}${timelines.join('')}`
   })
-  const head = `${' '.repeat(19)}${seconds(step)}${table('sent', 'ok', 'denied', 'left', 'waits → ok')}`
-  const legend = `${green(BARS)} allowed (height: units)   ${red('×')} denied   ${paint('yellow', '±')} some of each`
-  const note = dim('waits → ok: waits for Retry-After or RateLimit, and how many were then allowed')
-  return [dim(head), ...rows, '', legend, note].join('\n')
-}
-
-function seconds(step: number): string {
-  const marks = Array<string>(COLUMNS).fill(' ')
-  for (let s = 0; s * 1000 < (COLUMNS - 1) * step; s++) {
-    const at = Math.floor((s * 1000) / step)
-    marks.splice(at, 2, String(s), 's')
-  }
-  return marks.join('').slice(0, COLUMNS)
+  const legend = `${green(BARS)} allowed, by units   ${red('×')} denied   ${paint('yellow', '±')} some of each`
+  return [dim(`${' '.repeat(NAMES)}${head}`), ...rows, legend].join('\n')
 }
 
 function timeline(answers: readonly Answer[], start: number, step: number, elapsed: number): string {
@@ -68,19 +61,6 @@ function mark(units: number, denied: number): string {
   const height = Math.ceil((Math.min(units, BURST) / BURST) * BARS.length)
   return green(BARS.charAt(height - 1))
 }
-
-function numbers({ client, answers }: Line): string {
-  const allowed = answers.filter((each) => each.allowed).length
-  const kept = answers.filter((each) => each.kept !== undefined)
-  const admitted = kept.filter((each) => each.allowed).length
-  const waits = client === 'abuser' ? 'ignored' : kept.length > 0 ? `${kept.length} → ${admitted}` : '–'
-  return table(answers.length, allowed, answers.length - allowed, answers.at(-1)?.left ?? BURST, waits)
-}
-
-const WIDTHS = [5, 5, 7, 5, 11]
-
-const table = (...cells: readonly (string | number)[]): string =>
-  cells.map((cell, i) => String(cell).padStart(WIDTHS[i] ?? 0)).join('')
 
 /** Starts a drawing that is updated on a terminal; the returned function draws it for the last time. */
 export function live(picture: () => string): () => void {

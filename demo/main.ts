@@ -2,12 +2,10 @@ import { CLIENTS } from './clients.ts'
 import { bold, dim, draw, green, type Line, live, red } from './draw.ts'
 import { type Answer, clientOf } from './http.ts'
 import { startServers } from './servers.ts'
-import { judge, neverOf } from './verdict.ts'
+import { judge } from './verdict.ts'
 
 // A reader such as `head` may close the pipe before the end.
 process.stdout.on('error', () => process.exit(1))
-
-console.log(`${bold('Spillway')}: 3 servers, 4 clients each, 5 units a second, burst 10, five seconds.\n`)
 
 const servers = await startServers()
 try {
@@ -29,21 +27,16 @@ try {
     finish()
   }
 
-  const of = (client: string): Line => lines.find((line) => line.client === client) as Line
-  const denied = of('abuser').answers.find(({ allowed }) => !allowed)
-  sample('Denied: fits later', denied)
-  sample('Denied: never fits', neverOf(of('weighted')))
-
-  console.log()
+  const denied = lines.flatMap(({ answers }) => answers).find((answer) => answer.headers.has('Retry-After'))
+  if (denied !== undefined) console.log(`\n${dim('A denial:')} ${headersOf(denied)}`)
   const checks = judge(lines)
   for (const { promise, broken } of checks) {
     console.log(`${broken.length > 0 ? red('✗') : green('✓')} ${promise}`)
     for (const why of broken) console.log(red(`    ${why}`))
   }
   const kept = checks.every(({ broken }) => broken.length === 0)
-  console.log(bold(kept ? green('\nAll checks passed.') : red('\nSome checks failed: see ✗.')))
   console.log(`
-To try next:
+${bold(kept ? green('All checks passed.') : red('Some checks failed: see ✗.'))} To try next:
   npm install express @spillway/express    limit an app: docs/start.md
   npx @spillway/cli suggest access.log     find a limit for your own traffic
   npm run docs:dev                         the playground, at /playground.html`)
@@ -55,13 +48,8 @@ To try next:
   for (const server of servers) server.stop()
 }
 
-/** Prints a response with its rate limit headers. */
-function sample(title: string, answer: Answer | undefined): void {
-  if (answer === undefined) return
-  const { status, headers, body } = answer
-  const fields = ['RateLimit-Policy', 'RateLimit', 'Retry-After', 'Content-Type'].filter((name) => headers.has(name))
-  console.log(`\n${bold(title)}${dim(` (a request of ${answer.cost} ${answer.cost === 1 ? 'unit' : 'units'})`)}`)
-  console.log(`  HTTP/1.1 ${status}`)
-  for (const name of fields) console.log(`  ${name}: ${headers.get(name)}`)
-  console.log(JSON.stringify(JSON.parse(body), null, 2).replace(/^/gm, '  '))
+/** The status of a denial, and what tells its client when to return. */
+function headersOf({ status, headers }: Answer): string {
+  const fields = ['Retry-After', 'RateLimit'].map((name) => `${name}: ${headers.get(name)}`)
+  return [status, ...fields].join('   ')
 }

@@ -1,21 +1,72 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { fakeClock } from '@spillway/conformance'
 import { perSecond, rateLimit } from '@spillway/fetch'
 import { memoryStore } from '@spillway/memory'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../demo/http.ts'
-import { BURST, RATE } from '../demo/servers.ts'
+import { BURST, RATE } from '../demo/limits.ts'
 import { judge } from '../demo/verdict.ts'
 
 // The demo checks the responses of its servers. These tests check that its verdict matches the present responses.
 
-// It warns that a request of the demo's can cost more than there ever is, which is what the demo is about.
-beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+// It takes its five seconds: its clients and its servers keep real time.
+describe('the demo', () => {
+  const printed: string[] = []
+  let lines: readonly string[]
+  let warnings = ''
+  let code: unknown
+
+  beforeAll(async () => {
+    const demo = spawn(process.execPath, ['scripts/demo.mjs'], { cwd: root })
+    demo.stdout.setEncoding('utf8').on('data', (text: string) => printed.push(text))
+    demo.stderr.setEncoding('utf8').on('data', (text: string) => {
+      warnings += text
+    })
+    ;[code] = await once(demo, 'close')
+    lines = printed.join('').trimEnd().split('\n')
+  }, 120_000)
+
+  test('finds all promises kept, and warns of nothing', () => {
+    expect(lines.filter((line) => line.startsWith('✗'))).toEqual([])
+    expect([warnings, code]).toEqual(['', 0])
+  })
+
+  test('prints its title before it loads anything', () => {
+    expect(printed[0]).toMatch(/^Spillway in 8 frameworks: .*\n$/)
+  })
+
+  test('fits 80 × 24, with a line for the prompt', () => {
+    expect(lines.length).toBeLessThan(24)
+    expect(lines.filter((line) => [...line].length > 80)).toEqual([])
+  })
+
+  test('has a line for each framework that the repository has an adapter for', () => {
+    const packages = readdirSync(join(root, 'packages'))
+    const adapters = packages.filter((name) => existsSync(join(root, 'packages', name, 'test/adapter.test.ts')))
+    expect(adapters.length).toBeGreaterThan(7)
+    const drawn = adapters.filter((name) => lines.some((line) => line.toLowerCase().startsWith(`${name} `)))
+    expect(drawn).toEqual(adapters)
+  })
+
+  test('ends with three commands to try next', () => {
+    expect(lines.at(-4)).toMatch(/To try next:$/)
+    for (const line of lines.slice(-3)) expect(line).toMatch(/^ {2}np[mx] \S.* {3}\S/)
+  })
+})
 
 /** The response of a limiter like the demo's to a cost above its capacity. */
 async function neverAnswered(): Promise<Answer> {
+  const quota = perSecond(RATE, { burst: BURST })
   const limit = rateLimit({
     name: 'demo',
-    quota: perSecond(RATE, { burst: BURST }),
+    quota: () => quota,
+    key: () => 'weighted',
     cost: BURST + 2,
     store: memoryStore({ clock: fakeClock() }),
   })
