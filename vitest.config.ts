@@ -5,9 +5,15 @@ import { defineConfig } from 'vitest/config'
 const root = fileURLToPath(new URL('.', import.meta.url))
 
 /** The packages of Nest, whose oldest versions need each other under their own names. */
-const NEST = ['common', 'core', 'platform-express', 'platform-fastify', 'platform-ws', 'websockets'].map(
-  (name) => `@nestjs/${name}`,
-)
+const NEST = [
+  'common',
+  'core',
+  'platform-express',
+  'platform-fastify',
+  'platform-socket.io',
+  'platform-ws',
+  'websockets',
+].map((name) => `@nestjs/${name}`)
 
 export default defineConfig({
   test: {

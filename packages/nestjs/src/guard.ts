@@ -14,8 +14,10 @@ export class RateLimitGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const verdict = this.limiter.guardFor(context)?.(context)
-    if (verdict === undefined) return true
+    const guard = this.limiter.guardFor(context)
+    // Since Nest 12, the global guard also runs for gateways, before theirs.
+    if (guard === undefined || (context.getType() === 'ws' && guard.decisionOf(context))) return true
+    const verdict = guard(context)
     return verdict instanceof Promise ? verdict.then((known) => follow(known, context)) : follow(verdict, context)
   }
 }
