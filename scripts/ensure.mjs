@@ -182,6 +182,17 @@ export function ensurePgBouncer() {
   throw new Error('No pgbouncer on PATH: install PgBouncer (https://www.pgbouncer.org).')
 }
 
+/** The path of curl, with which the examples are tried. */
+export function ensureCurl() {
+  const look = () => find(['curl', 'curl.exe'], onPath())
+  const found = look()
+  if (found) return found
+  if (onDebianAsRoot()) aptInstall('curl')
+  const program = look()
+  if (program) return program
+  throw new Error('No curl on PATH: install curl 7.82 or newer (https://curl.se).')
+}
+
 /** The path of a Chromium, in which the docs site is tested. */
 export function ensureChromium() {
   const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
