@@ -1,13 +1,15 @@
-import { blockedFor, blockListOf, peekAt, shownPolicies } from './blocked.ts'
+import { blockListOf, shownPolicies } from './block-list.ts'
 import { breakerOf } from './breaker.ts'
-import { deadlineIn } from './deadline.ts'
+import { type CallDeadline, deadlineIn } from './deadline.ts'
 import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { runKernel, type Step, type Taken, takenOf } from './kernels/kernel.ts'
-import type { Policy } from './policy.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
+import type { Policy, PolicyCheck } from './policy.ts'
 import type { Quota } from './quota-types.ts'
 import { isSync, type Store, type Take } from './store.ts'
 import { checkTaken } from './store-call.ts'
+import { answerTo, takesFor } from './store-result.ts'
 import { takeEachSync } from './up-to.ts'
 import { checkKey, stepFor } from './verbs.ts'
 
@@ -46,6 +48,16 @@ export async function inspectKey(policies: readonly Policy[], key: string): Prom
   return listed === undefined ? inspections : inspections.map((each) => withBlock(each, listed.retryAfterMs))
 }
 
+/** The decision about one unit of a key, which is not consumed. Rejects with a `StoreError` if the store fails. */
+export function peekAt(policy: Policy, key: string): MaybePromise<Decision> {
+  const checks: readonly PolicyCheck[] = [{ policy, key, cost: 1 }]
+  return andThen(answerTo(checks, takesFor(checks, 'peek')), ({ decisions }) => decisions[0] as Decision)
+}
+
+/** Milliseconds until the end of the block that a step has found; 0 without one. */
+export const blockedFor = (taken: Taken): number =>
+  'level' in taken && taken.until > 0 ? (taken.until - taken.now) / 1000 : 0
+
 /** The inspection of a key that its block list denies for some time more. */
 const withBlock = ({ available, ...inspection }: Inspection, listedMs: number): Inspection => ({
   ...inspection,
@@ -78,11 +90,7 @@ async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
 }
 
 /** Makes several takes of one key, each by itself: at one moment, if the store can. */
-async function takeApart(
-  store: Store,
-  takes: readonly Take[],
-  deadline: ReturnType<typeof deadlineIn>,
-): Promise<readonly Taken[]> {
+async function takeApart(store: Store, takes: readonly Take[], deadline: CallDeadline): Promise<readonly Taken[]> {
   const batches = takes.map((take) => [take])
   if (isSync(store)) return takeEachSync(store, batches).flat()
   if (store.takeEach) return (await store.takeEach(batches, undefined, deadline)).flat()

@@ -63,7 +63,7 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
   if (!quotas) {
     const policy = policyOf(name ?? 'default', quota as Quota, storeConfig)
     return {
-      policies: [policy, ...blockListOf(options, policy.name, storeConfig)],
+      policies: [policy, ...blockListFor(options, policy.name, storeConfig)],
       names: [policy.name],
       targets: targetsOf(options),
     }
@@ -76,12 +76,12 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
   const policies = Object.entries(quotas).map(([each, quota]) =>
     policyOf(name === undefined ? each : `${name}.${each}`, quota, storeConfig),
   )
-  const blockList = blockListOf(options, name ?? (names[0] as string), storeConfig)
+  const blockList = blockListFor(options, name ?? (names[0] as string), storeConfig)
   return { policies: [...policies, ...blockList], names, targets: targetsOf(options) }
 }
 
 /** The limiter's block list, if it has one. */
-function blockListOf({ blocks }: RateLimiterOptions, name: string, storeConfig: StoreConfig): readonly Policy[] {
+function blockListFor({ blocks }: RateLimiterOptions, name: string, storeConfig: StoreConfig): readonly Policy[] {
   return checkBoolean('blocks', blocks) ? [policyOf(name, BLOCK_LIST, storeConfig, blockListName(name))] : []
 }
 

@@ -1,5 +1,5 @@
 import { canBlock } from './block.ts'
-import { shownPolicies } from './blocked.ts'
+import { shownPolicies } from './block-list.ts'
 import { type Inspection, inspectKey } from './inspect.ts'
 import { type KeyList, type ListOptions, listKeys } from './list.ts'
 import type { Policy } from './policy.ts'

@@ -1,6 +1,6 @@
 import { decideNow } from './acquisition.ts'
 import { type Blocks, blocksOf } from './block.ts'
-import { shownPolicies } from './blocked.ts'
+import { shownPolicies } from './block-list.ts'
 import { actualsOf, type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import type { Decision } from './decision.ts'
 import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'

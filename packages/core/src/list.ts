@@ -1,11 +1,12 @@
 import { canBlock } from './block.ts'
-import { blockedFor, blockListOf, peekAt, shownPolicies } from './blocked.ts'
+import { blockListOf, shownPolicies } from './block-list.ts'
 import { asStoreError } from './breaker.ts'
 import { checkWhole } from './bucket-quota.ts'
-import { deadlineIn, whenExpired } from './deadline.ts'
+import { type CallDeadline, deadlineIn, whenExpired } from './deadline.ts'
 import { decider } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { formatValue, QuotaError, StoreError } from './errors.ts'
+import { blockedFor, peekAt } from './inspect.ts'
 import { setLongTimeout } from './long-timeout.ts'
 import { checkBoolean, checkOptions } from './options.ts'
 import type { Policy } from './policy.ts'
@@ -111,7 +112,7 @@ export async function listKeys(policies: readonly Policy[], options: ListOptions
 async function examine(
   { name, quota, storeConfig: { store } }: Policy,
   scan: number,
-  deadline: ReturnType<typeof deadlineIn>,
+  deadline: CallDeadline,
   add: (listed: ListedKey) => void,
 ): Promise<Pick<KeyList, 'scanned' | 'isComplete'>> {
   const step = stepFor(quota, 'peek', 1)
@@ -168,7 +169,7 @@ function listOf(store: Store): NonNullable<Store['list']> {
 }
 
 /** The promise's value; undefined if the deadline passes first. */
-function before<T>(deadline: ReturnType<typeof deadlineIn>, promise: Promise<T>): Promise<T | undefined> {
+function before<T>(deadline: CallDeadline, promise: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const stop = whenExpired(deadline, () => resolve(undefined))
     promise.then(
