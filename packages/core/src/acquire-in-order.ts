@@ -3,9 +3,7 @@ import { all, andThen, type MaybePromise } from './maybe-promise.ts'
 import type { PolicyCheck } from './policy.ts'
 import { isSync } from './store.ts'
 import { deadlineOf, rollbackResult, type StoreResult } from './store-result.ts'
-
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
+import { monotonicMs } from './time.ts'
 
 /** The deadline of each group, from the first call to a remote store on; undefined for in-memory stores, which come first. */
 export type Deadlines = (group: readonly PolicyCheck[]) => CallDeadline | undefined
@@ -14,7 +12,7 @@ export function deadlines(): Deadlines {
   let startMs: number | undefined
   return (group) => {
     if (isSync((group[0] as PolicyCheck).policy.storeConfig.store)) return undefined
-    startMs ??= performance.now()
+    startMs ??= monotonicMs()
     return deadlineOf(group, startMs)
   }
 }

@@ -4,6 +4,7 @@ import { failureLog } from './failure-log.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
 import type { StateKey, Store, Take } from './store.ts'
+import { monotonicMs } from './time.ts'
 import type { Logger } from './warn.ts'
 
 /** Failures in a row that open a circuit. */
@@ -51,9 +52,6 @@ export interface Breaker {
   readonly health: StoreHealth
 }
 
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
-
 /** Options of a breaker, for tests. */
 export interface BreakerOptions {
   /** The time in milliseconds. */
@@ -73,7 +71,7 @@ interface Circuit {
   readonly refunds: (readonly Take[])[]
 }
 
-export function breaker(store: Store, { now = () => performance.now() }: BreakerOptions = {}): Breaker {
+export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}): Breaker {
   const circuits = new Map<Shard, Circuit>()
   const log = failureLog(now)
   let refundsQueued = 0

@@ -1,10 +1,9 @@
 import { StoreError } from './errors.ts'
 import { setLongTimeout } from './long-timeout.ts'
 import type { Deadline } from './store.ts'
-import type { Micros } from './time.ts'
+import { type Micros, monotonicMs } from './time.ts'
 
 // Every runtime has these, or does without, though no ECMAScript library declares them.
-declare const performance: { now(): number }
 declare const setImmediate: ((callback: () => void) => unknown) | undefined
 declare const clearImmediate: (immediate: unknown) => void
 
@@ -16,7 +15,7 @@ export interface CallDeadline extends Deadline {
 }
 
 /** The deadline of what began at `startMs`: now by default. */
-export function deadlineIn(span: Micros, startMs: number = performance.now()): CallDeadline {
+export function deadlineIn(span: Micros, startMs: number = monotonicMs()): CallDeadline {
   const spanMs = span / 1000
   return { atMs: startMs + spanMs, spanMs }
 }
@@ -33,7 +32,7 @@ export function latestDeadline(deadlines: Iterable<Deadline | undefined>): Deadl
 
 /** Reports whether the caller has stopped waiting. */
 export const isExpired = (deadline: Deadline | undefined): boolean =>
-  deadline !== undefined && performance.now() >= deadline.atMs
+  deadline !== undefined && monotonicMs() >= deadline.atMs
 
 /** The error of a call that is not sent because its deadline has passed. */
 export const expiredError = (): StoreError =>
@@ -50,7 +49,7 @@ export function whenExpired(deadline: CallDeadline, callback: () => void): () =>
     stop = afterIo(callback)
   }
   // Rounded to the microsecond: a floating-point error would cost a millisecond.
-  const leftMs = (): number => Math.round((deadline.atMs - performance.now()) * 1000) / 1000
+  const leftMs = (): number => Math.round((deadline.atMs - monotonicMs()) * 1000) / 1000
   let stop = setLongTimeout(Math.max(leftMs(), 0), () => {
     const overrunMs = -leftMs()
     if (overrunMs <= 0) return expired()

@@ -4,6 +4,7 @@ import { isCounted } from './merge.ts'
 import type { Quota } from './quota-types.ts'
 import { stateNamer } from './state-name.ts'
 import { isSync, type Store } from './store.ts'
+import { monotonicMs } from './time.ts'
 import type { Logger } from './warn.ts'
 
 /** A key has used a share of a quota, for the first time in its window. */
@@ -30,9 +31,6 @@ const THRESHOLDS = [0.8, 1] as const
 /** The most keys that are known to have crossed a threshold. The one that crossed it first is evicted. */
 const MOST_KEYS = 10_000
 
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
-
 /**
  * Calls `listener` when a key crosses 80 % and 100 % of a quota, each once per key and window. There are no timers: a key
  * that has crossed a threshold is kept until its window ends, or until too many others have crossed one.
@@ -42,7 +40,7 @@ export function thresholdWatch(
   store: Store,
   logger: Logger,
 ): ThresholdWatch {
-  const nowMs = isSync(store) && store.clock ? millisOf(store.clock) : () => performance.now()
+  const clockMs = isSync(store) && store.clock ? millisOf(store.clock) : monotonicMs
   const nameOf = stateNamer()
   const crossings = new Map<string, Crossing>()
   const remember = (name: string, crossing: Crossing): void => {
@@ -57,7 +55,7 @@ export function thresholdWatch(
     const level = isCounted(decision) && decision.limit > 0 ? levelOf(decision) : 0
     if (level === 0) return
     const name = nameOf({ policy: policy.name, key })
-    const now = nowMs()
+    const now = clockMs()
     const known = crossings.get(name)
     const last = known !== undefined && now < known.untilMs ? known : undefined
     const before = last === undefined ? 0 : last.level

@@ -1,7 +1,8 @@
 import { formatValue, QuotaError } from './errors.ts'
 
 /**
- * A moment or a span in whole microseconds. A moment counts from 1970 by the store's clock: about 1.8e15 today, exact in a JavaScript number, a Lua number and a PostgreSQL `bigint`.
+ * A moment or a span in whole microseconds. A moment counts from 1970 by the store's clock: about 1.8e15 today, exact in a
+ * JavaScript number, a Lua number and a PostgreSQL `bigint`.
  */
 export type Micros = number
 
@@ -13,6 +14,12 @@ export const LONGEST: Micros = 3e15
 
 /** The default deadline of a remote store's answer. */
 export const DEADLINE: Duration = '50ms'
+
+// Every runtime has it, though no ECMAScript library declares it.
+declare const performance: { now(): number }
+
+/** The monotonic clock in milliseconds, for spans of time in this process. */
+export const monotonicMs = (): number => performance.now()
 
 const MICROS_PER: Record<string, Micros> = { ms: 1e3, s: 1e6, m: 60e6, h: 3_600e6, d: 86_400e6 }
 

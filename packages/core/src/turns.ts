@@ -5,9 +5,7 @@ import { oncePer } from './once-per.ts'
 import type { PolicyCheck } from './policy.ts'
 import type { Store } from './store.ts'
 import type { Acquisition, StoreResult } from './store-result.ts'
-
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
+import { monotonicMs } from './time.ts'
 
 /** A caller in this process that waits for its turn. */
 interface Waiter {
@@ -33,7 +31,7 @@ export async function waitForTurn(
 ): Promise<Acquisition | undefined> {
   const { checks, decision } = acquisition
   const [queue, end] = queueOf(checks)
-  const waiter: Waiter = { acquisition, dueMs: performance.now() + decision.delayMs, schedule: () => {} }
+  const waiter: Waiter = { acquisition, dueMs: monotonicMs() + decision.delayMs, schedule: () => {} }
   const place = queue.findLastIndex(({ dueMs }) => dueMs <= waiter.dueMs) + 1
   queue.splice(place, 0, waiter)
   const hasTurn = await new Promise<boolean>((resolve) => {
@@ -47,7 +45,7 @@ export async function waitForTurn(
     }
     waiter.schedule = () => {
       stop?.()
-      stop = setLongTimeout(Math.max(waiter.dueMs - performance.now(), 0), () => end(true))
+      stop = setLongTimeout(Math.max(waiter.dueMs - monotonicMs(), 0), () => end(true))
     }
     waiter.schedule()
     unregister = onClientClosed(() => end(false))

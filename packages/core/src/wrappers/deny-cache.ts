@@ -3,7 +3,7 @@ import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.
 import { oncePer } from '../once-per.ts'
 import { checkOptions } from '../options.ts'
 import { deletingAll, listing, type StateKey, type Store, storeTraits, type Take, takingEach } from '../store.ts'
-import { type Duration, type Micros, micros } from '../time.ts'
+import { type Duration, type Micros, micros, monotonicMs } from '../time.ts'
 import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
 
 /** Options of `withDenyCache`. */
@@ -63,9 +63,6 @@ const cacheOf = oncePer(
   (_scope: object): Cache => ({ denials: new Map(), calls: 0, lastInvalidation: 0 }),
 )
 
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
-
 /**
  * Returns a store with a deny cache: it caches the denials of `store` and denies the same keys in this process until the
  * wait or `for` is over. Meanwhile, retries of a denied client cause no calls to the store.
@@ -78,7 +75,7 @@ declare const performance: { now(): number }
  */
 export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Store {
   checkOptions('withDenyCache', options, ['for', 'maxKeys', 'scope', 'stopwatch'])
-  const { maxKeys = 10_000, scope = {}, stopwatch = () => performance.now() } = options
+  const { maxKeys = 10_000, scope = {}, stopwatch = monotonicMs } = options
   const validMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new QuotaError(

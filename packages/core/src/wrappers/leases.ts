@@ -1,7 +1,7 @@
 import { formatValue, QuotaError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import type { Store } from '../store.ts'
-import { type Duration, micros } from '../time.ts'
+import { type Duration, micros, monotonicMs } from '../time.ts'
 import { leaseServer } from './lease-server.ts'
 import { type LeasingStore, leasing } from './leasing.ts'
 
@@ -26,9 +26,6 @@ export interface LeaseOptions {
   readonly stopwatch?: () => number
 }
 
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
-
 /**
  * Returns a store that leases units of a bucket for many requests at once and spends them in this process: far fewer calls,
  * and most requests are answered without one.
@@ -47,7 +44,7 @@ declare const performance: { now(): number }
  */
 export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   checkOptions('withLeases', options, ['requests', 'maxLoss', 'idle', 'stopwatch'])
-  const { requests, stopwatch = () => performance.now() } = options
+  const { requests, stopwatch = monotonicMs } = options
   const bounds = {
     requests,
     maxLoss: micros(options.maxLoss ?? '1s', 'maxLoss'),

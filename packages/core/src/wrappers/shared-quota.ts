@@ -4,6 +4,7 @@ import type { BucketStep } from '../kernels/bucket.ts'
 import { checkOptions } from '../options.ts'
 import type { Quota } from '../quota-types.ts'
 import type { Store } from '../store.ts'
+import { monotonicMs } from '../time.ts'
 import { stepFor } from '../verbs.ts'
 import { partsOf, scaleOf } from './lease.ts'
 import { type LeasingStore, leasing } from './leasing.ts'
@@ -48,9 +49,6 @@ export interface SharedQuotaBounds {
   readonly callsPerSecond: number
 }
 
-// Every runtime has it, though no ECMAScript library declares it.
-declare const performance: { now(): number }
-
 /** How long an unused share is kept before it is returned. */
 const IDLE_MS = 1_000
 
@@ -70,7 +68,7 @@ const IDLE_MS = 1_000
  */
 export function withSharedQuota(store: Store, options: SharedQuotaOptions = {}): LeasingStore {
   checkOptions('withSharedQuota', options, ['margin', 'stopwatch'])
-  const { stopwatch = () => performance.now() } = options
+  const { stopwatch = monotonicMs } = options
   const bounds = { margin: checkMargin('withSharedQuota', options.margin), idleMs: IDLE_MS }
   if (!isBatching(store)) {
     throw new QuotaError(
