@@ -31,7 +31,6 @@ export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter.t
 export type { RateLimiterOptions } from './limiter-options.ts'
 export type { LimiterReports, NamedQuota } from './limiter-reports.ts'
 export type { KeyList, ListedKey, ListOptions } from './list.ts'
-export type { Signal } from './long-timeout.ts'
 export {
   fixedWindow,
   leakyBucket,
@@ -83,7 +82,7 @@ export type { StoreOptions } from './store-config.ts'
 export type { ThresholdEvent } from './thresholds.ts'
 export { type Duration, type Micros, micros } from './time.ts'
 export type { UpToDecision } from './up-to.ts'
-export type { WaitOptions } from './wait.ts'
+export type { Signal, WaitOptions } from './wait.ts'
 export type { Logger } from './warn.ts'
 export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'
 export { withHashedKeys } from './wrappers/hashed-keys.ts'

@@ -27,11 +27,3 @@ export function setLongTimeout(
   start()
   return () => clearTimeout(timer)
 }
-
-/** The part of an `AbortSignal` that is used. */
-export interface Signal {
-  readonly aborted: boolean
-  readonly reason: unknown
-  addEventListener(type: 'abort', listener: () => void): void
-  removeEventListener(type: 'abort', listener: () => void): void
-}

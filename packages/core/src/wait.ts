@@ -2,7 +2,7 @@ import { acquire, rollback } from './acquisition.ts'
 import { type OnClientClosed, waitUnlessClosed } from './client-closed.ts'
 import type { Decision } from './decision.ts'
 import { formatValue, QuotaError } from './errors.ts'
-import { type Signal, setLongTimeout } from './long-timeout.ts'
+import { setLongTimeout } from './long-timeout.ts'
 import { oncePer } from './once-per.ts'
 import { isQueued, type PolicyCheck } from './policy.ts'
 import { RateLimitedError } from './rate-limited.ts'
@@ -11,6 +11,14 @@ import type { Store } from './store.ts'
 import type { Acquisition } from './store-result.ts'
 import type { Micros } from './time.ts'
 import { waitForTurn } from './turns.ts'
+
+/** The part of an `AbortSignal` that is used. */
+export interface Signal {
+  readonly aborted: boolean
+  readonly reason: unknown
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
 
 /** Options of `wait`. */
 export interface WaitOptions extends ReserveOptions {

@@ -1,3 +1,5 @@
+import type { Signal } from '../wait.ts'
+
 /** The part of Node's responses, sockets and streams that is used. */
 export interface Closable {
   readonly closed?: boolean
@@ -45,18 +47,11 @@ export function whenClosed(response: Closable, listener: () => void): () => void
   return () => void response.off('close', listener)
 }
 
-/** The part of an `AbortSignal` that is used. */
-interface Abortable {
-  readonly aborted: boolean
-  addEventListener(type: 'abort', listener: () => void): void
-  removeEventListener(type: 'abort', listener: () => void): void
-}
-
 /**
  * Calls back when a fetch request is aborted by its client, at once if it has been. Returns the function that stops
  * listening.
  */
-export function whenAborted(signal: Abortable, listener: () => void): () => void {
+export function whenAborted(signal: Signal, listener: () => void): () => void {
   if (signal.aborted) {
     listener()
     return () => {}

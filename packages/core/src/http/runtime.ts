@@ -1,8 +1,9 @@
+import type { Signal } from '../wait.ts'
 import { hidesBody, isOver, type Outgoing, whenAborted, whenClosed } from './closed.ts'
 
 /** The part of a fetch `Request` that reports a disconnected client. */
 interface Abortable {
-  readonly signal: Parameters<typeof whenAborted>[0]
+  readonly signal: Signal
 }
 
 /** The part of a fetch `Request` that is read. */
