@@ -9,6 +9,7 @@ import {
   isBefore,
   isSame,
   latest,
+  NOTHING,
   WHOLE,
 } from './fraction.ts'
 import { fullMoment, fullTick, microsOf, type RefillSchedule, tickOf, turnTick } from './refill-schedule.ts'
@@ -193,8 +194,6 @@ function refund({ base, gross, turn }: Ticks, nowTick: number, step: BucketStep)
   const keepsTurn = returned.tick === 0 || (last && step.whole && isSame(gross, base))
   return { base: next, gross: atMost(less, next, step.schedule), turn: keepsTurn ? turn : newest, withinCeiling: true }
 }
-
-const NOTHING: Exact = { tick: 0, early: 0 }
 
 /** The ticks a refund returns; 0 if the state has not taken as much as the take had, as after a reset. */
 function returnedBy(step: BucketStep, last: boolean, nowTick: number, base: Exact, gross: Exact, turn: number): Exact {
