@@ -49,20 +49,20 @@ export function limitStream<T>(
   const key = checkKey(options.key)
   checkSources(source, limiter)
   const ahead = checkWhole('limitStream ahead', options.ahead ?? 64, 1)
-  const blocks = blocksOf((units) => limiter.reserve(key, { cost: units, maxWait: 0 }), ahead)
+  const supply = supplyOf((units) => limiter.reserve(key, { cost: units, maxWait: 0 }), ahead)
   let denied: Decision | undefined
   let units = 0
   async function* items(): AsyncGenerator<T, void> {
     try {
       for await (const item of source) {
         const due = checkActual(await cost(item))
-        denied = await blocks.consume(due)
+        denied = await supply.consume(due)
         if (denied !== undefined) return
         units += due
         yield item
       }
     } finally {
-      await blocks.close()
+      await supply.close()
     }
   }
   return {
@@ -88,40 +88,43 @@ function checkSources(source: unknown, limiter: unknown): void {
   )
 }
 
-interface Blocks {
-  /** Consumes units of the block, and of the next one if they are too many; returns the denial of that one. */
+/** Units that are reserved in advance. */
+interface Supply {
+  /** Consumes units, and reserves more if too few are left; returns the denial if that is denied. */
   consume(units: number): Promise<Decision | undefined>
-  /** Refunds what is left of the block. */
+  /** Refunds what is left. */
   close(): Promise<void>
 }
 
 /** Units that are reserved `ahead` at a time. */
-function blocksOf(reserve: (units: number) => Promise<Reservation>, ahead: number): Blocks {
-  let block: Reservation | undefined
+function supplyOf(reserve: (units: number) => Promise<Reservation>, ahead: number): Supply {
+  let current: Reservation | undefined
   let used = 0
   let left = 0
   const reserveNext = async (units: number): Promise<Reservation> => {
     const next = await reserve(Math.max(ahead, units))
-    // If less than a block is available, the rest is reserved item by item.
+    // If fewer are available, the rest is reserved item by item.
     return next.allowed || ahead <= units ? next : reserve(units)
   }
   return {
     consume: async (units) => {
-      if (units > left) {
-        const next = await reserveNext(units - left)
-        if (!next.allowed)
-          return next
-          // The block before is used up by a part of these units.
-        ;[block, used, left] = [next, units - left, next.cost - (units - left)]
+      if (units <= left) {
+        used += units
+        left -= units
         return undefined
       }
-      used += units
-      left -= units
+      // A part of these units uses up the reservation before.
+      const missing = units - left
+      const next = await reserveNext(missing)
+      if (!next.allowed) return next
+      current = next
+      used = missing
+      left = next.cost - missing
       return undefined
     },
     close: async () => {
       // If the refund fails, its units refill with time.
-      if (left > 0) await block?.commit(used).catch(() => {})
+      if (left > 0) await current?.commit(used).catch(() => {})
     },
   }
 }
