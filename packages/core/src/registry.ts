@@ -37,14 +37,10 @@ const databases = oncePer('registrations', (_owner: object) => new Map<string, P
  */
 export function register(registrations: readonly Registration[], before: readonly Registration[] = []): void {
   const known = (each: Registration): Parts | undefined =>
-    before.some((own) => idOf(own) === idOf(each) && namesOn(own.store) === namesOn(each.store))
-      ? undefined
-      : namesOn(each.store).get(idOf(each))
+    before.some((own) => areOne(own, each)) ? undefined : namesOn(each.store).get(idOf(each))
   const found = registrations.map((each, i) => {
     // A quota may have the name of a block list.
-    const same = registrations.findIndex(
-      (other) => idOf(other) === idOf(each) && namesOn(other.store) === namesOn(each.store),
-    )
+    const same = registrations.findIndex((other) => areOne(other, each))
     return [each, partsOf(each), same < i ? partsOf(registrations[same] as Registration) : known(each)] as const
   })
   for (const [{ name }, parts, others] of found) if (others) checkSame(name, parts, others)
@@ -67,6 +63,10 @@ function idOf({ store, name }: Registration): string {
   const scope = scopeOf(store).name
   return scope === '' ? name : `${name}\n${scope}`
 }
+
+/** Reports whether two registrations are of the same states. */
+const areOne = (a: Registration, b: Registration): boolean =>
+  idOf(a) === idOf(b) && namesOn(a.store) === namesOn(b.store)
 
 const partsOf = (registration: Registration): Parts =>
   Object.fromEntries(
