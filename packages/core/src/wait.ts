@@ -52,7 +52,7 @@ export async function wait(
   signal: Signal | undefined,
 ): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  const acquisition = await bookTurn(checks, maxWaitMicros, onAbort(signal))
+  const acquisition = await acquireTurn(checks, maxWaitMicros, onAbort(signal))
   if (acquisition === undefined) throw signal?.reason
   const { decision } = acquisition
   if (!decision.allowed) throw deniedError(decision, checks)
@@ -69,7 +69,7 @@ export async function wait(
  * this process move up. A window has no turns: the callers in this process wait in line, and the first of them retries when
  * its wait is over.
  */
-export async function bookTurn(
+export async function acquireTurn(
   checks: readonly PolicyCheck[],
   maxWaitMicros: Micros,
   onClientClosed: OnClientClosed,

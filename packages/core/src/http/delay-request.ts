@@ -3,7 +3,7 @@ import type { PolicyCheck } from '../policy.ts'
 import type { Acquisition } from '../store-result.ts'
 import type { Micros } from '../time.ts'
 import { waitForTurn } from '../turns.ts'
-import { bookTurn } from '../wait.ts'
+import { acquireTurn } from '../wait.ts'
 import type { RequestReader } from './reader.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function delayRequest<R>(
   request: R,
 ): Promise<Acquisition | undefined> {
   const onClientClosed = (leave: () => void): (() => void) => reader.onClientClosed(request, leave)
-  if (maxWaitMicros > 0) return bookTurn(checks, maxWaitMicros, onClientClosed)
+  if (maxWaitMicros > 0) return acquireTurn(checks, maxWaitMicros, onClientClosed)
   const acquisition = await acquire('consume', checks)
   const { allowed, delayMs } = acquisition.decision
   return allowed && delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition

@@ -75,7 +75,7 @@ export function settlementOf<S>(
   { refundIf, logger }: Corrections,
 ): Settlement<S> {
   const corrected: PolicyCheck[] = []
-  const booked = async (): Promise<readonly Acquisition[]> =>
+  const acquired = async (): Promise<readonly Acquisition[]> =>
     [enforced, ...(await Promise.all(shadows))].filter((acquisition) => acquisition !== undefined)
   const correct = async (
     acquisitions: readonly Acquisition[],
@@ -90,12 +90,12 @@ export function settlementOf<S>(
   return {
     manually: async (actual, policy) => {
       checkActual(actual)
-      const acquisitions = await booked()
+      const acquisitions = await acquired()
       await correct(acquisitions, new Map([[checkToCorrect(policy, enforced, acquisitions), actual]]))
     },
     after: async (status, response) => {
       try {
-        const acquisitions = await booked()
+        const acquisitions = await acquired()
         const refunded = status !== undefined && (await refundIf?.(status))
         const actual = new Map<PolicyCheck, number>()
         for (const check of acquisitions.flatMap((acquisition) => checksOf<unknown, S>(acquisition))) {
@@ -108,12 +108,12 @@ export function settlementOf<S>(
       }
     },
     discard: () => {
-      const giveAllBack = async (): Promise<void> => {
-        const acquisitions = await booked()
+      const refundAll = async (): Promise<void> => {
+        const acquisitions = await acquired()
         corrected.push(...acquisitions.flatMap(({ checks }) => checks))
         await Promise.all(acquisitions.map(rollback))
       }
-      giveAllBack().catch((error) => warnOfFailure(logger, error))
+      refundAll().catch((error) => warnOfFailure(logger, error))
     },
   }
 }
