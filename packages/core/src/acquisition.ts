@@ -6,8 +6,8 @@ import { all, andThen, type MaybePromise } from './maybe-promise.ts'
 import { merge } from './merge.ts'
 import { type ActualOf, groupByStore, type PolicyCheck } from './policy.ts'
 import { spillOver } from './spill.ts'
+import type { StepOptions, Verb } from './step-options.ts'
 import { type Acquisition, answerTo, rollbackResult, type StoreResult, settleResult, takesFor } from './store-result.ts'
-import type { StepOptions, Verb } from './verbs.ts'
 
 /**
  * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:

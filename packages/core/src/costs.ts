@@ -2,7 +2,7 @@ import { formatValue, QuotaError } from './errors.ts'
 import { guess } from './options.ts'
 import type { ActualOf, Policy, PolicyCheck } from './policy.ts'
 import type { Targets } from './spill.ts'
-import type { Verb } from './verbs.ts'
+import type { Verb } from './step-options.ts'
 
 /** Units by policy, under the names in `quotas`: `{ requests: 1, tokens: 4000 }`. */
 export type Costs = Readonly<Record<string, number>>

@@ -8,6 +8,7 @@ import { localStoreOf } from './local-store.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
 import type { Policy, PolicyCheck } from './policy.ts'
+import type { StepOptions, Verb } from './step-options.ts'
 import {
   answerPrepared,
   answerTo,
@@ -19,7 +20,6 @@ import {
   settleResult,
   takesFor,
 } from './store-result.ts'
-import type { StepOptions, Verb } from './verbs.ts'
 
 /** The store's answer to a group of checks; if the store fails, the result of the policies' failure modes. */
 export function answerOrFallBack(

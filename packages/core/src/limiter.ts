@@ -15,10 +15,11 @@ import { register } from './registry.ts'
 import { maxWaitMicros, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { resetAll, resetKey } from './reset.ts'
 import { spilling } from './spill.ts'
+import type { Verb } from './step-options.ts'
 import { isSync, type StateKey, type SyncStore } from './store.ts'
 import { STORE_OPTIONS, storeConfigOf } from './store-config.ts'
 import { consumeUpTo, type UpToDecision } from './up-to.ts'
-import { checkCost, checkKey, checkUnits, type Verb } from './verbs.ts'
+import { checkCost, checkKey, checkUnits } from './verbs.ts'
 import { checkSignal, type WaitOptions, wait } from './wait.ts'
 
 /** A limiter: counts keys against one quota, or several, which are consumed all-or-nothing. */

@@ -7,9 +7,10 @@ import { StoreError } from './errors.ts'
 import { copyOf, type Step, type Taken } from './kernels/kernel.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
 import type { ActualOf, PolicyCheck } from './policy.ts'
+import type { StepOptions, Verb } from './step-options.ts'
 import { isSync, type PreparedTake, type Take } from './store.ts'
 import { takeFrom } from './store-call.ts'
-import { maxCharge, type StepOptions, stepFor, type Verb } from './verbs.ts'
+import { maxCharge, stepFor } from './verbs.ts'
 
 /** The result of the checks of one store: its answer, or the result of the fallback. */
 export type StoreResult = StoreAnswer | FallbackResult

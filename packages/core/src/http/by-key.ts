@@ -7,10 +7,11 @@ import type { PolicyCheck } from '../policy.ts'
 import type { Quota } from '../quota-types.ts'
 import { resetKey } from '../reset.ts'
 import { spilling } from '../spill.ts'
+import type { Verb } from '../step-options.ts'
 import type { StateKey } from '../store.ts'
 import { areTiers } from '../tiers.ts'
 import type { Duration } from '../time.ts'
-import { checkCost, type Verb } from '../verbs.ts'
+import { checkCost } from '../verbs.ts'
 import { type CompiledPolicy, shadowName } from './compile-policy.ts'
 
 /** Which policy a call by key is for. */

@@ -1,0 +1,104 @@
+import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
+import {
+  type Exact,
+  earliest,
+  exactIn,
+  exactly,
+  type Fraction,
+  isSame,
+  latest,
+  NOTHING,
+  spanOf,
+} from './kernels/fraction.ts'
+import { tickOf } from './kernels/refill-schedule.ts'
+import type { BucketQuota } from './quota-types.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+import { LONGEST, type Micros } from './time.ts'
+
+/** Reduces a verb on a bucket to a kernel step. */
+export function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOptions: StepOptions): BucketStep {
+  const { ticksPerUnit, scale, schedule, limit, immediateUnits } = quota
+  const taking = verb === 'consume' || verb === 'peek'
+  const overdraft = stepOptions.prepaid ? 0 : quota.overdraft
+  const units = spanOf(cost, ticksPerUnit, scale)
+  const increment = verb === 'refund' ? { tick: -units.tick, early: 0 - units.early } : units
+  const check = taking ? spanOf(Math.max(cost - overdraft, 0), ticksPerUnit, scale) : NOTHING
+  const tolerance = taking ? toleranceOf(quota, stepOptions.maxWaitMicros) : ALL
+  const burst = spanOf(immediateUnits, ticksPerUnit, scale)
+  const taken =
+    stepOptions.original === undefined ? NO_TAKE : refundOf(quota, burst, stepOptions.original as BucketTaken)
+  return {
+    kernel: 'bucket',
+    increment: increment.tick,
+    check: check.tick,
+    tolerance: tolerance.tick,
+    ceiling: spanOf(limit + quota.overdraft, ticksPerUnit, scale).tick,
+    burst: burst.tick,
+    maxWaitMicros: maxWaitFor(quota, cost, stepOptions),
+    until: taken.until.tick,
+    ends: taken.ends,
+    whole: verb === 'refund' && isSame(taken.ticks, units),
+    schedule,
+    start: quota.start,
+    fraction: scale === 1 ? null : fractionOf(scale, increment, check, tolerance, burst, taken.until),
+    peek: verb === 'peek',
+  }
+}
+
+/** In a queue, the tolerance includes the wait. A cost that never fits does not wait. */
+const maxWaitFor = (quota: BucketQuota, cost: number, { maxWaitMicros = 0 }: StepOptions): Micros =>
+  quota.immediateUnits < quota.limit || cost > quota.limit + quota.overdraft ? 0 : maxWaitMicros
+
+const fractionOf = (
+  scale: number,
+  increment: Exact,
+  check: Exact,
+  tolerance: Exact,
+  burst: Exact,
+  until: Exact,
+): Fraction => ({
+  scale,
+  increment: increment.early,
+  check: check.early,
+  tolerance: tolerance.early,
+  burst: burst.early,
+  until: until.early,
+})
+
+/** The take that is refunded: its `gross`, its earliest end, and its ticks. */
+interface Refunded {
+  readonly until: Exact
+  readonly ends: number
+  readonly ticks: Exact
+}
+
+const ALL: Exact = { tick: LONGEST, early: 0 }
+const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, ends: 0, ticks: NOTHING }
+
+/** The take that is refunded, for the step. An unknown part of a microsecond is rounded down. */
+function refundOf({ scale, schedule }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {
+  const [base, tat, gross] = [exactOf(of, 'base', scale), exactOf(of, 'tat', scale), exactOf(of, 'gross', scale)]
+  const ticks = exactly(tat.tick - base.tick, tat.early - base.early, scale)
+  const now = { tick: tickOf(of.now, schedule), early: 0 }
+  const turn = latest(now, exactly(tat.tick - burst.tick, tat.early - burst.early, scale))
+  const share = earliest(ticks, burst)
+  const ends = exactly(turn.tick + share.tick, turn.early + share.early, scale)
+  return { until: gross, ends: ends.early === 0 ? ends.tick : ends.tick - 1, ticks }
+}
+
+/** A number of an answer. One of another scale is rounded down to a whole microsecond. */
+function exactOf(of: BucketTaken, name: 'base' | 'tat' | 'gross', scale: number): Exact {
+  const exact = exactIn(of, name)
+  return exact.early === 0 || of.early?.scale === scale ? exact : { tick: exact.tick - 1, early: 0 }
+}
+
+/** How far ahead of now a take may end: the size of the bucket. In a queue, the wait shortens it. */
+function toleranceOf(
+  { limit, immediateUnits, ticksPerUnit, scale }: BucketQuota,
+  maxWaitMicros: Micros | undefined,
+): Exact {
+  const whole = spanOf(limit, ticksPerUnit, scale)
+  if (maxWaitMicros === undefined) return whole
+  const { tick, early } = spanOf(immediateUnits, ticksPerUnit, scale)
+  return earliest({ tick: tick + maxWaitMicros, early }, whole)
+}
