@@ -2,9 +2,10 @@ import { formatValue, QuotaError } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { oncePer } from '../once-per.ts'
 import { checkOptions } from '../options.ts'
-import { deletingAll, listing, type StateKey, type Store, storeTraits, type Take, takingEach } from '../store.ts'
+import type { StateKey, Store, Take } from '../store.ts'
 import { type Duration, type Micros, micros, monotonicMs } from '../time.ts'
 import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
+import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 
 /** Options of `withDenyCache`. */
 export interface DenyCacheOptions {

@@ -1,5 +1,6 @@
 import { QuotaError } from '../errors.ts'
-import { deletingAll, listing, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
+import type { StateKey, Store } from '../store.ts'
+import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 
 /**
  * Returns a store that stores only the hashes of keys: no address, user or token of your clients. `hash` must be

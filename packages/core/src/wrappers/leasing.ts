@@ -1,9 +1,10 @@
 import { expiredError, isExpired } from '../deadline.ts'
 import type { BucketTaken } from '../kernels/bucket.ts'
 import { setLongTimeout } from '../long-timeout.ts'
-import { deletingAll, listing, type StateKey, type Store, storeTraits, takingEach } from '../store.ts'
+import type { StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import { copyOf, shortStateName } from './cached-state.ts'
+import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 import { type Call, isPlain, isSameQuota, type Lease } from './lease.ts'
 import type { Answer } from './lease-size.ts'
 
