@@ -12,6 +12,7 @@ import { checkBoolean, checkOptions } from './options.ts'
 import type { Policy } from './policy.ts'
 import { isSync, type ListedState, type Store } from './store.ts'
 import { type Duration, micros } from './time.ts'
+import { TopKeys } from './top-keys.ts'
 import { stepFor } from './verbs.ts'
 
 /** Options of `list`. */
@@ -97,7 +98,7 @@ export async function listKeys(policies: readonly Policy[], options: ListOptions
   // The states of a penalty have its blocks by hand, too.
   const blockList = canBlock(policy) ? undefined : blockListOf(policies)
   const [examined, other] = blocked && blockList ? [blockList, policy] : [policy, blockList]
-  const top = new TopKeys(limit, blocked ? byBlock : byUse)
+  const top = new TopKeys<ListedKey>(limit, blocked ? byBlock : byUse)
   const isWanted = ({ decision: { allowed, remaining, limit }, blockedMs }: ListedKey): boolean =>
     blocked ? blockedMs !== 0 : limited ? !allowed : remaining < limit
   const add = (listed: ListedKey): void => {
@@ -183,36 +184,6 @@ function before<T>(deadline: CallDeadline, promise: Promise<T>): Promise<T | und
       },
     )
   })
-}
-
-/** The first keys of an order: no more of them than are wanted. */
-class TopKeys {
-  readonly keys: ListedKey[] = []
-  readonly #most: number
-  readonly #compare: typeof byUse
-
-  constructor(most: number, compare: typeof byUse) {
-    this.#most = most
-    this.#compare = compare
-  }
-
-  add(added: ListedKey): void {
-    const { keys } = this
-    const compare = this.#compare
-    const last = keys.at(-1)
-    if (keys.length === this.#most && last !== undefined && compare(last, added) <= 0) return
-    // A scan may find a state twice.
-    const known = keys.findIndex(({ key, isDigest }) => key === added.key && isDigest === added.isDigest)
-    if (known >= 0) keys.splice(known, 1)
-    let [first, end] = [0, keys.length]
-    while (first < end) {
-      const middle = (first + end) >> 1
-      if (compare(keys[middle] as ListedKey, added) <= 0) first = middle + 1
-      else end = middle
-    }
-    keys.splice(first, 0, added)
-    if (keys.length > this.#most) keys.pop()
-  }
 }
 
 /** Those that are blocked for longer come first. */
