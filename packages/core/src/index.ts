@@ -31,10 +31,10 @@ export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter.t
 export type { RateLimiterOptions } from './limiter-options.ts'
 export type { LimiterReports, NamedQuota } from './limiter-reports.ts'
 export type { KeyList, ListedKey, ListOptions } from './list.ts'
+export { penalty } from './penalty-quota.ts'
 export {
   fixedWindow,
   leakyBucket,
-  penalty,
   perDay,
   perHour,
   perMinute,

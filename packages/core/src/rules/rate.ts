@@ -1,6 +1,7 @@
 import { calendarWindow } from '../calendar-window.ts'
 import { formatValue, QuotaError } from '../errors.ts'
-import { fixedWindow, leakyBucket, penalty, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
+import { penalty } from '../penalty-quota.ts'
+import { fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
 import type { Quota } from '../quota-types.ts'
 import { type Duration, LONGEST } from '../time.ts'
 import { fraction } from './decimal.ts'
