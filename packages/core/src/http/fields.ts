@@ -1,11 +1,10 @@
 import { isBlockList } from '../block-list.ts'
 import type { Decision } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
-import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
+import type { Awaitable } from '../maybe-promise.ts'
 import type { Quota } from '../quota-types.ts'
-import { type Logger, warnOnce } from '../warn.ts'
 import { seconds } from './headers.ts'
-import { byteSequence, integer, quoted } from './structured.ts'
+import { integer, quoted } from './structured.ts'
 
 /** The quota units that the drafts define. */
 export type QuotaUnit = 'requests' | 'content-bytes' | 'concurrent-requests'
@@ -182,26 +181,3 @@ function limitItem({ decision, item, pk }: PolicyResult): string {
   const more = wait > 0 && wait < Infinity ? `;t=${integer(wait)}` : ''
   return item.rest + integer(remaining) + more + pk
 }
-
-/** Formats the partition of a key as a parameter. */
-export type PartitionReader = (key: string) => MaybePromise<string>
-
-export const partitionReader =
-  (partition: NonNullable<PolicyHeaderOptions['partition']>, logger: Logger): PartitionReader =>
-  (key) =>
-    andThen<unknown, string>(settled(partition(key)), (bytes) => parameter(bytes, key, logger))
-
-/** The parameter; empty if the partition is not bytes, or is the key itself, which headers must not reveal. */
-function parameter(bytes: unknown, key: string, logger: Logger): string {
-  if (bytes instanceof Uint8Array && !spells(bytes, key)) return `;pk=${byteSequence(bytes)}`
-  warnOnce(
-    logger,
-    'WARN_SPILLWAY_PARTITION',
-    'partition must return bytes that do not reveal the key, such as a truncated HMAC. It was left out of the headers.',
-  )
-  return ''
-}
-
-/** Whether bytes spell a text. Common encodings agree in ASCII, so bytes are compared with character codes. */
-const spells = (bytes: Uint8Array, text: string): boolean =>
-  bytes.length === text.length && bytes.every((byte, i) => byte === text.charCodeAt(i))
