@@ -1,8 +1,6 @@
 import { formatValue, QuotaError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
-import { type Logger, warnOnce } from '../warn.ts'
 import { parseAddress, within } from './address.ts'
-import type { RequestReader } from './reader.ts'
 
 /**
  * The proxies to trust: the number that every request passes through, 0 to 64, or their addresses and networks, such as
@@ -69,7 +67,7 @@ const FORWARDED: Syntax = {
 }
 
 /** The address in an entry, without quotes, port and zone; undefined if there is none. */
-function addressIn(entry: string): string | undefined {
+export function addressIn(entry: string): string | undefined {
   if (entry.length > LONGEST_ENTRY) return undefined
   const text = entry.trim().replace(/^"([^"]*)"$/, '$1')
   const [, bracketed, host = text] = /^(?:\[([^\][]*)\]|([^:]*))(?::[\w.-]+)?$/.exec(text) ?? []
@@ -110,43 +108,6 @@ function isEscaped(text: string, at: number): boolean {
   while (text[at - 1 - slashes] === '\\') slashes++
   return slashes % 2 === 1
 }
-
-/** The client's address by the framework's own proxy settings. Warns if these settings look wrong. */
-export function frameworkAddress<R>(reader: RequestReader<R>, logger: Logger): (request: R) => string | undefined {
-  let watched = 100
-  return (request) => {
-    const address = reader.address(request)
-    if (watched > 0) {
-      watched--
-      if (address === undefined) {
-        warnOnce(
-          logger,
-          'WARN_SPILLWAY_NO_ADDRESS',
-          'a request has no client address: all such requests count as one client. Set trustProxy: 1 if a proxy of yours sends the address in X-Forwarded-For, or set key.',
-        )
-      }
-      if (reader.trustsEveryProxy?.(request)) {
-        warnOnce(
-          logger,
-          'WARN_SPILLWAY_TRUSTS_EVERY_PROXY',
-          "the app trusts every proxy, so a client can send another X-Forwarded-For with each request and is never limited. Set the number of your proxies: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
-        )
-      }
-      if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
-        warnOnce(
-          logger,
-          'WARN_SPILLWAY_UNTRUSTED_PROXY',
-          'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this.',
-        )
-      }
-    }
-    return address === undefined ? undefined : withoutPort(address)
-  }
-}
-
-/** Some proxies append the client's port, which differs per connection, and frameworks keep it. */
-const withoutPort = (address: string): string =>
-  address.includes(':') && /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address
 
 /** Whether an address is a trusted proxy: `hop` 0 is the peer, 1 the peer of that proxy, and so on. */
 type Trusts = (address: string | undefined, hop: number) => boolean

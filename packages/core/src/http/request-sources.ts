@@ -1,7 +1,8 @@
 import { checked, type MaybePromise } from '../maybe-promise.ts'
 import type { Logger } from '../warn.ts'
 import { checkPrefix } from './address.ts'
-import { clientAddress, frameworkAddress, type TrustProxy } from './client-address.ts'
+import { clientAddress, type TrustProxy } from './client-address.ts'
+import { frameworkAddress } from './framework-address.ts'
 import type { Claims, RequestReader } from './reader.ts'
 import { checkReturnedClaims } from './returned.ts'
 
