@@ -8,6 +8,7 @@ import { storeConfigOf } from '../store-config.ts'
 import { micros } from '../time.ts'
 import { checkLogger, type Logger, warnOnce } from '../warn.ts'
 import { type ByKey, byKey } from './by-key.ts'
+import { type ClaimsOf, claimsOnce } from './claims.ts'
 import { type CompiledPolicy, compilePolicies } from './compile-policy.ts'
 import type { DeniedOption } from './denied.ts'
 import { shownNamesOf } from './display-names.ts'
@@ -19,7 +20,7 @@ import { checkRateLimitOptions, ownOptions, type RateLimitOptions } from './opti
 import type { PolicyOptions } from './policy-options.ts'
 import { isPreflight } from './preflight.ts'
 import type { RequestReader } from './reader.ts'
-import { type ClaimsOf, claimsOnce, requestSourcesOf } from './request-sources.ts'
+import { requestSourcesOf } from './request-sources.ts'
 import { requestStatesFor } from './request-state.ts'
 import { checkFlag } from './returned.ts'
 import type { RequestDecision } from './settlement.ts'
@@ -101,7 +102,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
     if (!countsPreflight && isPreflight(reader, request)) return PASS
-    const claims = claimsOnce(requestSources, request)
+    const claims = claimsOnce(requestSources.claims, request)
     const skipped = skips?.(request, claims)
     if (!(skipped instanceof Promise)) return skipped ? PASS : count(request, claims)
     return whileConnected(reader, request, skipped).then((known) => {

@@ -4,8 +4,9 @@ import { checkMethod } from '../methods.ts'
 import { checkOptions } from '../options.ts'
 import { matchesPattern, parsePattern } from '../path-pattern.ts'
 import { within } from './address.ts'
+import { claimIn, claimsOnce, needsClaims } from './claims.ts'
 import { interpretationsOf, literalSegment } from './path.ts'
-import { claimsOnce, type Read, type RequestSources } from './request-sources.ts'
+import type { Read, RequestSources } from './request-sources.ts'
 import { checkFlag, checkMatched } from './returned.ts'
 import { checkName } from './selector.ts'
 
@@ -78,7 +79,7 @@ export function matcher<R>(
   const wanted = entries(`${what}.claim`, option.claim, isClaimValue)
   if (wanted.length > 0) {
     if (!requestSources.claims) throw needsClaims(`${what}.claim`)
-    return (request, claims = claimsOnce(requestSources, request)) =>
+    return (request, claims = claimsOnce(requestSources.claims, request)) =>
       passes(request) && andThen(claims(), (known) => wanted.every(([name, value]) => claimIn(known, name) === value))
   }
   if (tests.length > 0) return passes
@@ -92,34 +93,6 @@ function checkSet(what: string, option: Match): void {
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `${what}.${unset} is undefined, so ${what} would match more requests than intended. Set it, or leave it out.`,
-  )
-}
-
-/** The error for a claim that is used without the `claims` option. */
-export const needsClaims = (what: string): QuotaError =>
-  new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${what} needs claims that the app has verified: claims: (request) => request.user.`,
-  )
-
-/** A claim that the app has verified; undefined if it is missing. Inherited properties are no claims. */
-export const claimIn = (claims: Readonly<Record<string, unknown>> | undefined, name: string): unknown =>
-  claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
-
-/** A claim as a key. Throws a QuotaError for what would be one key for all users: objects, and getters of a class. */
-export function claimText(name: string, claims: Readonly<Record<string, unknown>> | undefined): string {
-  const value = claimIn(claims, name)
-  if (value === undefined && claims !== undefined && name in claims && !(name in Object.prototype)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_KEY',
-      `claim ${formatValue(name)} is inherited. Return an object of its own in claims, such as { ${name}: user.${name} }.`,
-    )
-  }
-  if (value === undefined || value === null) return ''
-  if (['string', 'number', 'boolean', 'bigint'].includes(typeof value)) return String(value)
-  throw new QuotaError(
-    'ERR_SPILLWAY_KEY',
-    `claim ${formatValue(name)} must be text, a number, true or false; got ${formatValue(value)}. Return its text in claims.`,
   )
 }
 

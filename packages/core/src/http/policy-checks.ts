@@ -3,8 +3,8 @@ import type { PolicyCheck } from '../policy.ts'
 import { spilling } from '../spill.ts'
 import type { Acquisition } from '../store-result.ts'
 import { areTiers } from '../tiers.ts'
+import type { ClaimsOf } from './claims.ts'
 import type { CompiledPolicy, HttpPolicy } from './compile-policy.ts'
-import type { ClaimsOf } from './request-sources.ts'
 
 /** A check of a policy and one key, with what follows from its result. */
 export interface HttpCheck<R = unknown, S = unknown> extends PolicyCheck {

@@ -1,10 +1,10 @@
-import { checked, type MaybePromise } from '../maybe-promise.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import type { Logger } from '../warn.ts'
 import { checkPrefix } from './address.ts'
+import type { ClaimsOf } from './claims.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { frameworkAddress } from './framework-address.ts'
 import type { Claims, RequestReader } from './reader.ts'
-import { checkReturnedClaims } from './returned.ts'
 
 /** Options that identify the client of a request. */
 export interface RequestSourceOptions<R> {
@@ -25,9 +25,6 @@ export interface RequestSourceOptions<R> {
    */
   readonly claims?: Claims<R>
 }
-
-/** The verified claims about the user of one request. */
-export type ClaimsOf = () => MaybePromise<Readonly<Record<string, unknown>> | undefined>
 
 /** Reads a part of a request. Its claims are looked up once, however many selectors read them. */
 export type Read<R, T> = (request: R, claims?: ClaimsOf) => MaybePromise<T>
@@ -53,16 +50,3 @@ export function requestSourcesOf<R>(
   const address = trustProxy === undefined ? frameworkAddress(reader, logger) : clientAddress(trustProxy, reader)
   return { reader, claims, ipv6Prefix, address, logger }
 }
-
-/** Looks up the claims of a request on their first use. */
-export function claimsOnce<R>({ claims }: Pick<RequestSources<R>, 'claims'>, request: R): ClaimsOf {
-  if (claims === undefined) return noClaims
-  const lookUp = checked(claims, checkReturnedClaims)
-  let known: { readonly claims: ReturnType<ClaimsOf> } | undefined
-  return () => {
-    known ??= { claims: lookUp(request) }
-    return known.claims
-  }
-}
-
-const noClaims = (): undefined => undefined

@@ -2,12 +2,12 @@ import { formatValue, QuotaError } from '../errors.ts'
 import { type Awaitable, all, andThen, checked } from '../maybe-promise.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { addressKey } from './address.ts'
+import { claimsOnce, claimText, needsClaims } from './claims.ts'
 import { cookieIn } from './cookie.ts'
 import { joinParts } from './key-text.ts'
-import { claimText, needsClaims } from './match.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
-import { claimsOnce, type Read, type RequestSources } from './request-sources.ts'
+import type { Read, RequestSources } from './request-sources.ts'
 import { checkReturnedCost, checkReturnedKey } from './returned.ts'
 import { splitSelector } from './selector.ts'
 
@@ -77,7 +77,7 @@ function selectorReader<R>(selector: KeySelector, requestSources: RequestSources
       return (request) => cookieIn(reader.header(request, 'cookie'), name) ?? ''
     case 'claim':
       if (requestSources.claims) {
-        return (request, claims = claimsOnce(requestSources, request)) =>
+        return (request, claims = claimsOnce(requestSources.claims, request)) =>
           andThen(claims(), (known) => claimText(name, known))
       }
       throw needsClaims(`key ${formatValue(selector)}`)
