@@ -1,7 +1,7 @@
 import { formatValue, QuotaError } from '../errors.ts'
 import { addressKey, within } from './address.ts'
 import { plainPath } from './path.ts'
-import { splitSelector } from './selector.ts'
+import { splitSelector } from './selector-syntax.ts'
 
 /**
  * Builds the function that makes a key of the texts of its parts, as the key option makes it of a request. Throws a

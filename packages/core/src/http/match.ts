@@ -8,7 +8,7 @@ import { claimIn, claimsOnce, needsClaims } from './claims.ts'
 import { interpretationsOf, literalSegment } from './path.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import { checkFlag, checkMatched } from './returned.ts'
-import { checkName } from './selector.ts'
+import { checkName } from './selector-syntax.ts'
 
 /** Conditions for a request. All conditions must hold; of a list, one value. */
 export interface Match {

@@ -9,7 +9,7 @@ import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import { checkReturnedCost, checkReturnedKey } from './returned.ts'
-import { splitSelector } from './selector.ts'
+import { splitSelector } from './selector-syntax.ts'
 
 /** Names a part of the request that identifies clients. */
 export type KeySelector =
