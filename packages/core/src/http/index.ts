@@ -7,7 +7,6 @@ export { type Closable, hidesBody, isOver, type Outgoing, statusOf, whenClosed }
 export type { DeniedAnswer, DeniedOption, WebResponse } from './denied.ts'
 export type { Verdict } from './evaluator.ts'
 export type { DecisionEvent } from './events.ts'
-export { firstValue } from './first.ts'
 export type { HeaderForm } from './forms.ts'
 export { type Guard, httpGuard } from './guard.ts'
 export { type Header, joinHeaders, missingHeaders } from './headers.ts'
@@ -16,7 +15,7 @@ export type { RateLimitOptions } from './options.ts'
 export { plainPath } from './path.ts'
 export type { PolicyOptions } from './policy-options.ts'
 export type { Denial } from './problem.ts'
-export type { Claims, RequestReader } from './reader.ts'
+export { type Claims, firstValue, type RequestReader } from './reader.ts'
 export type { RequestSources } from './request-sources.ts'
 export {
   connectionAddress,
