@@ -49,6 +49,33 @@ app.addHook('onRequest', rateLimit(${options}))`,
 const limit = rateLimit(${options})
 export default { fetch: limit(() => new Response('hello')) }`,
   },
+  nestjs: {
+    name: 'NestJS',
+    install: 'npm install @nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs @spillway/nestjs',
+    code: (make, options) => `import { Module } from '@nestjs/common'
+import { ${make}, RateLimitModule } from '@spillway/nestjs'
+
+@Module({ imports: [RateLimitModule.forRoot(${options})] })
+export class AppModule {}`,
+  },
+  h3: {
+    name: 'h3',
+    install: 'npm install h3 @spillway/h3',
+    code: (make, options) => `import { ${make}, rateLimit } from '@spillway/h3'
+import { H3 } from 'h3'
+
+const app = new H3()
+app.use(rateLimit(${options}))`,
+  },
+  elysia: {
+    name: 'Elysia',
+    install: 'npm install elysia @elysiajs/node @spillway/elysia',
+    code: (make, options) => `import { ${make}, rateLimit } from '@spillway/elysia'
+import { Elysia } from 'elysia'
+
+const app = new Elysia()
+app.use(rateLimit(${options}))`,
+  },
   none: {
     name: 'No HTTP',
     install: 'npm install @spillway/memory',

@@ -22,8 +22,7 @@ export const preludes: Readonly<Record<string, string>> = {
   hono: `${adapter('hono')}; import { serve } from '@hono/node-server'; import { Hono } from 'hono'; const app = new Hono()`,
   fastify: `${adapter('fastify')}; import fastify from 'fastify'; const app = fastify()`,
   h3: `${adapter('h3')}; import { H3 } from 'h3'; const app = new H3()`,
-  nestjs:
-    "import { memoryStore, perMinute, RateLimit, RateLimitModule, slidingLog } from '@spillway/nestjs'; import { Controller, Get, Module, UseGuards } from '@nestjs/common'",
+  nestjs: `${adapter('nestjs').replace('rateLimit,', 'RateLimit, RateLimitModule,')}; import { Controller, Get, Module, UseGuards } from '@nestjs/common'`,
   elysia: `${adapter('elysia')}; import { Elysia } from 'elysia'; const app = new Elysia()`,
   fetch: `${adapter('fetch').replace('{', '{ decisionOf,')}; const handler = (request: Request) => new Response(request.url)`,
   conformance: `${limiter}; import { fakeClock, testAdapter, testStore } from '@spillway/conformance'; import { test } from 'node:test'`,

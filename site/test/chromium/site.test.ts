@@ -150,18 +150,27 @@ describe('the home page', () => {
   })
 })
 
-test('a choice of framework switches the samples of every page, and is remembered', async () => {
+test.each([
+  ['Koa', "from '@spillway/koa'", 'app.use(rateLimit('],
+  ['NestJS', "RateLimitModule } from '@spillway/nestjs'", 'RateLimitModule.forRoot('],
+  ['fetch', "from '@spillway/fetch'", 'const limit = rateLimit('],
+])('the choice of %s switches the samples of every page, and is remembered', async (name, imported, used) => {
   const page = await open('/start.html')
-  await page.locator('.vp-code-group label', { hasText: 'Koa' }).first().click()
+  await page.locator('.vp-code-group label', { hasText: name }).first().click()
   const chosen = (): Promise<string[]> => page.locator('.vp-code-group .tabs input:checked + label').allTextContents()
-  await page.waitForFunction(() => document.querySelectorAll('.vp-code-group input:checked + label').length > 1)
-  expect([...new Set(await chosen())]).toEqual(['Koa'])
-  await page.goto('http://localhost/')
-  await page.waitForFunction(
-    () => document.querySelector('.vp-code-group .tabs input:checked + label')?.textContent === 'Koa',
-  )
-  expect([...new Set(await chosen())]).toEqual(['Koa'])
-  expect(await page.getByText("import { perMinute, rateLimit } from '@spillway/koa'").first().isVisible()).toBe(true)
+  const isChosen = (wanted: string): boolean =>
+    document.querySelector('.vp-code-group .tabs input:checked + label')?.textContent === wanted
+  await page.waitForFunction(isChosen, name)
+  expect([...new Set(await chosen())]).toEqual([name])
+  for (const [address, code] of [
+    ['/', imported],
+    ['/guides/headers.html', used],
+  ]) {
+    await page.goto(`http://localhost${address}`)
+    await page.waitForFunction(isChosen, name)
+    expect([...new Set(await chosen())]).toEqual([name])
+    expect((await page.locator('.vp-code-group pre:visible').allTextContents()).join()).toContain(code)
+  }
 })
 
 test('each page has its own title, description and card, and is in the sitemap', async () => {
