@@ -382,6 +382,79 @@ test.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])('a limit of %d tu
   expect([(await send()).status, (await send()).status]).toEqual([200, 200])
 })
 
+// Each request was a 500: no quota has such times.
+test('a ttl or blockDuration of Infinity is 95 years', async () => {
+  const outcomes = await bothOf(async (api) => {
+    const results: unknown[] = []
+    for (const times of [{ ttl: Infinity }, { ttl: 60_000, blockDuration: Infinity }]) {
+      const options = { throttlers: [{ limit: 1, ...times }] }
+      const send = await serve(api, { controllers: [Plain], options })
+      const statuses = await statusesOf(send, 1)
+      const { status, headers } = await send()
+      advance(api.days(3_650))
+      results.push([...statuses, status, headers['retry-after'], (await send()).status])
+    }
+    return results
+  })
+  const lasting = (wait: string) => [1, 2].map(() => [200, 429, wait, 429])
+  expect(outcomes).toEqual(each(lasting('3000000000'), lasting('Infinity')))
+})
+
+test('a ttl or blockDuration of less than a microsecond is 0', async () => {
+  const storage = storageOf(ours)
+  const hit = (ttl: number, block: number) => storage.increment('ann', ttl, 1, block, 'default')
+  expect([await hit(1e-9, 5), await hit(1e-9, 5)].map(({ isBlocked }) => isBlocked)).toEqual([false, false])
+  expect([await hit(60_000, 1e-9), await hit(60_000, 1e-9)].map(({ isBlocked }) => isBlocked)).toEqual([false, true])
+  expect([await hit(60_000, -5), await hit(60_000, -5)].map(({ isBlocked }) => isBlocked)).toEqual([true, true])
+})
+
+test.each([1_001, 1e6, 1e9])('a limit of %d is counted in any ttl', async (limit) => {
+  const storage = storageOf(ours)
+  for (const ttl of [
+    0.001,
+    1,
+    1_000 / 3,
+    60_000.5,
+    1e6 + 1 / 3,
+    ours.days(30),
+    ours.days(30) + 0.123,
+    1e12,
+    Infinity,
+  ]) {
+    expect(await storage.increment('ann', ttl, limit, ttl, 'default')).toMatchObject({ totalHits: 1, isBlocked: false })
+  }
+})
+
+test('a fraction of a limit is no request', async () => {
+  const options = { throttlers: [{ limit: 2.5, ttl: 60_000 }] }
+  const outcomes = await bothOf(async (api) => statusesOf(await serve(api, { controllers: [Plain], options }), 3))
+  expect(outcomes).toEqual(each([200, 200, 429], [200, 200, 429]))
+})
+
+// The original limits nothing then, without a word.
+test('a negative ttl is an error: of the app, or of the request if a function returns it', async () => {
+  for (const ttl of [-1, '-1' as never]) {
+    const app = serve(ours, { controllers: [Plain], options: { throttlers: [{ limit: 1, ttl }] } })
+    await expect(app).rejects.toThrow('expected milliseconds, 0 or more, got -1: no request would be limited.')
+  }
+  const outcomes = await bothOf(async (api) => {
+    const options = { throttlers: [{ limit: 1, ttl: () => -1 }] }
+    return statusesOf(await serve(api, { controllers: [Plain], options }), 2)
+  })
+  expect(outcomes).toEqual(each([500, 500], [200, 200]))
+})
+
+test.each(['limit', 'ttl', 'blockDuration'])(
+  'a %s that is no number is an error before the first request',
+  async (option) => {
+    for (const value of ['5x', null, Number.NaN, {}]) {
+      const throttlers = [{ limit: 1, ttl: 60_000, [option]: value }]
+      const app = serve(ours, { controllers: [Plain], options: { throttlers } })
+      await expect(app).rejects.toThrow(`Invalid "${option}" for the "default" throttler: expected a number`)
+    }
+  },
+)
+
 test('a limit that is not a number fails the request with the reason', async () => {
   const outcomes = await bothOf(async (api) => {
     const throttlers = [{ limit: (() => undefined) as never, ttl: 60_000 }]

@@ -41,6 +41,7 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     this.throttlers = throttlers
       .map((each) => ({ ...each, name: each.name ?? 'default' }))
       .sort((a, b) => orderOf(a) - orderOf(b))
+    for (const throttler of this.throttlers) checkNumbers(throttler)
     if (throttlers.length === 0) {
       this.logger.warn(
         'No throttlers are configured, so no request is limited. Give ThrottlerModule.forRoot() or forRootAsync() at least one.',
@@ -160,8 +161,26 @@ const orderOf = ({ ttl }: ThrottlerOptions): number => (typeof ttl === 'function
 const resolved = async (context: ExecutionContext, value: Resolvable<number> | undefined): Promise<unknown> =>
   typeof value === 'function' ? value(context) : value
 
+/** Checks the numbers that are known before the first request. */
+function checkNumbers({ name = 'default', ...throttler }: ThrottlerOptions): void {
+  for (const option of ['limit', 'ttl', 'blockDuration'] as const) {
+    const value = throttler[option]
+    if (value !== undefined && typeof value !== 'function') toNumber(value, option, name)
+  }
+}
+
 function toNumber(value: unknown, option: string, name: string): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  if (typeof number === 'number' && !Number.isNaN(number)) return number
-  throw new Error(`Invalid "${option}" for the "${name}" throttler: expected a number, got ${JSON.stringify(value)}.`)
+  if (typeof number !== 'number' || Number.isNaN(number)) {
+    throw invalid(option, name, `expected a number, got ${JSON.stringify(value)}.`)
+  }
+  if (option !== 'ttl' || number >= 0) return number
+  throw invalid(
+    option,
+    name,
+    `expected milliseconds, 0 or more, got ${number}: no request would be limited. Use seconds(60), or 0 to turn the throttler off.`,
+  )
 }
+
+const invalid = (option: string, name: string, problem: string): Error =>
+  new Error(`Invalid "${option}" for the "${name}" throttler: ${problem}`)

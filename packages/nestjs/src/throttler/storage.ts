@@ -1,5 +1,7 @@
 import {
   type Decision,
+  fixedWindow,
+  type Quota,
   type RateLimiter,
   rateLimiter,
   type Store,
@@ -7,6 +9,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@spillway/core'
+import { LONGEST } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 
 /** The count of a key after a request. */
@@ -39,6 +42,8 @@ export const ThrottlerStorage: unique symbol = Symbol('ThrottlerStorage')
 const LONGEST_LOG = 1_000
 /** The highest limit that is counted. No client reaches a higher one, which is how a throttler is turned off. */
 const MOST_COUNTED = 1e9
+/** The most units times steps of a window whose shares are exact. */
+const MOST_SHARES = 2 ** 50
 /** The most limits that are known at a time: functions of a request may return any number. */
 const MOST_LIMITS = 500
 
@@ -65,11 +70,12 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     throttlerName: string,
   ): Promise<ThrottlerStorageRecord> {
     const most = Math.floor(limit)
-    if (most < 1) return blocked(1, blockDuration > 0 ? blockDuration : ttl)
-    if (ttl <= 0) return { totalHits: 1, timeToExpire: 0, isBlocked: false, timeToBlockExpire: 0 }
+    const [window, blockMs] = [countable(ttl), countable(blockDuration)]
+    if (most < 1) return blocked(1, blockMs > 0 ? blockMs : window)
+    if (window === 0) return { totalHits: 1, timeToExpire: 0, isBlocked: false, timeToBlockExpire: 0 }
     if (most > MOST_COUNTED)
-      return { totalHits: 1, timeToExpire: inSeconds(ttl), isBlocked: false, timeToBlockExpire: 0 }
-    const { requests, blocks } = this.#limitersOf(ttl, most, blockDuration, throttlerName)
+      return { totalHits: 1, timeToExpire: inSeconds(window), isBlocked: false, timeToBlockExpire: 0 }
+    const { requests, blocks } = this.#limitersOf(window, most, blockMs, throttlerName)
     // At the same time: no request comes between the two.
     const [block, request] = await Promise.all([blocks?.peek(key), requests.consume(key)])
     if (block?.allowed === false) {
@@ -80,7 +86,7 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     if (blocks === undefined) return blocked(most + 1, request.retryAfterMs)
     // A client that was blocked starts anew.
     await Promise.all([blocks.consume(key), requests.reset(key)])
-    return blocked(most + 1, blockDuration)
+    return blocked(most + 1, blockMs)
   }
 
   #limitersOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): Limiters {
@@ -89,9 +95,8 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     const known = this.#limiters.get(name)
     if (known) return known
     const store = this.#store
-    const quota = limit > LONGEST_LOG ? slidingWindow({ limit, window: ttl }) : slidingLog({ limit, window: ttl })
     const made = {
-      requests: rateLimiter({ name, quota, store }),
+      requests: rateLimiter({ name, quota: quotaOf(limit, ttl), store }),
       blocks:
         blockDuration > 0
           ? rateLimiter({ name: `${name}:block`, quota: tokenBucket({ limit: 1, per: blockDuration }), store })
@@ -102,6 +107,18 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     this.#limiters.set(name, made)
     return made
   }
+}
+
+/** Milliseconds that can be counted: 95 years stand for more, such as `Infinity`, and 0 for less than a microsecond. */
+const countable = (millis: number): number => (millis < 0.001 ? 0 : Math.min(millis, LONGEST / 1_000))
+
+function quotaOf(limit: number, ttl: number): Quota {
+  if (limit <= LONGEST_LOG) return slidingLog({ limit, window: ttl })
+  // The shares of a window that slides are exact in whole steps, which are at most a thousandth of it.
+  const step = ttl > 1e6 ? 1_000 : ttl > 1_000 ? 1 : 0.001
+  const window = Math.min(Math.ceil(ttl / step) * step, LONGEST / 1_000)
+  if (limit * (window / step) <= MOST_SHARES) return slidingWindow({ limit, window })
+  return fixedWindow({ limit, window, align: 'first' })
 }
 
 const inSeconds = (millis: number): number => Math.ceil(millis / 1_000)
