@@ -3,7 +3,7 @@ import { formatValue, QuotaError, StoreError } from './errors.ts'
 import { failureLog } from './failure-log.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
-import type { StateKey, Store, Take } from './store.ts'
+import { checkIsStore, type StateKey, type Store, type Take } from './store.ts'
 import { monotonicMs } from './time.ts'
 import type { Logger } from './warn.ts'
 
@@ -161,7 +161,10 @@ const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
 export const breakerOf: (store: Store) => Breaker = oncePer('breakers', (store) => breaker(store))
 
 /** Returns the health of a store, judged by its answers to this process, such as for a health check. */
-export const storeHealth = (store: Store): StoreHealth => breakerOf(store).health
+export function storeHealth(store: Store): StoreHealth {
+  checkIsStore('the argument of storeHealth', store)
+  return breakerOf(store).health
+}
 
 /**
  * The result of `work`, checked, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once.

@@ -32,7 +32,10 @@ export async function consumeAll(
     )
   })
   if (parts.length === 0) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', 'consumeAll takes one limiter or more: consumeAll([[limiter, key]]).')
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'consumeAll takes one limiter or more: consumeAll([[limiter, key]]); got an empty list.',
+    )
   }
   return reserve(checkApart(parts.flatMap(({ checks }) => checks)), undefined, (actual: ActualCosts | undefined) => {
     const actuals = checkActuals(actual, parts.length).map((each, i) =>

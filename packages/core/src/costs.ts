@@ -70,7 +70,8 @@ function checkCosts({ names }: NamedPolicies, costs: unknown): ReadonlyMap<strin
   }
   if ('then' in costs && typeof costs.then === 'function') throw invalidCost('is a promise. Await it first.')
   const given = Object.entries(costs)
-  if (given.length === 0) throw invalidCost(`names no policy. This limiter has ${listed(names)}.`)
+  if (given.length === 0)
+    throw invalidCost(`names no policy; got ${formatValue(costs)}. This limiter has ${listed(names)}.`)
   for (const [name, units] of given) {
     if (!names.includes(name)) {
       throw invalidCost(

@@ -4,6 +4,7 @@ import { commonDivisor, MOST_SCALE, unitsIn } from './kernels/fraction.ts'
 import type { Start } from './kernels/start.ts'
 import { checkOptions } from './options.ts'
 import { fixedWindow, slidingLog, slidingWindow, warmUpQuota } from './quota.ts'
+import { checkQuota } from './quota-checks.ts'
 import type { BucketQuota, Quota } from './quota-types.ts'
 import type { Micros } from './time.ts'
 
@@ -18,9 +19,10 @@ export interface DivideQuotaOptions {
  * `divideQuota(perMinute(300), { replicas: 4 })` is 75 a minute. Together their rate is at most the quota's. If the burst is
  * smaller than the number of processes, each gets a burst of one unit; of a calendar's period or a penalty, too.
  *
- * Throws a `QuotaError` if `replicas` is invalid.
+ * Throws a `QuotaError` if the quota or `replicas` is invalid.
  */
 export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
+  checkQuota('the quota of divideQuota', quota)
   checkOptions('divideQuota', options, ['replicas'])
   const replicas = checkWhole('divideQuota replicas', options.replicas, 1)
   if (quota.kernel === 'bucket') return divideBucket(quota, replicas)

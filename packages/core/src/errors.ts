@@ -115,5 +115,6 @@ export function formatValue(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
   if (value === null || typeof value !== 'object') return String(value)
+  if (value instanceof Promise) return 'a promise'
   return Array.isArray(value) ? 'an array' : 'an object'
 }

@@ -10,9 +10,7 @@ export function checkOptions(
   known: readonly string[],
   hintFor?: (name: string, given: readonly string[]) => string | undefined,
 ): void {
-  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} takes an object of options; got ${formatValue(options)}.`)
-  }
+  checkObject(where, options)
   const given = Object.keys(options)
   for (const name of given) {
     if (known.includes(name)) continue
@@ -21,17 +19,37 @@ export function checkOptions(
   }
 }
 
+/**
+ * Throws a QuotaError if `options` is not an object, or hides what it holds: all options of a promise, or of a map, would be
+ * ignored.
+ */
+export function checkObject(where: string, options: unknown): asserts options is object {
+  const isObject = options !== null && typeof options === 'object' && !Array.isArray(options)
+  if (isObject && (Object.keys(options).length > 0 || isPlain(options))) return
+  const hint = options instanceof Promise ? ' Await it first.' : ''
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${where} takes an object of options; got ${formatValue(options)}.${hint}`,
+  )
+}
+
+/** Whether an object is a literal, also one of another realm. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
 /** A question that proposes the nearest known name; undefined if none is near. */
 export function guess(name: string, known: readonly string[]): string | undefined {
   const meant = nearest(name, known)
   return meant && `Did you mean ${formatValue(meant)}?`
 }
 
-/** Throws a QuotaError for an option that is not a function. */
-export function checkFunctions<T extends object>(options: T, names: readonly string[]): void {
+/** Throws a QuotaError for an option that is not a function, or is missing if it is `required`. */
+export function checkFunctions<T extends object>(options: T, names: readonly string[], required = false): void {
   for (const name of names) {
     const value: unknown = options[name as keyof T]
-    if (value === undefined || typeof value === 'function') continue
+    if ((value === undefined && !required) || typeof value === 'function') continue
     throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be a function; got ${formatValue(value)}.`)
   }
 }

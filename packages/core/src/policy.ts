@@ -2,7 +2,7 @@ import { ConsumeSteps } from './consume-steps.ts'
 import type { Decision } from './decision.ts'
 import { divideQuota } from './divide-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
-import { nonQuota } from './quota-checks.ts'
+import { checkQuota } from './quota-checks.ts'
 import type { Quota } from './quota-types.ts'
 import { isSync, type Store } from './store.ts'
 import type { StoreConfig } from './store-config.ts'
@@ -41,13 +41,7 @@ export interface EmptyPolicy {
 /** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
   checkPolicyName(name)
-  const problem = nonQuota(quota)
-  if (problem !== undefined) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_QUOTA',
-      `quota must be built by perMinute(100) or one of its siblings; ${problem}`,
-    )
-  }
+  checkQuota('quota', quota)
   const { maxLogLimit = Infinity } = storeConfig.store
   if (quota.kernel === 'sliding-log' && quota.limit > maxLogLimit) {
     throw new QuotaError(

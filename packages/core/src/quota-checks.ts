@@ -1,5 +1,5 @@
 import { isBlockList } from './block-list.ts'
-import { formatValue } from './errors.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import { spanOf } from './kernels/fraction.ts'
 import type { Start } from './kernels/start.ts'
 import { LONGEST_WARM_UP } from './kernels/warm-up.ts'
@@ -33,6 +33,16 @@ export function nonQuota(value: unknown): string | undefined {
   if (agree(value)) return undefined
   const { kernel, limit, window } = value
   return `got a quota that was changed after it was built: the numbers of this ${kernel}, with limit ${limit} and window ${window}, do not agree. Build another one instead.`
+}
+
+/** Throws a QuotaError if a value is no quota; `what` names the option or argument in the error. */
+export function checkQuota(what: string, value: unknown): void {
+  const problem = nonQuota(value)
+  if (problem === undefined) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what} must be built by perMinute(100) or one of its siblings; ${problem}`,
+  )
 }
 
 /** Reports whether a value has the numbers of a quota: without one of them it might never deny. */

@@ -1,8 +1,7 @@
 import { checkWhole } from './bucket-quota.ts'
-import { formatValue, QuotaError } from './errors.ts'
 import { checkStoreError, type StoreErrorOption } from './failure-mode.ts'
 import { checkFunctions } from './options.ts'
-import { type Store, scopeOf } from './store.ts'
+import { checkIsStore, type Store, scopeOf } from './store.ts'
 import { type ThresholdEvent, type ThresholdWatch, thresholdWatch } from './thresholds.ts'
 import { DEADLINE, type Duration, type Micros, micros } from './time.ts'
 import { checkLogger, type Logger, setLogger } from './warn.ts'
@@ -77,12 +76,7 @@ export function storeConfigOf(options: StoreOptions & { readonly store: Store | 
 
 /** Checks a store, and makes it report to the logger. */
 export function checkStore(store: unknown, logger: Logger): Store {
-  if (typeof store === 'object' && store !== null && 'take' in store && 'delete' in store) {
-    setLogger(scopeOf(store as Store).owner, logger)
-    return store as Store
-  }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `store must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,
-  )
+  checkIsStore('store', store)
+  setLogger(scopeOf(store).owner, logger)
+  return store
 }

@@ -1,3 +1,4 @@
+import { formatValue, QuotaError } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { Micros } from './time.ts'
 
@@ -145,5 +146,15 @@ export interface SyncStore extends Store {
 
 /** Reports whether a store can answer without a promise. */
 export function isSync(store: Store): store is SyncStore {
-  return 'takeSync' in store
+  return (store as SyncStore | undefined)?.takeSync !== undefined
+}
+
+/** Throws a QuotaError if a value is not a store; `what` names the function or option in the error. */
+export function checkIsStore(what: string, store: unknown): asserts store is Store {
+  const { take, delete: remove } = (store ?? {}) as Partial<Record<keyof Store, unknown>>
+  if (typeof take === 'function' && typeof remove === 'function') return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,
+  )
 }

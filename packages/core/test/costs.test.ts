@@ -130,7 +130,7 @@ describe('an invalid cost for each policy', () => {
     [{ tokens: undefined }, 'got undefined.'],
     [{ tokens: Promise.resolve(5) }, 'got a promise. Await it first.'],
     [Promise.resolve({ tokens: 5 }), 'cost is a promise. Await it first.'],
-    [{}, 'names no policy. This limiter has "requests", "tokens", "log".'],
+    [{}, 'names no policy; got an object. This limiter has "requests", "tokens", "log".'],
     [[1, 2], 'got an array. For a cost of each policy, write { requests: 1 }.'],
     ['5', 'must be a whole number of units'],
   ]

@@ -289,12 +289,14 @@ describe('sharedQuotaBounds', () => {
     })
   })
 
+  const single: Store = { take: async () => [], delete: async () => 0 }
+
   test.each([
-    [() => withSharedQuota({} as Store), /takes one batch at a time/],
-    [() => withSharedQuota({} as Store, { margin: 0 }), /withSharedQuota margin must be a number above 0/],
+    [() => withSharedQuota(single), /takes one batch at a time/],
+    [() => withSharedQuota(single, { margin: 0 }), /withSharedQuota margin must be a number above 0/],
     [() => sharedQuotaBounds(quota, { processes: 1, margin: 0.6 }), /at most 0.5.*got 0.6/],
     [() => sharedQuotaBounds(quota, { processes: 0 }), /processes must be a whole number, 1 or more/],
-    [() => withSharedQuota({} as Store, { size: 1 } as object), /has no option "size"/],
+    [() => withSharedQuota(single, { size: 1 } as object), /has no option "size"/],
   ])('rejects invalid options: %s', (build, message) => {
     expect(build).toThrow(QuotaError)
     expect(build).toThrow(message)

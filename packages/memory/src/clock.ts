@@ -1,4 +1,5 @@
 import type { Micros } from '@spillway/core'
+import { checkFunctions, checkOptions } from '@spillway/core/internal'
 
 /** A wall clock and a stopwatch, both in milliseconds. The stopwatch never steps, but does not know the date. */
 export interface ClockSources {
@@ -17,9 +18,13 @@ const SLACK_MS = 1000
 /**
  * Returns a monotonic wall clock, in microseconds since 1970. It follows the date. When the clock steps back, it
  * continues from its last value, and subtracts the difference when the clock steps forward again. The time that a
- * machine sleeps counts as passed. A call reads the wall clock once, and the stopwatch once a second or after a step.
+ * machine sleeps counts as passed. A call reads the wall clock once, and the stopwatch once a second or after a step. Throws
+ * a `QuotaError` if a clock is not a function.
  */
-export function steadyClock({ wall, stopwatch }: ClockSources = MACHINE): () => Micros {
+export function steadyClock(sources: ClockSources = MACHINE): () => Micros {
+  checkOptions('steadyClock', sources, ['wall', 'stopwatch'])
+  checkFunctions(sources, ['wall', 'stopwatch'], true)
+  const { wall, stopwatch } = sources
   let lead = 0
   let latest = wall()
   let anchor = { at: latest, elapsed: stopwatch() }

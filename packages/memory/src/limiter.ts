@@ -6,7 +6,7 @@ import {
   type SyncRateLimiter,
   type SyncStore,
 } from '@spillway/core'
-import { checkLogger, storeOr } from '@spillway/core/internal'
+import { checkLogger, checkObject, storeOr } from '@spillway/core/internal'
 import { memoryStore } from './store.ts'
 
 /** Options of a limiter without its store. */
@@ -23,6 +23,7 @@ export function rateLimiter(options: Storeless & { readonly store?: SyncStore | 
  */
 export function rateLimiter(options: Storeless & { readonly store: Store | undefined }): RateLimiter
 export function rateLimiter(options: Storeless & { readonly store?: Store | undefined }): RateLimiter {
-  const store = storeOr(options?.store, memoryStore, checkLogger(options?.logger))
+  checkObject('rateLimiter', options)
+  const store = storeOr(options.store, memoryStore, checkLogger(options.logger))
   return overStore({ ...options, store } as RateLimiterOptions)
 }

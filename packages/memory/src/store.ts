@@ -7,7 +7,7 @@ import {
   type Take,
   type Taken,
 } from '@spillway/core'
-import { checkOptions, formatValue, takenOf as resultOf, runKernel } from '@spillway/core/internal'
+import { checkFunctions, checkOptions, formatValue, takenOf as resultOf, runKernel } from '@spillway/core/internal'
 import { steadyClock } from './clock.ts'
 import { PolicyStates } from './policy-states.ts'
 import { KernelTake, prepare } from './prepare.ts'
@@ -44,6 +44,7 @@ export interface MemoryStore extends SyncStore {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, ['maxKeys', 'clock'])
+  checkFunctions(options, ['clock'])
   const { maxKeys = 100_000, clock = steadyClock() } = options
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new QuotaError(

@@ -8,7 +8,7 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
 } from '@spillway/core/http'
-import { formatValue } from '@spillway/core/internal'
+import { checkObject, formatValue } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import { type PlatformResponse, reader } from './context.ts'
 import { overridesOn, skippedOn } from './decorators.ts'
@@ -47,7 +47,8 @@ export class RateLimiter implements ByKey {
   readonly #decorated = new Map<string, ByKey>()
 
   constructor(options: RateLimitOptions) {
-    const { store = memoryStore() } = options ?? {}
+    checkObject('RateLimitModule', options)
+    const { store = memoryStore() } = options
     this.#options = { ...options, store }
     this.#guard = httpGuard(this.#options, reader)
     this.peek = async (key, options) => this.#byKey('peek', options).peek(key, options)

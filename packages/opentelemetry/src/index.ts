@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Meter, type Tracer, trace } from '@opentelemetry/api'
 import { isSync, type Store } from '@spillway/core'
-import { checkOptions } from '@spillway/core/internal'
+import { checkIsStore, checkOptions } from '@spillway/core/internal'
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
 import { timed, watchSize } from './stores.ts'
@@ -72,6 +72,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
       return () => unsubscribe('spillway:decision', listener)
     },
     store: (store, name = 'default') => {
+      checkIsStore('the store of telemetry', store)
       if (!isSync(store)) return timed(store, name, instruments, tracer)
       // An in-memory store answers too fast to be timed: only its size and evictions are measured.
       onceMade(() => watchSize(store, name, meter))

@@ -69,8 +69,9 @@ export function migrationSql(options: MigrationOptions = {}): string {
  */
 export async function migrate(database: Database, options: MigrationOptions = {}): Promise<void> {
   const names = namesFrom('migrate', options, OPTIONS)
+  const run = runOn(database)
   try {
-    await migrated(runOn(database), names, { unlogged: options.durability === 'unlogged', until: untilIn(TIMEOUT_MS) })
+    await migrated(run, names, { unlogged: options.durability === 'unlogged', until: untilIn(TIMEOUT_MS) })
   } catch (error) {
     throw failure(error, TIMEOUT_MS)
   }

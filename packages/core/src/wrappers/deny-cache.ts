@@ -1,8 +1,8 @@
 import { formatValue, QuotaError } from '../errors.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { oncePer } from '../once-per.ts'
-import { checkOptions } from '../options.ts'
-import type { StateKey, Store, Take } from '../store.ts'
+import { checkFunctions, checkOptions } from '../options.ts'
+import { checkIsStore, type StateKey, type Store, type Take } from '../store.ts'
 import { type Duration, type Micros, micros, monotonicMs } from '../time.ts'
 import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
@@ -75,7 +75,9 @@ const cacheOf = oncePer(
  * Throws a `QuotaError` if an option is invalid.
  */
 export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Store {
+  checkIsStore('the store of withDenyCache', store)
   checkOptions('withDenyCache', options, ['for', 'maxKeys', 'scope', 'stopwatch'])
+  checkFunctions(options, ['stopwatch'])
   const { maxKeys = 10_000, scope = {}, stopwatch = monotonicMs } = options
   const validMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
@@ -83,6 +85,9 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       'ERR_SPILLWAY_OPTION',
       `maxKeys must be a whole number, 1 or more; got ${formatValue(maxKeys)}.`,
     )
+  }
+  if (typeof scope !== 'object' || scope === null) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `scope must be an object; got ${formatValue(scope)}.`)
   }
   const cache = cacheOf(scope)
   const { denials } = cache

@@ -1,13 +1,16 @@
 import { QuotaError } from '../errors.ts'
-import type { StateKey, Store } from '../store.ts'
+import { checkFunctions } from '../options.ts'
+import { checkIsStore, type StateKey, type Store } from '../store.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 
 /**
  * Returns a store that stores only the hashes of keys: no address, user or token of your clients. `hash` must be
  * collision-free and secret, such as an HMAC: there are so few addresses that an attacker can try all of them. A changed
- * hash finds no earlier state.
+ * hash finds no earlier state. Throws a `QuotaError` if `hash` is not a function.
  */
 export function withHashedKeys(store: Store, hash: (key: string) => string): Store {
+  checkIsStore('the store of withHashedKeys', store)
+  checkFunctions({ hash }, ['hash'], true)
   const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: hash(state.key) })
   return {
     ...storeTraits(store, hashed),

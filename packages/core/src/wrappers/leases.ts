@@ -1,6 +1,6 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import { checkOptions } from '../options.ts'
-import type { Store } from '../store.ts'
+import { checkFunctions, checkOptions } from '../options.ts'
+import { checkIsStore, type Store } from '../store.ts'
 import { type Duration, micros, monotonicMs } from '../time.ts'
 import { leaseServer } from './lease-server.ts'
 import { type LeasingStore, leasing } from './leasing.ts'
@@ -43,7 +43,9 @@ export interface LeaseOptions {
  * Throws a `QuotaError` if an option is invalid.
  */
 export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
+  checkIsStore('the store of withLeases', store)
   checkOptions('withLeases', options, ['requests', 'maxLoss', 'idle', 'stopwatch'])
+  checkFunctions(options, ['stopwatch'])
   const { requests, stopwatch = monotonicMs } = options
   const bounds = {
     requests,

@@ -1,9 +1,10 @@
 import { checkWhole } from '../bucket-quota.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
-import { checkOptions } from '../options.ts'
+import { checkFunctions, checkOptions } from '../options.ts'
+import { checkQuota } from '../quota-checks.ts'
 import type { Quota } from '../quota-types.ts'
-import type { Store } from '../store.ts'
+import { checkIsStore, type Store } from '../store.ts'
 import { monotonicMs } from '../time.ts'
 import { stepFor } from '../verbs.ts'
 import { partsOf, scaleOf } from './lease.ts'
@@ -67,7 +68,9 @@ const IDLE_MS = 1_000
  * Throws a `QuotaError` if an option is invalid, or if the store takes one batch at a time.
  */
 export function withSharedQuota(store: Store, options: SharedQuotaOptions = {}): LeasingStore {
+  checkIsStore('the store of withSharedQuota', store)
   checkOptions('withSharedQuota', options, ['margin', 'stopwatch'])
+  checkFunctions(options, ['stopwatch'])
   const { stopwatch = monotonicMs } = options
   const bounds = { margin: checkMargin('withSharedQuota', options.margin), idleMs: IDLE_MS }
   if (!isBatching(store)) {
@@ -86,6 +89,7 @@ export function withSharedQuota(store: Store, options: SharedQuotaOptions = {}):
  * Throws a `QuotaError` if an option is invalid.
  */
 export function sharedQuotaBounds(quota: Quota, options: SharedQuotaBoundsOptions): SharedQuotaBounds {
+  checkQuota('the quota of sharedQuotaBounds', quota)
   checkOptions('sharedQuotaBounds', options, ['processes', 'margin'])
   const processes = checkWhole('sharedQuotaBounds processes', options.processes, 1)
   const margin = checkMargin('sharedQuotaBounds', options.margin)

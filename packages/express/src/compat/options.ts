@@ -1,5 +1,5 @@
 import { micros, QuotaError, type Store } from '@spillway/core'
-import { formatValue } from '@spillway/core/internal'
+import { checkObject, formatValue } from '@spillway/core/internal'
 import type { NextFunction, Request, Response } from 'express'
 import { ipKeyGenerator } from './address.ts'
 import { type Checks, checksOf, type Logger, type ValidateOption } from './checks.ts'
@@ -137,6 +137,7 @@ const consoleLogger: Logger = {
 
 /** Adds the defaults. An undefined option counts as missing. */
 export function configOf(passed: Partial<Options>): { readonly options: Options; readonly checks: Checks } {
+  checkObject('rateLimit', passed)
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined)) as typeof passed
   const logger = checkLogger(given.logger ?? consoleLogger)
   const checks = checksOf(given.validate ?? true, logger)
