@@ -1,7 +1,17 @@
+import { divideQuota, type Quota, tokenBucket } from '@spillway/core'
 import type { Random } from './runtime/random.ts'
 import type { Fault } from './scenario.ts'
 import type { Setting } from './setting.ts'
 import type { Simulation } from './simulation.ts'
+
+/** A quota, and others of which none admits more. Of windows only the quota: their counts are those of a length. */
+const smallerQuotas = (quota: Quota): readonly Quota[] => {
+  if (quota.kernel !== 'bucket') return [quota]
+  const { limit, ticksPerUnit, scale, schedule } = quota
+  const shares = [2, 3].map((replicas) => divideQuota(quota, { replicas }))
+  if (schedule !== null || scale !== 1 || ticksPerUnit % 1000 !== 0) return [quota, ...shares]
+  return [quota, ...shares, tokenBucket({ limit: 1, per: ticksPerUnit / 1000, burst: Math.ceil(limit / 3) })]
+}
 
 /** Begins a fault; it ends by itself. */
 type Begin = (simulation: Simulation, fault: Fault) => void
@@ -50,6 +60,10 @@ const FAULTS: Readonly<Record<string, Begin>> = {
   'paused process': ({ hostOf }, { target, micros }) => hostOf(target).stall(micros),
   'wall clock step': ({ stepWall }, { target, size }) => stepWall(target, Math.floor((size - 0.5) * 20_000_000)),
   'killed process': ({ restartProcess }, { target, micros }) => restartProcess(target, micros),
+  'replaced quota': ({ setting, replaceQuota }, { target, size }) => {
+    const quotas = smallerQuotas(setting.quota)
+    replaceQuota(target, quotas[Math.floor(size * quotas.length)] as Quota)
+  },
 }
 
 export const FAULT_NAMES: readonly string[] = Object.keys(FAULTS)

@@ -1,3 +1,4 @@
+import type { Quota } from '@spillway/core'
 import { rateLimit } from '@spillway/fetch'
 
 /** The policy that counts requests: its states are not those of the limiter. */
@@ -6,11 +7,19 @@ export const HTTP = 'http'
 /** The middleware of a process and a store. */
 export type HttpLimit = ReturnType<typeof rateLimit<typeof HTTP>>
 
-export const httpLimit = (options: Omit<Parameters<typeof rateLimit>[0], 'quota'> & { quota: unknown }): HttpLimit =>
+type HttpLimitOptions = Parameters<typeof rateLimit<typeof HTTP>>[0]
+
+/** The policy that counts requests. */
+export const httpPolicy = (quota: Quota): Parameters<HttpLimit['replace']>[0][number] => ({
+  name: HTTP,
+  quota,
+  key: (request) => request.headers.get('x-key') ?? undefined,
+  cost: 'header:x-cost',
+})
+
+export const httpLimit = (quota: Quota, options: object): HttpLimit =>
   rateLimit({
     ...options,
-    name: HTTP,
-    key: (request: Request) => request.headers.get('x-key'),
-    cost: 'header:x-cost',
+    ...httpPolicy(quota),
     refundIf: (status: number) => status >= 500,
-  } as Parameters<typeof rateLimit<typeof HTTP>>[0])
+  } as HttpLimitOptions)

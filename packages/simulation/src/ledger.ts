@@ -1,4 +1,4 @@
-import type { Decision, State } from '@spillway/core'
+import type { Decision, Quota, State } from '@spillway/core'
 import type { LostEffect } from './redis/connection.ts'
 import type { RedisServer, ServerObserver } from './redis/server.ts'
 import type { Host } from './runtime/host.ts'
@@ -14,6 +14,8 @@ export interface Entry {
   /** The name of the key's state in the server. */
   readonly name: string
   readonly cost: number
+  /** The quota that the process applied. */
+  readonly quota: Quota
   readonly calledAt: number
   /** How long the process had been stalled before the call. */
   readonly stalledBefore: number
@@ -73,7 +75,7 @@ export class Ledger implements ServerObserver {
   }
 
   /** Begins an entry for a call that is being made. */
-  begin(of: Pick<Entry, 'verb' | 'host' | 'handle' | 'server' | 'key' | 'name' | 'cost' | 'mayLast'>): Entry {
+  begin(of: Pick<Entry, 'verb' | 'host' | 'handle' | 'server' | 'key' | 'name' | 'cost' | 'quota' | 'mayLast'>): Entry {
     const entry: Entry = {
       ...of,
       calledAt: this.#world.now,

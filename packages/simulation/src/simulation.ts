@@ -1,6 +1,6 @@
 import { type Quota, type RateLimiter, type RateLimiterOptions, rateLimiter } from '@spillway/core'
 import { type RedisStoreOptions, redisStore } from '@spillway/redis'
-import { type HttpLimit, httpLimit } from './http-limit.ts'
+import { type HttpLimit, httpLimit, httpPolicy } from './http-limit.ts'
 import { Ledger } from './ledger.ts'
 import { clientOf, type SimulatedClient } from './redis/client.ts'
 import type { Link, LostEffect } from './redis/connection.ts'
@@ -17,6 +17,9 @@ export interface Handle {
   release(): Promise<void>
   /** The middleware, made when it is first used. */
   http(): HttpLimit
+  /** The quota of the middleware. */
+  readonly httpQuota: Quota
+  replaceHttpQuota(quota: Quota): void
 }
 
 /** A process: its clients, one per server, and its handles, in the order of the servers. */
@@ -74,6 +77,13 @@ export class Simulation {
     host.stepWall(micros)
     this.ledger.steps.push({ at: this.world.now, of: host, micros })
   }
+  /** Replaces the quota of the middleware of a process, as its configuration does. */
+  replaceQuota = (target: number, quota: Quota): void => {
+    const { host, handles } = this.processOf(target)
+    host.receive(() => {
+      for (const handle of handles.flat()) handle.replaceHttpQuota(quota)
+    })
+  }
   /** Kills a process; another one takes its place later. */
   restartProcess = (target: number, micros: number): void => {
     const index = target % this.processes.length
@@ -118,10 +128,23 @@ function handleOf(
 ): Handle {
   const store = redisStore(client, storeOptions)
   const release = 'release' in store ? (store as { release(): Promise<void> }).release : async () => {}
+  const { quota: first, ...others } = options
+  let quota = first
   let limit: HttpLimit | undefined
-  const http = (): HttpLimit => {
-    limit ??= httpLimit({ ...options, store })
-    return limit
+  return {
+    store,
+    limiter: rateLimiter({ ...options, store } as RateLimiterOptions),
+    release,
+    http() {
+      limit ??= httpLimit(quota, { ...others, store })
+      return limit
+    },
+    get httpQuota() {
+      return quota
+    },
+    replaceHttpQuota(other) {
+      quota = other
+      limit?.replace([httpPolicy(other)])
+    },
   }
-  return { store, limiter: rateLimiter({ ...options, store } as RateLimiterOptions), release, http }
 }

@@ -44,6 +44,20 @@ const THEMES: Readonly<Record<string, Theme>> = {
       act.does === 'consume' && random.chance(0.5) ? { ...act, does: 'request', times: Math.min(act.times, 5) } : act,
     ),
   }),
+  'quotas that are replaced': ({ setting, acts, ...rest }, random) => ({
+    ...rest,
+    setting,
+    acts: acts.map((act) =>
+      act.does === 'consume' ? { ...act, does: 'request', times: Math.min(act.times, 5) } : act,
+    ),
+    faults: Array.from({ length: random.between(3, 20) }, () => ({
+      kind: 'replaced quota',
+      at: random.below(setting.span),
+      micros: 0,
+      size: random.float(),
+      target: random.below(1_000),
+    })),
+  }),
   'clients that retry': ({ acts, ...rest }, random) => ({
     ...rest,
     acts: acts.map((act) => (act.does === 'consume' ? { ...act, retries: random.chance(0.7) } : act)),

@@ -2,6 +2,7 @@ import { consumeAll, type Decision, RateLimitedError } from '@spillway/core'
 import type { Act } from './act.ts'
 import type { Context } from './context.ts'
 import { request } from './http.ts'
+import { HTTP } from './http-limit.ts'
 import { type Entry, isByStore, nameOf } from './ledger.ts'
 import type { Handle, Process, Simulation } from './simulation.ts'
 
@@ -37,7 +38,7 @@ export function begin(simulation: Simulation, act: Act): void {
   const key = `key ${act.key}`
   const handle = process.handles[act.server]?.[act.handle] as Handle
   const enter: Context['enter'] = (cost, waitMs, call, policy) =>
-    tracked(simulation, process, act, { server: act.server, key, name: nameOf(key, policy), cost, waitMs }, call)
+    tracked(simulation, process, act, { server: act.server, key, policy, cost, waitMs }, call)
   process.host.receive(() => {
     for (let i = 0; i < act.times; i++) void ACTS[act.does]({ simulation, process, handle, act, key, enter })
   })
@@ -52,12 +53,19 @@ const LINE_MS = 3_000
 
 async function tracked(
   { ledger, setting, servers }: Simulation,
-  { host }: Process,
+  { host, handles }: Process,
   act: Act,
-  { server, key, name, cost, waitMs }: { server: number; key: string; name: string; cost: number; waitMs: number },
+  {
+    server,
+    key,
+    policy,
+    cost,
+    waitMs,
+  }: { server: number; key: string; policy?: string | undefined; cost: number; waitMs: number },
   call: () => Promise<Decision | undefined>,
 ): Promise<Entry> {
-  const { deadlineMs, quota } = setting
+  const { deadlineMs } = setting
+  const quota = policy === HTTP ? (handles[server]?.[act.handle] as Handle).httpQuota : setting.quota
   const isInLine = act.does === 'wait' && quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'
   const lineMs = isInLine ? LINE_MS + DEADLINES * deadlineMs : 0
   const entry = ledger.begin({
@@ -66,8 +74,9 @@ async function tracked(
     handle: act.handle,
     server: servers[server] as Simulation['servers'][number],
     key,
-    name,
+    name: nameOf(key, policy),
     cost,
+    quota,
     mayLast: (DEADLINES * deadlineMs + waitMs + GRACE_MS + lineMs) * 1020,
   })
   try {
@@ -134,7 +143,7 @@ async function both({ process, act, key, simulation }: Context): Promise<void> {
   const call = consumeAll(handles.map(({ limiter }) => [limiter, key, act.cost] as const))
   await Promise.all(
     handles.map((_, server) =>
-      tracked(simulation, process, act, { server, key, name: nameOf(key), cost: act.cost, waitMs: 0 }, async () => {
+      tracked(simulation, process, act, { server, key, cost: act.cost, waitMs: 0 }, async () => {
         const decision = await call
         const { degraded: _, ...merged } = decision
         return decision.policies ? { ...merged, ...decision.policies[server], allowed: decision.allowed } : decision

@@ -2,7 +2,7 @@ import { type Entry, isByStore, type Ledger } from '../ledger.ts'
 import type { RedisServer } from '../redis/server.ts'
 import type { Simulation } from '../simulation.ts'
 import { allowanceOf } from './allowance.ts'
-import { rateOf } from './rates.ts'
+import { type Rate, rateOf } from './rates.ts'
 import { type Admission, overfullSpan } from './spans.ts'
 
 /** How far a clock goes in a span of time: what it is set forward counts, what it is set back does not. */
@@ -16,14 +16,14 @@ export function forward({ steps }: Ledger, of: object, from: number, to: number)
 /**
  * In no span of time does the store admit more than `burst + rate × t`, besides: one burst for each time that it lost the
  * state or was asked to reset it, the units that it was asked to refund without naming a request, and those that are refunded
- * after one of these and were consumed before it, and those of refunds that the client has sent again. With leases, a refund or reset costs what the other stores hold, once: half of
+ * after one of these and were consumed before it, and those of refunds that the client has sent again. With leases, a refund or reset costs what the other stores hold, once, and a loss what all hold: half of
  * the bucket each.
  */
 export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   const { quota, lease, processes, handles } = setting
-  const { burst, refill } = rateOf(quota)
+  const { burst } = rateOf(quota)
   const ticksPerUnit = quota.kernel === 'bucket' ? quota.ticksPerUnit / quota.scale : 1
-  const held = lease === undefined ? 0 : (quota.limit / 2) * (processes * handles - 1)
+  const leases = { lease: lease === undefined ? 0 : quota.limit / 2, others: processes * handles - 1 }
   const problems: string[] = []
   for (const server of servers) {
     for (const state of namesOf(ledger, server)) {
@@ -35,11 +35,13 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
         .filter(({ server: of, name, how, ticks }) => of === server && name === state && how === 'again' && ticks < 0)
         .map(({ at, ticks }) => ({ at, units: -ticks / ticksPerUnit }))
       const ofKey = ledger.entries.filter((entry) => entry.server === server && entry.name === state)
-      const allowance = allowanceOf(ofKey, { burst, losses, deleted, resent, held })
-      const found = overfullSpan(
-        admissionsOf(ofKey),
-        (from, to) => refill(forward(ledger, server, from, to)) + allowance(from, to),
-      )
+      const allowance = allowanceOf(ofKey, { burst, losses, deleted, resent, ...leases })
+      const admitted = ofKey.filter(isAdmission)
+      const rateIn = rateInSpan(admitted)
+      const found = overfullSpan(admitted.map(admissionOf), (from, to) => {
+        const { burst, refill } = rateIn(from, to)
+        return burst + refill(forward(ledger, server, from, to)) + allowance(from, to)
+      })
       if (found)
         problems.push(`${server.name} admitted ${found.units} units of ${state} from ${found.from} to ${found.to} µs`)
     }
@@ -53,8 +55,25 @@ export const namesOf = ({ entries }: Ledger, server: RedisServer): ReadonlySet<s
 
 const TURNS: readonly string[] = ['consume', 'request', 'reserve', 'wait', 'upTo', 'both']
 
-const admissionsOf = (entries: readonly Entry[]): readonly Admission[] =>
-  entries
-    .filter(({ verb }) => TURNS.includes(verb))
-    .filter((entry) => isByStore(entry) && entry.kept > 0)
-    .map(({ calledAt, turnAt, kept, cost }) => ({ from: calledAt, to: turnAt, units: Math.min(kept, cost) }))
+const isAdmission = (entry: Entry): boolean => TURNS.includes(entry.verb) && isByStore(entry) && entry.kept > 0
+
+const admissionOf = ({ calledAt, turnAt, kept, cost }: Entry): Admission => ({
+  from: calledAt,
+  to: turnAt,
+  units: Math.min(kept, cost),
+})
+
+/** The most that the quotas admit by which requests were admitted in a span. */
+function rateInSpan(admitted: readonly Entry[]): (from: number, to: number) => Rate {
+  const rates = new Map(admitted.map(({ quota }) => [quota, rateOf(quota)]))
+  const [only] = rates.values()
+  if (only !== undefined && rates.size === 1) return () => only
+  return (from, to) => {
+    const inSpan = admitted.filter(({ calledAt, turnAt }) => calledAt >= from && turnAt <= to)
+    const all = inSpan.map(({ quota }) => rates.get(quota) as Rate)
+    return {
+      burst: Math.max(...all.map(({ burst }) => burst)),
+      refill: (micros) => Math.max(...all.map(({ refill }) => refill(micros))),
+    }
+  }
+}

@@ -1,3 +1,4 @@
+import type { Quota } from '@spillway/core'
 import { type Entry, isByStore } from '../ledger.ts'
 
 /** Units that may be admitted in a span of time that overlaps with this one. */
@@ -7,7 +8,7 @@ interface Extra {
   readonly units: number
 }
 
-/** What a key may be admitted in a span of time besides the refill, by the calls that concern it. */
+/** What a key may be admitted in a span of time besides the burst and the refill, by the calls that concern it. */
 export interface AllowanceOptions {
   /** The units of a full bucket. */
   readonly burst: number
@@ -17,18 +18,19 @@ export interface AllowanceOptions {
   readonly deleted?: readonly { readonly at: number }[]
   /** Refunds that the client has sent again after they had been made. */
   readonly resent: readonly { readonly at: number; readonly units: number }[]
-  /** What other processes hold as leases when units are refunded or the state is reset or lost. */
-  readonly held: number
+  /** What a store holds as a lease, at most, and how many other stores do when units are refunded or the state is reset. */
+  readonly lease: number
+  readonly others: number
 }
 
 /**
- * One burst; another one for each reset or loss of the state; the units of refunds that name no request; and those of
+ * One burst for each reset or loss of the state, and for each call after one by a shorter quota; the units of refunds that name no request; and those of
  * refunds after one of these, for requests before it: the state does not tell to whom its units belong. A refund that the client
  * sends again is made again.
  */
 export function allowanceOf(
   entries: readonly Entry[],
-  { burst, losses, deleted, resent, held }: AllowanceOptions,
+  { burst, losses, deleted, resent, lease, others }: AllowanceOptions,
 ): (from: number, to: number) => number {
   const spanOf = ({ calledAt, answeredAt, error, decision }: Entry, units: number): Extra => ({
     from: calledAt,
@@ -37,6 +39,7 @@ export function allowanceOf(
     units,
   })
   const states = [
+    ...longerOf(entries).map((entry) => spanOf(entry, burst)),
     ...losses.map(({ at }) => ({ from: at, to: at, units: burst })),
     ...(deleted?.map(({ at }) => ({ from: at, to: at, units: burst })) ??
       entries.filter(({ verb }) => verb === 'reset').map((entry) => spanOf(entry, burst))),
@@ -53,16 +56,33 @@ export function allowanceOf(
     }))
   const again = resent.map(({ at, units }) => ({ from: at, to: at, units }))
   const extras = [...states, ...refunds, ...stale, ...again]
-  if (extras.length === 0) return () => burst
+  if (extras.length === 0) return () => 0
   return (from, to) => {
-    let units = burst
+    let units = 0
+    // A store that resets a key returns its own lease; of a loss it does not know.
+    if (losses.some(({ at }) => at <= to)) units += lease
     for (const each of extras) {
       if (each.from <= to && each.to >= from) units += each.units
-      if (each.from <= to) units += held
+      if (each.from <= to) units += lease * others
     }
     return units
   }
 }
+
+/**
+ * The calls by a quota whose bucket takes longer to refill than that of a call before or during them, which may have
+ * forgotten what is older than its own.
+ */
+function longerOf(entries: readonly Entry[]): readonly Entry[] {
+  if (new Set(entries.map(({ quota }) => quota)).size <= 1) return []
+  return entries.filter(({ quota, calledAt }, i) => {
+    const others = entries.slice(0, i).filter(({ answeredAt = calledAt }, j) => answeredAt >= calledAt || j === i - 1)
+    return others.some((other) => other.quota !== quota && !(lengthOf(other.quota) >= lengthOf(quota)))
+  })
+}
+
+const lengthOf = (quota: Quota): number =>
+  quota.kernel === 'bucket' && quota.schedule === null ? (quota.limit * quota.ticksPerUnit) / quota.scale : Number.NaN
 
 const mayBeRefunded = (entry: Entry): boolean =>
   entry.refundedAt !== undefined || (entry.kept === 0 && (!isByStore(entry) || entry.verb === 'both'))

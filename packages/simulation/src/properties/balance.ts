@@ -18,8 +18,11 @@ export function nothingIsLost(simulation: Simulation): readonly string[] {
   const { ledger, setting, servers } = simulation
   const { quota } = setting
   if (!setting.isSlow || quota.kernel !== 'bucket') return []
+  // A state does not tell by which of several quotas its units were consumed.
+  const isOfOneQuota = (name: string): boolean =>
+    ledger.entries.every((entry) => entry.name !== name || entry.quota === quota)
   return servers.flatMap((server) =>
-    [...namesOf(ledger, server)].flatMap((name) => lossesOf(simulation, quota, server, name)),
+    [...namesOf(ledger, server)].filter(isOfOneQuota).flatMap((name) => lossesOf(simulation, quota, server, name)),
   )
 }
 

@@ -14,7 +14,7 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
   const isCounted = (entry: Entry): boolean =>
     (entry.verb === 'consume' || entry.verb === 'request') && entry.decision?.allowed === false && isByStore(entry)
   const isUntrue = (entry: Entry): boolean => {
-    const { server, name, cost, calledAt, answeredAt = 0 } = entry
+    const { server, name, cost, quota, calledAt, answeredAt = 0 } = entry
     // What a lost state or a clock that was set had denied may be cached.
     const isSince = ({ at }: { readonly at: number }): boolean =>
       at >= calledAt - denyMicros(setting) && at <= answeredAt
@@ -24,7 +24,7 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
     const known = writes.get(`${server.name} ${name}`) ?? []
     // A key has fewest units at the start, after a write, and after its clock was set back.
     const moments = [...known, ...steps.filter(({ of }) => of === server)].map(({ at }) => at)
-    const step = stepFor(setting.quota, 'peek', cost)
+    const step = stepFor(quota, 'peek', cost)
     return ![from, ...moments.filter((at) => at > from && at <= answeredAt)].some((at) =>
       statesAt(known, at).some((state) => !runKernel(state, clockOf(ledger, server, at), step).allowed),
     )

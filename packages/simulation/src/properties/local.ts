@@ -13,13 +13,13 @@ export function processesAdmitNoMore({ ledger, setting }: Simulation): readonly 
   const problems: string[] = []
   for (const [name, entries] of grouped(ledger.entries)) {
     const [{ host }] = entries as [Entry]
-    const allowance = allowanceOf(entries, { burst, losses: [], resent: [], held: 0 })
+    const allowance = allowanceOf(entries, { burst, losses: [], resent: [], lease: 0, others: 0 })
     const admissions = entries
       .filter(({ decision, kept, verb }) => decision?.degraded?.action === 'local' && kept > 0 && verb !== 'charge')
       .map(({ calledAt, turnAt, kept, cost }) => ({ from: calledAt, to: turnAt, units: Math.min(kept, cost) }))
     const found = overfullSpan(
       admissions,
-      (from, to) => allowance(from, to) + refill(forward(ledger, host, from, to) * 1.02 + 1_000),
+      (from, to) => burst + allowance(from, to) + refill(forward(ledger, host, from, to) * 1.02 + 1_000),
     )
     if (found) problems.push(`${name} admitted ${found.units} units by itself from ${found.from} to ${found.to} µs`)
   }
