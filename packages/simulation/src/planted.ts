@@ -21,7 +21,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'refunds of late answers go through the open circuit',
     file: 'core/src/store-result.ts',
-    seed: 28,
+    seed: 23,
     property: 'nothingIsLost',
     replaced: [
       [
@@ -33,7 +33,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'refunds that wait for the store are forgotten when it answers',
     file: 'core/src/breaker.ts',
-    seed: 1369,
+    seed: 1494,
     property: 'nothingIsLost',
     replaced: [['for (const each of circuit.refunds) send(each)', '']],
   },
@@ -61,21 +61,21 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'replicas are ignored while the store fails',
     file: 'core/src/policy.ts',
-    seed: 58,
+    seed: 15,
     property: 'processesAdmitNoMore',
     replaced: [['replicas === 1 ? quota : divideQuota(quota, { replicas })', 'quota']],
   },
   {
     name: 'a clock that steps back refills the bucket',
     file: 'core/src/kernels/bucket.ts',
-    seed: 50,
+    seed: 75,
     property: 'storesAdmitNoMore',
     replaced: [['{ tick: nowTick + ceiling, early: 0 }', 'now']],
   },
   {
     name: 'answers of a batch are given to the wrong callers',
     file: 'redis/src/coalesce.ts',
-    seed: 30,
+    seed: 50,
     property: 'denialsAreTrue',
     replaced: [
       ['resolve(answers[i] as readonly Taken[])', 'resolve(answers[batch.length - 1 - i] as readonly Taken[])'],
@@ -84,7 +84,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a bucket admits a unit too many',
     file: 'core/src/kernels/bucket.ts',
-    seed: 47,
+    seed: 12,
     property: 'everyCallIsAnswered',
     replaced: [
       ['allowed: fitsAt(base, step) <= due,', 'allowed: fitsAt(base, step) <= due + Math.max(step.increment, 0),'],
@@ -93,21 +93,21 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a denial from before a refund is cached after it',
     file: 'core/src/wrappers/deny-cache.ts',
-    seed: 197,
+    seed: 35,
     property: 'denialsAreTrue',
     replaced: [['if (number > cache.lastInvalidation) remember', 'remember']],
   },
   {
     name: 'a reset leaves the lease',
     file: 'core/src/wrappers/leasing.ts',
-    seed: 41,
+    seed: 352,
     property: 'storesAdmitNoMore',
     replaced: [['alone(keys, () => store.delete(keys, deadline), { deadline })', 'store.delete(keys, deadline)']],
   },
   {
     name: 'what is left of a lease is counted after others have returned it',
     file: 'core/src/wrappers/lease-server.ts',
-    seed: 41,
+    seed: 149,
     property: 'storesAdmitNoMore',
     replaced: [
       ['entry.lease = undefined\n    entry.askedMs', 'entry.askedMs'],
@@ -117,14 +117,14 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'the turn of a caller that leaves is not returned',
     file: 'core/src/turns.ts',
-    seed: 5,
+    seed: 7,
     property: 'nothingIsLost',
     replaced: [['await rollback(unused)', '']],
   },
   {
     name: 'a refund returns units that have refilled meanwhile',
     file: 'core/src/kernels/bucket.ts',
-    seed: 18,
+    seed: 5,
     property: 'storesAdmitNoMore',
     replaced: [['Math.max(nowTick, turn)', 'turn']],
   },
@@ -145,7 +145,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a request whose client has left keeps its units',
     file: 'fetch/src/rate-limit.ts',
-    seed: 58,
+    seed: 444,
     property: 'nothingIsLost',
     replaced: [['known.discard()', '']],
   },
@@ -155,5 +155,17 @@ export const PLANTED: readonly Planted[] = [
     seed: 137,
     property: 'processesAdmitNoMore',
     replaced: [['unitsOf(base) + step.check <= step.limit', 'unitsOf(base) + step.check <= step.limit + 1']],
+  },
+  {
+    name: 'a replaced quota denies by what the one before has cached',
+    file: 'core/src/wrappers/deny-cache.ts',
+    seed: 3,
+    property: 'denialsAreTrue',
+    replaced: [
+      [
+        'found.map(({ state }, i) => runKernel(state, now, (ops[i] as Take).step))',
+        'found.map(({ state, step }) => runKernel(state, now, step))',
+      ],
+    ],
   },
 ]

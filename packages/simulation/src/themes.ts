@@ -44,20 +44,26 @@ const THEMES: Readonly<Record<string, Theme>> = {
       act.does === 'consume' && random.chance(0.5) ? { ...act, does: 'request', times: Math.min(act.times, 5) } : act,
     ),
   }),
-  'quotas that are replaced': ({ setting, acts, ...rest }, random) => ({
-    ...rest,
-    setting,
-    acts: acts.map((act) =>
-      act.does === 'consume' ? { ...act, does: 'request', times: Math.min(act.times, 5) } : act,
-    ),
-    faults: Array.from({ length: random.between(3, 20) }, () => ({
-      kind: 'replaced quota',
-      at: random.below(setting.span),
-      micros: 0,
-      size: random.float(),
-      target: random.below(1_000),
-    })),
-  }),
+  'quotas that are replaced': ({ setting, ...rest }, random) => {
+    // Two and three divide the limit, so that its shares take as long to refill.
+    const quota = tokenBucket({ limit: 6 * random.between(2, 6), per: '1000d' })
+    const lease = random.chance(0.6) ? random.between(10, 40) : undefined
+    const processes = random.chance(0.5) ? 1 : setting.processes
+    const shape = { quota, isSlow: true, lease, processes, servers: 1, handles: 1, keys: 20 }
+    const sent = { ...ONE, does: 'request', maxWaitMs: 50, actual: 1, laterMicros: 5_000 } as const
+    const rounds = Array.from({ length: shape.keys }, (_, key) => ({ key, at: key * 200_000 }))
+    const acts = rounds.flatMap(({ key, at }) =>
+      [0, 20_000, 60_000, 80_000, 100_000].map((later): Act => {
+        const times = random.between(1, later < 60_000 ? 4 : 20)
+        return { ...sent, key, at: at + later, process: random.below(processes), times }
+      }),
+    )
+    const faults = rounds.map(({ at }) => {
+      const [size, target] = [random.float(), random.below(1_000)]
+      return { kind: 'replaced quota', at: at + 50_000, micros: 0, size, target }
+    })
+    return { ...rest, setting: { ...setting, ...shape }, acts, faults }
+  },
   'clients that retry': ({ acts, ...rest }, random) => ({
     ...rest,
     acts: acts.map((act) => (act.does === 'consume' ? { ...act, retries: random.chance(0.7) } : act)),

@@ -24,9 +24,9 @@ export interface AllowanceOptions {
 }
 
 /**
- * One burst for each reset or loss of the state, and for each call after one by a shorter quota; the units of refunds that name no request; and those of
- * refunds after one of these, for requests before it: the state does not tell to whom its units belong. A refund that the client
- * sends again is made again.
+ * One burst for each reset or loss of the state, and the turns in a queue that it forgets; one for each call during or after
+ * one by a shorter quota; the units of refunds that name no request; and those of refunds after one of these, for requests
+ * before it: the state does not tell to whom its units belong. A refund that the client sends again is made again.
  */
 export function allowanceOf(
   entries: readonly Entry[],
@@ -38,11 +38,16 @@ export function allowanceOf(
     to: (error ?? decision?.degraded) ? Number.POSITIVE_INFINITY : (answeredAt ?? Number.POSITIVE_INFINITY),
     units,
   })
+  // Turns that are taken come after a reset, too.
+  const turnsAfter = (at: number): number =>
+    entries
+      .filter(({ calledAt, turnAt }) => calledAt <= at && turnAt > at)
+      .reduce((sum, { kept, cost }) => sum + Math.min(kept, cost), 0)
+  const forgotten = ({ at }: { readonly at: number }): Extra => ({ from: at, to: at, units: burst + turnsAfter(at) })
   const states = [
     ...longerOf(entries).map((entry) => spanOf(entry, burst)),
-    ...losses.map(({ at }) => ({ from: at, to: at, units: burst })),
-    ...(deleted?.map(({ at }) => ({ from: at, to: at, units: burst })) ??
-      entries.filter(({ verb }) => verb === 'reset').map((entry) => spanOf(entry, burst))),
+    ...losses.map(forgotten),
+    ...(deleted?.map(forgotten) ?? entries.filter(({ verb }) => verb === 'reset').map((entry) => spanOf(entry, burst))),
   ]
   const refunds = entries.filter(({ verb }) => verb === 'refund').map((entry) => spanOf(entry, entry.cost))
   const isStale = ({ calledAt, refundedAt = Number.POSITIVE_INFINITY }: Entry): boolean =>
@@ -75,10 +80,12 @@ export function allowanceOf(
  */
 function longerOf(entries: readonly Entry[]): readonly Entry[] {
   if (new Set(entries.map(({ quota }) => quota)).size <= 1) return []
-  return entries.filter(({ quota, calledAt }, i) => {
-    const others = entries.slice(0, i).filter(({ answeredAt = calledAt }, j) => answeredAt >= calledAt || j === i - 1)
-    return others.some((other) => other.quota !== quota && !(lengthOf(other.quota) >= lengthOf(quota)))
-  })
+  return entries.filter(({ quota, calledAt, answeredAt = Number.POSITIVE_INFINITY }, i) =>
+    entries.some((other, j) => {
+      const isDuring = other.calledAt <= answeredAt && (other.answeredAt ?? calledAt) >= calledAt
+      return (isDuring || j === i - 1) && other.quota !== quota && !(lengthOf(other.quota) >= lengthOf(quota))
+    }),
+  )
 }
 
 const lengthOf = (quota: Quota): number =>
