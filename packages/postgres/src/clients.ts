@@ -50,7 +50,10 @@ async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise
   return []
 }
 
-/** How long before its deadline a call stops waiting for a connection: its caller learns the reason, not just that time is up. */
+/**
+ * How long before its deadline a call stops waiting for a connection, so that its caller gets the reason, and not a timeout
+ * without one.
+ */
 const EARLIER_MS = 3
 
 /**
@@ -80,8 +83,8 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
     release(true)
     return rows
   } catch (error) {
-    // After a rejected statement the connection is usable. After any other error it may not be.
-    if (!(error instanceof TimeoutError)) release(isRefusal(error))
+    // After an error of the statement the connection is usable. After any other error it may not be.
+    if (!(error instanceof TimeoutError)) release(isUsableAfter(error))
     else {
       // The answer may still arrive: wait for it as long again.
       const graceMs = until.endMs + (until.endMs - sentMs)
@@ -91,7 +94,7 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
           return rows
         },
         (failed: unknown) => {
-          release(isRefusal(failed))
+          release(isUsableAfter(failed))
           return undefined
         },
       )
@@ -131,10 +134,10 @@ function whyNoConnection(pool: PgPool & PoolCounts): string {
 function ignore(): void {}
 
 /**
- * Reports whether a statement failed, but its connection is usable. If a server or pooler closes the connection, the
- * severity is FATAL, which some servers translate; class 57P is the same in all languages.
+ * Reports whether a connection is usable after an error of its statement. If a server or pooler closes the connection,
+ * the severity is FATAL, which some servers translate; class 57P is the same in all languages.
  */
-function isRefusal(error: unknown): boolean {
+function isUsableAfter(error: unknown): boolean {
   const { severity, code = '' } = error as { severity?: unknown; code?: string }
   return typeof severity === 'string' && severity !== 'FATAL' && !code.startsWith('57P')
 }

@@ -62,17 +62,18 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
   }
 
   return (call) => {
-    let each: Waiting | undefined
+    const { endMs } = untilIn(timeoutMs)
+    const until = (): Until => ({ endMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
+    let drop = (): boolean => false
     const answer = new Promise<readonly Taken[]>((resolve, reject) => {
-      const { endMs } = untilIn(timeoutMs)
-      const until = (): Until => ({ endMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
-      each = { call, until, wasBusy: false, resolve, reject }
+      const each: Waiting = { call, until, wasBusy: false, resolve, reject }
+      drop = () => waiting.delete(each)
       waiting.add(each)
       schedule()
     })
-    return within((each as unknown as Waiting).until().endMs, answer).catch((error: unknown) => {
+    return within(endMs, answer).catch((error: unknown) => {
       // A timed-out call that was not sent is dropped. One that was sent may still be answered.
-      const unsent = waiting.delete(each as Waiting)
+      const unsent = drop()
       if (!(error instanceof TimeoutError) || error.late) throw failure(error, timeoutMs)
       throw failure(unsent ? error : new TimeoutError(error.message, answer.catch(lateIn)), timeoutMs)
     })

@@ -2,7 +2,7 @@ import { expirySql, type Names } from './names.ts'
 
 /**
  * Runs the SQL kernels, as `kernels/kernel.ts` of core does: selects the kernel of a step, its state, and its result.
- * It covers the kernels with counts; the bucket is in `take_all`.
+ * It covers the kernels with counts; `take_calls` runs the bucket itself.
  */
 const aroundSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('bucket_state')}(tat int8, counts int8[]) RETURNS int8[]
