@@ -116,6 +116,8 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
       ? { put: async (call: Call) => (await send([call], call.deadline))[0] ?? [], flush: () => {} }
       : coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
 
+  const mistakeOf = (ops: readonly Take[], names: readonly string[]): QuotaError | undefined =>
+    redis.clustered && names.length > 1 ? errorOfSlots(ops, names) : undefined
   const slotOfKey = (key: StateKey): number => slotOf(redisKey(prefix, key))
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
@@ -127,17 +129,15 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
     take(ops, at, deadline) {
       if (ops.length === 0) return Promise.resolve([])
       const names = ops.map((op) => redisKey(prefix, op))
-      const mistake = redis.clustered && names.length > 1 ? errorOfSlots(ops, names) : undefined
+      const mistake = mistakeOf(ops, names)
       return mistake ? Promise.reject(mistake) : put({ ops, names, at, deadline })
     },
     takeEach(batches, at, deadline) {
       const calls = batches.map((ops): Call => ({ ops, names: ops.map((op) => redisKey(prefix, op)), at, deadline }))
-      const mistake = redis.clustered
-        ? errorOfSlots(
-            batches.flat(),
-            calls.flatMap(({ names }) => names),
-          )
-        : undefined
+      const mistake = mistakeOf(
+        batches.flat(),
+        calls.flatMap(({ names }) => names),
+      )
       if (mistake) return Promise.reject(mistake)
       flush()
       return send(calls, deadline)
