@@ -51,16 +51,17 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   const { meter } = options
   // Made on first use: instruments that are made before the SDK starts record nothing.
   let made: Instruments | undefined
-  const rooms: (() => void)[] = []
+  /** What is watched once the instruments are made. */
+  const watches: (() => void)[] = []
   const instruments = (): Instruments => {
     if (made) return made
     made = instrumentsOf(meter)
-    for (const watch of rooms) watch()
+    for (const watch of watches) watch()
     return made
   }
   const onceMade = (watch: () => void): void => {
     if (made) watch()
-    else rooms.push(watch)
+    else watches.push(watch)
   }
   const tracer = (): Tracer => options.tracer ?? trace.getTracer(SCOPE)
   const onDecision = decisionRecorder(instruments)

@@ -58,7 +58,7 @@ export function overrideOf<Key extends keyof ThrottlerMethodOrControllerOptions>
   return undefined
 }
 
-/** Whether a throttler is skipped: the method's word comes before that of its class, and a name before all of them. */
+/** Whether a throttler is skipped: a method's decorator overrides that of its class, and a name overrides "all". */
 export function isSkipped(name: string, targets: readonly Target[]): boolean {
   const values = targets.map((target) => read<boolean>(SKIPPED, target)).flatMap((own) => [own[name], own[ALL]])
   return values.find((value) => value !== undefined) ?? false
