@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { inNode, startsOf } from './packages/start.ts'
-import { tellFirsts } from './runtimes/firsts.ts'
+import { firstsText } from './runtimes/firsts.ts'
 import { endOf, outcomesOf } from './runtimes/outcomes.ts'
-import { type Row, tableOf, tellsTheSame } from './runtimes/table.ts'
+import { haveSameResults, type Row, tableOf } from './runtimes/table.ts'
 
 // What `npm run test:runtimes` makes of what it has run.
 
@@ -30,12 +30,12 @@ test('a table shows what was run', () => {
 })
 
 test('a table is current if it tells the same of the same runtimes, however new they are', () => {
-  const tells = (...rows: readonly Row[]): boolean => tellsTheSame(tableFrom(...rows), table)
-  expect(tells({ ...row, runtime: 'Node 24.10.1234' }, worker)).toBe(true)
-  expect(tells({ ...row, runtime: 'Bun 24.1.0' }, worker)).toBe(false)
-  expect(tells({ ...row, required: 335 }, worker)).toBe(false)
-  expect(tells({ ...row, reported: ['Koa'] }, worker)).toBe(false)
-  expect(tells(worker)).toBe(false)
+  const isSame = (...rows: readonly Row[]): boolean => haveSameResults(tableFrom(...rows), table)
+  expect(isSame({ ...row, runtime: 'Node 24.10.1234' }, worker)).toBe(true)
+  expect(isSame({ ...row, runtime: 'Bun 24.1.0' }, worker)).toBe(false)
+  expect(isSame({ ...row, required: 335 }, worker)).toBe(false)
+  expect(isSame({ ...row, reported: ['Koa'] }, worker)).toBe(false)
+  expect(isSame(worker)).toBe(false)
 })
 
 const printed = (suite: string): string => JSON.stringify({ suite, passed: 60, failed: [] })
@@ -81,5 +81,5 @@ test('the times to the first 429 say which are longer than the goal', () => {
     { name: 'Express', ms: 4_321 },
     { name: 'Koa', ms: 12_000 },
   ]
-  expect(tellFirsts(firsts).split('\n').slice(1)).toEqual(['  Express    4.3 s', '  Koa       12.0 s, more than 10 s'])
+  expect(firstsText(firsts).split('\n').slice(1)).toEqual(['  Express    4.3 s', '  Koa       12.0 s, more than 10 s'])
 })

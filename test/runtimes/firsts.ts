@@ -53,7 +53,7 @@ async function statusesOf(url: string): Promise<readonly number[]> {
 }
 
 /** What was measured, as lines to print; those over the goal say so. */
-export function tellFirsts(firsts: readonly First[]): string {
+export function firstsText(firsts: readonly First[]): string {
   const width = Math.max(...firsts.map(({ name }) => name.length))
   const lines = firsts.map(({ name, ms }) => {
     const over = ms > GOAL_MS ? `, more than ${GOAL_MS / 1_000} s` : ''

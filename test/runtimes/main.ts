@@ -5,7 +5,7 @@ import { type Start, starts } from '../packages/start.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { startRedis } from '../services/redis.ts'
 import { compileUser } from './compilers.ts'
-import { type First, firstDenial, tellFirsts } from './firsts.ts'
+import { type First, firstDenial, firstsText } from './firsts.ts'
 import { installed } from './installs.ts'
 import { inJest } from './jest.ts'
 import { inMetaFrameworks } from './meta.ts'
@@ -15,7 +15,7 @@ import { readTable, writeTable } from './readme.ts'
 import { startRegistry } from './registry.ts'
 import { inRuntime, inWorkerd } from './rows.ts'
 import { runtimes } from './runtimes.ts'
-import { type Row, tableOf, tellsTheSame } from './table.ts'
+import { haveSameResults, type Row, tableOf } from './table.ts'
 
 // `npm run test:runtimes`: the packages as they would be published, installed by npm, in every runtime that they are
 // for. With `--write` what was run goes to the README.
@@ -33,7 +33,7 @@ try {
   const firsts: First[] = []
   for (const start of starts().filter(servesHttp)) firsts.push(await firstDenial(start, folder, registry))
   const all = runtimes()
-  // The newest lines of some frameworks refuse the oldest Node that we support.
+  // The newest lines of some frameworks do not support the oldest Node that we support.
   const node = all.find(({ name }) => name.startsWith('Node 24'))
   if (node === undefined) throw new Error('Frameworks need Node 24.')
   const apps = await inMetaFrameworks(folder, registry, node.program)
@@ -46,7 +46,7 @@ try {
   rows.push(await inWorkerd(folder))
   const table = tableOf(rows, types, installs.managers, jest.runners, apps.names)
   console.log(table)
-  console.log(tellFirsts(firsts))
+  console.log(firstsText(firsts))
   const failures = [
     ...rows.flatMap(({ failures }) => failures),
     ...types.failures,
@@ -57,8 +57,8 @@ try {
   ]
   const passed = failures.length === 0
   if (passed && process.argv.includes('--write')) writeTable(table)
-  else if (passed && !tellsTheSame(readTable(), table))
-    failures.push('The table in README.md tells something else: --write')
+  else if (passed && !haveSameResults(readTable(), table))
+    failures.push('The table in README.md differs from these results: --write')
   for (const failure of failures) console.error(`✗ ${failure}`)
   process.exitCode = failures.length === 0 ? 0 : 1
 } finally {

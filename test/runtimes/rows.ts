@@ -16,12 +16,12 @@ export async function inRuntime(runtime: Runtime, folder: string, env: NodeJS.Pr
     return outcomes.reduce((sum, { passed }) => sum + passed, 0)
   }
   const [imported, required] = [await suites('suite.mjs'), await suites('suite.cjs')]
-  const tells = async (file: string): Promise<readonly string[]> => {
+  const reportedBy = async (file: string): Promise<readonly string[]> => {
     const reported: string[] = []
     const { ports, stop } = await serveIn(runtime, folder, file)
     try {
       for (const [app, port] of Object.entries(ports)) {
-        const wrong = await tellStory(`http://127.0.0.1:${port}`, {}, otherAddress)
+        const wrong = await wrongInStory(`http://127.0.0.1:${port}`, {}, otherAddress)
         if (wrong === undefined) reported.push(app)
         else failures.push(`${runtime.name}, ${file}, ${app}: ${wrong}`)
       }
@@ -30,8 +30,8 @@ export async function inRuntime(runtime: Runtime, folder: string, env: NodeJS.Pr
     }
     return reported
   }
-  const reported = await tells('serve.mjs')
-  await tells('serve.cjs')
+  const reported = await reportedBy('serve.mjs')
+  await reportedBy('serve.cjs')
   const example = await serveExportIn(runtime, folder)
   try {
     const wrong = example && (await tryExample(example.ready, {}, otherAddress))
@@ -65,7 +65,7 @@ export async function inWorkerd(folder: string): Promise<Row> {
     if (wrong !== undefined) failures.push(`workerd, example: ${wrong}`)
     for (const app of ['Hono', 'fetch']) {
       const from = (address: string) => ({ 'x-app': app, 'cf-connecting-ip': address })
-      const wrong = await tellStory(worker.url, from('192.0.2.1'), { headers: from('192.0.2.2') })
+      const wrong = await wrongInStory(worker.url, from('192.0.2.1'), { headers: from('192.0.2.2') })
       if (wrong === undefined) reported.push(app)
       else failures.push(`workerd, ${app}: ${wrong}`)
     }
@@ -81,7 +81,7 @@ const otherAddress = { localAddress: '127.0.0.2' }
 const SPOOFED = { 'cf-connecting-ip': '192.0.2.9', 'x-forwarded-for': '192.0.2.9' }
 
 /** Runs the story, and checks that another client has its own quota. Returns the error, if any. */
-async function tellStory(
+async function wrongInStory(
   url: string,
   client: Readonly<Record<string, string>>,
   other: Way,

@@ -45,7 +45,7 @@ export function tableOf(
 const listed = (items: readonly string[]): string => `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
 
 /** Reports whether two tables have the same results for the same runtimes, regardless of their versions. */
-export function tellsTheSame(one: string, other: string): boolean {
+export function haveSameResults(one: string, other: string): boolean {
   const [a, b] = [one, other].map((table) =>
     table
       .replace(/^(\| [A-Za-z]+) [\d.]+/gm, '$1')
