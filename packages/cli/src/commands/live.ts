@@ -1,10 +1,11 @@
 import { createInterface } from 'node:readline/promises'
-import { type Inspection, rateLimiter, type Store } from '@spillway/core'
+import type { Inspection, Store } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { columns, count, plain, span } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
-import { ASKING, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
+import { connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { keyFrom } from '../live/key.ts'
+import { limiterOf, stateName } from '../live/limiter.ts'
 import { readPolicies } from '../policies.ts'
 import { keyText } from '../replay/key-text.ts'
 import { blockedText } from '../top/view.ts'
@@ -17,8 +18,9 @@ export interface KeyOptions extends LiveOptions {
   readonly yes?: boolean
 }
 
-/** A policy's limiter over a live store, for one key. */
+/** A policy, and a key of it. */
 interface PolicyKey {
+  /** The name of the policy's states. */
   readonly name: string
   readonly policy: RulePolicy
   readonly key: string
@@ -30,7 +32,7 @@ export async function inspect(url: string, parts: readonly string[], options: Ke
   const report = await over(url, options, io, async (store) => {
     const answers: { readonly policyKey: PolicyKey; readonly inspection: Inspection }[] = []
     for (const each of policyKeys) {
-      const [inspection] = await limiterOf(each, store).inspect(each.key)
+      const [inspection] = await limiterOf(each.policy, store).inspect(each.key)
       answers.push({ policyKey: each, inspection: inspection as Inspection })
     }
     return answers
@@ -64,7 +66,7 @@ export async function reset(url: string, parts: readonly string[], options: KeyO
   const found: string[] = []
   if (agreed) {
     await over(url, options, io, async (store) => {
-      for (const each of policyKeys) if (await limiterOf(each, store).reset(each.key)) found.push(each.name)
+      for (const each of policyKeys) if (await limiterOf(each.policy, store).reset(each.key)) found.push(each.name)
     })
   }
   const report = { reset: agreed, policies: policyKeys.map(({ name }) => name), found }
@@ -90,12 +92,6 @@ async function policyKeysOf(
   const wanted = policies.map(({ name, key }) => `"${name}" has ${[key].flat().join(' and ')}`).join(', ')
   throw new UserError(`no policy has a key of ${parts.length} parts: ${wanted}.`)
 }
-
-/** The name of a policy's states in the middleware. */
-const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
-
-const limiterOf = ({ name, policy: { quota, blocks = false } }: PolicyKey, store: Store) =>
-  rateLimiter({ name, quota, blocks, store, ...ASKING })
 
 async function over<T>(url: string, options: LiveOptions, { env }: Io, work: (store: Store) => Promise<T>): Promise<T> {
   const { store, close } = await connect(url, options, env)

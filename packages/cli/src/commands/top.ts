@@ -1,8 +1,9 @@
-import { type KeyList, type RateLimiter, rateLimiter, type Store } from '@spillway/core'
+import type { KeyList } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { plain } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
-import { ASKING, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
+import { connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
+import { limiterOf } from '../live/limiter.ts'
 import { readPolicies } from '../policies.ts'
 import { eventsOf } from '../top/events.ts'
 import { Screen, type Shown } from '../top/screen.ts'
@@ -52,12 +53,6 @@ async function policiesOf({ policy, name }: TopOptions): Promise<readonly RulePo
   const names = policies.map((each) => JSON.stringify(each.name)).join(', ')
   throw new UserError(`no policy is named ${JSON.stringify(name)}: there are ${names}.`)
 }
-
-/** The middleware's name for the states of a policy. */
-const stateName = ({ name, mode }: RulePolicy): string => (mode === 'shadow' ? `${name} (shadow)` : name)
-
-const limiterOf = (policy: RulePolicy, store: Store): RateLimiter =>
-  rateLimiter({ name: stateName(policy), quota: policy.quota, blocks: policy.blocks ?? false, store, ...ASKING })
 
 async function printOnce(
   shown: readonly Shown[],
