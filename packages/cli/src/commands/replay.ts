@@ -1,7 +1,6 @@
-import { open, writeFile } from 'node:fs/promises'
 import { ipKey } from '@spillway/core/http'
 import { EXIT } from '../exit.ts'
-import { type Io, painter, UserError, widthOf } from '../io.ts'
+import { type Io, painter, widthOf } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
 import type { Entry } from '../log/entry.ts'
 import type { Source } from '../log/source.ts'
@@ -12,6 +11,7 @@ import { textOf } from '../replay/text.ts'
 import { reportOf } from '../report/html.ts'
 import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './logs.ts'
 import { shareOf } from './options.ts'
+import { fileOf, written } from './output.ts'
 
 export interface ReplayOptions extends LogOptions {
   readonly policy: readonly string[]
@@ -114,41 +114,3 @@ function lineOf({ plan, file, line, at, policy, key, cost, retryAfterMs }: Denia
   const wait = Number.isFinite(retryAfterMs) ? retryAfterMs : null
   return `${JSON.stringify({ plan, file, line, at: iso(at), policy, key, cost, retryAfterMs: wait })}\n`
 }
-
-/** A file that is written while a log is read; errors are thrown at the end. */
-interface OutFile {
-  write(text: string): void
-  end(): Promise<void>
-}
-
-async function fileOf(path: string): Promise<OutFile> {
-  const handle = await open(path, 'w').catch((error: unknown) => {
-    throw unwritable(path, error)
-  })
-  const stream = handle.createWriteStream()
-  let failure: unknown
-  stream.on('error', (error) => {
-    failure ??= error
-  })
-  return {
-    write: (text) => {
-      if (failure === undefined) stream.write(text)
-    },
-    end: () =>
-      new Promise((resolve, reject) => {
-        stream.once('close', () => (failure === undefined ? resolve() : reject(unwritable(path, failure))))
-        if (failure === undefined) stream.end()
-        else stream.destroy()
-      }),
-  }
-}
-
-/** Writes a file that the user has named. */
-export async function written(path: string, text: string): Promise<void> {
-  await writeFile(path, text).catch((error: unknown) => {
-    throw unwritable(path, error)
-  })
-}
-
-const unwritable = (path: string, error: unknown): UserError =>
-  new UserError(`${path} cannot be written: ${(error as Error).message}`, EXIT.failure)

@@ -11,7 +11,7 @@ import { temporaryFile } from '../suggest/temporary-file.ts'
 import { PERIODS, type Period, type Suggestion } from '../suggest/tightest.ts'
 import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './logs.ts'
 import { shareOf } from './options.ts'
-import { written } from './replay.ts'
+import { written } from './output.ts'
 
 /** The options of `spillway suggest`. */
 export interface SuggestOptions extends LogOptions {
