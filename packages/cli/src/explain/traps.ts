@@ -1,4 +1,4 @@
-import type { Quota } from '@spillway/core'
+import { maxUnits } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { count, span } from '../format.ts'
 
@@ -24,10 +24,6 @@ export function trapsIn(policies: readonly RulePolicy[]): readonly Trap[] {
 
 const keysOf = ({ key }: RulePolicy): readonly string[] => [key].flat()
 const costOf = ({ cost, defaultCost = 1 }: RulePolicy): number => (typeof cost === 'number' ? cost : defaultCost)
-const mostOf = (quota: Quota): number => {
-  if (quota.kernel === 'warm-up') return quota.burst
-  return quota.kernel === 'bucket' ? quota.limit + quota.overdraft : quota.limit
-}
 const WRITTEN = /^(header|query|cookie):/
 
 const LOOKS: readonly Look[] = [
@@ -42,18 +38,18 @@ const LOOKS: readonly Look[] = [
   },
   ({ quota, ...policy }) => {
     const cost = costOf({ quota, ...policy })
-    if (cost <= mostOf(quota)) return undefined
+    if (cost <= maxUnits(quota)) return undefined
     return [
       'cost-above-limit',
-      `a request costs ${count(cost)}, but the quota never allows more than ${count(mostOf(quota))} at once: all requests are denied.`,
+      `a request costs ${count(cost)}, but the quota never allows more than ${count(maxUnits(quota))} at once: all requests are denied.`,
     ]
   },
   ({ quota, ...policy }) => {
     const cost = costOf({ quota, ...policy })
-    if (cost > mostOf(quota) || cost * 2 <= mostOf(quota) || mostOf(quota) === 1 || cost === 1) return undefined
+    if (cost > maxUnits(quota) || cost * 2 <= maxUnits(quota) || maxUnits(quota) === 1 || cost === 1) return undefined
     return [
       'burst-below-two',
-      `a request costs ${count(cost)} of ${count(mostOf(quota))}: two requests at once are never allowed.`,
+      `a request costs ${count(cost)} of ${count(maxUnits(quota))}: two requests at once are never allowed.`,
     ]
   },
   ({ cost, maxCost, quota }) => {
@@ -63,10 +59,10 @@ const LOOKS: readonly Look[] = [
         'cost-unbounded',
         `a client sets its own cost in ${cost}, without a max_cost: one request can consume the whole quota.`,
       ]
-    if (maxCost > mostOf(quota))
+    if (maxCost > maxUnits(quota))
       return [
         'max-cost-above-limit',
-        `max_cost is ${count(maxCost)}, but the quota never allows more than ${count(mostOf(quota))} at once: such a request is always denied.`,
+        `max_cost is ${count(maxCost)}, but the quota never allows more than ${count(maxUnits(quota))} at once: such a request is always denied.`,
       ]
     return undefined
   },
