@@ -196,12 +196,14 @@ const decideCalendar =
   ({ allowed, now, start, current }) =>
     atOnce(policy, limit, cost, allowed, limit - current, (calendar as Calendar).endOf(start, now) - now)
 
-const decidePenalty =
-  (policy: string, quota: PenaltyQuota, cost: number, { limit, window } = quota): Decide<PenaltyTaken> =>
-  ({ allowed, now, first, count, until }) => {
+function decidePenalty(policy: string, quota: PenaltyQuota, cost: number): Decide<PenaltyTaken> {
+  const { limit, window } = quota
+  const most = isBlockList(quota) ? 0 : limit
+  return ({ allowed, now, first, count, until }) => {
     const end = (until > 0 ? until : first + window) - now
-    return atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, end, isBlockList(quota) ? 0 : limit)
+    return atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, end, most)
   }
+}
 
 /** A decision by a quota whose units all refill at once, in `end`. A block list reports another limit than it has. */
 function atOnce(
