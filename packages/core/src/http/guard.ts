@@ -58,7 +58,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   const requestSources = requestSourcesOf(options, reader, storeConfig.logger)
   const skips = matcher('skip', options.skip, requestSources)
   const countsPreflight = checkBoolean('countPreflight', options.countPreflight)
-  const procedure = {
+  const config = {
     reader,
     maxWaitMicros: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
@@ -78,7 +78,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     compiled = compiledPolicies
     reportPolicies(policies)
     names = registrations.map(({ name }) => name)
-    return evaluatorFor(compiledPolicies, procedure)
+    return evaluatorFor(compiledPolicies, config)
   }
   const own = ownOptions()
   const flat = Object.fromEntries(Object.entries(options).filter(([name]) => own.includes(name)))
