@@ -118,5 +118,8 @@ export const ALGORITHMS = {
   },
 } satisfies Record<string, Algorithm>
 
+/** The name of the function that the code of a quota calls. */
+export const functionIn = (code: string): string => code.slice(0, code.indexOf('('))
+
 export type AlgorithmId = keyof typeof ALGORITHMS
 export const ALGORITHM_IDS = Object.keys(ALGORITHMS) as AlgorithmId[]

@@ -149,6 +149,12 @@ function levelOf({ policy, key, quota, store }: Bucket): number {
   return quota.limit - (resetAfterMs * 1000 * quota.scale) / quota.ticksPerUnit
 }
 
+/** The key of a request: of its client, or the same for all. */
+export const keyBy =
+  (apart: boolean) =>
+  ({ client }: Pick<Arrival, 'client'>): string =>
+    apart ? client : 'everybody'
+
 const nothing = (): undefined => undefined
 export const reader: RequestReader<Arrival> = {
   address: nothing,

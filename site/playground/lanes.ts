@@ -1,4 +1,4 @@
-import { ALGORITHM_IDS, ALGORITHMS } from './algorithms.ts'
+import { ALGORITHM_IDS, ALGORITHMS, functionIn } from './algorithms.ts'
 import type { LaneKind, Scene } from './lane-kind.ts'
 import type { Choices } from './link.ts'
 import { run } from './run.ts'
@@ -17,7 +17,7 @@ const algorithms = (choices: Choices): readonly LaneKind[] =>
       memory,
       code: text,
       options: [`quota: ${text}`],
-      imports: [text.slice(0, text.indexOf('('))],
+      imports: [functionIn(text)],
       run: (traffic) => run(quota(choices), traffic, choices),
     }
   })

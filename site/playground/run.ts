@@ -2,7 +2,7 @@ import type { Quota, SyncStore, Taken } from '@spillway/core'
 import { type HeaderForm, httpGuard, type Verdict } from '@spillway/core/http'
 import { decide, stepFor } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
-import { type Run, reader, replyTo, runApp, startOf } from './app.ts'
+import { keyBy, type Run, reader, replyTo, runApp, startOf } from './app.ts'
 import type { Arrival, Traffic } from './traffic.ts'
 
 export interface Terms {
@@ -25,7 +25,7 @@ export function run(quota: Quota, requests: Pick<Traffic, 'arrivals' | 'span'>, 
       return seen
     },
   }
-  const keyOf = ({ client }: Pick<Arrival, 'client'>): string => (apart ? client : 'everybody')
+  const keyOf = keyBy(apart)
   const guard = httpGuard<Arrival>(
     { quota: atOnce(quota), key: keyOf, cost: ({ cost }) => cost, headers, store },
     reader,

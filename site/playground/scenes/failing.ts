@@ -1,8 +1,8 @@
 import type { Store } from '@spillway/core'
 import { httpGuard } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import { ALGORITHMS } from '../algorithms.ts'
-import { type Run, reader, replyOf, runSlowApp, startOf } from '../app.ts'
+import { ALGORITHMS, functionIn } from '../algorithms.ts'
+import { keyBy, type Run, reader, replyOf, runSlowApp, startOf } from '../app.ts'
 import { withClock } from '../clock.ts'
 import type { LaneKind } from '../lane-kind.ts'
 import type { Choices } from '../link.ts'
@@ -28,7 +28,7 @@ export function failing(choices: Choices): readonly LaneKind[] {
       code: option,
       options: [`quota: ${code}`, option],
       remote: true,
-      imports: [code.slice(0, code.indexOf('('))],
+      imports: [functionIn(code)],
       left: 'units left in the store',
       run: (traffic) => runFailing(mode as keyof typeof MODES, traffic, choices),
     }
@@ -50,7 +50,7 @@ function runFailing(onStoreError: keyof typeof MODES, traffic: Traffic, choices:
     },
     delete: working.delete,
   }
-  const keyOf = ({ client }: Pick<Arrival, 'client'>): string => (apart ? client : 'everybody')
+  const keyOf = keyBy(apart)
   const guard = httpGuard<Arrival>(
     { quota, key: keyOf, cost: ({ cost }) => cost, headers, store, onStoreError, logger: { warn: () => {} } },
     reader,

@@ -1,7 +1,7 @@
 import { httpGuard, type Verdict } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import { ALGORITHMS, type Numbers } from '../algorithms.ts'
-import { type Run, reader, replyTo, runApp, startOf } from '../app.ts'
+import { ALGORITHMS, functionIn, type Numbers } from '../algorithms.ts'
+import { keyBy, type Run, reader, replyTo, runApp, startOf } from '../app.ts'
 import type { LaneKind } from '../lane-kind.ts'
 import type { Choices } from '../link.ts'
 import type { Arrival, Traffic } from '../traffic.ts'
@@ -31,7 +31,7 @@ export function policies(choices: Choices): readonly LaneKind[] {
             options: [],
             policies: enforced.map(({ name, numbers }, i) => [name, codes[i] as string, numbers.limit] as const),
           }),
-      imports: [...new Set(codes.map((code) => code.slice(0, code.indexOf('('))))],
+      imports: [...new Set(codes.map(functionIn))],
       left: enforced.length === 1 ? 'units left' : 'units left of the first',
       run: (traffic) => runPolicies(enforced, traffic, choices),
     }
@@ -47,7 +47,7 @@ function runPolicies(enforced: readonly Named[], traffic: Traffic, { apart, head
   const quotas = enforced.map(({ numbers }) => quotaOf(numbers))
   const clock = { now: startOf(Math.max(...quotas.map(({ window }) => window))) }
   const store = memoryStore({ clock: () => clock.now })
-  const keyOf = ({ client }: Pick<Arrival, 'client'>): string => (apart ? client : 'everybody')
+  const keyOf = keyBy(apart)
   const guard = httpGuard<Arrival>(
     {
       policies: enforced.map(({ name }, i) => ({

@@ -1,7 +1,7 @@
 import { httpGuard, type Verdict } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import { ALGORITHMS } from '../algorithms.ts'
-import { type Run, reader, replyTo, runApp, startOf } from '../app.ts'
+import { ALGORITHMS, functionIn } from '../algorithms.ts'
+import { keyBy, type Run, reader, replyTo, runApp, startOf } from '../app.ts'
 import type { LaneKind } from '../lane-kind.ts'
 import type { Choices } from '../link.ts'
 import type { Arrival, Traffic } from '../traffic.ts'
@@ -11,7 +11,7 @@ const { quota: quotaOf, code: codeOf } = ALGORITHMS.token
 /** Two processes behind a load balancer that sends requests to one after the other: with a store each, and with one. */
 export function processes(choices: Choices): readonly LaneKind[] {
   const code = codeOf(choices)
-  const quota = { options: [`quota: ${code}`], imports: [code.slice(0, code.indexOf('('))], left: 'units left' }
+  const quota = { options: [`quota: ${code}`], imports: [functionIn(code)], left: 'units left' }
   const lane = (id: string, name: string, processes: number, stores: number, code: string): LaneKind => ({
     ...quota,
     id,
@@ -32,7 +32,7 @@ function runProcesses(processes: number, storeCount: number, traffic: Traffic, c
   const quota = quotaOf(choices)
   const clock = { now: startOf(quota.window) }
   const stores = Array.from({ length: storeCount }, () => memoryStore({ clock: () => clock.now }))
-  const keyOf = ({ client }: Pick<Arrival, 'client'>): string => (apart ? client : 'everybody')
+  const keyOf = keyBy(apart)
   const guards = Array.from({ length: processes }, (_, i) =>
     httpGuard<Arrival>(
       {
