@@ -43,8 +43,8 @@ export interface Breaker {
     check?: (answer: T) => T,
   ): Promise<T>
   /**
-   * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to answer, else as
-   * soon as it answers again. A refund is sent once only: one that failed may have been made.
+   * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to
+   * answer, else as soon as it answers again. A refund is sent once only: one that failed may have been made.
    */
   queueRefund(refunds: readonly Take[], answers?: boolean): void
   /** Counts a refund that was sent and failed. */

@@ -16,9 +16,9 @@ export interface NamedPolicies {
 }
 
 /**
- * The units of each policy, in their order; undefined leaves it out, and 0 in the costs does. If the costs do not name a policy, it costs 1; a spill policy
- * costs what its source does; and a refund or a charge leaves it out, and always the block list. Throws a `QuotaError` if the
- * costs are invalid.
+ * The units of each policy, in the order of the policies. Undefined for those that are left out: those whose cost is 0,
+ * and for a refund or a charge those that the costs do not name, and the block list. Otherwise a policy that the costs do
+ * not name costs 1, and a spill policy costs what its source does. Throws a `QuotaError` if the costs are invalid.
  */
 export function costsOf(named: NamedPolicies, cost: number | Costs, verb: Verb): readonly (number | undefined)[] {
   const { names, targets, policies } = named

@@ -71,7 +71,10 @@ export interface ListedKey {
 export interface KeyList {
   /** The name of the policy. */
   readonly policy: string
-  /** Those that have used the most units first; of equal ones, those with the longest wait. Blocked keys: the longest block first. */
+  /**
+   * Those that have used the most units first; of equal ones, those with the longest wait. Blocked keys: the longest
+   * block first.
+   */
   readonly keys: readonly ListedKey[]
   /** How many states were examined. */
   readonly scanned: number

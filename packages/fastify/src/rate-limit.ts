@@ -31,7 +31,10 @@ declare module 'fastify' {
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<FastifyRequest, FastifyReply, Name>
 
-/** The hook, which is also a plugin, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+/**
+ * The hook, which is also a plugin, with its decisions, its counts by key, and a way to replace its policies without
+ * losing counts.
+ */
 export interface RateLimit<Name extends string = string>
   extends onRequestHookHandler,
     FastifyPluginCallback,

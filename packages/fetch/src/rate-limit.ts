@@ -16,7 +16,10 @@ export type RateLimitOptions<Name extends string = string> = Options<Request, Re
 /** A handler; `Rest` is what the runtime passes beside the request. */
 type Handler<R extends Request, Rest extends readonly unknown[], A> = (request: R, ...rest: Rest) => A | Promise<A>
 
-/** Wraps a handler in the limit, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
+/**
+ * Wraps a handler in the limit, with its decisions, its counts by key, and a way to replace its policies without losing
+ * counts.
+ */
 export interface RateLimit<Name extends string = string> extends ByKey<Name> {
   /** Wraps a handler. The result has the same parameters, including what the runtime passes beside the request. */
   <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(

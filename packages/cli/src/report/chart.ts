@@ -14,7 +14,10 @@ export interface ChartOptions {
   readonly startMs: number
   readonly widthMs: number
   readonly series: readonly Series[]
-  /** `stacked` areas on one another, `lines` beside each other, `bars`, or a `level` between its least and its most, and where it was too low. */
+  /**
+   * `stacked` areas on one another, `lines` beside each other, `bars`, or a `level` between its least and its most, and
+   * where it was too low.
+   */
   readonly kind: 'stacked' | 'lines' | 'bars' | 'level'
   readonly height?: number
   /**

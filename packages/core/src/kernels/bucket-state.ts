@@ -8,7 +8,10 @@ export type BucketState = number | RefundedBucket | FractionalBucket
 
 /** The state of a bucket in which a refund has moved later takes down. */
 export interface RefundedBucket {
-  /** The theoretical arrival time: when the bucket is full again, or later. Negative if it is farther ahead than the ceiling. */
+  /**
+   * The theoretical arrival time: when the bucket is full again, or later. Negative if it is farther ahead than the
+   * ceiling.
+   */
   readonly tat: number
   /** What `tat` would be without those refunds: from then on the bucket is full. */
   readonly gross: Micros
@@ -16,7 +19,10 @@ export interface RefundedBucket {
   readonly turn: Micros
 }
 
-/** The state of a bucket that is not full again at a whole microsecond. A step of another `scale` ignores `early` and `grossEarly`. */
+/**
+ * The state of a bucket that is not full again at a whole microsecond. A step of another `scale` ignores `early` and
+ * `grossEarly`.
+ */
 export interface FractionalBucket extends RefundedBucket {
   readonly scale: number
   /** How much earlier than `tat` the bucket is full, in parts of `scale`. */

@@ -84,7 +84,10 @@ export interface BucketTaken {
   readonly base: number
   /** The tick at which it is full again now: later than `base` if taken, earlier if refunded. */
   readonly tat: number
-  /** What `tat` would be if no refund had moved takes down. It identifies the take for a refund. Equal to `tat` without refunds. */
+  /**
+   * What `tat` would be if no refund had moved takes down. It identifies the take for a refund. Equal to `tat` without
+   * refunds.
+   */
   readonly gross: number
   /** Present only if the step has a `fraction`. */
   readonly early?: Earlies

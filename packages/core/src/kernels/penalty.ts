@@ -11,8 +11,8 @@ import type { Micros } from '../time.ts'
  * A block set by hand is a charge of `MOST_UNITS` with a length of its own. So no refund of a request's units lifts it.
  * A step of 0 units writes what a denial does.
  *
- * All moments count from `writtenAt`, when the state was written. If the clock has stepped back since, they are moved back with it:
- * a window, a block and what is left of `forgive` last as long as before.
+ * All moments count from `writtenAt`, when the state was written. If the clock has stepped back since, they are moved
+ * back with it: a window, a block and what is left of `forgive` last as long as before.
  *
  * The kernel is written in TypeScript here, in Lua and in SQL, in the same order with the same names.
  */

@@ -26,8 +26,9 @@ export const unitTime = (step: Step): Micros => {
 }
 
 /**
- * The microseconds in which the used units of a state refill, at a block's end at the latest. Keys are evicted in this order, shortest first. Unlike
- * `emptyAt`, it changes neither with a denial nor with the time of the last allowed request.
+ * The microseconds in which the used units of a state refill, at a block's end at the latest. Keys are evicted in this
+ * order, shortest first. Unlike `emptyAt`, it changes neither with a denial nor with the time of the last allowed
+ * request.
  */
 export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Micros): Micros {
   if (typeof state === 'number') return Math.abs(state) - now

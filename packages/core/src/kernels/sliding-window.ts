@@ -28,7 +28,10 @@ export interface SlidingWindowStep {
   readonly calendar: Calendar | null
   /** The most units a window counts: larger charges are cut. */
   readonly most: number
-  /** The start of the window that counts the units refunded; 0 refunds the latest. A window that has expired refunds nothing. */
+  /**
+   * The start of the window that counts the units refunded; 0 refunds the latest. A window that has expired refunds
+   * nothing.
+   */
   readonly since: Micros
   readonly peek: boolean
 }

@@ -68,9 +68,10 @@ const cacheOf = oncePer(
  * Returns a store with a deny cache: it caches the denials of `store` and denies the same keys in this process until the
  * wait or `for` is over. Meanwhile, retries of a denied client cause no calls to the store.
  *
- * It runs the kernel on the state that the denial revealed, so that its answers are those of the store. The store's clock is
- * extrapolated by a local monotonic clock since the store was asked, so that the estimate is early by the time that the request
- * took, and never late: no request is denied whose units are back. One that may be allowed, or would write, is sent to the store.
+ * It runs the kernel on the state that the denial revealed, so that its answers are those of the store. The store's
+ * clock is extrapolated by a local monotonic clock since the store was asked, so that the estimate is early by the time
+ * that the request took, and never late: no request is denied whose units are back. One that may be allowed, or would
+ * write, is sent to the store.
  *
  * Throws a `QuotaError` if an option is invalid.
  */

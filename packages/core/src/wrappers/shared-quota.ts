@@ -83,8 +83,8 @@ export function withSharedQuota(store: Store, options: SharedQuotaOptions = {}):
 }
 
 /**
- * Returns what `withSharedQuota` admits and costs: for `perMinute(60_000)` and the default `margin`, a process holds at most 600
- * units for 600 ms, and calls the store at most 3.4 times a second, per key.
+ * Returns what `withSharedQuota` admits and costs: for `perMinute(60_000)` and the default `margin`, a process holds at
+ * most 600 units for 600 ms, and calls the store at most 3.4 times a second, per key.
  *
  * Throws a `QuotaError` if an option is invalid.
  */

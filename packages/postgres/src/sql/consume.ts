@@ -7,9 +7,10 @@ const tick = (parts: string): string => `div(${parts} + scale - 1, scale)`
 const early = (parts: string): string => `mod(scale - mod(${parts}, scale), scale)`
 
 /**
- * The function that users call directly. It checks its arguments, builds the same step as core does for a token bucket's
- * `consume`, and computes the decision like core's `decide`. The row's name is that of `key.ts`, which hashes UTF-16, least significant byte first. The session's
- * `lock_timeout` applies. A cost above the capacity never fits: it is capped at one unit more than the capacity.
+ * The function that users call directly. It checks its arguments, builds the same step as core does for a token
+ * bucket's `consume`, and computes the decision like core's `decide`. The row's name is that of `key.ts`, which hashes
+ * UTF-16, least significant byte first. The session's `lock_timeout` applies. A cost above the capacity never fits: it
+ * is capped at one unit more than the capacity.
  *
  * An answer of four numbers has the state after the call; one of more, from `take_calls`, the state before.
  */

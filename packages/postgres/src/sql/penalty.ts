@@ -3,9 +3,10 @@ import type { Names } from './names.ts'
 /**
  * The penalty kernel in SQL: `kernels/penalty.ts` of core, in the same order with the same names.
  *
- * A state is an array of eleven: written at, first, count, until, level, last, and zeros, as arrays of other lengths are of other
- * kernels. A step is kernel, peek, increment, check, limit, window, block, grow, max, forgive, since, extend. An outcome is
- * allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is base), then base and next.
+ * A state is an array of eleven: written at, first, count, until, level, last, and zeros, as arrays of other lengths
+ * are of other kernels. A step is kernel, peek, increment, check, limit, window, block, grow, max, forgive, since,
+ * extend. An outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is
+ * base), then base and next.
  */
 export const penaltySql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('penalty_found')}(state int8[], now int8, step int8[]) RETURNS int8[]

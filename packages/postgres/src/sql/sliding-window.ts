@@ -5,8 +5,8 @@ import type { Names } from './names.ts'
  * order with the same names.
  *
  * A state is an array: start, current, previous. A step is kernel, peek, increment, check, limit, ticks, tick, most,
- * since, fixed, and the four starts of a calendar's periods. An outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is
- * base), then base and next.
+ * since, fixed, and the four starts of a calendar's periods. An outcome is allowed, whether the step leaves a state
+ * (taken is next), whether a denial changes it (kept is base), then base and next.
  */
 export const slidingWindowSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('turned')}(state int8[], now int8, "window" int8) RETURNS int8[]

@@ -3,9 +3,10 @@ import type { Names } from './names.ts'
 /**
  * The warm-up kernel in SQL: `kernels/warm-up.ts` of core, in the same order with the same names.
  *
- * A state is an array of nine: written at, ahead, early, cold, scale, and zeros, as arrays of other lengths are of other kernels. A
- * step is kernel, peek, increment, check, tolerance, half, early, scale, until, untilEarly, cold. An outcome is allowed,
- * whether the step leaves a state (taken is next), whether a denial changes it (kept is base), then base and next.
+ * A state is an array of nine: written at, ahead, early, cold, scale, and zeros, as arrays of other lengths are of
+ * other kernels. A step is kernel, peek, increment, check, tolerance, half, early, scale, until, untilEarly, cold. An
+ * outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is base), then
+ * base and next.
  */
 export const warmUpSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('slowdown')}(cold int8, less int8, half int8) RETURNS int8

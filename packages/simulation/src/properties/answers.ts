@@ -5,7 +5,10 @@ import type { Simulation } from '../simulation.ts'
 const shown = ({ verb, host, key, cost, calledAt }: Entry): string =>
   `${verb} ${cost} of ${key} in ${host.name}, called at ${calledAt} µs,`
 
-/** Every call is answered, and none later than its deadline or its wait. Time in which the process stood still is not counted. */
+/**
+ * Every call is answered, and none later than its deadline or its wait. Time in which the process stood still is not
+ * counted.
+ */
 export function everyCallIsAnswered({ ledger }: Simulation): readonly string[] {
   return ledger.entries.flatMap((entry) => {
     const { host, calledAt, answeredAt, mayLast, stalled } = entry

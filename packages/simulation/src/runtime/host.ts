@@ -26,8 +26,9 @@ export interface HostClocks {
 }
 
 /**
- * A simulated process with the event loop of Node: due timers, then what has arrived, then what `setImmediate` has scheduled; microtasks after each
- * callback. The loop reads its clock in whole milliseconds, so that a timer may fire a fraction of a millisecond early.
+ * A simulated process with the event loop of Node: due timers, then what has arrived, then what `setImmediate` has
+ * scheduled; microtasks after each callback. The loop reads its clock in whole milliseconds, so that a timer may fire a
+ * fraction of a millisecond early.
  */
 export class Host implements Globals {
   readonly name: string
@@ -86,7 +87,10 @@ export class Host implements Globals {
     ;(immediate as Immediate).callback = undefined
   }
 
-  /** Lets the event loop poll `callback`, such as a request or an answer that has arrived; `onLost` if the process ends first. */
+  /**
+   * Lets the event loop poll `callback`, such as a request or an answer that has arrived; `onLost` if the process ends
+   * first.
+   */
   receive(callback: () => void, onLost?: () => void): void {
     if (this.isAlive) {
       this.#arrived.push({ callback, onLost })

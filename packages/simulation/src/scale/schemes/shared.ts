@@ -3,7 +3,10 @@ import { Waiting } from '../waiting.ts'
 import type { Scheme } from '../world.ts'
 import { throughDenyCache } from './deny-cache.ts'
 
-/** `withSharedQuota` with a `margin`, with the rules of `share-server.ts` in core: a node holds units for a part of the window. */
+/**
+ * `withSharedQuota` with a `margin`, with the rules of `share-server.ts` in core: a node holds units for a part of the
+ * window.
+ */
 export const sharedWith =
   (margin: number): Scheme =>
   (world) => {
