@@ -65,7 +65,8 @@ async function tracked(
   call: () => Promise<Decision | undefined>,
 ): Promise<Entry> {
   const { deadlineMs } = setting
-  const quota = policy === HTTP ? (handles[server]?.[act.handle] as Handle).httpQuota : setting.quota
+  const handle = handles[server]?.[act.handle] as Handle
+  const quota = policy === HTTP ? handle.httpQuota : setting.quota
   const isInLine = act.does === 'wait' && quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'
   const lineMs = isInLine ? LINE_MS + DEADLINES * deadlineMs : 0
   const entry = ledger.begin({
