@@ -72,10 +72,9 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
       schedule()
     })
     return within(endMs, answer).catch((error: unknown) => {
-      // A timed-out call that was not sent is dropped. One that was sent may still be answered.
-      const unsent = drop()
       if (!(error instanceof TimeoutError) || error.late) throw failure(error, timeoutMs)
-      throw failure(unsent ? error : new TimeoutError(error.message, answer.catch(lateIn)), timeoutMs)
+      // A timed-out call that was not sent is dropped. One that was sent may still be answered.
+      throw failure(drop() ? error : new TimeoutError(error.message, answer.catch(lateIn)), timeoutMs)
     })
   }
 }
