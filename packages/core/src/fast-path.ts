@@ -54,12 +54,13 @@ function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync
     const now = clock()
     let allowed = true
     for (const { take } of consumed) if (!take.look(key, now)) allowed = false
-    const decisions: Decision[] = []
-    for (const { take, decide } of consumed) {
-      const decision = decide(take.commit(allowed))
-      if (isShown(decision)) decisions.push(decision)
+    const decisions = new Array<Decision>(consumed.length)
+    for (let i = 0; i < consumed.length; i++) {
+      const { take, decide } = consumed[i] as Prepared
+      decisions[i] = decide(take.commit(allowed))
     }
-    return decisions.length === 1 ? (decisions[0] as Decision) : merge(decisions)
+    const shown = decisions.every(isShown) ? decisions : decisions.filter(isShown)
+    return shown.length === 1 ? (shown[0] as Decision) : merge(shown)
   }
 }
 

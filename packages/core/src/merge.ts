@@ -2,15 +2,19 @@ import { type Decision, type Degraded, NONE } from './decision.ts'
 
 /** Merges the decisions of several policies: allowed if all allow, else the denial with the longest wait. */
 export function merge(decisions: readonly Decision[]): Decision {
-  // Fields written out: a spread takes longer than all decisions.
-  const { allowed, policy, limit, remaining, cost, retryAfterMs, resetAfterMs, replenishAfterMs } =
-    governingOf(decisions)
-  let delayMs = 0
+  // Of denials, the first with the longest wait; else the first with the fewest units left, counted ones before others.
+  let governing = decisions[0] as Decision
+  let delayed = 0
+  let denials = 0
   let degraded: Decision['degraded']
   for (const each of decisions) {
-    if (allowed && each.delayMs > delayMs) delayMs = each.delayMs
+    if (governs(each, governing)) governing = each
+    if (!each.allowed) denials++
+    if (each.delayMs > delayed) delayed = each.delayMs
     if (each.degraded) degraded = moreSevere(degraded, each.degraded)
   }
+  const { allowed, policy, limit, remaining, cost, retryAfterMs, resetAfterMs, replenishAfterMs } = governing
+  // Fields written out: a spread takes longer than all decisions.
   const merged = {
     allowed,
     policy,
@@ -20,19 +24,15 @@ export function merge(decisions: readonly Decision[]): Decision {
     retryAfterMs,
     resetAfterMs,
     replenishAfterMs,
-    delayMs,
-    violated: allowed ? NONE : decisions.filter((each) => !each.allowed).map((each) => each.policy),
+    delayMs: allowed ? delayed : 0,
+    violated: denials === 0 ? NONE : denials === 1 ? [policy] : violatedOf(decisions),
     policies: decisions,
   }
   return degraded ? { ...merged, degraded } : merged
 }
 
-/** Of denials, the first with the longest wait; else the first with the fewest units left, counted ones before others. */
-function governingOf(decisions: readonly Decision[]): Decision {
-  let governing = decisions[0] as Decision
-  for (const each of decisions) if (governs(each, governing)) governing = each
-  return governing
-}
+const violatedOf = (decisions: readonly Decision[]): readonly string[] =>
+  decisions.filter((each) => !each.allowed).map((each) => each.policy)
 
 function governs(each: Decision, other: Decision): boolean {
   if (each.allowed !== other.allowed) return other.allowed
