@@ -1,6 +1,7 @@
 import type { BucketStep, Micros, PreparedTake, State, Step, Taken } from '@spillway/core'
 import { type Outcome, runKernel, takenOf } from '@spillway/core/internal'
 import { bucketTake } from './bucket-take.ts'
+import { fractionTake } from './fraction-take.ts'
 import { logTake } from './log-take.ts'
 import type { PolicyStates } from './policy-states.ts'
 import { scheduleTake } from './schedule-take.ts'
@@ -13,9 +14,10 @@ export function prepare(states: PolicyStates, step: Step): PreparedTake {
   switch (step.kernel) {
     case 'bucket':
       if (!isPlain(step) || !states.earlies.fits(step.fraction?.scale ?? 1)) return general
-      return step.schedule === null
+      if (step.schedule !== null) return scheduleTake(states, step, step.schedule, general)
+      return step.fraction === null
         ? bucketTake(states, step, general)
-        : scheduleTake(states, step, step.schedule, general)
+        : fractionTake(states, step, step.fraction, general)
     case 'sliding-window':
       return step.calendar === null ? windowTake(states, step, general) : general
     case 'sliding-log':

@@ -2,6 +2,7 @@ import { fakeClock, modelStore, quotas } from '@spillway/conformance'
 import {
   type Decision,
   perMinute,
+  perSecond,
   type Quota,
   rateLimiter,
   type SyncRateLimiter,
@@ -87,6 +88,14 @@ test('the fast path takes from a bucket in place of a log that was refunded', as
   log.consumeSync('a')
   await log.refund('a')
   expect([bucket.consumeSync('a').allowed, (await bucket.peek('a')).allowed]).toEqual([true, false])
+})
+
+test('the fast path clears the part of a microsecond that a quota with a remainder has left', async () => {
+  const clock = fakeClock()
+  const pair = [perSecond(7), perSecond(10)]
+  const consume = { key: 'a', verb: 'consume', cost: 1, afterMs: 0 } as const
+  const history = ([0, 1, 0] as const).map((by) => ({ ...consume, by }))
+  await expectAlike(memoryStore({ clock }), modelStore(clock), pair, history, clock.advance)
 })
 
 test('the fast path of several policies decides like the general path, by a cost for each', () => {

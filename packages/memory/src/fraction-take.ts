@@ -1,0 +1,47 @@
+import type { BucketStep, BucketTaken, Micros, PreparedTake, Taken } from '@spillway/core'
+import { wholeTick } from '@spillway/core/internal'
+import { type Found, GENERAL, NONE, type Reused } from './bucket-take.ts'
+import type { PolicyStates } from './policy-states.ts'
+
+/** The bucket kernel on stored numbers, for a bucket whose units take parts of a microsecond. */
+export function fractionTake(
+  states: PolicyStates,
+  step: BucketStep,
+  parts: NonNullable<BucketStep['fraction']>,
+  general: PreparedTake,
+): PreparedTake {
+  const { slots, earlies } = states
+  const { increment, ceiling } = step
+  const { scale } = parts
+  const room = step.tolerance - step.check
+  const early = { scale, base: 0, tat: 0, gross: 0 }
+  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, gross: 0, early }
+  const found: Found = { slot: NONE, key: '' }
+
+  const look = (key: string, now: Micros): boolean => {
+    const slot = slots.find(key)
+    const tat = slot < 0 ? 0 : slots.moment(slot)
+    found.slot = tat < 0 || tat - now > ceiling ? GENERAL : slot
+    if (found.slot === GENERAL) return general.look(key, now)
+    if (slot < 0) found.key = key
+    taken.now = now
+    taken.base = Math.max(tat, now)
+    early.base = tat <= now ? 0 : earlies.get(slot)
+    taken.allowed = wholeTick(taken.base - now - room, early.base + parts.check - parts.tolerance, scale) <= 0
+    return taken.allowed
+  }
+  const commit = (allowed: boolean): Taken => {
+    if (found.slot === GENERAL) return general.commit(allowed)
+    taken.tat = taken.gross = taken.base
+    early.tat = early.gross = early.base
+    if (!allowed) return taken
+    const sum = early.base + parts.increment
+    early.tat = early.gross = sum < scale ? sum : sum - scale
+    taken.tat = taken.gross = taken.base + increment - (sum < scale ? 0 : 1)
+    const slot = found.slot < 0 ? states.insert(found.key, taken.tat - taken.now, taken.now) : found.slot
+    slots.move(slot, taken.tat)
+    earlies.set(slot, early.tat)
+    return taken
+  }
+  return { look, commit, take: (key, now) => commit(look(key, now)) }
+}
