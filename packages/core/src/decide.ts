@@ -100,10 +100,11 @@ function decideScheduled(
     const left = (start + 1) * interval - offset - now
     const remaining = Math.max(limit - ahead, 0)
     const reset = span(ahead, left)
-    const replenish = ahead === 0 ? 0 : span(ahead - limit + remaining + 1, left)
+    const replenish = ahead === 0 ? 0 : ahead <= limit ? left : span(ahead - limit + 1, left)
+    const wait = span(before + (allowed ? turn : over), left)
     return allowed
-      ? allow(policy, limit, remaining, cost, reset, replenish, span(before + turn, left))
-      : deny(policy, limit, remaining, cost, reset, replenish, span(before + over, left))
+      ? allow(policy, limit, remaining, cost, reset, replenish, wait)
+      : deny(policy, limit, remaining, cost, reset, replenish, wait)
   }
 }
 

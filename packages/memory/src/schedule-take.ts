@@ -1,5 +1,5 @@
 import type { BucketStep, BucketTaken, Micros, PreparedTake, RefillSchedule, Taken } from '@spillway/core'
-import { GENERAL, NONE, type Reused } from './bucket-take.ts'
+import { type Found, GENERAL, NONE, type Reused } from './bucket-take.ts'
 import type { PolicyStates } from './policy-states.ts'
 
 /**
@@ -17,7 +17,7 @@ export function scheduleTake(
   const { increment, ceiling } = step
   const room = step.tolerance - step.check
   const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, gross: 0 }
-  const found = { slot: NONE, key: '' }
+  const found: Found = { slot: NONE, key: '' }
   // The first moment of the interval, the first after it, and its tick.
   const current = { start: 0, end: 0, tick: 0 }
 
@@ -34,17 +34,13 @@ export function scheduleTake(
   }
   const spanOf = (ticks: number): Micros =>
     ticks < amount ? ticks * tick : Math.floor(ticks / amount) * interval + (ticks % amount) * tick
-  const write = (tat: Micros): void => {
-    if (found.slot < 0) found.slot = states.insert(found.key, tat - taken.now, taken.now)
-    slots.move(found.slot, tat)
-    if (earlies.scale !== 1) earlies.set(found.slot, 0)
-  }
+  const insert = (moment: Micros): number => states.insert(found.key, moment - taken.now, taken.now)
   const look = (key: string, now: Micros): boolean => {
     if (now >= current.end || now < current.start) moveTo(now)
     const slot = slots.find(key)
-    const span = slot < 0 ? 0 : slots.moment(slot) - current.end
-    const ahead = span > 0 ? ticksIn(span) : 0
-    if (ahead > ceiling || (slot >= 0 && slots.moment(slot) < 0)) {
+    const moment = slot < 0 ? 0 : slots.moment(slot)
+    const ahead = moment > current.end ? ticksIn(moment - current.end) : 0
+    if (ahead > ceiling || moment < 0) {
       found.slot = GENERAL
       return general.look(key, now)
     }
@@ -57,13 +53,14 @@ export function scheduleTake(
   }
   const commit = (allowed: boolean): Taken => {
     if (found.slot === GENERAL) return general.commit(allowed)
-    let tat = taken.base
-    if (allowed) {
-      tat += increment
-      write(current.end + spanOf(tat - current.tick))
-    }
-    taken.tat = tat
-    taken.gross = tat
+    taken.tat = taken.gross = taken.base
+    if (!allowed) return taken
+    const tat = taken.base + increment
+    taken.tat = taken.gross = tat
+    const moment = current.end + spanOf(tat - current.tick)
+    const slot = found.slot < 0 ? insert(moment) : found.slot
+    slots.move(slot, moment)
+    if (earlies.scale !== 1) earlies.set(slot, 0)
     return taken
   }
   return { look, commit, take: (key, now) => commit(look(key, now)) }
