@@ -40,12 +40,11 @@ export class MapSlots implements Slots {
   readonly #digested = new Set<number>()
 
   find(key: string): number {
-    const slot = this.#slots.get(this.#isStoredAsIs(key) ? key : this.#nameOf(key))
-    return slot === undefined ? -1 : slot
+    return this.#slots.get(key.length > LONGEST || this.#marksIndexes ? this.#nameOf(key) : key) ?? -1
   }
 
   set(key: string, slot: number): void {
-    const name = copyOf(this.#isStoredAsIs(key) ? key : this.#nameOf(key))
+    const name = copyOf(this.#nameOf(key))
     this.#keys[slot] = name
     this.#slots.set(name, slot)
     if (key.length > LONGEST) this.#digested.add(slot)
@@ -76,13 +75,9 @@ export class MapSlots implements Slots {
     this.#moments[slot] = moment
   }
 
-  #isStoredAsIs(key: string): boolean {
-    return key.length <= LONGEST && !(this.#marksIndexes && needsMark(key))
-  }
-
-  /** The stored name of a key that is not stored as it is. */
+  /** The name of a key in the Map. */
   #nameOf(key: string): string {
-    if (key.length <= LONGEST) return MARK + key
+    if (key.length <= LONGEST) return this.#marksIndexes && needsMark(key) ? MARK + key : key
     this.#digest ??= digester()
     return this.#digest(key)
   }
