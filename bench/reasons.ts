@@ -38,7 +38,7 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
   [
     'A decision in memory, by algorithm',
     'two policies',
-    'Ours returns a decision of each policy and a merged one, of ten fields each: 680 bytes, against 80 for one policy. The baseline returns one decision of four fields.',
+    'Ours returns a decision of each policy and a merged one, of ten fields each: 530 bytes. Two buckets written by hand that return the same objects take 1.6 times as long as the baseline, and 1.9 times if they deny. The baseline returns one decision of four fields.',
   ],
   ['A request through', 'spillway, denying', REFUSING],
   ['A request through', 'spillway', TELLING],
