@@ -1,55 +1,10 @@
-import { type Decision, type Duration, type Logger, micros, QuotaError, type RateLimiter } from '@spillway/core'
-import { checkLogger, checkOptions, formatValue, withoutLink } from '@spillway/core/internal'
+import { type Decision, type Duration, type Logger, micros, type RateLimiter } from '@spillway/core'
+import { withoutLink } from '@spillway/core/internal'
 import { Denials } from './denials.ts'
+import { type AdminOptions, type AuditEvent, checkedOptions } from './options.ts'
 import { pageHeaders, pageOf } from './page.ts'
+import { crossSite, objectIn, textIn } from './request.ts'
 import { Seal } from './seal.ts'
-
-/** What an administrator does, reported before it is done. */
-export interface AuditEvent {
-  /** What is done to the key. */
-  readonly action: 'reset' | 'block' | 'unblock'
-  /** How long the key is blocked. Only of `'block'`. */
-  readonly duration?: Duration
-  /** The policies of the limiter, for which it is done. */
-  readonly policies: readonly string[]
-  /** The key, not masked. */
-  readonly key: string
-  /** The request, which `authorize` has accepted. */
-  readonly request: Request
-}
-
-/** Options of `adminHandler`. */
-export interface AdminOptions {
-  /** The limiters, with the names, quotas and stores of those in force. Their policies' names must differ. */
-  readonly limiters: readonly RateLimiter[]
-  /** Whether a request may use the handler. Only `true`, or a promise of it, accepts; an error denies. */
-  readonly authorize: (request: Request) => boolean | PromiseLike<boolean>
-  /**
-   * Called and awaited before a key is reset, blocked or unblocked. If it throws or rejects, nothing is changed.
-   * @default none
-   */
-  readonly audit?: (event: AuditEvent) => unknown
-  /**
-   * How a key is shown.
-   * @default the first and the last two characters
-   */
-  readonly mask?: (key: string) => string
-  /**
-   * A secret of 16 characters or more, the same in all processes that answer requests of one page.
-   * @default random, for one process
-   */
-  readonly secret?: string
-  /**
-   * Where failures are logged, without keys.
-   * @default `console`
-   */
-  readonly logger?: Logger
-  /**
-   * Returns the time in milliseconds since 1970, for tests.
-   * @default `Date.now`
-   */
-  readonly clock?: () => number
-}
 
 /** A handler of requests, and what counts denials for it. */
 export interface AdminHandler {
@@ -59,36 +14,15 @@ export interface AdminHandler {
   onDecision(event: { readonly decision: Decision }): void
 }
 
-const OPTIONS = ['limiters', 'authorize', 'audit', 'mask', 'secret', 'logger', 'clock']
-/** The longest body, in bytes. */
-const MOST_BYTES = 64 * 1024
 /** How many keys are listed. */
 const LISTED = 50
-
-const invalid = (message: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `adminHandler: ${message}`)
 
 /**
  * Builds an admin page and its JSON API as a function from Request to Response. Throws a `QuotaError` without `authorize`, or
  * if an option is invalid.
  */
 export function adminHandler(options: AdminOptions): AdminHandler {
-  checkOptions('adminHandler', options, OPTIONS)
-  const { limiters, authorize, audit, mask = masked, secret, clock = Date.now } = options
-  if (typeof authorize !== 'function') {
-    throw invalid(
-      `authorize must be a function that returns true for administrators, (request) => isAdmin(request); got ${formatValue(authorize)}.`,
-    )
-  }
-  for (const [name, value] of Object.entries({ audit, mask, clock })) {
-    if (value !== undefined && typeof value !== 'function') {
-      throw invalid(`${name} must be a function; got ${formatValue(value)}.`)
-    }
-  }
-  if ('secret' in options && (typeof secret !== 'string' || secret.length < 16)) {
-    throw invalid('secret must be text of 16 characters or more: is its environment variable set?')
-  }
-  const byPolicy = limitersByPolicy(limiters)
-  const logger = checkLogger(options.logger)
+  const { limiters, byPolicy, authorize, audit, mask, secret, logger, clock } = checkedOptions(options)
   const denials = new Denials(clock)
   const seal = new Seal(secret)
 
@@ -173,21 +107,6 @@ function problemOf(action: AuditEvent['action'], { canBlock }: RateLimiter, dura
   }
 }
 
-function limitersByPolicy(limiters: unknown): ReadonlyMap<string, RateLimiter> {
-  if (!Array.isArray(limiters) || limiters.length === 0)
-    throw invalid('limiters must be a list of one limiter or more.')
-  const byPolicy = new Map<string, RateLimiter>()
-  for (const limiter of limiters as readonly Partial<RateLimiter>[]) {
-    if (!Array.isArray(limiter?.policies))
-      throw invalid(`limiters must be built by rateLimiter; got ${formatValue(limiter)}.`)
-    for (const { name } of (limiter as RateLimiter).policies) {
-      if (byPolicy.has(name)) throw invalid(`two policies are named ${formatValue(name)}.`)
-      byPolicy.set(name, limiter as RateLimiter)
-    }
-  }
-  return byPolicy
-}
-
 async function isAuthorized(authorize: AdminOptions['authorize'], request: Request, logger: Logger): Promise<boolean> {
   try {
     return (await authorize(request)) === true
@@ -197,50 +116,8 @@ async function isAuthorized(authorize: AdminOptions['authorize'], request: Reque
   }
 }
 
-/** Why a request to change something may come from another site; undefined if it does not. */
-async function crossSite({ headers, url }: Request, token: string): Promise<string | undefined> {
-  const site = headers.get('sec-fetch-site')
-  if (site !== null && site !== 'same-origin') return 'the request comes from another site'
-  const origin = headers.get('origin')
-  // Behind a proxy that ends TLS, the scheme differs.
-  if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== new URL(url).host)) {
-    return 'the request comes from another origin'
-  }
-  if (!/^application\/json\b/i.test(headers.get('content-type') ?? '')) return 'the body must be application/json'
-  return headers.get('x-spillway-token') === token ? undefined : 'the token is missing or old; load the page again'
-}
-
-/** The text of a body; undefined if it is too long. */
-async function textIn({ body }: Request): Promise<string | undefined> {
-  const reader = body?.getReader()
-  if (reader === undefined) return ''
-  const decoder = new TextDecoder()
-  let [text, bytes] = ['', 0]
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    bytes += read.value.byteLength
-    if (bytes > MOST_BYTES) {
-      // Not awaited: it ends only when the original of the clone is cancelled, too.
-      void reader.cancel().catch(() => {})
-      return undefined
-    }
-    text += decoder.decode(read.value, { stream: true })
-  }
-  return text
-}
-
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
-
 const kindOf = (error: unknown): string =>
   error instanceof Error ? `${error.name} ${'code' in error ? String(error.code) : ''}`.trim() : 'no error'
-
-const masked = (key: string): string => (key.length < 8 ? '••••' : `${key.slice(0, 2)}…${key.slice(-2)}`)
 
 const json = (status: number, value: unknown): Response =>
   respond(status, JSON.stringify(value), { 'content-type': 'application/json' })

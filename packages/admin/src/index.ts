@@ -1,1 +1,2 @@
-export { type AdminHandler, type AdminOptions, type AuditEvent, adminHandler } from './admin.ts'
+export { type AdminHandler, adminHandler } from './admin.ts'
+export type { AdminOptions, AuditEvent } from './options.ts'

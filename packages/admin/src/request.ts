@@ -1,0 +1,43 @@
+/** The longest body, in bytes. */
+const MOST_BYTES = 64 * 1024
+
+/** Why a request to change something may come from another site; undefined if it does not. */
+export async function crossSite({ headers, url }: Request, token: string): Promise<string | undefined> {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null && site !== 'same-origin') return 'the request comes from another site'
+  const origin = headers.get('origin')
+  // Behind a proxy that ends TLS, the scheme differs.
+  if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== new URL(url).host)) {
+    return 'the request comes from another origin'
+  }
+  if (!/^application\/json\b/i.test(headers.get('content-type') ?? '')) return 'the body must be application/json'
+  return headers.get('x-spillway-token') === token ? undefined : 'the token is missing or old; load the page again'
+}
+
+/** The text of a body; undefined if it is too long. */
+export async function textIn({ body }: Request): Promise<string | undefined> {
+  const reader = body?.getReader()
+  if (reader === undefined) return ''
+  const decoder = new TextDecoder()
+  let [text, bytes] = ['', 0]
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    bytes += read.value.byteLength
+    if (bytes > MOST_BYTES) {
+      // Not awaited: it ends only when the original of the clone is cancelled, too.
+      void reader.cancel().catch(() => {})
+      return undefined
+    }
+    text += decoder.decode(read.value, { stream: true })
+  }
+  return text
+}
+
+/** The members of a JSON object; none if the text is not one. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
