@@ -239,7 +239,8 @@ function stateAt(
   const ahead = turn > nowTick
   const isWhole = base.early === 0 && gross.early === 0
   if (isWhole && gross.tick === base.tick && !ahead) return tat
-  const refunded = { tat, gross: fullMoment(gross.tick, schedule), turn: ahead ? fullMoment(turn, schedule) : 0 }
+  const [grossMoment, turnMoment] = [fullMoment(gross.tick, schedule), ahead ? fullMoment(turn, schedule) : 0]
+  if (isWhole) return { tat, gross: grossMoment, turn: turnMoment }
   const { scale } = fraction ?? WHOLE
-  return isWhole ? refunded : { ...refunded, scale, early: base.early, grossEarly: gross.early }
+  return { tat, gross: grossMoment, turn: turnMoment, scale, early: base.early, grossEarly: gross.early }
 }
