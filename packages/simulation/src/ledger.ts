@@ -76,10 +76,19 @@ export class Ledger implements ServerObserver {
 
   /** Begins an entry for a call that is being made. */
   begin(of: Pick<Entry, 'verb' | 'host' | 'handle' | 'server' | 'key' | 'name' | 'cost' | 'quota' | 'mayLast'>): Entry {
+    const { verb, host, handle, server, key, name, cost, quota, mayLast } = of
     const entry: Entry = {
-      ...of,
+      verb,
+      host,
+      handle,
+      server,
+      key,
+      name,
+      cost,
+      quota,
       calledAt: this.#world.now,
-      stalledBefore: of.host.stalled,
+      stalledBefore: host.stalled,
+      mayLast,
       answeredAt: undefined,
       stalled: 0,
       decision: undefined,
