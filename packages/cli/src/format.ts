@@ -49,10 +49,12 @@ export function each(millis: number): string {
 /** A time to the second, in UTC: `2026-01-05 13:07:09`. */
 export const moment = (iso: string): string => iso.slice(0, 19).replace('T', ' ')
 
-/** Text from a log, without control characters, which could move a terminal's cursor, and cut to `longest`. */
+/**
+ * Text from a log, cut to `longest`, without control characters, which could move a terminal's cursor, characters that are
+ * not seen or reverse the text, line separators, and halves of characters.
+ */
 export function plain(text: string, longest = 60): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the regex removes them
-  const safe = text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '�')
+  const safe = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '�')
   return safe.length > longest ? `${safe.slice(0, longest - 1)}…` : safe
 }
 
