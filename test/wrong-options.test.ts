@@ -129,7 +129,11 @@ const rows: readonly Row[] = [
   ['rateLimit of compat', (value) => compat.rateLimit(value), [undefined]],
   ['RateLimiter of NestJS', (value) => new NestLimiter(value)],
   ['clock of memoryStore', (value) => memory.memoryStore({ clock: value }), [undefined, fn]],
-  ['wall of steadyClock', (value) => memory.steadyClock({ wall: value, stopwatch: () => 0 }), [fn]],
+  [
+    'wall of steadyClock',
+    (value) => memory.steadyClock({ wall: value === fn ? () => 0 : value, stopwatch: () => 0 }),
+    [fn],
+  ],
   ['stopwatch of steadyClock', (value) => memory.steadyClock({ wall: () => 0, stopwatch: value }), [fn]],
   ['stopwatch of withDenyCache', (value) => core.withDenyCache(remote(), { stopwatch: value }), [undefined, fn]],
   [

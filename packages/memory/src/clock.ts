@@ -1,5 +1,5 @@
-import type { Micros } from '@spillway/core'
-import { checkFunctions, checkOptions } from '@spillway/core/internal'
+import { type Micros, QuotaError } from '@spillway/core'
+import { checkFunctions, checkOptions, formatValue } from '@spillway/core/internal'
 
 /** A wall clock and a stopwatch, both in milliseconds. The stopwatch never steps, but does not know the date. */
 export interface ClockSources {
@@ -12,6 +12,11 @@ declare const performance: { now(): number }
 
 const MACHINE: ClockSources = { wall: () => Date.now(), stopwatch: () => performance.now() }
 
+/** The latest reading of a wall clock, in the year 2255: later ones are not counted exactly. */
+const LATEST_MS = 9e12
+
+const isTime = (now: number): boolean => now >= 0 && now <= LATEST_MS
+
 /** The interval between comparisons of the wall clock with the stopwatch, and the difference that is ignored. */
 const SLACK_MS = 1000
 
@@ -19,7 +24,7 @@ const SLACK_MS = 1000
  * Returns a monotonic wall clock, in microseconds since 1970. It follows the date. When the clock steps back, it
  * continues from its last value, and subtracts the difference when the clock steps forward again. The time that a
  * machine sleeps counts as passed. A call reads the wall clock once, and the stopwatch once a second or after a step. Throws
- * a `QuotaError` if a clock is not a function.
+ * a `QuotaError` if a clock is not a function, or the wall clock has no time at first.
  */
 export function steadyClock(sources: ClockSources = MACHINE): () => Micros {
   checkOptions('steadyClock', sources, ['wall', 'stopwatch'])
@@ -27,11 +32,19 @@ export function steadyClock(sources: ClockSources = MACHINE): () => Micros {
   const { wall, stopwatch } = sources
   let lead = 0
   let latest = wall()
+  if (!isTime(latest)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `wall must return milliseconds since 1970, as Date.now() does; got ${formatValue(latest)}.`,
+    )
+  }
   let anchor = { at: latest, elapsed: stopwatch() }
   // The last reading of the wall clock, and the value returned for it. A typed array stores numbers unboxed; a variable
   // that a closure changes would allocate each on the heap.
   const last = new Float64Array([latest, inMicros(latest)])
   const move = (now: number): Micros => {
+    // Time stands still while the wall clock has no time. Windows never denied at NaN, which would last.
+    if (!isTime(now)) return last[1] as Micros
     const run = now + lead - anchor.at
     const back = now < (last[0] as number)
     if (back || run >= SLACK_MS) {
@@ -59,3 +72,15 @@ const reader =
   }
 
 const inMicros = (millis: number): Micros => Math.round(millis * 1000)
+
+/** A clock of the caller's. Throws a QuotaError if it returns no time: kernels would count by it without an error. */
+export const checkedClock =
+  (clock: () => Micros): (() => Micros) =>
+  () => {
+    const now = clock()
+    if (Number.isSafeInteger(now) && now >= 0) return now
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `clock must return whole microseconds since 1970, such as Date.now() * 1000; got ${formatValue(now)}.`,
+    )
+  }

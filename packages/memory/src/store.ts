@@ -8,7 +8,7 @@ import {
   type Taken,
 } from '@spillway/core'
 import { checkFunctions, checkOptions, formatValue, takenOf as resultOf, runKernel } from '@spillway/core/internal'
-import { steadyClock } from './clock.ts'
+import { checkedClock, steadyClock } from './clock.ts'
 import { PolicyStates } from './policy-states.ts'
 import { KernelTake, prepare } from './prepare.ts'
 
@@ -45,7 +45,8 @@ export interface MemoryStore extends SyncStore {
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, ['maxKeys', 'clock'])
   checkFunctions(options, ['clock'])
-  const { maxKeys = 100_000, clock = steadyClock() } = options
+  const { maxKeys = 100_000 } = options
+  const clock = options.clock === undefined ? steadyClock() : checkedClock(options.clock)
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
