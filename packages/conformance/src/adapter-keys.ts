@@ -54,6 +54,34 @@ export function testKeySpellings(test: TestFunction, mount: (options: NeutralOpt
     })
   }
 
+  test('counts a client behind a proxy by its address, however the proxy writes it', async () => {
+    for (const [same, other] of [
+      [['198.51.100.7', '198.51.100.7:5123', '::ffff:198.51.100.7', '[::FFFF:c633:6407]:80'], '198.51.100.8'],
+      [['fe80::1', 'fe80::1%eth0', '[fe80::2%25eth1]:443', 'FE80:0:0:ff::1'], 'fe81::1'],
+      [['::', '::1', '[::]:80', '0:0:0:0:0:0:0:0', '::%lo'], '0:0:0:100::1'],
+    ] as const) {
+      for (const [header, written] of [
+        ['x-forwarded-for', (address: string) => `203.0.113.9, ${address}`],
+        [
+          'forwarded',
+          (address: string) => `for=203.0.113.9, for="${/^[^[].*:.*:/.test(address) ? `[${address}]` : address}"`,
+        ],
+        ['x-real-ip', (address: string) => address],
+      ] as const) {
+        const options = {
+          quota: perMinute(same.length),
+          trustProxy: { hops: 1, header },
+          store: modelStore(fakeClock()),
+        }
+        const send = await mount(options as NeutralOptions)
+        const from = async (address: string) => (await send({ headers: { [header]: written(address) } })).status
+        for (const address of same) assert.equal(await from(address), 200, `${header} ${address}`)
+        for (const address of same) assert.equal(await from(address), 429, `${header} ${address}`)
+        assert.equal(await from(other), 200, `${header} ${other}`)
+      }
+    }
+  })
+
   test('ignores a repeated cookie that parsers read in different ways, with any value', async () => {
     const send = await mount({ quota: perMinute(1), key: 'cookie:sid', store: modelStore(fakeClock()) })
     assert.equal((await send()).status, 200)

@@ -45,11 +45,17 @@ type End = 'something else has answered' | 'the client has left'
 /** Tests verdicts that arrive after the response is over: units are refunded, and nothing else happens. */
 export function testLateVerdicts(test: TestFunction, mount: Mount): void {
   /** Sends a request whose response is over before its verdict; `pending` resolves when the limiter waits for it. */
-  const sendLate = async (end: End, options: Partial<NeutralOptions>, store: Store, pending: Promise<void>) => {
+  const sendLate = async (
+    end: End,
+    options: Partial<NeutralOptions>,
+    store: Store,
+    pending: Promise<void>,
+    inner: readonly NeutralOptions[] = [],
+  ) => {
     let handled = 0
     const [timeout, expire] = signalled()
     const timed = end === 'something else has answered'
-    const scene = { timeout, inner: [], onHandled: () => void handled++, limited: <T>(limit: T) => limit }
+    const scene = { timeout, inner, onHandled: () => void handled++, limited: <T>(limit: T) => limit }
     const all = { quota: QUOTA, name: NAME, key: () => KEY, deadline: '20s', store, ...options } as NeutralOptions
     const send = await mount(all, scene)
     const client = new AbortController()
@@ -108,6 +114,27 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
       assert.equal(handled(), 0)
     })
   }
+
+  test('settles a request once, and refunds nothing, if its client leaves after it was allowed', async () => {
+    const [counted, { store: held, asked, release, askedAgain }] = [modelStore(fakeClock()), heldStore()]
+    const [settled, onSettled] = signalled()
+    let settlements = 0
+    const settle = (): number => {
+      settlements++
+      onSettled()
+      return 2
+    }
+    // The request is behind the first limiter, and waits in the second.
+    const inner = { quota: QUOTA, name: 'inner', key: () => KEY, deadline: '20s', store: held } as NeutralOptions
+    const handled = await sendLate('the client has left', { cost: 4, settle, refundIf: () => true }, counted, asked, [
+      inner,
+    ])
+    release()
+    await settled
+    await askedAgain
+    assert.deepEqual([await leftIn(counted), settlements, handled()], [8, 1, 0])
+    assert.equal((await rateLimiter({ name: 'inner', quota: QUOTA, store: held }).peek(KEY)).remaining, 10)
+  })
 
   test('refunds the reservation of a queued request if its client leaves', async () => {
     const { store, asked, release, askedAgain } = heldStore()

@@ -1,4 +1,4 @@
-import type { Verdict } from '@spillway/core/http'
+import { isAbandoned, srvxContext, type Verdict } from '@spillway/core/http'
 
 type After = NonNullable<Verdict<Response>['after']>
 type Handler = (request: Request) => Response | Promise<Response>
@@ -25,7 +25,7 @@ export const settling =
   }
 
 function whenRead(request: Request, response: Response): Response {
-  const settle = settlementOf(request, response)
+  const settle = settlementOf(request, response, isAbandoned(request, srvxContext(request) ?? {}))
   if (settle === undefined) return response
   if (response.body === null) {
     settle()
@@ -37,16 +37,18 @@ function whenRead(request: Request, response: Response): Response {
   return new Response(readable, response)
 }
 
-function settlementOf(request: Request, response: Response): (() => void) | undefined {
+/** What settles a request, whose response has no status if its client disconnected before it was answered. */
+function settlementOf(request: Request, response: Response, abandoned: boolean): (() => void) | undefined {
   const afters = pending.get(request)
   pending.delete(request)
-  return afters && (() => void Promise.all(afters.map((after) => after(response.status, response))))
+  const status = abandoned ? undefined : response.status
+  return afters && (() => void Promise.all(afters.map((after) => after(status, response))))
 }
 
 /** Settles when Elysia reports that it has sent a response. */
 export const settleNow = ({ request, response, set }: Sent): void => {
   const sent = response instanceof Response ? response : new Response(null, { status: Number(set.status ?? 200) })
-  settlementOf(request, sent)?.()
+  settlementOf(request, sent, request.signal.aborted)?.()
 }
 
 /** The part that is read of what Elysia reports. */

@@ -61,9 +61,10 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       try {
         const answer = await handler(request, ...rest)
         // Bun's handlers return nothing after upgrading the connection.
-        return answer && settleWhenRead(withLimitHeaders(answer, request, record.limitHeaders), after, rest[1])
+        const status = isAbandoned(request, record.context) ? undefined : answer?.status
+        return answer && settleWhenRead(withLimitHeaders(answer, request, record.limitHeaders), status, after, rest[1])
       } catch (error) {
-        settleWhenRead(new Response(null, { status: 500 }), after, rest[1])
+        settleWhenRead(new Response(null, { status: 500 }), 500, after, rest[1])
         throw error
       }
     }

@@ -37,15 +37,20 @@ function withHeaders(response: Response, limitHeaders: ReadonlyMap<string, strin
 }
 
 /**
- * The response, after which the request's units are settled when it has been read. `context` is the execution context
- * of Workers.
+ * The response, after which the request's units are settled when it has been read. `status` is undefined if the client
+ * disconnected before it was answered. `context` is the execution context of Workers.
  */
-export function settleWhenRead(answer: Response, after: Verdict<Response>['after'], context: unknown): Response {
+export function settleWhenRead(
+  answer: Response,
+  status: number | undefined,
+  after: Verdict<Response>['after'],
+  context: unknown,
+): Response {
   if (after === undefined) return answer
   const [response, read] = untilRead(answer)
   waitUntil(
     context,
-    read.then(() => after(response.status, response)),
+    read.then(() => after(status, response)),
   )
   return response
 }

@@ -1,4 +1,4 @@
-import { type Outgoing as NodeOutgoing, outgoingOf, whenClosed } from '@spillway/core/http'
+import { isAbandoned, type Outgoing as NodeOutgoing, outgoingOf, statusOf, whenClosed } from '@spillway/core/http'
 import type { H3Event } from 'h3'
 import { contextOf } from './reader.ts'
 
@@ -7,7 +7,8 @@ interface Outgoing extends NodeOutgoing {
   readonly statusCode: number
 }
 
-type Done = (status: number, event: H3Event) => Promise<void>
+/** Called with the status of the response; undefined if the client disconnected before it was answered. */
+type Done = (status: number | undefined, event: H3Event) => Promise<void>
 
 /** The mark of h3's own `HTTPResponse`. */
 const HTTP_RESPONSE = Symbol.for('h3.HTTPResponse')
@@ -24,14 +25,14 @@ interface ResponseLike {
 export function whenSent(event: H3Event, next: () => unknown, done: Done): unknown {
   const outgoing = outgoingOf<Outgoing>(contextOf(event))
   if (outgoing === undefined) return whenRead(event, next, done)
-  whenClosed(outgoing, () => void done(outgoing.statusCode, event))
+  whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode), event))
   return next()
 }
 
 async function whenRead(event: H3Event, next: () => unknown, done: Done): Promise<unknown> {
   try {
     const result = await next()
-    const status = statusOf(result, event)
+    const status = isAbandoned(event.req, contextOf(event)) ? undefined : statusIn(result, event)
     const stream = result instanceof Response ? result.body : result
     if (!(stream instanceof ReadableStream)) {
       event.waitUntil(done(status, event))
@@ -53,7 +54,7 @@ async function whenRead(event: H3Event, next: () => unknown, done: Done): Promis
 }
 
 /** The status that h3 will send. A plain object is JSON, whatever its fields are called. */
-function statusOf(result: unknown, { res }: H3Event): number {
+function statusIn(result: unknown, { res }: H3Event): number {
   // Without a route, h3 returns a symbol.
   if (typeof result === 'symbol') return 404
   const isResponse = result instanceof Response || (result as ResponseLike | null)?.[HTTP_RESPONSE] === true

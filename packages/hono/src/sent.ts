@@ -1,4 +1,4 @@
-import { type Outgoing as NodeOutgoing, outgoingOf, whenClosed } from '@spillway/core/http'
+import { isAbandoned, type Outgoing as NodeOutgoing, outgoingOf, statusOf, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 import { replaceResponse } from './response.ts'
 
@@ -7,7 +7,8 @@ interface Outgoing extends NodeOutgoing {
   readonly statusCode: number
 }
 
-type Done = (status: number) => Promise<void>
+/** Called with the status of the response; undefined if the client disconnected before it was answered. */
+type Done = (status: number | undefined) => Promise<void>
 
 /**
  * Calls the handler, and calls back with the status when its response has been sent completely, including a stream, or
@@ -17,7 +18,7 @@ type Done = (status: number) => Promise<void>
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
   const outgoing = outgoingOf<Outgoing>(c.env)
   if (outgoing) {
-    whenClosed(outgoing, () => void done(outgoing.statusCode))
+    whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode)))
     return next()
   }
   try {
@@ -27,7 +28,8 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
     waitUntil(c, done(500))
     throw thrown
   }
-  const { body, status } = c.res
+  const { body } = c.res
+  const status = isAbandoned(c.req.raw, c.env) ? undefined : c.res.status
   if (body === null) {
     waitUntil(c, done(status))
     return
