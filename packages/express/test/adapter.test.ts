@@ -71,3 +71,17 @@ test('warns once of an app that trusts every proxy, and only of that', async () 
   expect(warn).toHaveBeenCalledOnce()
   expect(warn).toHaveBeenCalledWith(expect.stringContaining('trustProxy: 1'))
 })
+
+test('decides about 200 policies all-or-nothing, with headers that a client accepts', async () => {
+  const policies = Array.from({ length: 200 }, (_, i) => ({ name: `p${i}`, quota: perMinute(i === 199 ? 2 : 5) }))
+  const app = express()
+  app.use(rateLimit({ policies }), (req, res) => {
+    res.json(decisionOf(req)?.policies?.map(({ remaining }) => remaining))
+  })
+  const [first, , denied] = [await request(app).get('/'), await request(app).get('/'), await request(app).get('/')]
+  expect([first.status, first.body]).toEqual([200, policies.map(({ quota }) => quota.limit - 1)])
+  expect([denied.status, denied.body['violated-policies']]).toEqual([429, ['p199']])
+  // What is denied has consumed nothing of the others.
+  expect(denied.headers['ratelimit']?.match(/;r=3;/g)).toHaveLength(199)
+  expect(JSON.stringify(denied.headers).length).toBeLessThan(8_192)
+})
