@@ -2,6 +2,7 @@ import { formatValue, QuotaError } from './errors.ts'
 import { commonDivisor, MOST_SCALE, spanOf } from './kernels/fraction.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { Start } from './kernels/start.ts'
+import { checkWhole } from './options.ts'
 import type { TokenBucketOptions } from './quota-options.ts'
 import type { BucketQuota } from './quota-types.ts'
 import { type Duration, LONGEST, type Micros, micros } from './time.ts'
@@ -113,18 +114,6 @@ export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): B
     )
   }
   return Object.freeze({ kernel: 'bucket', ...quota })
-}
-
-/** Checks a count of units: whole, because a fraction of a unit could not be refunded exactly. */
-export function checkWhole(what: string, value: unknown, least: number, instead = ''): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
-  const nearest = Number.isFinite(value)
-    ? ` Use ${Math.min(Math.max(Math.round(value as number), least), MOST_SCALE)}.`
-    : ''
-  throw new QuotaError(
-    'ERR_SPILLWAY_QUOTA',
-    `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${instead === '' ? nearest : instead}`,
-  )
 }
 
 /** The largest denominator for which the same rate in whole units is proposed. */

@@ -1,10 +1,9 @@
-import { checkWhole } from './bucket-quota.ts'
 import { checkActual } from './costs.ts'
 import type { Decision } from './decision.ts'
 import { formatValue, QuotaError } from './errors.ts'
 import type { RateLimiter } from './limiter.ts'
 import type { Awaitable } from './maybe-promise.ts'
-import { checkFunctions, checkOptions } from './options.ts'
+import { checkFunctions, checkOptions, checkWhole } from './options.ts'
 import type { Reservation } from './reservation.ts'
 import { checkKey } from './verbs.ts'
 

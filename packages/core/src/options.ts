@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from './errors.ts'
+import { MOST_SCALE } from './kernels/fraction.ts'
 
 /**
  * Throws a QuotaError if `options` is not an object, or has an unknown name. The error proposes what to write instead: the
@@ -81,4 +82,19 @@ function editDistance(a: string, b: string): number {
 export function checkBoolean(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? false
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be true or false; got ${formatValue(value)}.`)
+}
+
+/**
+ * Checks that a count is whole, and `least` or more; a fraction of a unit could not be refunded exactly. `instead` ends the
+ * error in place of the nearest whole number.
+ */
+export function checkWhole(what: string, value: unknown, least: number, instead = ''): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
+  const nearest = Number.isFinite(value)
+    ? ` Use ${Math.min(Math.max(Math.round(value as number), least), MOST_SCALE)}.`
+    : ''
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${instead === '' ? nearest : instead}`,
+  )
 }

@@ -1,6 +1,5 @@
-import { checkWhole } from './bucket-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
-import { checkBoolean, checkOptions } from './options.ts'
+import { checkBoolean, checkOptions, checkWhole } from './options.ts'
 import { MOST_AFTER, MOST_GROWTH } from './quota-checks.ts'
 import type { PenaltyOptions } from './quota-options.ts'
 import type { PenaltyQuota } from './quota-types.ts'

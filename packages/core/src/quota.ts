@@ -1,8 +1,8 @@
-import { bucketQuota, build, checkWhole, continuous, scheduled, ticksOf } from './bucket-quota.ts'
+import { bucketQuota, build, continuous, scheduled, ticksOf } from './bucket-quota.ts'
 import { formatValue, QuotaError } from './errors.ts'
 import { spanOf } from './kernels/fraction.ts'
 import { LONGEST_WARM_UP } from './kernels/warm-up.ts'
-import { checkOptions } from './options.ts'
+import { checkOptions, checkWhole } from './options.ts'
 import { LONGEST_LOG, MOST_SHARES } from './quota-checks.ts'
 import type {
   FixedWindowOptions,

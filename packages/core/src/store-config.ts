@@ -1,6 +1,5 @@
-import { checkWhole } from './bucket-quota.ts'
 import { checkStoreError, type StoreErrorOption } from './failure-mode.ts'
-import { checkFunctions } from './options.ts'
+import { checkFunctions, checkWhole } from './options.ts'
 import { checkIsStore, type Store, scopeOf } from './store.ts'
 import { type ThresholdEvent, type ThresholdWatch, thresholdWatch } from './thresholds.ts'
 import { DEADLINE, type Duration, type Micros, micros } from './time.ts'

@@ -1,7 +1,6 @@
-import { checkWhole } from '../bucket-quota.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
-import { checkFunctions, checkOptions } from '../options.ts'
+import { checkFunctions, checkOptions, checkWhole } from '../options.ts'
 import { checkQuota } from '../quota-checks.ts'
 import type { Quota } from '../quota-types.ts'
 import { checkIsStore, type Store } from '../store.ts'
