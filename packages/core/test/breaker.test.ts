@@ -18,9 +18,9 @@ function setUp(store: Partial<Store> = { slotOf: ({ key }) => key.charAt(0) }) {
   }
   const circuit = breaker({ take, delete: async () => 0, ...store }, { now: () => now })
   const logger = { warn: (message: string) => log.push(message) }
-  const outcome = (work: () => unknown, key = 'a') =>
+  const outcome = (work: () => unknown, key = 'a', deadlineMs = 1_000) =>
     circuit
-      .call({ policy: 'p', key }, work, deadlineIn(1_000_000), logger)
+      .call({ policy: 'p', key }, work, deadlineIn(deadlineMs * 1_000), logger)
       .then(String, ({ reason }: StoreError) => reason)
   const open = async (key = 'a') => {
     for (let i = 0; i < 5; i++) await outcome(lost, key)
@@ -77,6 +77,60 @@ describe('the circuit breaker', () => {
     await Promise.all(Array.from({ length: 50 }, () => outcome(lost)))
     pass(500)
     expect(await outcome(well)).toBe('well')
+  })
+
+  // Calls that were under way when the circuit opened would otherwise extend it, each by its own failure.
+  test('stays open no longer because a call that was under way fails later', async () => {
+    const { outcome, open, pass } = setUp()
+    let fail: (error: Error) => void = () => {}
+    const slow = outcome(() => new Promise((_, reject) => (fail = reject)))
+    await open()
+    pass(400)
+    fail(new Error('connection lost'))
+    expect(await slow).toBe('error')
+    pass(100)
+    expect(await outcome(well)).toBe('well')
+  })
+
+  test('stays open where an answer comes after its deadline, and counts each late call once', async () => {
+    const { circuit, outcome } = setUp()
+    const answers: ((error?: Error) => void)[] = []
+    const late = () =>
+      new Promise<void>((resolve, reject) => answers.push((error) => (error ? reject(error) : resolve())))
+    const timeouts = Array.from({ length: 4 }, () => outcome(late, 'a', 1))
+    expect(await Promise.all(timeouts)).toEqual(['timeout', 'timeout', 'timeout', 'timeout'])
+    for (const answer of answers) answer(new Error('connection lost'))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(circuit.health.circuit).toBe('closed')
+    expect(await outcome(late, 'a', 1)).toBe('timeout')
+    expect(circuit.health.circuit).toBe('open')
+    answers.at(-1)?.()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(circuit.health.circuit).toBe('open')
+  })
+
+  test('says why it is open, and how long a call was waited for', async () => {
+    const { circuit, open, outcome } = setUp()
+    const call = (work: () => unknown, key: string) =>
+      circuit.call({ policy: 'p', key }, work, deadlineIn(1_000), { warn: () => {} })
+    await expect(call(() => new Promise(() => {}), 'b')).rejects.toThrow('The store did not answer within 1 ms.')
+    expect(circuit.health.circuit).toBe('closed')
+    await open()
+    await expect(call(well, 'a')).rejects.toThrow('The circuit is open: the store has failed 5 times in a row')
+    expect(await outcome(well, 'b')).toBe('well')
+  })
+
+  test('closes for the shard that was probed, even if its keys have moved to another meanwhile', async () => {
+    let shard = 'old'
+    const { circuit, open, outcome, pass } = setUp({ slotOf: () => shard })
+    await open()
+    pass(500)
+    let answer: (value: string) => void = () => {}
+    const probe = outcome(() => new Promise((resolve) => (answer = resolve)))
+    shard = 'new'
+    answer('well')
+    expect(await probe).toBe('well')
+    expect(circuit.health.circuit).toBe('closed')
   })
 
   test('counts a store that throws where it should reject, and probes it anew each time', async () => {
@@ -175,6 +229,14 @@ describe('refunds', () => {
     pass(500)
     await outcome(well)
     expect(log.at(-1)).toContain('3 refunds dropped')
+  })
+
+  test('that wait for a shard are dropped and counted when too many other shards fail', async () => {
+    const { circuit, open, outcome, refund } = setUp({ slotOf: ({ key }) => key })
+    await open('a')
+    for (let i = 0; i < 2; i++) circuit.queueRefund(refund('a'))
+    for (let i = 0; i < 1_000; i++) await outcome(lost, `b${i}`)
+    expect(circuit.health).toEqual({ circuit: 'closed', refundsQueued: 0, refundsDropped: 2 })
   })
 
   test('that fail are not sent again, because they may have been made, and are counted', async () => {
