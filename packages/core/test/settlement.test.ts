@@ -60,6 +60,44 @@ describe('of several policies', () => {
     expect([await left('tokens'), await left('requests')]).toEqual([95, 99])
   })
 
+  test('the first correction counts if a second would charge more', async () => {
+    const { guard, left } = setUp([tokens, requests])
+    const { decision, after } = await guard({})
+    await decision?.settle(60, 'tokens')
+    await decision?.settle(70, 'tokens')
+    await after?.(200, { tokens: 0 })
+    expect([await left('tokens'), await left('requests')]).toEqual([40, 90])
+  })
+
+  test('all are refunded if the request was never answered, and not corrected after that', async () => {
+    const { guard, left } = setUp([tokens, requests, { ...requests, name: 'watching', mode: 'shadow' }])
+    const { decision, discard } = await guard({})
+    discard?.()
+    await decision?.settle(60, 'tokens')
+    expect([await left('tokens'), await left('requests'), await left('watching (shadow)')]).toEqual([100, 100, 100])
+  })
+
+  test('one that counts certain statuses refunds the others, but not a request without a response', async () => {
+    const { guard, left } = setUp([{ ...tokens, cost: 10, countIf: (status) => status >= 400 }], {
+      // Also true of no status at all.
+      refundIf: (status) => !(status < 500),
+    })
+    const after = async (status: number | undefined) => {
+      await (await guard({})).after?.(status, { tokens: 0 })
+      return left('tokens')
+    }
+    expect([await after(200), await after(401), await after(undefined), await after(500)]).toEqual([100, 90, 80, 80])
+  })
+
+  test('one must be named, or the correction is an error that lists them', async () => {
+    const { guard } = setUp([tokens, requests])
+    const { decision } = await guard({})
+    await expect(decision?.settle(1)).rejects.toMatchObject({
+      code: 'ERR_SPILLWAY_OPTION',
+      message: expect.stringContaining('must name one of "tokens", "requests"; got undefined'),
+    })
+  })
+
   test('one by the app, and the others by the response', async () => {
     const settle = vi.fn<() => number>(() => Number.NaN)
     const { guard, left } = setUp([
@@ -98,7 +136,9 @@ describe('of several policies', () => {
     ])
     await (await guard({})).after?.(200, { tokens: 5 })
     expect([await left('requests'), await left('tokens')]).toEqual([90, 95])
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('got NaN'))
+    expect(warn).toHaveBeenCalledWith(
+      expect.stringMatching(/the cost of a request could not be corrected: .*got NaN.*#warn_spillway_settle/s),
+    )
   })
 })
 
