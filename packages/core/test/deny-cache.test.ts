@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   type DenyCacheOptions,
+  fixedWindow,
+  penalty,
   perMinute,
   perSecond,
   type Quota,
@@ -13,6 +15,7 @@ import {
   slidingLog,
   slidingWindow,
   tokenBucket,
+  warmingUp,
   withDenyCache,
 } from '../src/index.ts'
 import { stepFor, type Verb } from '../src/internal/index.ts'
@@ -41,7 +44,76 @@ test('answers as the store behind it would, whatever the history', async () => {
   )
 })
 
-// What the property above has found.
+// Each pair differs in one number, which decides what the state of the other denies.
+test.each<readonly [what: string, first: Quota, then: Quota]>([
+  [
+    'the refill',
+    tokenBucket({ limit: 4, per: '4s', refill: '4s' }),
+    tokenBucket({ limit: 4, per: '8s', refill: '8s', burst: 4 }),
+  ],
+  [
+    'the units of a refill',
+    tokenBucket({ limit: 4, per: '4s', refill: '4s' }),
+    tokenBucket({ limit: 2, per: '4s', refill: '4s', burst: 4 }),
+  ],
+  [
+    'the start of a window',
+    fixedWindow({ limit: 4, window: '4s' }),
+    fixedWindow({ limit: 4, window: '4s', offset: '1s' }),
+  ],
+  ['a refill at intervals', perSecond(4), tokenBucket({ limit: 4, per: '1s', refill: '1s' })],
+  ['the length of a window', slidingWindow({ limit: 4, window: '4s' }), slidingWindow({ limit: 4, window: '5s' })],
+  [
+    'a window that fades',
+    slidingWindow({ limit: 4, window: '4s' }),
+    fixedWindow({ limit: 4, window: '4s', align: 'first' }),
+  ],
+  ['the units of a log', slidingLog({ limit: 4, window: '4s' }), slidingLog({ limit: 2, window: '4s' })],
+  ['the length of a log', slidingLog({ limit: 4, window: '4s' }), slidingLog({ limit: 4, window: '2s' })],
+  [
+    'how long a key warms up',
+    warmingUp({ limit: 4, per: '1s', warmUpPeriod: '2s' }),
+    warmingUp({ limit: 4, per: '1s', warmUpPeriod: '6s' }),
+  ],
+  [
+    'the rate of a key that warms up',
+    warmingUp({ limit: 4, per: '1s', warmUpPeriod: '2s' }),
+    warmingUp({ limit: 3, per: '1s', warmUpPeriod: '2s' }),
+  ],
+  [
+    'the time in which misses count',
+    penalty({ after: 4, within: '2s', block: '1s' }),
+    penalty({ after: 4, within: '4s', block: '1s' }),
+  ],
+  [
+    'how long blocks are remembered',
+    penalty({ after: 4, within: '2s', block: '1s', grow: 2, max: '9s', forgive: '1s' }),
+    penalty({ after: 4, within: '2s', block: '1s', grow: 2, max: '9s', forgive: '5s' }),
+  ],
+  ['the algorithm', slidingLog({ limit: 4, window: '4s' }), slidingWindow({ limit: 4, window: '4s' })],
+])('answers as the store behind it would while a deploy changes %s', async (_, first, then) => {
+  const call = fc.record({
+    quota: fc.constantFrom(first, then),
+    verb: fc.constantFrom<Verb>('consume', 'consume', 'consume', 'charge', 'refund'),
+    cost: fc.constantFrom(1, 1, 1, 2, 3, 6),
+    afterMs: fc.constantFrom(0, 0, 250, 500, 1_000, 2_000),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(call, { minLength: 6, maxLength: 16 }), async (calls) => {
+      const model = modelStore(() => START)
+      const store = withDenyCache(faultyStore(modelStore(() => START)), { for: '1h' })
+      let now = START
+      for (const { quota, verb, cost, afterMs } of calls) {
+        now += afterMs * 1_000
+        const ops = [{ policy: 'p', key: 'a', step: stepFor(quota, verb, cost) }]
+        expect(await store.take(ops, now)).toEqual(model.takeSync(ops, now))
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+// What the property above the last has found.
 test.each<[string, readonly (readonly [atMicros: number, verb: Verb, cost: number])[], Quota]>([
   [
     'a look while the clock is back shows what is not kept',
@@ -83,6 +155,7 @@ describe('a key that is denied', () => {
     ['token bucket', 1, perMinute(10)],
     ['interval refill', 1, tokenBucket({ limit: 10, per: '1m', refill: '1m' })],
     ['sliding log', 1, slidingLog({ limit: 10, window: '1m' })],
+    ['penalty', 1, penalty({ after: 10, within: '1m', block: '1m' })],
     // And one when the next window starts.
     ['sliding window', 2, slidingWindow({ limit: 10, window: '1m' })],
   ])('under a %s costs the store %i calls until its wait is over', async (_, most, quota) => {
@@ -100,6 +173,18 @@ describe('a key that is denied', () => {
     expect(behind.calls - calls).toBe(most)
     clock.advance(100)
     clock.advanceMicros(1)
+    expect((await limiter.consume('a')).allowed).toBe(true)
+  })
+
+  test('under a warm-up costs the store one call until its turn', async () => {
+    const { clock, behind, limiter } = setUp(warmingUp({ limit: 1, per: '10s', warmUpPeriod: '1m' }), { for: '1h' })
+    await limiter.consume('a')
+    const calls = behind.calls
+    const { retryAfterMs } = await limiter.consume('a')
+    clock.advance(Math.floor(retryAfterMs) - 1)
+    expect((await limiter.consume('a')).allowed).toBe(false)
+    expect(behind.calls).toBe(calls + 1)
+    clock.advance(2)
     expect((await limiter.consume('a')).allowed).toBe(true)
   })
 
