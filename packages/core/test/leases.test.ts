@@ -279,6 +279,21 @@ describe('a lease', () => {
     expect((await direct.peek('a')).resetAfterMs).toBe(501)
   })
 
+  test('is not spent by a request of another quota that has waited for it', async () => {
+    const { shared, stores, limiter, direct } = setUp(perMinute(20))
+    await consume(limiter, 1)
+    shared.break('slow')
+    const first = limiter.consume('a')
+    const step = stepFor(perSecond(1_000, { burst: 100_000 }), 'consume', 1)
+    const second = stores[0]?.take([{ policy: 'p', key: 'a', step }])
+    shared.break('none')
+    await shared.thaw()
+    expect((await first).allowed).toBe(true)
+    expect((await second)?.[0]?.allowed).toBe(true)
+    // Three units of three seconds each, and a millisecond that the store was asked for.
+    expect((await direct.peek('a')).resetAfterMs).toBe(9_001)
+  })
+
   test('that is answered a second late is not kept, as other calls did not wait for it', async () => {
     const clock = fakeClock()
     const model = modelStore(clock)
