@@ -9,7 +9,7 @@ import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
 import type { Store } from './store.ts'
 import type { Acquisition } from './store-result.ts'
-import type { Micros } from './time.ts'
+import { type Micros, monotonicMs } from './time.ts'
 import { waitForTurn } from './turns.ts'
 
 /** The part of an `AbortSignal` that is used. */
@@ -75,7 +75,7 @@ export async function acquireTurn(
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
   if (checks.every(canReserve)) return attempt(checks, maxWaitMicros, onClientClosed)
-  const started = Date.now()
+  const startedMs = monotonicMs()
   const { ahead, leave } = joinLine(checks)
   try {
     if (ahead !== undefined) {
@@ -87,7 +87,7 @@ export async function acquireTurn(
       )
       if (!isFirst) return undefined
     }
-    return await attempt(checks, Math.max(maxWaitMicros - (Date.now() - started) * 1000, 0), onClientClosed)
+    return await attempt(checks, Math.max(maxWaitMicros - (monotonicMs() - startedMs) * 1000, 0), onClientClosed)
   } finally {
     leave()
   }

@@ -192,6 +192,32 @@ describe('waiting', () => {
     expect([...(await all(calls))].sort()).toEqual(['a@0', 'b@3', 'c denied@0', 'd@5'])
   })
 
+  test.each([3_600_000, -3_600_000])(
+    'in line for a window waits no longer and no shorter when the wall clock steps by %i ms',
+    async (step) => {
+      let now = 0
+      const store = modelStore(() => (START + now) * 1_000)
+      const limiter = rateLimiter({ quota: slidingLog({ limit: 1, window: '1s' }), store })
+      await limiter.consume('api')
+      const turns: string[] = []
+      const call = (name: string, maxWait: '5s' | '3s' | '3200ms'): Promise<void> =>
+        limiter.wait('api', { maxWait }).then(
+          () => void turns.push(`${name}@${now}`),
+          (error: unknown) => void turns.push(`${name} ${error instanceof RateLimitedError ? 'denied' : error}@${now}`),
+        )
+      const pass = async (ms: number): Promise<void> => {
+        now += ms
+        await vi.advanceTimersByTimeAsync(ms)
+      }
+      const calls = [call('ann', '5s'), call('bob', '3s'), call('cid', '3200ms')]
+      await pass(500)
+      vi.setSystemTime(Date.now() + step)
+      for (let i = 0; i < 60; i++) await pass(100)
+      await Promise.all(calls)
+      expect(turns).toEqual(['ann@1000', 'bob@2000', 'cid@3000'])
+    },
+  )
+
   test('in line for a window, one whose maxWait ends there is denied when it does, not later', async () => {
     const { call, all } = setUp(slidingLog({ limit: 1, window: '10s' }))
     const calls = [call('a'), call('b'), call('c', { maxWait: '15s' })]
