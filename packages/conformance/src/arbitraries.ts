@@ -54,16 +54,17 @@ class DaysFrom extends Periods implements ZonedPeriods {
   readonly unit = 'day'
   readonly timeZone = 'UTC'
   readonly firstDay = 1
-  readonly #start: Micros
+  /** Public, so that steps of two calendars differ as text. */
+  readonly start: Micros
 
   constructor(start: Micros) {
     super()
-    this.#start = start
+    this.start = start
   }
 
   startsAround(now: Micros): readonly Micros[] {
-    const days = Math.floor((now - this.#start) / DAY)
-    return [-1, 0, 1, 2].map((i) => this.#start + (days + i) * DAY)
+    const days = Math.floor((now - this.start) / DAY)
+    return [-1, 0, 1, 2].map((i) => this.start + (days + i) * DAY)
   }
 }
 
