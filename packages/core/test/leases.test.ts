@@ -198,6 +198,23 @@ describe('a lease', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('is kept while it is used, and returned when it no longer is', async () => {
+    const { clock, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    const pass = async (millis: number): Promise<number> => {
+      clock.advance(millis)
+      await vi.advanceTimersByTimeAsync(millis)
+      return (await direct.peek('a')).remaining
+    }
+    await pass(500)
+    await consume(limiter, 1)
+    expect(await pass(500)).toBe(94)
+    expect(vi.getTimerCount()).toBe(1)
+    // Two are returned, and two refilled meanwhile.
+    expect(await pass(1_000)).toBe(98)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('is returned at once when the process says so', async () => {
     const { stores, limiter, direct } = setUp(perMinute(100))
     await consume(limiter, 4)
