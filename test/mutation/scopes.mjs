@@ -16,17 +16,22 @@ const named = {
   bucket: {
     mutate: [`${core}/kernels/{bucket,bucket-state,start}.ts`],
     tests: testsOf('core', ['bucket', 'golden', 'kernels']),
-    atLeast: 60,
+    atLeast: 62,
   },
   breaker: {
     mutate: [`${core}/breaker.ts`],
     tests: testsOf('core', ['breaker', 'owed-refunds']),
-    atLeast: 85,
+    atLeast: 94,
   },
   settlement: {
     mutate: [`${core}/http/settlement.ts`],
     tests: testsOf('core', ['settlement']),
-    atLeast: 73,
+    atLeast: 84,
+  },
+  leases: {
+    mutate: [`${core}/wrappers/{lease,lease-server,lease-size,leases,leasing}.ts`],
+    tests: testsOf('core', ['lease-calls', 'leases', 'reset-all']),
+    atLeast: 81,
   },
   'deny-cache': {
     mutate: [`${core}/wrappers/{cached-state,deny-cache}.ts`],
