@@ -1,7 +1,6 @@
 import type { Decision } from '@spillway/core'
 import type { Context } from './context.ts'
 import { HTTP } from './http-limit.ts'
-import type { Entry } from './ledger.ts'
 
 /** A request through the middleware: its handler takes a while and may fail, and its client may leave before the verdict. */
 export async function request({ handle, act, key, enter, simulation, process }: Context): Promise<void> {
@@ -32,10 +31,10 @@ export async function request({ handle, act, key, enter, simulation, process }: 
       }),
     HTTP,
   )
-  if (entry.kept > 0) later(() => respondTo(entry, status, world.now, handled))
-}
-
-function respondTo(entry: Entry, status: number, now: number, handled: () => void): void {
-  if (status >= 500) Object.assign(entry, { kept: 0, refundedAt: now })
-  handled()
+  if (entry.kept === 0) return
+  later(() => {
+    // A client that leaves before the response is not refunded, whatever the handler does.
+    if (status >= 500 && !leaves.signal.aborted) Object.assign(entry, { kept: 0, refundedAt: world.now })
+    handled()
+  })
 }
