@@ -1,4 +1,5 @@
 import type { Decision } from './decision.ts'
+import { evictOldest } from './eviction.ts'
 import { notify } from './listener.ts'
 import { isCounted } from './merge.ts'
 import type { Quota } from './quota-types.ts'
@@ -28,7 +29,7 @@ export type ThresholdWatch = (
 
 const THRESHOLDS = [0.8, 1] as const
 
-/** The most keys that are known to have crossed a threshold. The one that crossed it first is evicted. */
+/** The most keys that are known to have crossed a threshold. If there are more, those that crossed it first are evicted. */
 const MOST_KEYS = 10_000
 
 /**
@@ -46,10 +47,7 @@ export function thresholdWatch(
   const remember = (name: string, crossing: Crossing): void => {
     crossings.delete(name)
     crossings.set(name, crossing)
-    for (const oldest of crossings.keys()) {
-      if (crossings.size <= MOST_KEYS) break
-      crossings.delete(oldest)
-    }
+    evictOldest(crossings, MOST_KEYS)
   }
   return (policy, key, decision) => {
     const level = isCounted(decision) && decision.limit > 0 ? levelOf(decision) : 0

@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../errors.ts'
+import { evictOldest } from '../eviction.ts'
 import { type Outcome, runKernel, type Taken, takenOf } from '../kernels/kernel.ts'
 import { oncePer } from '../once-per.ts'
 import { checkFunctions, checkOptions } from '../options.ts'
@@ -16,7 +17,7 @@ export interface DenyCacheOptions {
    */
   readonly for?: Duration | false
   /**
-   * How many denials are cached. The oldest is evicted first; keys over 256 characters are not cached.
+   * How many denials are cached. If there are more, the oldest eighth is evicted; keys over 256 characters are not cached.
    * @default `10_000`
    */
   readonly maxKeys?: number
@@ -125,7 +126,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       if (state !== undefined)
         denials.set(name, { policy: op.policy, step: op.step, state, now: (taken[i] as Taken).now, askedMs })
     }
-    evict()
+    evictOldest(denials, maxKeys)
   }
   const begin = (): Call => ({ number: ++cache.calls, askedMs: stopwatch() })
   const learn = (ops: readonly Take[], taken: readonly Taken[], { number, askedMs }: Call): void => {
@@ -133,12 +134,6 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       if (number > cache.lastInvalidation) remember(ops, taken, askedMs)
     } else if (denials.size > 0) forget(ops)
     if (ops.some(isRefund)) cache.lastInvalidation = cache.calls
-  }
-  const evict = (): void => {
-    for (const name of denials.keys()) {
-      if (denials.size <= maxKeys) break
-      denials.delete(name)
-    }
   }
   const forget = (keys: readonly StateKey[]): void => {
     for (const key of keys) denials.delete(shortStateName(key) ?? '')
