@@ -14,6 +14,7 @@ import {
   type Store,
   slidingLog,
   slidingWindow,
+  type Take,
   tokenBucket,
   warmingUp,
   withDenyCache,
@@ -367,4 +368,22 @@ test.each([{ maxKeys: 0 }, { maxKeys: 1.5 }, { for: 0 }, { ttl: 1 }])('rejects %
       options as never,
     ),
   ).toThrow(QuotaError)
+})
+
+// Found by the suite of stores, as a denial that Redis did not make: a refund of another key is in the same call.
+test('forgets a denial if another quota has denied the key since, in a call with a refund', async () => {
+  const store = withDenyCache(faultyStore(modelStore(() => START)), { stopwatch: () => 0 })
+  const op = (key: string, quota: Quota, verb: Verb, cost = 1): Take => ({
+    policy: 'p',
+    key,
+    step: stepFor(quota, verb, cost),
+  })
+  const long = perMinute(5)
+  const short = tokenBucket({ limit: 4, per: '1s', refill: '1s' })
+  await store.take([op('ann', long, 'consume', 5)])
+  const batches = [[op('ann', long, 'consume')], [op('bob', long, 'refund')], [op('ann', short, 'consume')]]
+  const answers = await store.takeEach?.(batches)
+  expect(answers?.map(([answer]) => answer?.allowed)).toEqual([false, true, false])
+  // The shorter quota forgets what the longer one has counted.
+  expect((await store.take([op('ann', long, 'consume')]))[0]?.allowed).toBe(true)
 })

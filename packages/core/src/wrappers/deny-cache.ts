@@ -130,9 +130,9 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   }
   const begin = (): Call => ({ number: ++cache.calls, askedMs: stopwatch() })
   const learn = (ops: readonly Take[], taken: readonly Taken[], { number, askedMs }: Call): void => {
-    if (!taken.every(isAllowed)) {
-      if (number > cache.lastInvalidation) remember(ops, taken, askedMs)
-    } else if (denials.size > 0) forget(ops)
+    // A denial that is not cached may have changed the state, too: by a quota of another length.
+    if (number > cache.lastInvalidation && !taken.every(isAllowed)) remember(ops, taken, askedMs)
+    else if (denials.size > 0) forget(ops)
     if (ops.some(isRefund)) cache.lastInvalidation = cache.calls
   }
   const forget = (keys: readonly StateKey[]): void => {
