@@ -95,7 +95,7 @@ export const PLANTED: readonly Planted[] = [
     file: 'core/src/wrappers/deny-cache.ts',
     seed: 35,
     property: 'denialsAreTrue',
-    replaced: [['if (number > cache.lastInvalidation) remember', 'remember']],
+    replaced: [['number > cache.lastInvalidation && !taken', '!taken']],
   },
   {
     name: 'a reset leaves the lease',
