@@ -30,7 +30,7 @@ test('resetAll deletes thousands of rows, and reports how many, while others are
 })
 
 test('a missing table has nothing to reset', async () => {
-  const limiter = rateLimiter({ quota: perDay(10), store: unhurried(pool, { table: 'fresh' }) })
+  const limiter = rateLimiter({ quota: perDay(10), store: unhurried(pool, { table: 'fresh' }), deadline: '10s' })
   expect(await limiter.resetAll()).toBe(0)
 })
 

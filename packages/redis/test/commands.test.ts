@@ -223,7 +223,7 @@ test.each([
   ['{shop}', '{shop}:1{alice}api'],
 ])('puts the prefix %s before every key', async (prefix, name) => {
   const store = redisStore(client, { prefix })
-  await rateLimiter({ quota: perMinute(1), store, name: 'api' }).consume('alice')
+  await rateLimiter({ quota: perMinute(1), store, name: 'api', deadline: '10s' }).consume('alice')
   expect(await client.keys('*')).toEqual([name])
 })
 
