@@ -27,6 +27,14 @@ export interface Waiter extends Call {
   readonly reject: (error: unknown) => void
 }
 
+/** Answers a waiting request that needs no call: by what it was given, or because it has stopped waiting. */
+export function isServed(waiter: Waiter, taken: BucketTaken | undefined): boolean {
+  if (taken) waiter.resolve(taken)
+  else if (isExpired(waiter.deadline)) waiter.reject(expiredError())
+  else return false
+  return true
+}
+
 /** The lease of a key, and the requests that wait for one. */
 interface LeaseEntry extends Entry, LeaseSize {
   readonly waiters: Waiter[]
@@ -69,14 +77,6 @@ export function leaseServer(
     if (spent) entry.usedMs = stopwatch()
     return spent
   }
-  /** Answers a waiting request if that needs no call. */
-  const isServed = (entry: LeaseEntry, waiter: Waiter): boolean => {
-    const spent = fromLease(entry, waiter)
-    if (spent) waiter.resolve(spent)
-    else if (isExpired(waiter.deadline)) waiter.reject(expiredError())
-    else return false
-    return true
-  }
 
   const serve = async (entry: LeaseEntry): Promise<void> => {
     do await serveWaiters(entry)
@@ -85,7 +85,7 @@ export function leaseServer(
   }
   /** Answers the waiting requests in few calls, and keeps the remaining units as a lease. */
   const serveWaiters = async (entry: LeaseEntry): Promise<void> => {
-    const waiters = entry.waiters.splice(0).filter((each) => !isServed(entry, each))
+    const waiters = entry.waiters.splice(0).filter((each) => !isServed(each, fromLease(entry, each)))
     const [first] = waiters
     if (first === undefined) return
     const parts = partsFor(entry, first)

@@ -1,11 +1,11 @@
-import { expiredError, isExpired, latestDeadline } from '../deadline.ts'
+import { latestDeadline } from '../deadline.ts'
 import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
 import { exactIn, laterBy } from '../kernels/fraction.ts'
 import type { Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import { sizesUpTo } from '../up-to.ts'
 import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf, takenAt } from './lease.ts'
-import { returnLease, type Waiter } from './lease-server.ts'
+import { isServed, returnLease, type Waiter } from './lease-server.ts'
 import type { Answer } from './lease-size.ts'
 import { type Entry, type LeaseServer, newEntry } from './leasing.ts'
 import {
@@ -173,14 +173,9 @@ export function shareServer(
     else entry.lease = kept
     onLease()
   }
-  /** Answers a waiting request if that needs no call. */
-  const isServed = (entry: ShareEntry, waiter: Waiter): boolean => {
-    const taken = fromShare(entry, waiter) ?? fromPause(entry, waiter)
-    if (taken) waiter.resolve(taken)
-    else if (isExpired(waiter.deadline)) waiter.reject(expiredError())
-    else return false
-    return true
-  }
+  /** The answer to a request if that needs no call. */
+  const withoutCall = (entry: ShareEntry, call: Call): BucketTaken | undefined =>
+    fromShare(entry, call) ?? fromPause(entry, call)
   const shareOrCheck = async (entry: ShareEntry, first: Call, waiters: readonly Waiter[]): Promise<void> => {
     const { step } = first.take
     if (entry.others === 0 && waiters.every(({ take }) => isSameQuota(take.step, step))) {
@@ -189,7 +184,7 @@ export function shareServer(
     for (const each of waiters) each.resolve(check(entry, each))
   }
   const serveWaiters = async (entry: ShareEntry, ahead: Call | undefined): Promise<void> => {
-    const waiters = entry.waiters.splice(0).filter((each) => !isServed(entry, each))
+    const waiters = entry.waiters.splice(0).filter((each) => !isServed(each, withoutCall(entry, each)))
     const [first] = waiters
     const call = first ? { ...first, deadline: latestDeadline(waiters.map((each) => each.deadline)) } : ahead
     if (call === undefined) return
@@ -230,7 +225,7 @@ export function shareServer(
       const hold = holdFor(call)
       if (!isShareable(step, hold)) return check(entry, call)
       countDemand(entry.demand, partsOf(step), stopwatch(), hold)
-      const taken = fromShare(entry, call) ?? fromPause(entry, call)
+      const taken = withoutCall(entry, call)
       if (taken) {
         entry.usedMs = stopwatch()
         askAhead(entry, call)
