@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from './errors.ts'
+import { evictOldest } from './eviction.ts'
 import { oncePer } from './once-per.ts'
 import { type Store, scopeOf } from './store.ts'
 import { loggerOf, warnOnce } from './warn.ts'
@@ -49,10 +50,7 @@ export function register(registrations: readonly Registration[], before: readonl
     if (others) warnOfSameSource(each, parts, others)
     const names = namesOn(each.store)
     names.set(idOf(each), { ...others, ...parts })
-    for (const oldest of names.keys()) {
-      if (names.size <= MOST_NAMES) break
-      names.delete(oldest)
-    }
+    evictOldest(names, MOST_NAMES)
   }
 }
 

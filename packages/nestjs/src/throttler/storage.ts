@@ -9,7 +9,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@spillway/core'
-import { LONGEST } from '@spillway/core/internal'
+import { evictOldest, LONGEST } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 
 /** The count of a key after a request. */
@@ -102,9 +102,8 @@ export class ThrottlerStorageService implements ThrottlerStorage {
           ? rateLimiter({ name: `${name}:block`, quota: tokenBucket({ limit: 1, per: blockDuration }), store })
           : undefined,
     }
-    const [oldest] = this.#limiters.keys()
-    if (oldest !== undefined && this.#limiters.size >= MOST_LIMITS) this.#limiters.delete(oldest)
     this.#limiters.set(name, made)
+    evictOldest(this.#limiters, MOST_LIMITS)
     return made
   }
 }
