@@ -1,8 +1,6 @@
 import {
   type ByKey,
-  type Denial,
   httpGuard,
-  isOver,
   joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
@@ -20,6 +18,7 @@ import type {
   onRequestHookHandler,
 } from 'fastify'
 import { reader } from './reader.ts'
+import { deny, isLate } from './reply.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -77,8 +76,6 @@ function register(app: FastifyInstance, hook: onRequestHookHandler, done: () => 
   done()
 }
 
-const isLate = (reply: FastifyReply): boolean => reply.sent || isOver(reply.raw)
-
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
 function follow(
   verdict: Verdict<FastifyReply>,
@@ -103,17 +100,6 @@ function follow(
   if (!(own instanceof Promise)) deny(reply, own)
   else own.then((known) => deny(reply, known)).catch((error) => isLate(reply) || done(error))
 }
-
-/** Sends the answer, unless `onDenied` has answered itself. */
-function deny(reply: FastifyReply, denial: Denial | undefined): void {
-  if (denial === undefined || isLate(reply)) return
-  const { status, contentType, headers, body } = denial
-  for (const [name, value] of headers) reply.header(name, value)
-  // With a serializer, because Fastify would add a charset that the media type does not have.
-  reply.code(status).header('Content-Type', contentType).serializer(asItIs).send(body)
-}
-
-const asItIs = (body: unknown): string => body as string
 
 /**
  * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
