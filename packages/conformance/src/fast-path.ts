@@ -11,8 +11,8 @@ import {
 } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
-import { histories, momentsOf } from './arbitraries.ts'
 import { START } from './clock.ts'
+import { histories, momentsOf } from './histories.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 

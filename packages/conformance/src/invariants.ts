@@ -11,9 +11,9 @@ import {
 } from '@spillway/core'
 import { decide, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
-import { quotasOf } from './arbitraries.ts'
 import { START } from './clock.ts'
 import { modelStore } from './model.ts'
+import { quotasOf } from './random-quotas.ts'
 import type { TestFunction } from './runner.ts'
 
 /** One key under one quota, at chosen times. */

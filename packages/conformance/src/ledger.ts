@@ -13,8 +13,8 @@ import type {
 } from '@spillway/core'
 import { decide, type StepOptions, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
-import { type Algorithm, quotasOf } from './arbitraries.ts'
 import { START } from './clock.ts'
+import { type Algorithm, quotasOf } from './random-quotas.ts'
 import type { TestFunction } from './runner.ts'
 
 /** An action on one key, some time after the previous action, or before it if the clock steps back. */

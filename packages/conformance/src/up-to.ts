@@ -17,9 +17,10 @@ import {
 } from '@spillway/core'
 import { sizesUpTo, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
-import { histories, momentsOf, quotas } from './arbitraries.ts'
 import { START } from './clock.ts'
+import { histories, momentsOf } from './histories.ts'
 import { modelStore } from './model.ts'
+import { quotas } from './random-quotas.ts'
 import type { TestFunction } from './runner.ts'
 
 /** A call of `consumeUpTo` with its result. The time is in milliseconds after {@link START}. */
