@@ -29,6 +29,7 @@ const VALUES = [
   'perSecond',
   'rateLimit',
   'rateLimiter',
+  'settled',
   'sharedQuotaBounds',
   'slidingLog',
   'slidingWindow',

@@ -2,7 +2,7 @@ const QUOTAS =
   'calendarWindow, fixedWindow, leakyBucket, perDay, perHour, perMinute, perMonth, perSecond, divideQuota, penalty, slidingLog, slidingWindow, tokenBucket, warmingUp'
 
 const adapter = (name: string): string =>
-  `import { ${QUOTAS}, ipKey, memoryStore, rateLimit, rateLimiter } from '@spillway/${name}'`
+  `import { ${QUOTAS}, ipKey, memoryStore, rateLimit, rateLimiter, settled } from '@spillway/${name}'`
 
 const limiter = `import { ${QUOTAS} } from '@spillway/core'; import { memoryStore, rateLimiter } from '@spillway/memory'`
 

@@ -1,20 +1,20 @@
-// An app that shuts down as docs/guides/production.md says. Each response takes a moment, and then says how many units it
-// has used.
+// An app that shuts down as docs/guides/production.md says, with leases or without. Each response takes a moment, and then
+// says how many units it has used.
 
-import { rateLimit, tokenBucket, withLeases } from '@spillway/express'
+import { rateLimit, settled, tokenBucket, withLeases } from '@spillway/express'
 import { redisStore } from '@spillway/redis'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { QUOTA, RESERVED, USED } from './units.ts'
 
 const redis = new Redis(Number(process.argv[2]))
-const store = withLeases(redisStore(redis), { requests: 20, maxLoss: '1d' })
+const leases = process.argv[3] === 'leases' ? withLeases(redisStore(redis), { requests: 20, maxLoss: '1d' }) : undefined
 const app = express()
 app.use(
   rateLimit({
     deadline: '10s',
     policies: [
-      { name: 'requests', quota: tokenBucket(QUOTA), key: () => 'all', store },
+      { name: 'requests', quota: tokenBucket(QUOTA), key: () => 'all', store: leases ?? redisStore(redis) },
       {
         name: 'tokens',
         quota: tokenBucket(QUOTA),
@@ -33,7 +33,8 @@ process.once('SIGTERM', () => {
   // Otherwise a busy client keeps its connection, and close() waits for it.
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
   server.close(async () => {
-    await store.release()
+    await settled()
+    await leases?.release()
     await redis.quit()
   })
   process.disconnect()

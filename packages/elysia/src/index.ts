@@ -32,6 +32,7 @@ export {
   type KeyText,
   type PolicyOptions,
   type RequestDecision,
+  settled,
 } from '@spillway/core/http'
 export { memoryStore, rateLimiter } from '@spillway/memory'
 export { decisionOf, type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'

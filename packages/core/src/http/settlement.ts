@@ -7,6 +7,7 @@ import type { PolicyCheck } from '../policy.ts'
 import type { Acquisition } from '../store-result.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import { shadowName } from './compile-policy.ts'
+import { untilEnded } from './open-corrections.ts'
 import { checksOf, type HttpCheck } from './policy-checks.ts'
 
 /** The decision about a request, as handlers read it. */
@@ -87,34 +88,34 @@ export function settlementOf<S>(
       acquisitions.map((acquisition) => settleAcquisition(acquisition, (check) => due.get(check) ?? check.cost)),
     )
   }
-  return {
-    manually: async (actual, policy) => {
-      checkActual(actual)
+  const manually: Settlement<S>['manually'] = async (actual, policy) => {
+    checkActual(actual)
+    const acquisitions = await acquired()
+    await correct(acquisitions, new Map([[checkToCorrect(policy, enforced, acquisitions), actual]]))
+  }
+  const after: Settlement<S>['after'] = async (status, response) => {
+    try {
       const acquisitions = await acquired()
-      await correct(acquisitions, new Map([[checkToCorrect(policy, enforced, acquisitions), actual]]))
-    },
-    after: async (status, response) => {
-      try {
-        const acquisitions = await acquired()
-        const refunded = status !== undefined && (await refundIf?.(status))
-        const actual = new Map<PolicyCheck, number>()
-        for (const check of acquisitions.flatMap((acquisition) => checksOf<unknown, S>(acquisition))) {
-          if (!corrected.includes(check))
-            actual.set(check, refunded ? 0 : await actualCost(check, status, response, logger))
-        }
-        await correct(acquisitions, actual)
-      } catch (error) {
-        warnOfFailure(logger, error)
+      const refunded = status !== undefined && (await refundIf?.(status))
+      const actual = new Map<PolicyCheck, number>()
+      for (const check of acquisitions.flatMap((acquisition) => checksOf<unknown, S>(acquisition))) {
+        if (!corrected.includes(check))
+          actual.set(check, refunded ? 0 : await actualCost(check, status, response, logger))
       }
-    },
-    discard: () => {
-      const refundAll = async (): Promise<void> => {
-        const acquisitions = await acquired()
-        corrected.push(...acquisitions.flatMap(({ checks }) => checks))
-        await Promise.all(acquisitions.map(rollback))
-      }
-      refundAll().catch((error) => warnOfFailure(logger, error))
-    },
+      await correct(acquisitions, actual)
+    } catch (error) {
+      warnOfFailure(logger, error)
+    }
+  }
+  const refundAll = async (): Promise<void> => {
+    const acquisitions = await acquired()
+    corrected.push(...acquisitions.flatMap(({ checks }) => checks))
+    await Promise.all(acquisitions.map(rollback))
+  }
+  return {
+    manually: (actual, policy) => untilEnded(manually(actual, policy)),
+    after: (status, response) => untilEnded(after(status, response)),
+    discard: () => void untilEnded(refundAll()).catch((error) => warnOfFailure(logger, error)),
   }
 }
 
