@@ -255,6 +255,25 @@ describe('a lease', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  // The process closed the store's client before the units were sent, and they stayed taken.
+  test('that is being returned is waited for when the process says so', async () => {
+    const { clock, stores, shared, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    shared.break('slow')
+    clock.advance(1_000)
+    await vi.advanceTimersByTimeAsync(1_000)
+    let isReleased = false
+    const released = stores[0]?.release().then(() => {
+      isReleased = true
+    })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(isReleased).toBe(false)
+    shared.break('none')
+    await shared.thaw()
+    await released
+    expect((await direct.peek('a')).remaining).toBe(97)
+  })
+
   test('does not outlive the bucket’s own refill: nothing is spent twice', async () => {
     const { clock, limiter, direct } = setUp(perSecond(100), { requests: 50 })
     await consume(limiter, 32)

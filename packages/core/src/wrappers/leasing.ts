@@ -147,7 +147,7 @@ export function leasing<E extends Entry>(
     }
   }
   const endAll = (isDue: (entry: E) => boolean): Promise<void> => {
-    const due = [...entries.values()].filter((entry) => (entry.lease ?? entry.serving) && isDue(entry))
+    const due = [...entries.values()].filter((entry) => (entry.lease ?? entry.serving ?? entry.ending) && isDue(entry))
     return alone(
       due.map(({ key }) => key),
       async () => {},
