@@ -54,7 +54,7 @@ async function compareWith(base: string | undefined): Promise<boolean> {
   return slower.length === 0
 }
 
-/** The time of a case in the second bundle. One of many equal cases seems slower by chance: it is measured again, for longer. */
+/** The time of a case in the second bundle. If it seems slower, perhaps by chance, it is measured again, for longer. */
 async function timeOf(bundles: readonly [string, string], name: string, slowdown = 0): Promise<Figure> {
   const figure = await compare(...bundles, name, { slowdown })
   return figure.median > MOST ? compare(...bundles, name, { slowdown, pairs: 15 }) : figure

@@ -69,7 +69,7 @@ describe('a replay', () => {
           clock.advance(afterMs)
           const entry = parse(JSON.stringify({ time: clock() / 1000, method: 'GET', ...fields })) as Entry
           const { decision } = await guard(entry)
-          plan.judge(entry, entry.at, i, 'log')
+          plan.replay(entry, entry.at, i, 'log')
           const found = events.filter(({ line }) => line === i)
           expect(found.filter(({ policy }) => policy !== 'trial').map(({ policy }) => policy)).toEqual(
             decision?.violated,
@@ -95,7 +95,7 @@ test('a replay counts only the statuses of count_if', () => {
   const parse = jsonParser()
   for (const [i, status] of [200, 401, 200, 200, 401, 200, 401].entries()) {
     const line = { time: START + i, method: 'POST', path: '/login', ip: '203.0.113.7', status }
-    plan.judge(parse(JSON.stringify(line)) as Entry, (START + i) * 1000, i, 'log')
+    plan.replay(parse(JSON.stringify(line)) as Entry, (START + i) * 1000, i, 'log')
   }
   expect(events.map(({ line }) => line)).toEqual([5, 6])
 })
@@ -125,7 +125,7 @@ test('a replay counts the months of the log, in the time zone of the policy', ()
   for (const [i, time] of times.entries()) {
     const ms = Date.parse(`2019-${time}:00Z`)
     const line = { time: ms, method: 'GET', path: '/', ip: '192.0.2.1' }
-    plan.judge(parse(JSON.stringify(line)) as Entry, ms * 1000, i, 'log')
+    plan.replay(parse(JSON.stringify(line)) as Entry, ms * 1000, i, 'log')
   }
   expect(events.map(({ line }) => line)).toEqual([3, 6])
 })
@@ -148,7 +148,7 @@ test('a replay draws upon a spill policy as the middleware does', async () => {
         const line = { time: clock() / 1000, method: 'GET', path: '/', ip: '192.0.2.1' }
         const entry = parse(JSON.stringify(line)) as Entry
         const { decision } = await guard(entry)
-        plan.judge(entry, entry.at, i, 'log')
+        plan.replay(entry, entry.at, i, 'log')
         const found = events.filter((event) => event.line === i).map(({ policy }) => policy)
         expect(found.toSorted()).toEqual(decision?.violated.toSorted())
       }

@@ -25,7 +25,7 @@ function replayed(log: readonly Request[], limit: number, per: Period): number {
   for (const { afterMs, ip } of log) {
     time += afterMs
     const entry = parse(JSON.stringify({ time, ip })) as Entry
-    plan.judge(entry, entry.at, 0, 'log')
+    plan.replay(entry, entry.at, 0, 'log')
   }
   return plan.counts.denied
 }

@@ -45,12 +45,12 @@ function setUp(options: Partial<RateLimitOptions<FakeRequest, FakeResponse>>, cl
     { store, ...options } as RateLimitOptions<FakeRequest, FakeResponse> & { store: Store },
     reader,
   )
-  const judge = (request: FakeRequest = {}): Verdict<FakeResponse> => {
+  const evaluate = (request: FakeRequest = {}): Verdict<FakeResponse> => {
     const verdict = guard({ ...request })
     if (verdict instanceof Promise) throw new Error('a store in this process answers at once')
     return verdict
   }
-  return { clock, guard, judge, store, status: (request?: FakeRequest) => judge(request).denial?.status ?? 200 }
+  return { clock, guard, evaluate, store, status: (request?: FakeRequest) => evaluate(request).denial?.status ?? 200 }
 }
 
 afterEach(() => {
@@ -60,8 +60,8 @@ afterEach(() => {
 // A handler for every method would be reached uncounted by a request with a body.
 test('what has a body is no preflight', () => {
   const preflight = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
-  const { judge } = setUp({ quota: perMinute(100) })
-  const isCounted = (headers: Record<string, string>) => judge({ method: 'OPTIONS', headers }).decision !== undefined
+  const { evaluate } = setUp({ quota: perMinute(100) })
+  const isCounted = (headers: Record<string, string>) => evaluate({ method: 'OPTIONS', headers }).decision !== undefined
   expect([{}, { 'content-length': '0' }].map((more) => isCounted({ ...preflight, ...more }))).toEqual([false, false])
   expect(
     [{ 'content-length': '5' }, { 'content-length': '00' }, { 'transfer-encoding': 'chunked' }].map((more) =>
@@ -118,9 +118,9 @@ describe('a match', () => {
     ],
     ['what a function says', ({ path }) => path === '/x', [{ path: '/x' }], [{ path: '/y' }]],
   ])('holds for %s and nothing else', (_, match, inside, outside) => {
-    const { judge } = setUp({ quota: perMinute(100), match: match as never, claims: ({ user }) => user })
-    for (const request of inside) expect(judge(request).decision, JSON.stringify(request)).toBeDefined()
-    for (const request of outside) expect(judge(request).decision, JSON.stringify(request)).toBeUndefined()
+    const { evaluate } = setUp({ quota: perMinute(100), match: match as never, claims: ({ user }) => user })
+    for (const request of inside) expect(evaluate(request).decision, JSON.stringify(request)).toBeDefined()
+    for (const request of outside) expect(evaluate(request).decision, JSON.stringify(request)).toBeUndefined()
   })
 
   test.each([
@@ -144,16 +144,16 @@ describe('a match', () => {
 
 describe('skip', () => {
   test('allows an allow list, uncounted, and denies the others', () => {
-    const { judge } = setUp({ quota: perMinute(1), skip: { ip: ['10.0.0.0/8', '2001:db8::/48'] } })
+    const { evaluate } = setUp({ quota: perMinute(1), skip: { ip: ['10.0.0.0/8', '2001:db8::/48'] } })
     for (const ip of ['10.0.0.1', '10.255.0.1', '2001:db8::1', '::ffff:10.0.0.1']) {
-      expect([judge({ ip }), judge({ ip })].map(({ decision }) => decision)).toEqual([undefined, undefined])
+      expect([evaluate({ ip }), evaluate({ ip })].map(({ decision }) => decision)).toEqual([undefined, undefined])
     }
-    expect([judge(), judge()].map(({ denial }) => denial?.status)).toEqual([undefined, 429])
+    expect([evaluate(), evaluate()].map(({ denial }) => denial?.status)).toEqual([undefined, 429])
   })
 
   test('goes by the address that is counted, as trusted as that is', () => {
-    const { judge } = setUp({ quota: perMinute(1), trustProxy: 1, skip: { ip: '198.51.100.1' } })
-    const by = (forwarded: string) => judge({ headers: { 'x-forwarded-for': forwarded } }).decision
+    const { evaluate } = setUp({ quota: perMinute(1), trustProxy: 1, skip: { ip: '198.51.100.1' } })
+    const by = (forwarded: string) => evaluate({ headers: { 'x-forwarded-for': forwarded } }).decision
     expect(by('198.51.100.1')).toBeUndefined()
     expect(by('198.51.100.1, 203.0.113.9')).toBeDefined()
   })
@@ -168,26 +168,26 @@ describe('skip', () => {
 describe('tiers', () => {
   test('by function: a user who changes plan keeps the used share', () => {
     const tiers = { free: perMinute(10), pro: perMinute(100) }
-    const { judge } = setUp({ quota: ({ user }) => (user?.['plan'] === 'pro' ? tiers.pro : tiers.free) })
-    for (let i = 0; i < 5; i++) judge()
-    expect(judge({ user: { plan: 'pro' } }).headers[1]).toEqual(['RateLimit', '"default";r=49;t=1'])
-    expect(judge({ user: { plan: 'pro' } }).headers[0]).toEqual(['RateLimit-Policy', '"default";q=100;w=60'])
+    const { evaluate } = setUp({ quota: ({ user }) => (user?.['plan'] === 'pro' ? tiers.pro : tiers.free) })
+    for (let i = 0; i < 5; i++) evaluate()
+    expect(evaluate({ user: { plan: 'pro' } }).headers[1]).toEqual(['RateLimit', '"default";r=49;t=1'])
+    expect(evaluate({ user: { plan: 'pro' } }).headers[0]).toEqual(['RateLimit-Policy', '"default";q=100;w=60'])
   })
 
   test('by rule: each plan has a policy of its own', () => {
-    const { judge } = setUp({
+    const { evaluate } = setUp({
       claims: ({ user }) => user,
       policies: [
         { name: 'enterprise', quota: perSecond(1000), key: 'claim:org', match: { claim: { plan: 'enterprise' } } },
         { name: 'free', quota: perSecond(10), key: 'claim:org', match: { claim: { plan: 'free' } } },
       ],
     })
-    expect(judge({ user: { plan: 'enterprise', org: 1 } }).decision).toMatchObject({
+    expect(evaluate({ user: { plan: 'enterprise', org: 1 } }).decision).toMatchObject({
       policy: 'enterprise',
       limit: 1000,
     })
-    expect(judge({ user: { plan: 'free', org: 2 } }).decision).toMatchObject({ policy: 'free', limit: 10 })
-    expect(judge().decision).toBeUndefined()
+    expect(evaluate({ user: { plan: 'free', org: 2 } }).decision).toMatchObject({ policy: 'free', limit: 10 })
+    expect(evaluate().decision).toBeUndefined()
   })
 
   test('need verified claims', () => {
@@ -198,14 +198,14 @@ describe('tiers', () => {
 describe('a shadow policy', () => {
   test('counts and reports, never denies, and does not affect the enforced ones', () => {
     const events: DecisionEvent<FakeRequest>[] = []
-    const { judge } = setUp({
+    const { evaluate } = setUp({
       policies: [
         { name: 'live', quota: perMinute(3) },
         { name: 'planned', quota: perMinute(1), mode: 'shadow' },
       ],
       onDecision: (event) => events.push(event),
     })
-    const verdicts = [judge(), judge()]
+    const verdicts = [evaluate(), evaluate()]
     expect(verdicts.map(({ denial }) => denial)).toEqual([undefined, undefined])
     expect(verdicts[1]?.headers[0]).toEqual(['RateLimit-Policy', '"live";q=3;w=60'])
     expect(events.map(({ mode, decision }) => [mode, decision.policy, decision.allowed, decision.remaining])).toEqual([
@@ -217,22 +217,22 @@ describe('a shadow policy', () => {
   })
 
   test('has a state of its own: enforcing it later starts afresh', () => {
-    const { guard, judge } = setUp({ quota: perMinute(1), mode: 'shadow' })
-    judge()
+    const { guard, evaluate } = setUp({ quota: perMinute(1), mode: 'shadow' })
+    evaluate()
     guard.replace([{ quota: perMinute(1) }])
-    expect([judge().denial?.status, judge().denial?.status]).toEqual([undefined, 429])
+    expect([evaluate().denial?.status, evaluate().denial?.status]).toEqual([undefined, 429])
   })
 
   test('may have the longest name there is', () => {
-    const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', name: 'n'.repeat(100) })
-    expect([judge(), judge()].map(({ denial }) => denial)).toEqual([undefined, undefined])
+    const { evaluate } = setUp({ quota: perMinute(1), mode: 'shadow', name: 'n'.repeat(100) })
+    expect([evaluate(), evaluate()].map(({ denial }) => denial)).toEqual([undefined, undefined])
   })
 
   test('that fails affects no request', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const store: Store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
-    const { judge } = setUp({ quota: perMinute(1), mode: 'shadow', store, onStoreError: 'throw' })
-    expect(judge().denial).toBeUndefined()
+    const { evaluate } = setUp({ quota: perMinute(1), mode: 'shadow', store, onStoreError: 'throw' })
+    expect(evaluate().denial).toBeUndefined()
     await vi.waitFor(() =>
       expect(warn).toHaveBeenCalledWith(
         expect.stringContaining('a shadow policy failed; requests are not affected: The store failed: down.'),
@@ -242,11 +242,11 @@ describe('a shadow policy', () => {
 })
 
 describe('what a request took is corrected', () => {
-  const left = ({ judge }: ReturnType<typeof setUp>) => (judge().decision?.remaining ?? Number.NaN) + 1
+  const left = ({ evaluate }: ReturnType<typeof setUp>) => (evaluate().decision?.remaining ?? Number.NaN) + 1
 
   test('by the app, once', async () => {
     const limit = setUp({ quota: perMinute(10), cost: ({ headers }) => Number(headers?.['cost'] ?? 1) })
-    const { decision } = limit.judge({ headers: { cost: '6' } })
+    const { decision } = limit.evaluate({ headers: { cost: '6' } })
     await decision?.settle(2)
     await decision?.settle(0)
     expect(left(limit)).toBe(8)
@@ -254,72 +254,72 @@ describe('what a request took is corrected', () => {
 
   test('upwards, into debt', async () => {
     const limit = setUp({ quota: perMinute(10) })
-    await limit.judge().decision?.settle(15)
-    expect(limit.judge().decision).toMatchObject({ allowed: false, retryAfterMs: 36_000 })
+    await limit.evaluate().decision?.settle(15)
+    expect(limit.evaluate().decision).toMatchObject({ allowed: false, retryAfterMs: 36_000 })
   })
 
   test('upwards as far as can be counted', async () => {
     const limit = setUp({ quota: perMinute(10) })
-    await limit.judge().decision?.settle(Number.MAX_SAFE_INTEGER)
+    await limit.evaluate().decision?.settle(Number.MAX_SAFE_INTEGER)
     // 95 years, and what of it a request must wait for.
-    expect(limit.judge().decision?.resetAfterMs).toBe(3e12 + 6_000)
+    expect(limit.evaluate().decision?.resetAfterMs).toBe(3e12 + 6_000)
   })
 
   test('of the policy that is named, where there are several', async () => {
-    const { judge } = setUp({
+    const { evaluate } = setUp({
       policies: [
         { name: 'requests', quota: perMinute(10) },
         { name: 'tokens', quota: perMinute(1000), cost: 500 },
       ],
     })
-    const { decision } = judge()
+    const { decision } = evaluate()
     await expect(decision?.settle(20)).rejects.toThrow('must name one of "requests", "tokens"; got undefined')
     await decision?.settle(20, 'tokens')
-    expect(judge().decision?.policies?.map(({ remaining }) => remaining)).toEqual([8, 480])
+    expect(evaluate().decision?.policies?.map(({ remaining }) => remaining)).toEqual([8, 480])
   })
 
   test('by what the response says', async () => {
     const limit = setUp({ quota: perMinute(1000), cost: 600, settle: ({ tokens }) => tokens })
-    await limit.judge().after?.(200, { tokens: 250 })
-    expect(limit.judge().decision?.remaining).toBe(150)
+    await limit.evaluate().after?.(200, { tokens: 250 })
+    expect(limit.evaluate().decision?.remaining).toBe(150)
   })
 
   // Row 40 of the peers' bugs, which they get right: count first, give back later, so that a crowd cannot slip in.
   test('by its status: 30 wrong logins at once are 5 attempts, and a right one costs nothing', async () => {
-    const { judge } = setUp({ quota: perMinute(5), refundIf: (status) => status < 400 })
-    const crowd = Array.from({ length: 30 }, () => judge())
+    const { evaluate } = setUp({ quota: perMinute(5), refundIf: (status) => status < 400 })
+    const crowd = Array.from({ length: 30 }, () => evaluate())
     expect(crowd.filter(({ denial }) => denial === undefined)).toHaveLength(5)
     await crowd[0]?.after?.(200, { tokens: 0 })
-    expect([judge().denial?.status, judge().denial?.status]).toEqual([undefined, 429])
+    expect([evaluate().denial?.status, evaluate().denial?.status]).toEqual([undefined, 429])
   })
 
   test('not at all where nothing depends on the response', () => {
-    expect(setUp({ quota: perMinute(1) }).judge().after).toBeUndefined()
-    expect(setUp({ quota: perMinute(1), mode: 'shadow' }).judge().after).toBeUndefined()
+    expect(setUp({ quota: perMinute(1) }).evaluate().after).toBeUndefined()
+    expect(setUp({ quota: perMinute(1), mode: 'shadow' }).evaluate().after).toBeUndefined()
   })
 
   test('not at all where nothing was counted, or the request is denied', () => {
-    const { judge } = setUp({ quota: perMinute(1), refundIf: () => true, match: { path: '/' } })
-    const verdicts = [judge({ path: '/other' }), judge(), judge()]
+    const { evaluate } = setUp({ quota: perMinute(1), refundIf: () => true, match: { path: '/' } })
+    const verdicts = [evaluate({ path: '/other' }), evaluate(), evaluate()]
     expect(verdicts.map(({ after }) => after && 'later')).toEqual([undefined, 'later', undefined])
   })
 
   test('never twice: units that have refilled are not refunded', async () => {
-    const { clock, judge } = setUp({ quota: perMinute(10), cost: 10 })
-    const { decision } = judge()
+    const { clock, evaluate } = setUp({ quota: perMinute(10), cost: 10 })
+    const { decision } = evaluate()
     clock.advance(60_000)
-    judge()
+    evaluate()
     await decision?.settle(0)
-    expect(judge().denial?.status).toBe(429)
+    expect(evaluate().denial?.status).toBe(429)
   })
 
   test('a cost that makes no sense changes nothing, and is reported', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const { judge } = setUp({ quota: perMinute(10), settle: () => Number.NaN })
-    const verdict = judge()
+    const { evaluate } = setUp({ quota: perMinute(10), settle: () => Number.NaN })
+    const verdict = evaluate()
     await expect(verdict.decision?.settle(-1)).rejects.toThrow(QuotaError)
     await verdict.after?.(200, { tokens: 1 })
-    expect(judge().decision?.remaining).toBe(8)
+    expect(evaluate().decision?.remaining).toBe(8)
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('got NaN'))
   })
 })
@@ -431,7 +431,7 @@ describe('the guard', () => {
   })
 
   test("answers a denial by the app's handler", () => {
-    const { judge } = setUp({
+    const { evaluate } = setUp({
       quota: perMinute(1),
       onDenied: (_, { policy }) => ({
         status: 503,
@@ -439,8 +439,8 @@ describe('the guard', () => {
         headers: [['X-Reason', 'token_bucket_exceeded']],
       }),
     })
-    judge()
-    expect(judge().answer?.(undefined)).toEqual({
+    evaluate()
+    expect(evaluate().answer?.(undefined)).toEqual({
       status: 503,
       contentType: 'text/plain; charset=utf-8',
       headers: [['X-Reason', 'token_bucket_exceeded']],
@@ -449,9 +449,9 @@ describe('the guard', () => {
   })
 
   test.each(['per-user', 'say "no"', 'a\\b', '\\"'])('names policy %s in a document that is JSON', (name) => {
-    const { judge } = setUp({ name, quota: perMinute(1), cost: 1 })
-    judge()
-    const { body = '' } = judge().denial ?? {}
+    const { evaluate } = setUp({ name, quota: perMinute(1), cost: 1 })
+    evaluate()
+    const { body = '' } = evaluate().denial ?? {}
     const document = JSON.parse(body)
     expect(document).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
@@ -465,7 +465,7 @@ describe('the guard', () => {
   })
 
   test('answers a denial by the handler of the policy that denies', () => {
-    const { judge } = setUp({
+    const { evaluate } = setUp({
       policies: [
         { name: 'login', quota: perMinute(1), match: { path: '/login' }, problem: 'abnormal-usage-detected' },
         { name: 'api', quota: perMinute(1), match: { path: '/api' }, onDenied: () => ({ status: 418 }) },
@@ -473,7 +473,7 @@ describe('the guard', () => {
       ],
       onDenied: () => ({ contentType: 'text/plain' }),
     })
-    const denialOf = (path: string) => [judge({ path }), judge({ path })][1]?.answer?.(undefined) as Denial
+    const denialOf = (path: string) => [evaluate({ path }), evaluate({ path })][1]?.answer?.(undefined) as Denial
     const login = denialOf('/login')
     expect(login).toMatchObject({ status: 429, contentType: 'text/plain' })
     expect(JSON.parse(login?.body ?? '')).toMatchObject({
@@ -499,15 +499,15 @@ describe('the guard', () => {
   })
 
   test('puts other policies in force without losing counts', () => {
-    const { guard, judge } = setUp({ quota: perMinute(100) })
-    for (let i = 0; i < 60; i++) judge()
+    const { guard, evaluate } = setUp({ quota: perMinute(100) })
+    for (let i = 0; i < 60; i++) evaluate()
     guard.replace([{ quota: perMinute(200) }, { name: 'more', quota: perSecond(5) }])
-    expect(judge().decision?.policies?.map(({ policy, remaining }) => [policy, remaining])).toEqual([
+    expect(evaluate().decision?.policies?.map(({ policy, remaining }) => [policy, remaining])).toEqual([
       ['default', 79],
       ['more', 4],
     ])
     expect(() => guard.replace([])).toThrow('policies is empty')
-    expect(judge().decision?.policies).toHaveLength(2)
+    expect(evaluate().decision?.policies).toHaveLength(2)
   })
 
   test('publishes to a diagnostics channel, and survives a listener that throws', () => {
@@ -516,15 +516,15 @@ describe('the guard', () => {
     const listen = (message: unknown) => heard.push(message)
     const decisions = channel('spillway:decision')
     decisions.subscribe(listen)
-    const { judge } = setUp({
+    const { evaluate } = setUp({
       quota: tokenBucket({ limit: 1, per: '1s' }),
       onDecision: () => {
         throw new Error('no ear')
       },
     })
-    expect(judge().denial).toBeUndefined()
+    expect(evaluate().denial).toBeUndefined()
     decisions.unsubscribe(listen)
-    judge()
+    evaluate()
     expect(heard).toMatchObject([{ mode: 'enforce', decision: { policy: 'default', allowed: true } }])
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('onDecision threw: no ear'))
   })

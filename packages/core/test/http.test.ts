@@ -24,7 +24,7 @@ const reader: RequestReader<FakeRequest> = {
 const guardOf = (options: object) =>
   httpGuard({ store: modelStore(fakeClock()), ...options } as RateLimitOptions<FakeRequest> & { store: never }, reader)
 
-const judge = (guard: ReturnType<typeof guardOf>, request: FakeRequest = { ip: '203.0.113.7' }): Verdict => {
+const evaluate = (guard: ReturnType<typeof guardOf>, request: FakeRequest = { ip: '203.0.113.7' }): Verdict => {
   const verdict = guard({ ...request })
   if (verdict instanceof Promise) throw new Error('a store in this process answers at once')
   return verdict
@@ -34,7 +34,7 @@ describe('the guard', () => {
   test('counts an IPv6 network as one client, and a mapped address as the IPv4 it is', () => {
     const guard = guardOf({ quota: perMinute(1) })
     const statuses = ['2001:db8::1', '2001:db8:0:ff::2', '2001:db8:0:100::1', '::ffff:1.2.3.4', '1.2.3.4'].map(
-      (ip) => judge(guard, { ip }).denial?.status ?? 200,
+      (ip) => evaluate(guard, { ip }).denial?.status ?? 200,
     )
     expect(statuses).toEqual([200, 429, 200, 200, 429])
   })
@@ -50,23 +50,23 @@ describe('the guard', () => {
       '[2001:db8::2]',
       '1:2',
     ]
-    expect(addresses.map((ip) => judge(guard, { ip }).denial?.status ?? 200)).toEqual([200, 429, 429, 200, 429, 200])
-    expect(judge(guard, { ip: '192.0.2.7:80' }).decision).toBeUndefined()
+    expect(addresses.map((ip) => evaluate(guard, { ip }).denial?.status ?? 200)).toEqual([200, 429, 429, 200, 429, 200])
+    expect(evaluate(guard, { ip: '192.0.2.7:80' }).decision).toBeUndefined()
   })
 
   test('counts all requests without an address as one client', () => {
     const guard = guardOf({ quota: perMinute(1) })
-    expect([judge(guard, {}).denial, judge(guard, {}).denial?.status]).toEqual([undefined, 429])
+    expect([evaluate(guard, {}).denial, evaluate(guard, {}).denial?.status]).toEqual([undefined, 429])
   })
 
   test('leaves uncounted what is skipped, and what has no key', () => {
     const skipping = guardOf({ quota: perMinute(1), skip: ({ ip }: FakeRequest) => ip === 'health' })
     const keyless = guardOf({ quota: perMinute(1), key: ({ ip }: FakeRequest) => ip })
     for (const verdict of [
-      judge(skipping, { ip: 'health' }),
-      judge(skipping, { ip: 'health' }),
-      judge(keyless, {}),
-      judge(keyless, {}),
+      evaluate(skipping, { ip: 'health' }),
+      evaluate(skipping, { ip: 'health' }),
+      evaluate(keyless, {}),
+      evaluate(keyless, {}),
     ]) {
       expect(verdict).toMatchObject({ decision: undefined, headers: [], denial: undefined, after: undefined })
     }
@@ -79,11 +79,11 @@ describe('the guard', () => {
         { name: 'user', quota: perMinute(9), key: ({ headers }: FakeRequest) => headers?.user },
       ],
     })
-    expect(judge(guard).headers).toEqual([
+    expect(evaluate(guard).headers).toEqual([
       ['RateLimit-Policy', '"ip";q=5;w=60'],
       ['RateLimit', '"ip";r=4;t=12'],
     ])
-    expect(judge(guard, { ip: '203.0.113.7', headers: { user: 'ann' } }).headers[1]).toEqual([
+    expect(evaluate(guard, { ip: '203.0.113.7', headers: { user: 'ann' } }).headers[1]).toEqual([
       'RateLimit',
       '"ip";r=3;t=12, "user";r=8;t=7',
     ])
@@ -91,7 +91,7 @@ describe('the guard', () => {
 
   test('reports the rate in whole seconds, and waits rounded up to them', () => {
     const guard = guardOf({ quota: tokenBucket({ limit: 10, per: 250, burst: 12 }) })
-    expect(judge(guard).headers).toEqual([
+    expect(evaluate(guard).headers).toEqual([
       ['RateLimit-Policy', '"default";q=40;w=1'],
       ['RateLimit', '"default";r=11;t=1'],
     ])
@@ -174,42 +174,42 @@ describe('the guard', () => {
   test('finds a cookie among others by its whole name', () => {
     const guard = guardOf({ quota: perMinute(1), key: 'cookie:sid' })
     const cookies = ['x=1; sid=a', 'sid=a', 'x=1;  sid = b ;y', 'sid=c=d', 'sid=c', 'xsid=a', 'sid', '']
-    const statuses = cookies.map((cookie) => judge(guard, { headers: { cookie } }).denial?.status ?? 200)
+    const statuses = cookies.map((cookie) => evaluate(guard, { headers: { cookie } }).denial?.status ?? 200)
     expect(statuses).toEqual([200, 429, 200, 200, 200, 200, 429, 429])
   })
 
   test('charges no more than the maximum, from any source', () => {
-    expect(judge(guardOf({ quota: perMinute(100), cost: 20, maxCost: 10 })).decision?.cost).toBe(10)
+    expect(evaluate(guardOf({ quota: perMinute(100), cost: 20, maxCost: 10 })).decision?.cost).toBe(10)
   })
 
   test('finds a header however the option spells it', () => {
     const guard = guardOf({ quota: perMinute(100), key: 'header:X-Api-Key', cost: 'header:X-Weight' })
-    const from = (user: string) => judge(guard, { headers: { 'x-api-key': user, 'x-weight': '7' } }).decision?.remaining
+    const from = (user: string) => evaluate(guard, { headers: { 'x-api-key': user, 'x-weight': '7' } }).decision?.remaining
     expect([from('ann'), from('bob'), from('ann')]).toEqual([93, 93, 86])
   })
 
   test('charges the most for a cost in a header that is too large to count', () => {
     const guard = guardOf({ quota: perMinute(1_000), cost: 'header:weight', defaultCost: 2, maxCost: 10 })
     const weights = ['7', '007', '9'.repeat(15), '9'.repeat(16), '9'.repeat(400), '0'.repeat(20), '', '1e9', '٣']
-    const costs = weights.map((weight) => judge(guard, { headers: { weight } }).decision?.cost)
+    const costs = weights.map((weight) => evaluate(guard, { headers: { weight } }).decision?.cost)
     expect(costs).toEqual([7, 7, 10, 10, 10, 2, 2, 2, 2])
   })
 
   test('rejects a key that is no text, rather than count all as one', () => {
-    expect(() => judge(guardOf({ quota: perMinute(1), key: () => 42 }))).toThrow('Write String(…)')
+    expect(() => evaluate(guardOf({ quota: perMinute(1), key: () => 42 }))).toThrow('Write String(…)')
   })
 
   test('bounds what a cost function returns, and rounds it up: an estimate of tokens is seldom whole', () => {
     const costs = [3, 0.1, 8.5, 99, 1e300, Infinity]
     let i = 0
     const guard = guardOf({ quota: perMinute(1_000), cost: () => costs[i++], maxCost: 10 })
-    expect(costs.map(() => judge(guard).decision?.cost)).toEqual([3, 1, 9, 10, 10, 10])
+    expect(costs.map(() => evaluate(guard).decision?.cost)).toEqual([3, 1, 9, 10, 10, 10])
   })
 
   test('counts a path once, however it is spelt', () => {
     const guard = guardOf({ quota: perMinute(1), key: 'path' })
     const ways = ['/a/b', '/A/b/', '//a//b', '/%61/b', '/a/c', '/', '', '/%zz', '/%ZZ']
-    const statuses = ways.map((path) => judge(guard, { path }).denial?.status ?? 200)
+    const statuses = ways.map((path) => evaluate(guard, { path }).denial?.status ?? 200)
     expect(statuses).toEqual([200, 429, 429, 429, 200, 200, 429, 200, 429])
   })
 
@@ -223,7 +223,7 @@ describe('the guard', () => {
         const name = JSON.stringify([a, b])
         const fresh = !seen.has(name)
         seen.add(name)
-        expect(judge(guard, { headers: { a, b } }).decision?.allowed).toBe(fresh)
+        expect(evaluate(guard, { headers: { a, b } }).decision?.allowed).toBe(fresh)
       }),
     )
   })

@@ -23,15 +23,15 @@ const reader: RequestReader<FakeRequest> = {
   onClientClosed: () => () => {},
 }
 
-const judgeOf = (options: RateLimitOptions<FakeRequest>) => {
+const evaluatorOf = (options: RateLimitOptions<FakeRequest>) => {
   const guard = httpGuard({ store: modelStore(fakeClock()), ...options }, reader)
   return (request: FakeRequest): Verdict => guard({ ...request }) as Verdict
 }
 
 test('trustProxy reads the client from behind a proxy, and not from what the client writes', () => {
-  const judge = judgeOf({ quota: perMinute(1), trustProxy: 1 })
+  const evaluate = evaluatorOf({ quota: perMinute(1), trustProxy: 1 })
   const from = (forwarded: string) =>
-    judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } }).denial?.status ?? 200
+    evaluate({ peer: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } }).denial?.status ?? 200
   expect([from('203.0.113.7'), from('203.0.113.8'), from('spoofed, 203.0.113.7')]).toEqual([200, 200, 429])
 })
 
@@ -45,14 +45,14 @@ test('a proxy that the framework knows of is not warned about', () => {
 
 test('an untrusted proxy is warned about once, with the fix', () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  const judge = judgeOf({ quota: perMinute(9) })
-  for (let i = 0; i < 3; i++) judge({ peer: '10.0.0.1', headers: { 'x-forwarded-for': '203.0.113.7' } })
+  const evaluate = evaluatorOf({ quota: perMinute(9) })
+  for (let i = 0; i < 3; i++) evaluate({ peer: '10.0.0.1', headers: { 'x-forwarded-for': '203.0.113.7' } })
   expect(warn.mock.calls).toEqual([[expect.stringContaining('set trustProxy: 1')]])
 })
 
 test('headers come in the forms that are asked for', () => {
-  const judge = judgeOf({ quota: perMinute(2), headers: ['draft-6', 'legacy-delta'] })
-  expect(Object.fromEntries(judge({ peer: 'a' }).headers)).toEqual({
+  const evaluate = evaluatorOf({ quota: perMinute(2), headers: ['draft-6', 'legacy-delta'] })
+  expect(Object.fromEntries(evaluate({ peer: 'a' }).headers)).toEqual({
     'RateLimit-Limit': '2',
     'RateLimit-Policy': '2;w=60',
     'RateLimit-Remaining': '1',
@@ -64,10 +64,10 @@ test('headers come in the forms that are asked for', () => {
 })
 
 test('jitter adds to Retry-After only, the same for the same client and spread over clients', () => {
-  const judge = judgeOf({ quota: perMinute(1), jitter: 0.5 })
+  const evaluate = evaluatorOf({ quota: perMinute(1), jitter: 0.5 })
   const waits = Array.from({ length: 50 }, (_, i) => {
-    judge({ peer: `client ${i}` })
-    const denied = [judge({ peer: `client ${i}` }), judge({ peer: `client ${i}` })]
+    evaluate({ peer: `client ${i}` })
+    const denied = [evaluate({ peer: `client ${i}` }), evaluate({ peer: `client ${i}` })]
     const [first, second] = denied.map(({ headers }) => Number(Object.fromEntries(headers)['Retry-After']))
     expect(first).toBe(second)
     expect(denied[0]?.headers[1]).toEqual(['RateLimit', '"default";r=0;t=60'])
@@ -86,8 +86,8 @@ test('rules written as JSON are policies: the enterprise and the free tier of th
       { name: 'free', limit_keys: ['header:x-api-key'], ...bucket(10) },
     ],
   })
-  const judge = judgeOf({ policies, claims: ({ user }) => user })
-  const reported = (request: FakeRequest) => judge({ headers: { 'x-api-key': 'k' }, ...request }).headers[0]?.[1]
+  const evaluate = evaluatorOf({ policies, claims: ({ user }) => user })
+  const reported = (request: FakeRequest) => evaluate({ headers: { 'x-api-key': 'k' }, ...request }).headers[0]?.[1]
   expect(reported({ user: { plan: 'enterprise' } })).toBe('"enterprise";q=2000;w=2')
   expect(reported({})).toBe('"free";q=20;w=2')
 })
@@ -97,5 +97,5 @@ test.each([
   ['headers', 'legacy', 'legacy-delta'],
   ['jitter', 2, 'jitter must be 0 to 0.5'],
 ])('a wrong %s is rejected when the limiter is built', (name, value, message) => {
-  expect(() => judgeOf({ quota: perMinute(1), [name]: value } as never)).toThrow(message)
+  expect(() => evaluatorOf({ quota: perMinute(1), [name]: value } as never)).toThrow(message)
 })

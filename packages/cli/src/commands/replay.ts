@@ -65,7 +65,7 @@ async function resultFor(
   io: Io,
 ): Promise<Result> {
   try {
-    const reading = await readAll(sources, judgeOf(plans), options, io)
+    const reading = await readAll(sources, replayIn(plans), options, io)
     const doubts = [
       ...doubtsIn(reading, { most: unreadable, byAddress: plans.some(countsAddresses) }),
       ...plans.flatMap(doubtsOf),
@@ -101,12 +101,12 @@ const doubtsOf = ({ name, store }: Plan): readonly string[] =>
     ? [`"${name}" evicted ${store.evictions} keys before their quotas had refilled: raise --max-keys`]
     : []
 
-function judgeOf(plans: readonly Plan[]): Plan['judge'] {
+function replayIn(plans: readonly Plan[]): Plan['replay'] {
   const [only] = plans
   // One plan is the usual case, and calling it directly is faster than iterating.
-  if (plans.length === 1 && only) return only.judge
+  if (plans.length === 1 && only) return only.replay
   return (entry: Entry, at: number, line: number, file: string) => {
-    for (const plan of plans) plan.judge(entry, at, line, file)
+    for (const plan of plans) plan.replay(entry, at, line, file)
   }
 }
 

@@ -19,7 +19,7 @@ export interface Plan {
   readonly denied: { readonly values: Float64Array }
   /** The requests that a policy counted, those that were denied, and those that no policy applied to. */
   readonly counts: { counted: number; denied: number; uncounted: number }
-  judge(entry: Entry, at: Micros, line: number, file: string): void
+  replay(entry: Entry, at: Micros, line: number, file: string): void
 }
 
 /** A request that would have been denied. */
@@ -66,7 +66,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   )
   const targets = policies.map(({ spill }) => policies.findIndex((other) => other.name === spill))
 
-  const note = (
+  const record = (
     { lane, of, cost, step }: PolicyCheck,
     taken: Taken,
     entry: Entry,
@@ -79,7 +79,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     const decision = decide(policy.name, lane.quota, cost, step, taken)
     counts.requests++
     of.requests++
-    tally.note(of, at, decision)
+    tally.record(of, at, decision)
     if (decision.delayMs > 0) {
       counts.delayed++
       counts.longestDelayMs = Math.max(counts.longestDelayMs, decision.delayMs)
@@ -108,7 +108,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros, line: number, file: string): boolean => {
     const { lane, of, step } = check
     const [taken] = store.takeSync([{ policy: lane.policy.name, key: of.key, step }], at) as [Taken]
-    note(check, taken, entry, at, line, file)
+    record(check, taken, entry, at, line, file)
     if (taken.allowed) refund([check], [taken], at)
     return taken.allowed
   }
@@ -132,8 +132,8 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       return takeAll(next, entry, at, line, file, [...emptied, ...deniedChecks])
     }
     // Only the policy whose units are consumed records an allowed request.
-    for (const [check, each] of allowed ? [] : emptied) note(check, each, entry, at, line, file)
-    for (const [i, check] of checks.entries()) note(check, taken[i] as Taken, entry, at, line, file)
+    for (const [check, each] of allowed ? [] : emptied) record(check, each, entry, at, line, file)
+    for (const [i, check] of checks.entries()) record(check, taken[i] as Taken, entry, at, line, file)
     if (allowed) refund(checks, taken, at)
     return allowed
   }
@@ -156,7 +156,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     timeline,
     ...series,
     counts,
-    judge(entry, at, line, file) {
+    replay(entry, at, line, file) {
       const part = timeline.at(at)
       const checks = checksFor(entry, at, line, file)
       if (checks.length === 0) {

@@ -75,7 +75,7 @@ export class Tally {
   }
 
   /** Records the remaining units after a request, and follows the key once they are scarce. */
-  note(tally: KeyTally, at: Micros, { allowed, remaining, limit }: Decision): void {
+  record(tally: KeyTally, at: Micros, { allowed, remaining, limit }: Decision): void {
     if (remaining < tally.leastRemaining) {
       tally.leastRemaining = remaining
       tally.leastAt = at

@@ -5,7 +5,7 @@ import { fixedWindow, leakyBucket, tokenBucket } from '../src/quota.ts'
 import type { TokenBucketOptions } from '../src/quota-options.ts'
 import { type Duration, micros } from '../src/time.ts'
 
-// "Use a limit of 29411 or 30303" was denied, too, when it was used.
+// Reproduces a bug: "Use a limit of 29411 or 30303" was rejected, too, when it was used.
 
 const periods = fc.oneof(
   fc.constantFrom<Duration[]>('1s', '1m', '1h', '1d', '365d'),
@@ -26,7 +26,7 @@ function caught(build: () => unknown): QuotaError {
   throw new Error('accepted')
 }
 
-/** Builds a quota of `value`, and if that is denied, of the value that the error names. */
+/** Builds a quota of `value`, and if that is rejected, of the value that the error names. */
 function isAcceptedAsNamed(build: (value: number) => unknown, value: number, named: RegExp): void {
   let error: unknown
   try {
