@@ -184,7 +184,8 @@ describe('the guard', () => {
 
   test('finds a header however the option spells it', () => {
     const guard = guardOf({ quota: perMinute(100), key: 'header:X-Api-Key', cost: 'header:X-Weight' })
-    const from = (user: string) => evaluate(guard, { headers: { 'x-api-key': user, 'x-weight': '7' } }).decision?.remaining
+    const from = (user: string) =>
+      evaluate(guard, { headers: { 'x-api-key': user, 'x-weight': '7' } }).decision?.remaining
     expect([from('ann'), from('bob'), from('ann')]).toEqual([93, 93, 86])
   })
 
