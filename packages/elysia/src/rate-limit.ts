@@ -39,7 +39,7 @@ const decisions = (): WeakMap<Request, RequestDecision> => processState('elysia 
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<RequestContext, Response, Name, undefined>(options, reader, memoryStore)
-  const limit = async (context: RequestContext): Promise<Response | undefined> => {
+  const apply = async (context: RequestContext): Promise<Response | undefined> => {
     const { request, set } = context
     const verdict = guard(context)
     const known = await verdict
@@ -57,6 +57,12 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (after) settleLater(request, after)
     return denial && denied(request, (await answer?.(undefined)) ?? denial)
   }
+  const limit = (context: RequestContext): Promise<Response | undefined> =>
+    apply(context).catch((error: unknown) => {
+      // Elysia answers an error of this hook with 200, unless the error has a status.
+      context.set.status = 500
+      throw error
+    })
   const plugin = <App extends AnyElysia>(app: App): App => {
     // Elysia reads in a hook's source which parts of a request to parse. So it names them, and awaits in the source.
     app.onRequest(async ({ request, server, set }) => await limit({ request, server, set }))

@@ -16,3 +16,21 @@ test.each<[string, RateLimitOptions['onDenied'], number, string]>([
     '"default";r=0;t=60',
   ])
 })
+
+// Elysia answers an error in this hook with 200, unless the error has a status.
+test.each([true, false])(
+  'a limiter that throws is answered with 500, or the status of the error (aot: %s)',
+  async (aot) => {
+    const statusOf = async (options: Partial<RateLimitOptions>) => {
+      const app = new Elysia({ aot }).use(rateLimit({ quota: perMinute(1), ...options } as RateLimitOptions))
+      return (await app.get('/', () => 'ok').handle(new Request('http://localhost/'))).status
+    }
+    const failing = (error: Error) => () => {
+      throw error
+    }
+    expect(await statusOf({ key: failing(new Error('no key')) })).toBe(500)
+    expect(await statusOf({ key: async () => failing(new Error('no key'))() })).toBe(500)
+    expect(await statusOf({ cost: () => Number.NaN })).toBe(500)
+    expect(await statusOf({ key: failing(Object.assign(new Error('no key'), { status: 401 })) })).toBe(401)
+  },
+)
