@@ -1,4 +1,14 @@
-import { type CanActivate, Controller, type ExecutionContext, Get, Injectable, Module, type Type } from '@nestjs/common'
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  Logger,
+  Module,
+  Scope,
+  type Type,
+} from '@nestjs/common'
 import { APP_GUARD } from '@nestjs/core'
 import * as theirs from '@nestjs/throttler'
 import { fakeClock, type NeutralRequest, type Send, sendTo } from '@spillway/conformance'
@@ -461,6 +471,68 @@ test('a limit that is not a number fails the request with the reason', async () 
     return (await serve(api, { controllers: [Plain], options: { throttlers } }))()
   })
   for (const outcome of Object.values(outcomes)) expect(outcome).toMatchObject({ status: 500 })
+})
+
+test('a guard that Nest does not initialise limits, too', async () => {
+  const outcomes = await bothOf(async (api) => {
+    @Injectable({ scope: Scope.REQUEST })
+    class OfRequest extends api.ThrottlerGuard {}
+    @Injectable()
+    class Own extends api.ThrottlerGuard {
+      override async onModuleInit() {}
+    }
+    const options = { throttlers: [{ limit: 1, ttl: 60_000 }] }
+    const statuses = async (guard: typeof api.ThrottlerGuard) =>
+      statusesOf(await serve(api, { guard, controllers: [Plain], options }), 2)
+    return [await statuses(OfRequest), await statuses(Own)]
+  })
+  const [works, fails] = [
+    [200, 429],
+    [500, 500],
+  ]
+  expect(outcomes).toEqual(each([works, works], [fails, fails]))
+})
+
+test('skipIf and generateKey may return promises', async () => {
+  const statuses = async (api: Api, option: object) => {
+    const options = { throttlers: [{ limit: 1, ttl: 60_000, ...option }] }
+    return statusesOf(await serve(api, { controllers: [Plain], options }), 2)
+  }
+  expect(await bothOf((api) => statuses(api, { skipIf: async () => false }))).toEqual(each([200, 429], [200, 200]))
+  expect(await bothOf((api) => statuses(api, { skipIf: async () => true }))).toEqual(each([200, 200], [200, 200]))
+  expect(await bothOf((api) => statuses(api, { generateKey: async () => 'k' }))).toEqual(each([200, 429], [200, 200]))
+})
+
+test('options of older versions, and misspelt ones, are errors that say what to write', async () => {
+  const options = { ttl: 60, limit: 10 } as never
+  await expect(serve(ours, { controllers: [Plain], options })).rejects.toThrow(
+    'ThrottlerModule takes a list of throttlers: [{ ttl: 60000, limit: 10 }], or { throttlers: [...] }.',
+  )
+  const { Throttle } = ours as { Throttle: (...options: readonly unknown[]) => unknown }
+  for (const [written, problem] of [
+    [[5, 60], '@Throttle takes an object of options; got 5.'],
+    [[{ limit: 5, ttl: 60 }], '@Throttle of "limit" takes an object of options; got 5.'],
+    [[{ default: { limits: 5 } }], '@Throttle of "default" has no option "limits". Did you mean "limit"?'],
+    [[], '@Throttle takes an object of options; got undefined.'],
+  ] as const) {
+    expect(() => Throttle(...written)).toThrow(problem)
+  }
+})
+
+test('a decorator that names no throttler is warned of once', async () => {
+  @Controller()
+  class Misnamed {
+    @Get()
+    @ours.Throttle({ hourly: { limit: 1 } })
+    get() {}
+  }
+  const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => {})
+  const options = { throttlers: [{ limit: 9, ttl: 60_000 }] }
+  const send = await serve(ours, { controllers: [Misnamed], options })
+  expect(await statusesOf(send, 2)).toEqual([200, 200])
+  expect(warn.mock.calls).toEqual([
+    ['A decorator names the throttler "hourly", which is not configured. There are "default".'],
+  ])
 })
 
 test('exports every name of the original, but for what belongs to its storage', () => {

@@ -1,5 +1,6 @@
 import { Inject, SetMetadata } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
+import { checkObject, checkOptions, formatValue } from '@spillway/core/internal'
 import type { Resolvable, ThrottlerGenerateKeyFunction, ThrottlerGetTrackerFunction } from './options.ts'
 import { getOptionsToken, getStorageToken } from './tokens.ts'
 
@@ -21,6 +22,8 @@ export interface ThrottlerMethodOrControllerOptions {
 type ClassOrMethod = MethodDecorator & ClassDecorator
 type Target = Parameters<Reflector['get']>[1]
 
+const OVERRIDE_OPTIONS = ['limit', 'ttl', 'blockDuration', 'getTracker', 'generateKey']
+
 const OVERRIDES = 'spillway:throttle'
 const SKIPPED = 'spillway:skip-throttle'
 /** Every throttler, whatever it is called. */
@@ -33,8 +36,13 @@ const read = <T>(key: string, target: Target): Record<string | symbol, T | undef
   reflector.get(key, target) ?? {}
 
 /** Changes throttlers for a class or a method, by their names. */
-export const Throttle = (options: Record<string, ThrottlerMethodOrControllerOptions>): ClassOrMethod =>
-  merging(OVERRIDES, options)
+export function Throttle(options: Record<string, ThrottlerMethodOrControllerOptions>): ClassOrMethod {
+  checkObject('@Throttle', options)
+  for (const [name, override] of Object.entries(options)) {
+    checkOptions(`@Throttle of ${formatValue(name)}`, override, OVERRIDE_OPTIONS)
+  }
+  return merging(OVERRIDES, options)
+}
 
 /** Skips throttlers for a class or a method: all of them, or those whose names are true. */
 export const SkipThrottle = (skip?: Record<string, boolean>): ClassOrMethod => merging(SKIPPED, skip ?? { [ALL]: true })
@@ -57,6 +65,10 @@ export function overrideOf<Key extends keyof ThrottlerMethodOrControllerOptions>
   }
   return undefined
 }
+
+/** The throttlers that a method and its class name. */
+export const namesOn = (targets: readonly Target[]): readonly string[] =>
+  targets.flatMap((target) => [OVERRIDES, SKIPPED].flatMap((key) => Object.keys(read(key, target))))
 
 /** Whether a throttler is skipped: a method's decorator overrides that of its class, and a name overrides "all". */
 export function isSkipped(name: string, targets: readonly Target[]): boolean {

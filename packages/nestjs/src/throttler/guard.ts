@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
-import { isSkipped, overrideOf } from './decorators.ts'
+import { isSkipped, namesOn, overrideOf } from './decorators.ts'
 import { ThrottlerException, throttlerMessage } from './exception.ts'
 import { DEFAULT_IPV6_SUBNET_PREFIX, normalizeIp } from './ip.ts'
 import type {
@@ -13,6 +13,7 @@ import type {
 } from './options.ts'
 import type { ThrottlerStorage } from './storage.ts'
 import { getOptionsToken, getStorageToken } from './tokens.ts'
+import { seconds } from './utilities.ts'
 
 /** Limits requests by the options of `ThrottlerModule`. Its protected methods can be overridden. */
 export class ThrottlerGuard implements CanActivate, OnModuleInit {
@@ -25,6 +26,8 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     ThrottlerOptions,
     'skipIf' | 'ignoreUserAgents' | 'getTracker' | 'generateKey' | 'setHeaders'
   > = {}
+  #isReady = false
+  readonly #misnamed = new Set<string>()
   protected readonly options: ThrottlerModuleOptions
   protected readonly storageService: ThrottlerStorage
   protected readonly reflector: Reflector
@@ -36,13 +39,22 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
   }
 
   async onModuleInit(): Promise<void> {
+    this.#prepare()
+  }
+
+  /** Reads the options: at the first request, if Nest has not initialised this guard, as one that is made for a request. */
+  #prepare(): void {
     const { throttlers, ipv6SubnetPrefix, errorMessage: _, storage: __, ...common } = asObject(this.options)
-    // The shortest first, and those that are functions last. The options themselves stay as they are.
-    this.throttlers = throttlers
-      .map((each) => ({ ...each, name: each.name ?? 'default' }))
-      .sort((a, b) => orderOf(a) - orderOf(b))
+    this.#isReady = true
+    checkList(throttlers, this.options)
+    if (this.throttlers.length === 0) {
+      // The shortest first, and those that are functions last. The options themselves stay as they are.
+      this.throttlers = throttlers
+        .map((each) => ({ ...each, name: each.name ?? 'default' }))
+        .sort((a, b) => orderOf(a) - orderOf(b))
+    }
     for (const throttler of this.throttlers) checkNumbers(throttler)
-    if (throttlers.length === 0) {
+    if (this.throttlers.length === 0) {
       this.logger.warn(
         'No throttlers are configured, so no request is limited. Give ThrottlerModule.forRoot() or forRootAsync() at least one.',
       )
@@ -52,17 +64,20 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
       ...common,
       getTracker: common.getTracker ?? this.getTracker.bind(this),
       generateKey: common.generateKey ?? this.generateKey.bind(this),
+      ...this.commonOptions,
     }
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (!this.#isReady) this.#prepare()
     if (await this.shouldSkip(context)) return true
     const targets = [context.getHandler(), context.getClass()]
+    this.#warnOfNames(namesOn(targets))
     const outcomes: boolean[] = []
     for (const throttler of this.throttlers) {
       const { name = 'default' } = throttler
       const skipIf = throttler.skipIf ?? this.commonOptions.skipIf
-      if (isSkipped(name, targets) || skipIf?.(context)) continue
+      if (isSkipped(name, targets) || (await skipIf?.(context))) continue
       const number = async (option: 'limit' | 'ttl' | 'blockDuration', otherwise?: number): Promise<number> => {
         const value = overrideOf(option, name, targets) ?? throttler[option] ?? otherwise
         return toNumber(await resolved(context, value), option, name)
@@ -83,6 +98,19 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     return outcomes.every((outcome) => outcome)
   }
 
+  /** Warns once of each name of a decorator that no throttler has. */
+  #warnOfNames(named: readonly string[]): void {
+    const names = this.throttlers.map(({ name }) => name)
+    for (const name of named) {
+      if (names.includes(name) || this.#misnamed.has(name)) continue
+      this.#misnamed.add(name)
+      const all = names.map((each) => JSON.stringify(each)).join(', ')
+      this.logger.warn(
+        `A decorator names the throttler ${JSON.stringify(name)}, which is not configured. There are ${all}.`,
+      )
+    }
+  }
+
   /** Whether a request is counted by no throttler. */
   protected async shouldSkip(_context: ExecutionContext): Promise<boolean> {
     return false
@@ -98,7 +126,7 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     const agent = String(req['headers']?.['user-agent'] ?? '')
     if (Array.isArray(ignored) && ignored.some((pattern) => agent.search(pattern) >= 0)) return true
     const tracker = await getTracker(req, context)
-    const key = generateKey(context, tracker, name)
+    const key = await generateKey(context, tracker, name)
     const record = await this.storageService.increment(key, ttl, limit, blockDuration, name)
     const suffix = name === 'default' ? '' : `-${name}`
     const setsHeaders = throttler.setHeaders ?? this.commonOptions.setHeaders ?? true
@@ -155,6 +183,14 @@ Inject(Reflector)(ThrottlerGuard, undefined, 2)
 
 const asObject = (options: ThrottlerModuleOptions): Exclude<ThrottlerModuleOptions, ThrottlerOptions[]> =>
   Array.isArray(options) ? { throttlers: options } : options
+
+function checkList(throttlers: unknown, options: ThrottlerModuleOptions): void {
+  if (Array.isArray(throttlers)) return
+  const { ttl = 60, limit = 10 } = options as Partial<Record<'ttl' | 'limit', number>>
+  throw new Error(
+    `ThrottlerModule takes a list of throttlers: [{ ttl: ${seconds(ttl)}, limit: ${limit} }], or { throttlers: [...] }.`,
+  )
+}
 
 const orderOf = ({ ttl }: ThrottlerOptions): number => (typeof ttl === 'function' ? Number.MAX_VALUE : ttl)
 

@@ -19,14 +19,14 @@ export type ThrottlerGenerateKeyFunction = (
   context: ExecutionContext,
   trackerString: string,
   throttlerName: string,
-) => string
+) => string | Promise<string>
 
 /** The options that one throttler and all of them can have. */
 interface CommonOptions {
   /** Requests of these user agents are not counted. */
   ignoreUserAgents?: RegExp[]
   /** Whether a request is not counted. */
-  skipIf?: (context: ExecutionContext) => boolean
+  skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>
   /** Returns what identifies the client; default: its address. */
   getTracker?: ThrottlerGetTrackerFunction
   /** Returns the key that is counted; default: of the method, its class and the tracker. */
