@@ -1,6 +1,8 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
+import { QuotaError } from '@spillway/core'
 import type { PolicyOptions } from '@spillway/core/http'
+import { checkObject, checkOptions, formatValue } from '@spillway/core/internal'
 import type { PlatformResponse } from './context.ts'
 import { decisionOf } from './decisions.ts'
 
@@ -19,6 +21,8 @@ export type PolicyOverrides = Readonly<Record<string, PolicyOverride>>
 type ClassOrMethod = ClassDecorator & MethodDecorator
 type Target = Parameters<Reflector['get']>[1]
 
+const OVERRIDE_OPTIONS = ['name', 'quota', 'key', 'cost', 'defaultCost', 'maxCost']
+
 const OVERRIDES = 'spillway:overrides'
 const SKIPPED = 'spillway:skipped'
 const reflector = new Reflector()
@@ -30,7 +34,8 @@ export const overridesOn = (target: Target): PolicyOverrides => reflector.get(OV
 export const skippedOn = (target: Target): readonly (string | true)[] => reflector.get(SKIPPED, target) ?? []
 
 /**
- * Changes policies for a class or a method, by their names. A method's changes come before those of its class.
+ * Changes policies for a class or a method, by their names. A method's decorators come before those of its class. Throws a
+ * `QuotaError` if an option is invalid.
  *
  * @example
  * class Reports {
@@ -38,12 +43,26 @@ export const skippedOn = (target: Target): readonly (string | true)[] => reflect
  *   search() {}
  * }
  */
-export const RateLimit = (overrides: PolicyOverrides): ClassOrMethod =>
-  decorator((target) => SetMetadata(OVERRIDES, { ...overridesOn(target), ...overrides }))
+export function RateLimit(overrides: PolicyOverrides): ClassOrMethod {
+  checkObject('@RateLimit', overrides)
+  for (const [policy, override] of Object.entries(overrides)) {
+    const hint = (): string => `Write the name of a policy first: @RateLimit({ default: { ${policy}: … } }).`
+    const isOption = OVERRIDE_OPTIONS.includes(policy)
+    checkOptions(`@RateLimit of ${formatValue(policy)}`, override, OVERRIDE_OPTIONS, isOption ? hint : undefined)
+  }
+  return decorator((target) => SetMetadata(OVERRIDES, { ...overridesOn(target), ...overrides }))
+}
 
 /** Skips a policy, or all of them, for a class or a method. */
-export const SkipRateLimit = (policy?: string): ClassOrMethod =>
-  decorator((target) => SetMetadata(SKIPPED, [...skippedOn(target), policy ?? true]))
+export function SkipRateLimit(policy?: string): ClassOrMethod {
+  if (policy !== undefined && typeof policy !== 'string') {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `@SkipRateLimit takes the name of a policy; got ${formatValue(policy)}. Write @SkipRateLimit('default'), or @SkipRateLimit() for all.`,
+    )
+  }
+  return decorator((target) => SetMetadata(SKIPPED, [...skippedOn(target), policy ?? true]))
+}
 
 /** Adds to the metadata that other decorators have set on the same class or method. */
 const decorator = (on: (target: Target) => ClassOrMethod): ClassOrMethod =>

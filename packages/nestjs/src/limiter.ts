@@ -84,23 +84,30 @@ export class RateLimiter implements ByKey {
   }
 
   #build(target: Type, method: ReturnType<Handler['getHandler']>): CallGuard | typeof ALL_SKIPPED {
-    const skipped = [...skippedOn(target), ...skippedOn(method)]
-    if (skipped.includes(true)) return ALL_SKIPPED
     const all = this.#policies
     const names = all.map(nameOf)
-    const named = [...skipped, ...Object.keys(overridesOn(target)), ...Object.keys(overridesOn(method))]
-    const unknown = named.find((name) => !names.includes(name as string))
+    const changed = Object.keys(overridesOn(method))
+    const skipped = [...skippedOn(target), ...skippedOn(method)].filter((each) => each !== true)
+    const named = [...skipped, ...Object.keys(overridesOn(target)), ...changed]
+    const unknown = named.find((name) => !names.includes(name))
     if (unknown !== undefined) {
-      const { name } = target
       throw invalid(
-        `${name}.${method.name} names the policy ${formatValue(unknown)}; the policies are ${names.join(', ')}.`,
+        `${target.name}.${method.name} names the policy ${formatValue(unknown)}; the policies are ${names.join(', ')}.`,
       )
     }
+    const both = changed.find((name) => skips(method, name))
+    if (both !== undefined) {
+      throw invalid(
+        `${target.name}.${method.name} skips and changes the policy ${formatValue(both)}. Keep one of the decorators.`,
+      )
+    }
+    // A method's decorators come before those of its class.
+    const isCounted = (name: string): boolean =>
+      !skips(method, name) && (!skips(target, name) || changed.includes(name))
+    const counted = all.filter((policy) => isCounted(nameOf(policy)))
+    if (counted.length === 0) return ALL_SKIPPED
     if (named.length === 0) return this.#guard
-    const own = all
-      .filter((policy) => !skipped.includes(nameOf(policy)))
-      .map((policy) => this.#overridden(policy, target, method))
-    if (own.length === 0) return ALL_SKIPPED
+    const own = counted.map((policy) => this.#overridden(policy, target, method))
     const { policies } = this.#options as { readonly policies?: unknown }
     const guard = httpGuard((policies ? { ...this.#options, policies: own } : own[0]) as RateLimitOptions, reader)
     for (const name of own.map(nameOf)) {
@@ -138,5 +145,9 @@ export class RateLimiter implements ByKey {
 }
 
 const nameOf = ({ name = 'default' }: Policy): string => name
+
+/** Whether a class or a method skips a policy. */
+const skips = (target: Parameters<typeof skippedOn>[0], policy: string): boolean =>
+  skippedOn(target).some((each) => each === true || each === policy)
 
 const invalid = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `@RateLimit: ${problem}`)

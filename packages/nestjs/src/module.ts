@@ -7,6 +7,7 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { APP_FILTER, APP_GUARD, ModulesContainer } from '@nestjs/core'
+import { checkFunctions, checkOptions } from '@spillway/core/internal'
 import { RateLimitFilter } from './filter.ts'
 import { RateLimitGuard } from './guard.ts'
 import { RateLimiter, type RateLimitOptions } from './limiter.ts'
@@ -38,8 +39,11 @@ export class RateLimitModule implements OnModuleInit {
     return moduleWith(limiter)
   }
 
-  /** The module with options that other providers make. */
-  static forRootAsync({ imports = [], inject = [], useFactory }: RateLimitModuleAsyncOptions): DynamicModule {
+  /** The module with options that other providers make. Throws a `QuotaError` if an option is invalid. */
+  static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
+    checkOptions('RateLimitModule.forRootAsync', options, ['imports', 'inject', 'useFactory'])
+    checkFunctions(options, ['useFactory'], true)
+    const { imports = [], inject = [], useFactory } = options
     const build = async (...dependencies: never[]) => new RateLimiter(await useFactory(...dependencies))
     return { ...moduleWith({ provide: RateLimiter, useFactory: build, inject: [...inject] }), imports }
   }

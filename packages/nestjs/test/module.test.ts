@@ -212,6 +212,57 @@ test('an app with an invalid decorator does not start', async () => {
   expect(await started({ quota: perMinute(1) }, Invalid)).toMatch(/cost/)
 })
 
+test('the decorators of a method come before those of its class', async () => {
+  @Controller()
+  @SkipRateLimit()
+  class Status {
+    @Get()
+    get() {}
+
+    @Get('reset')
+    @RateLimit({ requests: { quota: perMinute(1) } })
+    reset() {}
+  }
+  const send = await serve('Express', { policies } as RateLimitOptions, [Status])
+  expect(await toldBy(send, '/')).toBe('200 undefined')
+  expect(await toldBy(send, '/reset')).toBe('200 "requests:Status.reset";r=0;t=60')
+  expect((await send({ path: '/reset' })).status).toBe(429)
+  @Controller()
+  class Both {
+    @Get()
+    @SkipRateLimit()
+    @RateLimit({ requests: { cost: 2 } })
+    get() {}
+  }
+  expect(await started({ policies } as RateLimitOptions, Both)).toMatch(
+    /^@RateLimit: Both\.get skips and changes the policy "requests"\. Keep one of the decorators\./,
+  )
+})
+
+test('a decorator whose options would be ignored is an error where it is written', () => {
+  const options: [unknown, RegExp][] = [
+    [undefined, /^@RateLimit takes an object of options; got undefined\./],
+    [Promise.resolve({}), /got a promise\. Await it first\./],
+    [new Map([['default', { cost: 2 }]]), /got an object\./],
+    [{ default: undefined }, /^@RateLimit of "default" takes an object of options; got undefined\./],
+    [{ default: null }, /got null/],
+    [{ default: 5 }, /got 5/],
+    [{ default: { cots: 5 } }, /^@RateLimit of "default" has no option "cots"\. Did you mean "cost"\?/],
+    [{ default: { skip: () => true } }, /has no option "skip"/],
+    [{ quota: perMinute(5) }, /Write the name of a policy first: @RateLimit\(\{ default: \{ quota: … \} \}\)\./],
+  ]
+  for (const [each, problem] of options) expect(() => RateLimit(each as never)).toThrow(problem)
+  expect(() => SkipRateLimit(null as never)).toThrow(/@SkipRateLimit takes the name of a policy; got null/)
+  expect(() => SkipRateLimit(['default'] as never)).toThrow(/got an array/)
+})
+
+test('a module without a function that makes its options is an error', () => {
+  const forRootAsync = (options?: unknown) => () => RateLimitModule.forRootAsync(options as never)
+  expect(forRootAsync()).toThrow(/^RateLimitModule\.forRootAsync takes an object of options; got undefined/)
+  expect(forRootAsync({})).toThrow(/^useFactory must be a function; got undefined/)
+  expect(forRootAsync({ useClass: Plain })).toThrow(/^RateLimitModule\.forRootAsync has no option "useClass"/)
+})
+
 // @nestjs/throttler counts such classes as one.
 test('two classes of one name that would count as one do not start, and count apart with a name', async () => {
   const build = (path: string, name?: string) => {
