@@ -45,6 +45,7 @@ export default defineConfig({
             express: 'express-4',
             fastify: 'fastify-5',
             h3: 'h3-2',
+            'h3-1': 'h3-1-8',
             hono: 'hono-4',
             koa: 'koa-2',
             ...Object.fromEntries(NEST.map((name) => [name, join(root, 'test/nestjs-10/node_modules', name)])),

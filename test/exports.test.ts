@@ -3,6 +3,7 @@ import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
 import * as forH3 from '@spillway/h3'
+import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { expect, test } from 'vitest'
@@ -50,11 +51,12 @@ export type Types = [
   forExpress.PolicyOptions<unknown> | forFastify.PolicyOptions<unknown> | forFetch.PolicyOptions<unknown>,
   forElysia.Decision | forElysia.RequestDecision | forElysia.Quota | forElysia.Store,
   forH3.Decision | forH3.RequestDecision | forH3.Quota | forH3.Store,
+  forH31.Decision | forH31.RequestDecision | forH31.Quota | forH31.Store | forH31.PolicyOptions<unknown>,
   forElysia.PolicyOptions<unknown> | forH3.PolicyOptions<unknown>,
   forHono.PolicyOptions<unknown> | forKoa.PolicyOptions<unknown>,
 ]
 
-const adapters = { forElysia, forExpress, forFastify, forFetch, forH3, forHono, forKoa }
+const adapters = { forElysia, forExpress, forFastify, forFetch, forH3, forH31, forHono, forKoa }
 
 test.each(Object.entries(adapters))('%s exports what its users need, as all adapters do', (_, adapter) => {
   expect(Object.keys(adapter).sort()).toEqual(VALUES)

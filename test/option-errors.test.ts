@@ -7,6 +7,7 @@ import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
 import * as forH3 from '@spillway/h3'
+import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { memoryStore, perMinute } from '@spillway/memory'
@@ -14,6 +15,7 @@ import { Elysia } from 'elysia'
 import express, { type ErrorRequestHandler } from 'express'
 import fastify from 'fastify'
 import { H3, toNodeHandler } from 'h3'
+import { createApp, eventHandler, toNodeListener } from 'h3-1'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -85,6 +87,22 @@ const apps: Record<string, (options: Options, onError: Seen, onRoute: () => void
       return 'ok'
     })
     return toNodeHandler(app) as RequestListener
+  },
+  'h3 1': (options, onError, onRoute) => {
+    const app = createApp({
+      onError: (error, { node }) => {
+        onError(error.cause)
+        node.res.writeHead(500).end('handled')
+      },
+    })
+    app.use(forH31.rateLimit(options as never))
+    app.use(
+      eventHandler(() => {
+        onRoute()
+        return 'ok'
+      }),
+    )
+    return toNodeListener(app)
   },
   Elysia: (options, onError, onRoute) => {
     const app = new Elysia()

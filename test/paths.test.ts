@@ -6,6 +6,7 @@ import { memoryStore, perMinute } from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
 import * as forH3 from '@spillway/h3'
+import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { Elysia } from 'elysia'
@@ -13,6 +14,7 @@ import express from 'express'
 import fc from 'fast-check'
 import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyServerOptions } from 'fastify'
 import { H3, toNodeHandler } from 'h3'
+import { type App, createApp, createRouter, eventHandler, toNodeListener, useBase } from 'h3-1'
 import { Hono } from 'hono'
 import Koa, { type Middleware } from 'koa'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -102,6 +104,15 @@ function ofH3(path: string, build: (limited: H3) => H3 = (limited) => limited): 
   return toNodeHandler(build(limited)) as RequestListener
 }
 
+function ofH31(path: string, build: (limited: App) => App = (limited) => limited): RequestListener {
+  const handler = eventHandler(({ node }) => {
+    node.res.setHeader('x-login', '1')
+    return 'ok'
+  })
+  const limited = createApp().use(forH31.rateLimit(optionsFor(path)))
+  return toNodeListener(build(limited.use(createRouter().use('/login', handler))))
+}
+
 const elysiaLogin = new Elysia()
   .use(forElysia.rateLimit(optionsFor('/login')))
   .all('/login', () => new Response('ok', { headers: { 'x-login': '1' } }))
@@ -184,6 +195,12 @@ const apps: Readonly<Record<string, RequestListener>> = {
   'Hono, routed': ofHono(new Hono().route('/v1', honoLogin), '/v1/login'),
   h3: ofH3('/login'),
   'h3, mounted': ofH3('/v1/login', (limited) => new H3({ silent: true }).mount('/v1', limited)),
+  'h3 1': ofH31('/login'),
+  'h3 1, mounted': ofH31('/v1/login', (limited) => createApp().use('/v1', limited.handler)),
+  'h3 1, based': ofH31('/login', (limited) => createApp().use(useBase('/v1', limited.handler))),
+  'h3 1, mounted twice': ofH31('/old/v1/login', (limited) =>
+    createApp().use('/old', createApp().use('/v1', limited.handler).handler),
+  ),
   Elysia: getRequestListener((request) => elysiaLogin.handle(request)),
   fetch: getRequestListener(
     forFetch.rateLimit(optionsFor('/login'))(({ url }: Request) =>

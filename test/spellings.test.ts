@@ -7,12 +7,14 @@ import { perMinute } from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
 import * as forH3 from '@spillway/h3'
+import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { Elysia } from 'elysia'
 import express from 'express'
 import fastify, { type FastifyServerOptions } from 'fastify'
 import { H3, toNodeHandler } from 'h3'
+import { createApp, createRouter, eventHandler, toNodeListener } from 'h3-1'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -69,6 +71,16 @@ const frameworks: Record<string, () => RequestListener | Promise<RequestListener
     inner.use(forH3.rateLimit(options))
     inner.get('/:id/login', (event) => counted(event.context.rateLimit))
     return toNodeHandler(app.mount('/users', inner)) as RequestListener
+  },
+  'h3 1': () => {
+    const handler = eventHandler((event) => counted(event.context['rateLimit']))
+    const router = createRouter().get('/users/:id/login', handler)
+    return toNodeListener(createApp().use(forH31.rateLimit(options)).use(router))
+  },
+  'h3 1, mounted': () => {
+    const handler = eventHandler((event) => counted(event.context['rateLimit']))
+    const inner = createApp().use(forH31.rateLimit(options)).use(createRouter().get('/:id/login', handler))
+    return toNodeListener(createApp().use('/users', inner.handler))
   },
   Elysia: () => {
     const app = new Elysia().use(forElysia.rateLimit(options))

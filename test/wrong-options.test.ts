@@ -10,6 +10,7 @@ import * as compat from '@spillway/express/compat'
 import * as onFastify from '@spillway/fastify'
 import * as onFetch from '@spillway/fetch'
 import * as onH3 from '@spillway/h3'
+import * as onH31 from '@spillway/h3/v1'
 import * as onHono from '@spillway/hono'
 import * as onKoa from '@spillway/koa'
 import * as memory from '@spillway/memory'
@@ -123,6 +124,7 @@ const rows: readonly Row[] = [
   ['rateLimit of Hono', (value) => onHono.rateLimit(value)],
   ['rateLimit of Fastify', (value) => onFastify.rateLimit(value)],
   ['rateLimit of h3', (value) => onH3.rateLimit(value)],
+  ['rateLimit of h3 1', (value) => onH31.rateLimit(value)],
   ['rateLimit of Elysia', (value) => onElysia.rateLimit(value)],
   ['rateLimit of fetch', (value) => onFetch.rateLimit(value)],
   ['decisionOf of fetch', (value) => onFetch.decisionOf(value), values],

@@ -1,16 +1,25 @@
-import { expect, test } from 'vitest'
+import { createApp, eventHandler, toWebHandler } from 'h3-1'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { handle } from './hooks.server.ts'
-import { limitRequest } from './limit.ts'
+import limit from './limit.ts'
 import { onRequest } from './middleware.ts'
 import { proxy } from './proxy.ts'
 import { middleware } from './root.ts'
 import { GET } from './route.ts'
 
-// Each function is called as its framework does.
+// Each function is called as its framework does, while the time stands still.
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }))
 
 const ok = async () => new Response('page')
 const requestOf = (address: string) =>
   new Request('http://localhost/', { headers: { 'x-forwarded-for': `made up, ${address}` } })
+
+const nuxt = toWebHandler(
+  createApp()
+    .use(limit)
+    .use(eventHandler(() => 'page')),
+)
 
 const frameworks: Readonly<Record<string, (address: string) => Promise<Response>>> = {
   SvelteKit: (address) =>
@@ -19,13 +28,7 @@ const frameworks: Readonly<Record<string, (address: string) => Promise<Response>
   'React Router': (address) =>
     (middleware[0] as NonNullable<(typeof middleware)[0]>)({ request: requestOf(address) }, ok),
   'Next.js': (address) => proxy(requestOf(address)),
-  Nuxt: async (remoteAddress) => {
-    const headers = new Headers()
-    const res = { appendHeader: (name: string, value: string) => headers.append(name, value) }
-    const node = { req: { socket: { remoteAddress } }, res }
-    const denied = await limitRequest({ method: 'POST', path: '//a?b', headers: new Headers(), node })
-    return denied ?? new Response('page', { headers })
-  },
+  Nuxt: (clientAddress) => nuxt(requestOf('proxy'), { clientAddress }),
 }
 
 test.each(Object.entries(frameworks))('%s: counts each client, and denies the rest', async (name, ask) => {

@@ -2,8 +2,10 @@ import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import * as forElysia from '@spillway/elysia'
 import * as forH3 from '@spillway/h3'
+import * as forH31 from '@spillway/h3/v1'
 import { Elysia } from 'elysia'
 import { H3, toNodeHandler } from 'h3'
+import { createApp, createRouter, eventHandler, toNodeListener } from 'h3-1'
 import { ETAG, type Options, TEXT } from './options.ts'
 
 /** The app of the story in frameworks that do not run in every runtime of the table in the README. */
@@ -25,6 +27,22 @@ export const moreFrameworks: Record<string, (options: Options) => RequestListene
         : new Response('ok', { headers: { etag: ETAG } }),
     )
     return toNodeHandler(app) as RequestListener
+  },
+  'h3 1': (options) => {
+    const shared = new Error('the same each time')
+    const fails = (error: Error) =>
+      eventHandler(() => {
+        throw error
+      })
+    const ok = eventHandler(() => new Response('ok', { headers: { 'content-type': TEXT } }))
+    const cached = eventHandler(({ node: { req } }) =>
+      req.headers['if-none-match'] === ETAG
+        ? new Response(null, { status: 304, headers: { etag: ETAG } })
+        : new Response('ok', { headers: { etag: ETAG } }),
+    )
+    const router = createRouter().use('/', ok).use('/cached', cached)
+    router.use('/fails', fails(new Error('no'))).use('/shared', fails(shared))
+    return toNodeListener(createApp().use(forH31.rateLimit(options)).use(router))
   },
   Elysia: (options) => {
     const shared = new Error('the same each time')

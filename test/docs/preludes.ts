@@ -22,6 +22,7 @@ export const preludes: Readonly<Record<string, string>> = {
   hono: `${adapter('hono')}; import { serve } from '@hono/node-server'; import { Hono } from 'hono'; const app = new Hono()`,
   fastify: `${adapter('fastify')}; import fastify from 'fastify'; const app = fastify()`,
   h3: `${adapter('h3')}; import { H3 } from 'h3'; const app = new H3()`,
+  'h3-1': `${adapter('h3/v1')}; import { createApp, defineEventHandler } from 'h3-1'; const app = createApp()`,
   nestjs: `${adapter('nestjs').replace('rateLimit,', 'RateLimit, RateLimitModule,')}; import { Controller, Get, Module, UseGuards } from '@nestjs/common'`,
   elysia: `${adapter('elysia')}; import { Elysia } from 'elysia'; const app = new Elysia()`,
   fetch: `${adapter('fetch').replace('{', '{ decisionOf,')}; const handler = (request: Request) => new Response(request.url)`,

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { entriesOf, forWorkersOnly, installed } from './app.ts'
 import { names, root } from './pack.ts'
@@ -181,6 +181,45 @@ test.each(['app', 'oldest'] as const)('the declarations compile with the framewo
   writeFileSync(join(folder, 'frameworks.mts'), code)
   expect(compiled('--types node frameworks.mts', folder)).toBe('')
 })
+
+// As in Nuxt: paths lead to its h3, which is not a dependency of the app.
+test.each(['packages/h3/node_modules/h3-1', 'node_modules/h3-1-8'])(
+  'the declarations compile with the h3 of Nuxt: %s',
+  (h3) => {
+    const code = `
+    import { decisionOf, perMinute, perSecond, rateLimit } from '@spillway/h3/v1'
+    import { createApp, createRouter, eventHandler, getCookie, type H3Event } from 'h3'
+    export default rateLimit({ quota: perMinute(100) })
+    const limit = rateLimit({
+      policies: [
+        { name: 'second', quota: perSecond(10), key: (event) => getCookie(event, 'user') },
+        { name: 'minute', quota: perMinute(100), settle: (event) => event.node.res.statusCode },
+      ],
+      onDenied: (event: H3Event, { policy }) => {
+        // @ts-expect-error: there is no such policy
+        policy === 'hour'
+        return new Response(event.path, { status: 429 })
+      },
+    })
+    const route = eventHandler({ onRequest: limit, handler: (event) => event.context.rateLimit?.remaining })
+    const within = eventHandler(async (event) => {
+      await limit(event)
+      const named: 'second' | 'minute' | undefined = limit.decisionOf(event)?.policy as 'second' | 'minute' | undefined
+      // @ts-expect-error: a decision has no such member
+      decisionOf(event)?.left
+      // @ts-expect-error: what is counted is an event
+      limit('/')
+      return event.handled ? undefined : named
+    })
+    createApp().use(limit).use('/v1', limit).use(createRouter().get('/route', route).get('/within', within))
+  `
+    const name = `with-${basename(h3)}`
+    const compilerOptions = { paths: { h3: [join(root, h3, 'dist/index.d.ts')] }, lib: ['es2023', 'webworker'] }
+    writeFileSync(join(app, `${name}.mts`), code)
+    writeFileSync(join(app, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.mts`] }))
+    expect(compiled(`--types node -p ${name}.json`)).toBe('')
+  },
+)
 
 test('the declarations for Workers compile with the types of Workers', () => {
   const code = `

@@ -24,6 +24,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
   ['rateLimit for Koa', 44_800, adapter('koa')],
   ['rateLimit for Fastify', 44_800, adapter('fastify')],
   ['rateLimit for h3', 44_800, adapter('h3')],
+  ['rateLimit for h3 1', 44_800, adapter('h3/v1')],
   ['rateLimit for Elysia', 44_800, adapter('elysia')],
 ]
 
@@ -45,6 +46,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/fastify': 59_000,
   '@spillway/fetch': 59_300,
   '@spillway/h3': 59_300,
+  '@spillway/h3/v1': 59_300,
   '@spillway/hono': 59_300,
   '@spillway/koa': 58_800,
   '@spillway/memory': 35_400,

@@ -104,12 +104,9 @@ export default { plugins: [sveltekit({ adapter: adapter() })] }
   },
   {
     name: 'Nuxt 4',
-    dependencies: { ...OURS, nuxt: '4.5.2' },
-    files: {
-      'app/app.vue': '<template><p>page</p></template>\n',
-      'server/middleware/limit.ts': 'export default defineEventHandler(limitRequest)\n',
-    },
-    samples: { 'meta-frameworks/limit.ts': 'server/utils/limit.ts' },
+    dependencies: { '@spillway/h3': '^0.0.0', nuxt: '4.5.2' },
+    files: { 'app/app.vue': '<template><p>page</p></template>\n' },
+    samples: { 'meta-frameworks/limit.ts': 'server/middleware/limit.ts' },
     build: ['node_modules/nuxt/bin/nuxt.mjs', 'build'],
     start: ['.output/server/index.mjs'],
     env: { NUXT_TELEMETRY_DISABLED: '1' },

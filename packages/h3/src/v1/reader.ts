@@ -1,0 +1,75 @@
+import { connectionAddress, hidesBody, type RequestReader, whenAbandoned, whenClosed } from '@spillway/core/http'
+import type { H3Event } from 'h3'
+
+function header({ node: { req } }: H3Event, name: string): string | undefined {
+  const value = req.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+/** Where the context of an event has the address of its connection. */
+const ADDRESS = Symbol.for('spillway.address')
+
+interface Context {
+  [ADDRESS]?: string | undefined
+}
+
+/**
+ * Reads the address of the connection into the context. Servers other than Node's pass it as h3's `getRequestIP` expects,
+ * or leave h3 a socket with an empty address. Nitro passes the context of an event with the requests that its handler
+ * sends to the same app, as `useFetch` does in Nuxt: without a connection of their own, they come from the same client.
+ */
+export function readAddress(event: H3Event): void {
+  const { context, node } = event
+  const headers = { get: (name: string): string | null => header(event, name) ?? null }
+  const { __unenv__: caller } = node.req as { readonly __unenv__?: Context }
+  const address = context.clientAddress || connectionAddress({ headers }, { incoming: node.req }) || caller?.[ADDRESS]
+  Object.assign(context, { [ADDRESS]: address })
+}
+
+const addressOf = ({ context }: H3Event): string | undefined => (context as Context)[ADDRESS]
+
+/**
+ * The path as it was requested, and the path of the event. They differ in an app that is mounted below a prefix, if
+ * something has rewritten the URL, and if h3 has decoded it. A decoded question mark ends the path that h3 routes.
+ */
+function pathOf({ node: { req }, path }: H3Event): string | readonly string[] {
+  const target = req.originalUrl ?? path
+  const [requested = ''] = target.split('?', 1)
+  const [routed = ''] = target.split(/\?|%3f/i, 1)
+  const [below = ''] = path.split('?', 1)
+  return routed === requested && below === requested ? requested : [routed, requested, below]
+}
+
+/**
+ * Calls back once when the response is over or its client has disconnected, which the response reports in Node, and the
+ * `Request` elsewhere. Returns the function that stops listening.
+ */
+export function whenOver({ node, web }: H3Event, listener: () => void): () => void {
+  if (!web?.request) return whenClosed(node.res, listener)
+  const stops: (() => void)[] = []
+  const stop = (): void => {
+    for (const each of stops) each()
+  }
+  const over = (): void => {
+    stop()
+    listener()
+  }
+  stops.push(whenClosed(node.res, over))
+  stops.push(whenAbandoned(web.request, undefined, over))
+  return stop
+}
+
+export const reader: RequestReader<H3Event> = {
+  address: addressOf,
+  peer: addressOf,
+  method: ({ method }) => method,
+  path: pathOf,
+  header,
+  query: ({ path }, name) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1]).get(name) ?? undefined,
+  // Without a server of Node, the body is beside the message, and the response has no socket.
+  hidesBody: ({ node: { req, res }, web }) =>
+    res.socket ? hidesBody(req) : ((web?.request ?? req) as { readonly body?: unknown }).body != null,
+  identity: ({ node }) => node.req,
+  sendsResponses: true,
+  onClientClosed: whenOver,
+}
