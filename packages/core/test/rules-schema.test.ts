@@ -74,6 +74,7 @@ describe('errors name the path and the fix', () => {
       configured({ rps: 1e21, burst: 1 }),
       'rules[0].algorithm_config: tokenBucket limit must be a whole number, 1 or more; got 1e+21. Use 4503599627370496.',
     ],
+    [[rule({ match: {} })], 'rules[0].match must not be empty.'],
     [[rule({ match: { methd: 'GET' } })], 'rules[0].match has no option "methd". Did you mean "method"?'],
     [
       [rule({ match: { method: ['GET', 'get'] } })],

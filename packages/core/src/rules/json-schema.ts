@@ -21,6 +21,7 @@ export interface Schema {
   readonly items?: Schema
   readonly minItems?: number
   readonly properties?: Readonly<Record<string, Schema>>
+  readonly minProperties?: number
   readonly patternProperties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: false
   readonly required?: readonly string[]

@@ -111,6 +111,7 @@ const someOf = (each: Schema): Schema => when({ type: 'array' }, { type: 'array'
 const match: Schema = {
   description: 'an object that says which requests the rule is for',
   type: 'object',
+  minProperties: 1,
   properties: {
     method: someOf({ description: 'a method in capitals such as "GET"', enum: METHODS }),
     path: someOf({
@@ -182,8 +183,8 @@ export const ruleSchema: Schema = {
 const rules: Schema = { description: 'a list of rules', type: 'array', items: ruleSchema, minItems: 1 }
 
 /**
- * The JSON Schema (draft 2020-12) of the documents that `policiesFrom` reads. In addition, `policiesFrom` rejects
- * duplicate names, and numbers that no quota can represent exactly.
+ * The JSON Schema (draft 2020-12) of the documents that `policiesFrom` reads. In addition, `policiesFrom` rejects duplicate
+ * names, `spill` and `tiers` that lead nowhere, unknown time zones, and numbers that no quota can represent exactly.
  */
 export const rulesSchema: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',

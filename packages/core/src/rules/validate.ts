@@ -59,6 +59,7 @@ function checkItems(value: readonly unknown[], { items, minItems = 0 }: Schema, 
 }
 
 function checkObject(value: Json, schema: Schema, path: string): readonly string[] {
+  if (Object.keys(value).length < (schema.minProperties ?? 0)) return [`${path} must not be empty.`]
   return [
     ...missing(value, schema, path),
     ...Object.entries(value).flatMap(([name, member]) => checkMember(name, member, schema, path)),
