@@ -7,17 +7,17 @@ const SCRIPT = `const $=(id)=>document.getElementById(id)
 const ask=async(query,init)=>{const r=await fetch(query,init);const data=await r.json();if(!r.ok)throw new Error(data.error);return data}
 const cell=(row,text,n)=>{const td=row.insertCell();td.textContent=text;if(n)td.className='n';return td}
 let token
-const can={},left=(ms)=>ms===null?'unknown':ms===0?'':ms<60000?Math.ceil(ms/1000)+' s':Math.ceil(ms/60000)+' min'
+const can=new Map(),left=(ms)=>ms===null?'unknown':ms===0?'':ms<60000?Math.ceil(ms/1000)+' s':Math.ceil(ms/60000)+' min'
 const say=(text)=>{$('message').textContent=text}
 async function state(){const s=await ask('?api=state');token=s.token;$('policies').replaceChildren()
-for(const p of s.policies){can[p.name]=p.canBlock;const row=$('policies').insertRow();cell(row,p.name);cell(row,String(p.quota.limit),1);cell(row,String(p.quota.window/1e6)+' s',1)
-cell(row,String((s.denials[p.name]||[]).reduce((a,b)=>a+b,0)),1);if(![...$('policy').options].some((o)=>o.value===p.name))$('policy').add(new Option(p.name,p.name))}}
+for(const p of s.policies){can.set(p.name,p.canBlock);const row=$('policies').insertRow();cell(row,p.name);cell(row,String(p.quota.limit),1);cell(row,String(p.quota.window/1e6)+' s',1)
+cell(row,String((Object.hasOwn(s.denials,p.name)?s.denials[p.name]:[]).reduce((a,b)=>a+b,0)),1);if(![...$('policy').options].some((o)=>o.value===p.name))$('policy').add(new Option(p.name,p.name))}}
 async function keys(){const q=new URLSearchParams({api:'keys',policy:$('policy').value});for(const only of ['limited','blocked'])if($(only).checked)q.set(only,'true')
 const list=await ask('?'+q);$('keys').replaceChildren();$('scanned').textContent=list.scanned+' examined'+(list.isComplete?'':', not all')
 for(const k of list.keys){const row=$('keys').insertRow();cell(row,k.key);cell(row,String(k.limit-k.remaining),1);cell(row,String(k.limit),1)
 cell(row,left(k.blockedMs),1)
 const td=cell(row,''),button=(text,act)=>{const b=document.createElement('button');b.textContent=text;b.addEventListener('click',act);td.append(b)}
-if(k.ref){button('Reset',()=>change('reset','Reset',k));if(can[$('policy').value]){button('Block',()=>block(k));if(k.blockedMs)button('Unblock',()=>change('unblock','Unblock',k))}}}}
+if(k.ref){button('Reset',()=>change('reset','Reset',k));if(can.get($('policy').value)){button('Block',()=>block(k));if(k.blockedMs)button('Unblock',()=>change('unblock','Unblock',k))}}}}
 async function send(api,k,more,done){try{await ask('?api='+api,{method:'POST',headers:{'content-type':'application/json','x-spillway-token':token},body:JSON.stringify({ref:k.ref,confirm:true,...more})});await load();say(done+' '+k.key+'.')}catch(e){say(e.message)}}
 async function change(api,verb,k){if(confirm(verb+' '+k.key+'?'))await send(api,k,{},verb)}
 async function block(k){const duration=prompt('Block '+k.key+' for how long? For example 15m, 2h or 7d.');if(duration)await send('block',k,{duration},'Block')}

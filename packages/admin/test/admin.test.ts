@@ -5,7 +5,7 @@ import express from 'express'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ensureChromium } from '../../../scripts/ensure.mjs'
-import { type AdminOptions, type AuditEvent, adminHandler } from '../src/index.ts'
+import { type AdminHandler, type AdminOptions, type AuditEvent, adminHandler } from '../src/index.ts'
 
 const HOSTILE = '<img src=x onerror="document.title=1">\u001b[2J'
 
@@ -249,13 +249,38 @@ describe('in Chromium, mounted in Express', () => {
   }, 60_000)
   afterAll(() => browser?.close())
 
-  test('the page lists masked keys, runs nothing of theirs, and resets one after confirmation', async () => {
-    const { admin, limiter } = await setUp({ authorize: () => true })
+  const serve = async (admin: AdminHandler) => {
     const app = express()
     app.use('/ops/limits', getRequestListener(admin))
     const server = app.listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const page = await browser.newPage()
+    const close = async () => {
+      await page.close()
+      server.closeAllConnections()
+      server.close()
+    }
+    return { page, close, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/limits` }
+  }
+
+  test('the page works with policies of any name', async () => {
+    const store = memoryStore()
+    const names = ['constructor', '__proto__']
+    const limiters = names.map((name) => rateLimiter({ name, quota: perMinute(10), blocks: true, store }))
+    for (const limiter of limiters) await limiter.consume('203.0.113.66')
+    const { page, url, close } = await serve(adminHandler({ limiters, authorize: () => true }))
+    await page.goto(url)
+    for (const name of names) {
+      await page.locator('#policy').selectOption(name)
+      await page.locator('#keys tr').getByRole('button', { name: 'Block', exact: true }).waitFor()
+    }
+    expect(await page.locator('#policies tr').count()).toBe(2)
+    await close()
+  }, 60_000)
+
+  test('the page lists masked keys, runs nothing of theirs, and resets one after confirmation', async () => {
+    const { admin, limiter } = await setUp({ authorize: () => true })
+    const { page, url, close } = await serve(admin)
     const complaints: string[] = []
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
     page.on('pageerror', ({ message }) => complaints.push(message))
@@ -264,7 +289,7 @@ describe('in Chromium, mounted in Express', () => {
       const answer = answers.shift()
       return answer === undefined ? dialog.dismiss() : dialog.accept(answer)
     })
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ops/limits`)
+    await page.goto(url)
     const rows = page.locator('#keys tr')
     await rows.nth(2).waitFor()
     expect(await rows.first().textContent()).toContain('20…66')
@@ -295,8 +320,6 @@ describe('in Chromium, mounted in Express', () => {
     expect([await rows.count(), (await limiter.peek(HOSTILE)).allowed]).toEqual([0, true])
     // The duration that was wrong.
     expect(complaints).toEqual([expect.stringContaining('400 (Bad Request)')])
-    await page.close()
-    server.closeAllConnections()
-    server.close()
+    await close()
   }, 60_000)
 })
