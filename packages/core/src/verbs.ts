@@ -9,6 +9,9 @@ import type { StepOptions, Verb } from './step-options.ts'
 import { LONGEST, type Micros } from './time.ts'
 import { warmUpStep } from './warm-up-step.ts'
 
+/** The most units times ticks that a window counts: sums of two of them and of the largest limit are at most 2^53. */
+const MOST_COUNTED = 3 * 2 ** 50
+
 /** Reduces a verb to a kernel step. `cost` is in units. */
 export function stepFor(quota: BucketQuota, verb: Verb, cost: number, stepOptions?: StepOptions): BucketStep
 /** Reduces a verb to a kernel step of whatever kernel the quota is for. `cost` is in units. */
@@ -23,7 +26,7 @@ export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: Ste
     case 'sliding-window': {
       const { limit, tick } = quota
       const ticks = quota.window / tick
-      const most = Math.floor(Number.MAX_SAFE_INTEGER / ticks)
+      const most = Math.floor(MOST_COUNTED / ticks)
       return {
         kernel: 'sliding-window',
         increment,
