@@ -1,38 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bucketProperties } from './bucket.ts'
 import { fractionProperties } from './fraction.ts'
-import { kernelSource, mutated } from './kernels.ts'
-import { type Counterexample, type Solver, startSolver } from './solver.ts'
+import { kernelSource } from './kernels.ts'
+import { type Properties, proves } from './suite.ts'
 
-let solver: Solver
-beforeAll(async () => {
-  solver = await startSolver()
-})
-afterAll(() => solver.stop())
+const propertiesOf = (source: string): Properties => ({ ...bucketProperties(source), ...fractionProperties(source) })
 
-const source = kernelSource()
-const propertiesOf = (text: string) => ({ ...bucketProperties(text), ...fractionProperties(text) })
-/** The solver cannot be interrupted: the next test would ask it while it works. */
-const TIMEOUT_MS = 600_000
-
-describe('for every bucket, state, cost and time,', () => {
-  test.each(Object.entries(propertiesOf(source)))(
-    '%s',
-    async (_, property) => {
-      expect(await solver.counterexample(property)).toBeUndefined()
-    },
-    TIMEOUT_MS,
-  )
-})
-
-/** A property that a kernel with one change does not have. */
-interface Mutant {
-  readonly text: string
-  readonly replacement: string
-  readonly property: string
-}
-
-const mutants: Readonly<Record<string, Mutant>> = {
+proves('every bucket, state, cost and time', kernelSource(), propertiesOf, {
   'denies a request that just fits': {
     text: 'fitsAt(base, step) <= due',
     replacement: 'fitsAt(base, step) < due',
@@ -98,20 +71,4 @@ const mutants: Readonly<Record<string, Mutant>> = {
     replacement: 'base.early,',
     property: 'a take of parts of a microsecond ends exactly one cost later, within the burst',
   },
-}
-
-describe('a counterexample is found for a kernel that', () => {
-  test.each(Object.entries(mutants))(
-    '%s',
-    async (_, { text, replacement, property }) => {
-      const properties: Readonly<Record<string, Parameters<Solver['counterexample']>[0]>> = propertiesOf(
-        mutated(source, text, replacement),
-      )
-      const found: Counterexample | undefined = await solver.counterexample(
-        properties[property] as Parameters<Solver['counterexample']>[0],
-      )
-      expect(found).toBeDefined()
-    },
-    TIMEOUT_MS,
-  )
 })

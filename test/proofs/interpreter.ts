@@ -10,9 +10,10 @@ import type {
   Pattern,
   Program,
   Statement,
+  SwitchStatement,
 } from 'acorn'
 import { parse } from 'acorn'
-import { binaryOperation, builtins } from './operations.ts'
+import { binaryOperation, builtins, globals, isSame } from './operations.ts'
 import type { Path } from './path.ts'
 import {
   asBoolean,
@@ -25,6 +26,7 @@ import {
   not,
   number,
   object,
+  truthOf,
   UNDEFINED,
   type Value,
 } from './values.ts'
@@ -90,14 +92,23 @@ export class Interpreter {
         const then = [...blockOf(first.consequent), ...rest]
         const otherwise = [...(first.alternate ? blockOf(first.alternate) : []), ...rest]
         return this.#path.choose(
-          this.#truth(first.test, scope),
+          truthOf(this.#evaluate(first.test, scope)),
           () => this.#run(then, new Map(scope)),
           () => this.#run(otherwise, new Map(scope)),
         )
       }
+      case 'SwitchStatement':
+        return this.#run([...this.#caseOf(first, scope), ...rest], scope)
       default:
         throw new TypeError(`a kernel has no ${first?.type}`)
     }
+  }
+
+  /** The statements of the case that applies, which is known and returns. */
+  #caseOf({ discriminant, cases }: SwitchStatement, scope: Scope): readonly Statement[] {
+    const value = this.#evaluate(discriminant, scope)
+    const found = cases.find(({ test }) => !test || isSame(value, this.#evaluate(test, scope)).known === true)
+    return (found?.consequent ?? []).flatMap(blockOf)
   }
 
   #bind(pattern: Pattern, value: Value, scope: Scope): void {
@@ -126,20 +137,12 @@ export class Interpreter {
     }
   }
 
-  #truth(node: Expression, scope: Scope) {
-    const value = this.#evaluate(node, scope)
-    if (value.kind === 'boolean') return value
-    if (value.kind === 'const') return boolean(Boolean(value.value))
-    if (value.kind === 'object' || value.kind === 'function') return boolean(true)
-    throw new TypeError('a kernel tests no number for being 0')
-  }
-
   #evaluate(node: Expression, scope: Scope): Value {
     switch (node.type) {
       case 'Literal':
         return literal(node.value)
       case 'Identifier':
-        return node.name === 'undefined' ? UNDEFINED : (scope.get(node.name) ?? this.#named(node.name))
+        return scope.get(node.name) ?? globals[node.name] ?? this.#named(node.name)
       case 'ParenthesizedExpression':
       case 'ChainExpression':
         return this.#evaluate(node.expression, scope)
@@ -163,7 +166,7 @@ export class Interpreter {
         return this.#logical(node.operator, node.left, node.right, scope)
       case 'ConditionalExpression':
         return this.#path.choose(
-          this.#truth(node.test, scope),
+          truthOf(this.#evaluate(node.test, scope)),
           () => this.#evaluate(node.consequent, scope),
           () => this.#evaluate(node.alternate, scope),
         )
@@ -222,7 +225,7 @@ export class Interpreter {
 
   #unary(operator: string, argument: Expression, scope: Scope): Value {
     if (operator === 'void') return UNDEFINED
-    if (operator === '!') return not(this.#truth(argument, scope))
+    if (operator === '!') return not(truthOf(this.#evaluate(argument, scope)))
     const value = this.#evaluate(argument, scope)
     if (operator === 'typeof') return constant(value.kind === 'const' ? typeof value.value : value.kind)
     if (operator === '-') return binaryOperation(this.#path, '-', number(0), value)

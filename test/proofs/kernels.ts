@@ -7,6 +7,8 @@ const core = fileURLToPath(new URL('../../packages/core/src/', import.meta.url))
 export function kernelSource(): string {
   const contents = `
     export { bucket, fitsAt } from './kernels/bucket.ts'
+    export { slidingWindow } from './kernels/sliding-window.ts'
+    export { decider } from './decide.ts'
     export { stepFor } from './verbs.ts'`
   const { outputFiles } = buildSync({
     stdin: { contents, resolveDir: core, loader: 'ts' },

@@ -4,12 +4,14 @@ import {
   asNumber,
   type Bool,
   boolean,
+  constant,
   equal,
   logical,
   type Num,
   not,
   number,
   numeric,
+  UNDEFINED,
   type Value,
 } from './values.ts'
 
@@ -25,7 +27,7 @@ function compare(operator: '<' | '<=' | '>' | '>=', a: Num, b: Num): Bool {
   )
 }
 
-function isSame(a: Value, b: Value): Bool {
+export function isSame(a: Value, b: Value): Bool {
   if (a.kind === 'number' && b.kind === 'number') {
     if (a.term === b.term) return boolean(true)
     return a.known === undefined || b.known === undefined ? equal(a, b) : boolean(a.known === b.known)
@@ -56,6 +58,16 @@ function remainder(path: Path, a: Num, b: Num): Num {
   return path.name(numeric(`(ite (>= ${a.term} 0) (mod ${a.term} ${b.term}) (- (mod (- ${a.term}) ${b.term})))`))
 }
 
+/** A number, also of a division that is used without rounding: it has to be whole. */
+function wholeOf(path: Path, value: Value): Num {
+  if (value.kind !== 'ratio') return asNumber(value)
+  const { top, bottom } = value
+  if (top.term === bottom.term) return number(1)
+  const quotient = rounded(path, value, false)
+  path.claim(equal(top, numeric(`(* ${bottom.term} ${quotient.term})`)))
+  return quotient
+}
+
 export function binaryOperation(path: Path, operator: string, a: Value, b: Value): Value {
   switch (operator) {
     case '===':
@@ -65,20 +77,20 @@ export function binaryOperation(path: Path, operator: string, a: Value, b: Value
     case 'in':
       return boolean(b.kind === 'object' && a.kind === 'const' && String(a.value) in b.fields)
     case '/':
-      return { kind: 'ratio', top: asNumber(a), bottom: asNumber(b) }
+      return { kind: 'ratio', top: wholeOf(path, a), bottom: wholeOf(path, b) }
     case '%':
-      return remainder(path, asNumber(a), asNumber(b))
+      return remainder(path, wholeOf(path, a), wholeOf(path, b))
     case '**':
       return number((asNumber(a).known as number) ** (asNumber(b).known as number))
     case '+':
     case '-':
     case '*':
-      return arithmetic(path, operator, asNumber(a), asNumber(b))
+      return arithmetic(path, operator, wholeOf(path, a), wholeOf(path, b))
     case '<':
     case '<=':
     case '>':
     case '>=':
-      return compare(operator, asNumber(a), asNumber(b))
+      return compare(operator, wholeOf(path, a), wholeOf(path, b))
     default:
       throw new TypeError(`a kernel has no ${operator}`)
   }
@@ -107,6 +119,9 @@ const extreme = (operator: '<' | '>') =>
         ) as Num,
     ),
   )
+
+/** Names that are values. A wait for ever is not counted with. */
+export const globals: Readonly<Record<string, Value>> = { undefined: UNDEFINED, Infinity: constant('Infinity') }
 
 /** What kernels use of JavaScript's own objects. */
 export const builtins: Readonly<Record<string, Builtin>> = {

@@ -19,7 +19,7 @@ export class Path {
   /** Statements of SMT-LIB that declare and define the names of its terms. */
   readonly definitions: string[] = []
   readonly conditions: Bool[] = []
-  /** That each sum, difference and product is a safe integer, where it is computed. */
+  /** That each sum, difference and product is a safe integer, and each quotient whole, where it is computed. */
   readonly ranges: Bool[] = []
   readonly #decisions: boolean[]
   #guards: readonly Bool[] = []
@@ -61,10 +61,14 @@ export class Path {
   computed(value: Num): Num {
     const named = this.name(value)
     if (named.known === undefined) {
-      const range = `(<= ${inTerms(-MOST)} ${named.term} ${MOST})`
-      this.ranges.push(logical(`(=> (and true ${this.#guards.map(({ term }) => term).join(' ')}) ${range})`))
+      this.claim(logical(`(<= ${inTerms(-MOST)} ${named.term} ${MOST})`))
     }
     return named
+  }
+
+  /** Notes what has to hold where the program is now. */
+  claim(range: Bool): void {
+    this.ranges.push(logical(`(=> (and true ${this.#guards.map(({ term }) => term).join(' ')}) ${range.term})`))
   }
 
   /** Runs a branch of which the result may not be used. */

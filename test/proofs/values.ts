@@ -60,6 +60,14 @@ export function asBoolean(value: Value): Bool {
   return value
 }
 
+/** Whether a value counts as true in JavaScript. */
+export function truthOf(value: Value): Bool {
+  if (value.kind === 'boolean') return value
+  if (value.kind === 'const') return boolean(Boolean(value.value))
+  if (value.kind === 'object' || value.kind === 'function') return boolean(true)
+  throw new TypeError('a kernel tests no number for being 0')
+}
+
 export function field(value: Value, name: string): Value {
   if (value.kind !== 'object') throw new TypeError(`no field ${name} in ${JSON.stringify(value)}`)
   return value.fields[name] ?? UNDEFINED

@@ -1,0 +1,30 @@
+import { slidingWindowLua } from '../../packages/redis/src/lua/sliding-window.ts'
+import { headLua } from '../../packages/redis/src/lua/take.ts'
+import { windowEquality } from './equality.ts'
+import { kernelSource } from './kernels.ts'
+import { proves } from './suite.ts'
+
+const source = kernelSource()
+
+proves(
+  'every window, step, state and time, the Lua kernel has the same results as the TypeScript one:',
+  headLua + slidingWindowLua,
+  (script) => windowEquality(source, script),
+  {
+    'allows a unit too many': {
+      text: 'step.limit - base.current - step.check + 1',
+      replacement: 'step.limit - base.current - step.check + 2',
+      property: 'a sliding window, in the state of a key that was used',
+    },
+    'returns units twice': {
+      text: 'min(give - fromCurrent, previous)',
+      replacement: 'min(give, previous)',
+      property: 'a fixed window, in the state of a key that was used',
+    },
+    'keeps a window from the future': {
+      text: 'state.start > now then kept = base',
+      replacement: 'state.start > now then kept = state',
+      property: 'a sliding window, in the state of a key that was used',
+    },
+  },
+)

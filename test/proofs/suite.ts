@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mutated } from './kernels.ts'
+import { type Property, type Solver, startSolver } from './solver.ts'
+
+/** The solver cannot be interrupted: the next test would ask it while it works. */
+const TIMEOUT_MS = 600_000
+
+export type Properties = Readonly<Record<string, Property>>
+
+/** A property that a program with one change does not have. */
+export interface Mutant {
+  readonly text: string
+  readonly replacement: string
+  readonly property: string
+}
+
+/** Tests that a program has properties for all inputs, and that each of its mutants does not have one of them. */
+export function proves(
+  what: string,
+  source: string,
+  propertiesOf: (source: string) => Properties,
+  mutants: Readonly<Record<string, Mutant>>,
+): void {
+  let solver: Solver
+  beforeAll(async () => {
+    solver = await startSolver()
+  })
+  afterAll(() => solver.stop())
+
+  describe(`for ${what},`, () => {
+    test.each(Object.entries(propertiesOf(source)))(
+      '%s',
+      async (_, property) => {
+        expect(await solver.counterexample(property)).toBeUndefined()
+      },
+      TIMEOUT_MS,
+    )
+  })
+
+  describe('a counterexample is found for a kernel that', () => {
+    test.each(Object.entries(mutants))(
+      '%s',
+      async (_, { text, replacement, property }) => {
+        const broken = propertiesOf(mutated(source, text, replacement))[property]
+        if (broken === undefined) throw new Error(`no property ${property}`)
+        expect(await solver.counterexample(broken)).toBeDefined()
+      },
+      TIMEOUT_MS,
+    )
+  })
+}

@@ -1,0 +1,140 @@
+import { LATEST, LONGEST } from './bucket-model.ts'
+import { Interpreter } from './interpreter.ts'
+import type { Path } from './path.ts'
+import {
+  atMost,
+  boolean,
+  constant,
+  difference,
+  field,
+  NULL,
+  type Num,
+  number,
+  numberAt,
+  numeric,
+  type Obj,
+  object,
+  sum,
+  type Value,
+} from './values.ts'
+
+/** The most units times ticks: `MOST_SHARES` of core. */
+export const MOST_SHARES = 2 ** 50
+/** The most units times ticks that a window counts: `MOST_COUNTED` of core. */
+const MOST_COUNTED = 3 * 2 ** 50
+
+const times = (a: Num, b: Num): Num => (b.known === 1 ? a : numeric(`(* ${a.term} ${b.term})`))
+
+/** A quota of any limit and any length, and what runs its steps. */
+export class Window {
+  readonly path: Path
+  readonly limit: Num
+  /** The length in ticks, the length of a tick, and the length in microseconds. */
+  readonly ticks: Num
+  readonly tick: Num
+  readonly length: Num
+  readonly quota: Obj
+  /** How long a unit counts at most, in microseconds. */
+  readonly span: Num
+  readonly #kernel: Interpreter
+
+  /** A sliding window in ticks of some microseconds; a fixed one, which is one tick, if they are not given. */
+  constructor(source: string, path: Path, micros?: number) {
+    this.path = path
+    this.#kernel = new Interpreter(source, path)
+    this.limit = path.input('limit', 1, MOST_SHARES)
+    if (micros === undefined) {
+      this.ticks = number(1)
+      this.tick = path.input('window', 1, LONGEST)
+      this.length = this.tick
+    } else {
+      this.ticks = path.input('ticks', 1, LONGEST / micros)
+      this.tick = number(micros)
+      this.length = path.name(times(this.ticks, this.tick))
+    }
+    this.span = micros === undefined ? this.length : path.name(sum(this.length, this.length))
+    path.assume(atMost(times(this.limit, this.ticks), number(MOST_SHARES)))
+    this.quota = object({
+      kernel: constant('sliding-window'),
+      limit: this.limit,
+      window: this.length,
+      tick: this.tick,
+      fixed: boolean(micros === undefined),
+      calendar: NULL,
+    })
+  }
+
+  moment(name: string): Num {
+    return this.path.input(name, 1, LATEST)
+  }
+
+  cost(name: string): Num {
+    const cost = this.path.input(name, 1, MOST_SHARES)
+    this.path.assume(atMost(cost, this.limit))
+    return cost
+  }
+
+  /** The counts of a key that was used, at any time. Charges may be beyond the limit. */
+  state(): Obj {
+    return object({ start: this.moment('start'), current: this.count('current'), previous: this.count('previous') })
+  }
+
+  /** The product with the ticks is what a window can count at most. */
+  count(name: string): Num {
+    const count = this.path.input(name, 0, MOST_COUNTED)
+    this.path.assume(atMost(times(count, this.ticks), number(MOST_COUNTED)))
+    return count
+  }
+
+  step(verb: string, cost: Num, options: Obj = object({})): Value {
+    return this.#kernel.call('stepFor', this.quota, constant(verb), cost, options)
+  }
+
+  run(state: Value, now: Num, step: Value): Obj {
+    return this.#kernel.call('slidingWindow', state, now, step) as Obj
+  }
+
+  consume(state: Value, now: Num, cost: Num): Obj {
+    return this.run(state, now, this.step('consume', cost))
+  }
+
+  /** The ticks after which no more than `room` of `count` units of the window before count. */
+  fadedAfter(count: Num, room: Num): Num {
+    return this.#kernel.call('fadedAfter', this.ticks, count, room) as Num
+  }
+
+  /** The decision about a denied request. */
+  denial(outcome: Obj, now: Num, cost: Num): Obj {
+    const { start, current, previous } = (field(outcome, 'base') as Obj).fields as Record<string, Num>
+    const taken = object({
+      allowed: boolean(false),
+      now,
+      start: start as Num,
+      current: current as Num,
+      previous: previous as Num,
+    })
+    const decide = this.#kernel.call('decideWindow', constant('policy'), this.quota, cost)
+    if (decide.kind !== 'function') throw new TypeError('decideWindow returns a function')
+    return decide.call([taken]) as Obj
+  }
+
+  /** The units in use: those of the window, and the share of the previous one's that is still to come, rounded down. */
+  used(outcome: Obj, now: Num): Num {
+    const base = field(outcome, 'base')
+    const passed = `(div ${difference(now, numberAt(base, 'start')).term} ${this.tick.term})`
+    const share = `(div (* ${numberAt(base, 'previous').term} (- ${this.ticks.term} ${passed})) ${this.ticks.term})`
+    return this.path.name(sum(numberAt(base, 'current'), numeric(share)))
+  }
+}
+
+/** The microseconds of a time that is given in milliseconds. */
+export function microsAt(decision: Obj, name: string): Num {
+  const value = field(decision, name)
+  if (value.kind !== 'ratio' || value.bottom.known !== 1000) throw new TypeError(`${name} is no time in milliseconds`)
+  return value.top
+}
+
+export const counts = (outcome: Obj, name: string): readonly [start: Num, current: Num, previous: Num] => {
+  const state = field(outcome, name)
+  return [numberAt(state, 'start'), numberAt(state, 'current'), numberAt(state, 'previous')]
+}
