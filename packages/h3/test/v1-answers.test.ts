@@ -24,13 +24,16 @@ test.each<[string, NonNullable<RateLimitOptions['onDenied']>, number, string | R
   ['sets headers', ({ node }) => void node.res.setHeader('x-reason', 'busy'), 429, /"status":429/],
 ])('a request is denied once if onDenied %s', async (_, onDenied, status, text) => {
   let handled = 0
-  const app = createApp().use(rateLimit({ quota: perMinute(1), key: () => 'ann', onDenied }))
+  const errors: Error[] = []
+  const app = createApp({ onError: (error) => void errors.push(error) })
+  app.use(rateLimit({ quota: perMinute(1), key: () => 'ann', onDenied }))
   app.use(eventHandler(() => `handled ${++handled}`))
   const send = await sendTo(createServer(toNodeListener(app)))
   await send()
   const denied = await send()
   expect([denied.status, denied.headers.ratelimit, handled]).toEqual([status, '"default";r=0;t=60', 1])
   expect(denied.body).toMatch(text)
+  expect(errors).toEqual([])
 })
 
 test('an error of onDenied reaches the error handler of the app', async () => {
