@@ -1,4 +1,4 @@
-import { LATEST, LONGEST } from './bucket-model.ts'
+import { bucketStep, LATEST, LONGEST } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
 import { LuaInterpreter } from './lua.ts'
 import type { Path } from './path.ts'
@@ -12,6 +12,7 @@ import {
   implies,
   logical,
   NULL,
+  number,
   type Obj,
   object,
   UNDEFINED,
@@ -50,6 +51,27 @@ const inputs = (path: Path, prefix: string, ranges: Readonly<Record<string, read
     ),
   )
 
+const REFUNDED = { tat: [-MOST, MOST], gross: [0, MOST], turn: [0, MOST] } as const
+
+/** The states of a key. */
+const STATES: Readonly<Record<string, (path: Path) => Value>> = {
+  'a new key': () => UNDEFINED,
+  'a number': (path) => path.input('state', -MOST, MOST),
+  'a bucket with refunds': (path) => inputs(path, 'state', REFUNDED),
+}
+
+const free = [0, LONGEST] as const
+const NUMBERS = {
+  increment: [-LONGEST, LONGEST],
+  check: free,
+  tolerance: free,
+  ceiling: free,
+  burst: free,
+  maxWaitMicros: free,
+  until: [0, Number.MAX_SAFE_INTEGER],
+  ends: [0, MOST],
+} as const
+
 /** Runs a function in both languages, and claims that the results are the same, and are exact where one of them is. */
 function compared(path: Path, results: () => Obj, others: () => Obj): Claims {
   const mine = results()
@@ -60,6 +82,43 @@ function compared(path: Path, results: () => Obj, others: () => Obj): Claims {
     ...Object.fromEntries(pairs.map(([name, value]) => [name, same(value, field(theirs, name))])),
     'as exact': implies(both(...path.ranges.slice(0, ranges)), both(...path.ranges.slice(ranges))),
   }
+}
+
+/** That the bucket kernel is the same in TypeScript and in Lua, if it refills continuously, in whole microseconds. */
+export function bucketEquality(source: string, script: string): Readonly<Record<string, Property>> {
+  const properties: Record<string, Property> = {}
+  for (const [state, stateOf] of Object.entries(STATES)) {
+    properties[`a bucket, in the state of ${state}`] = (path) => {
+      const [found, now] = [stateOf(path), path.input('now', 1, LATEST)]
+      const numbers = inputs(path, 'step', { ...NUMBERS, whole: [0, 1] }).fields
+      const step = bucketStep({ ...numbers, whole: same(numbers.whole as Value, number(1)) })
+      return compared(
+        path,
+        () => flat(new Interpreter(source, path).call('bucket', found, now, step) as Obj),
+        () => {
+          const lua = new LuaInterpreter(script, path)
+          const values = lua.call('bucket', found, now, sent(step)) as Value[]
+          const [allowed, base, next, taken, kept, grossNext, early, nextEarly, grossEarly] = values
+          return object({ allowed, base, next, taken, kept, grossNext, early, nextEarly, grossEarly } as Obj['fields'])
+        },
+      )
+    }
+  }
+  return properties
+}
+
+/** The outcome of the kernel with the names of the values of the Lua one. */
+const flat = (outcome: Obj): Obj => {
+  const { early, ...fields } = Object.fromEntries(
+    Object.keys(outcome.fields).map((name) => [name, field(outcome, name)]),
+  )
+  const earlies = early as Value
+  return object({
+    ...fields,
+    early: field(earlies, 'base'),
+    nextEarly: field(earlies, 'tat'),
+    grossEarly: field(earlies, 'gross'),
+  })
 }
 
 /** That the window kernel is the same in TypeScript and in Lua. Calendars are not compared. */
