@@ -16,7 +16,9 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 function filesIn(folder: string, ending: string): readonly string[] {
   if (!existsSync(join(root, folder))) return []
   const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-  return files.filter((file) => file.endsWith(ending)).map((file) => `${folder}/${file.replaceAll('\\', '/')}`)
+  return files
+    .filter((file) => file.endsWith(ending) && !file.includes('node_modules'))
+    .map((file) => `${folder}/${file.replaceAll('\\', '/')}`)
 }
 
 const packages = readdirSync(join(root, 'packages'))

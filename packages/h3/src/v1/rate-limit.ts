@@ -25,6 +25,7 @@ declare module 'h3' {
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<H3Event, H3Event, Name, undefined>
 
+/** An event handler that answers by itself or returns nothing, so that h3 calls the next one. */
 type Handler = EventHandler<EventHandlerRequest, void | Promise<void>>
 
 /** The event handler, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
