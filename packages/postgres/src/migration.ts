@@ -11,7 +11,7 @@ import { slidingWindowSql } from './sql/sliding-window.ts'
 import { takeSql } from './sql/take.ts'
 import { takeBucketSql } from './sql/take-bucket.ts'
 import { warmUpSql } from './sql/warm-up.ts'
-import { type Until, untilIn } from './until.ts'
+import { TimeoutError, type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
 export const VERSION = 13
@@ -86,8 +86,14 @@ export async function migrated(
   names: Names,
   { unlogged, until }: { readonly unlogged: boolean; readonly until: Until },
 ): Promise<void> {
-  if ((await versionOf(run, names, until)) >= VERSION) return
-  await retrying(untilIn(TIMEOUT_MS), (left) => run({ text: schemaSql(names, unlogged) }, left))
+  try {
+    if ((await versionOf(run, names, until)) >= VERSION) return
+    await retrying(untilIn(TIMEOUT_MS), (left) => run({ text: schemaSql(names, unlogged) }, left))
+  } catch (error) {
+    if (!(error instanceof TimeoutError) || error.late === undefined) throw error
+    // The late answer is to the migration. The call that waited for it has sent nothing.
+    throw new TimeoutError('the migration was not answered in time')
+  }
 }
 
 /** The version of the database's migration; 0 if there is none. A later version keeps the functions of earlier ones. */

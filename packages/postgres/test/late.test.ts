@@ -122,6 +122,29 @@ test('a refund that got no connection is sent when the store answers again', asy
   await pool.end()
 })
 
+// Reproduces a bug: the late version was read as the answer to the call, and the rejection was unhandled.
+test('a late answer to the first statement of a store is not one to its call', async () => {
+  const proxy: TcpProxy = await startProxy(`${server.config.host}/.s.PGSQL.5432`)
+  const pool = new pg.Pool({ ...server.config, host: '127.0.0.1', port: proxy.port, max: 1 })
+  pool.on('error', () => {})
+  await pool.query('SELECT 1')
+  proxy.set('slow')
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const limiter = limiterOn(postgresStore(pool, { deadline: 800 }), '20s')
+  const failed = [limiter.consume('first')]
+  await until(() => Promise.resolve(pool.idleCount === 0))
+  // It waits for the same statement, and longer.
+  failed.push(limiter.consume('second'))
+  for (const each of await Promise.allSettled(failed)) expect(each).toMatchObject({ reason: { reason: 'timeout' } })
+  await until(() => Promise.resolve(pool.idleCount === pool.totalCount))
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
+  await pool.end()
+  await proxy.stop()
+})
+
 test('rejects a single connection with the reason', () => {
   expect(() => postgresStore(new pg.Client() as never)).toThrow('got a Client, which is one connection')
 })
