@@ -55,7 +55,7 @@ export default {
     only('plans', src('core'), npm('lru-cache')),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|http2?|net)$'),
-    only('simulation', src('core', 'fetch', 'redis'), builtin),
+    only('simulation', src('core', 'fetch', 'postgres', 'redis'), builtin),
     typesOnly('express'),
     typesOnly('koa'),
     typesOnly('hono'),

@@ -1,14 +1,19 @@
 import { drawActs } from './act.ts'
 import { drawFaults } from './faults.ts'
+import { onPostgres } from './postgres/draw.ts'
 import { randomOf } from './runtime/random.ts'
 import type { Scenario } from './scenario.ts'
 import { drawSetting } from './setting.ts'
 import { themed } from './themes.ts'
+
+/** The first seed whose run has PostgreSQL servers. Those before have only Redis. */
+export const POSTGRES_SEEDS: number = 2 ** 31
 
 /** The run that a seed stands for. */
 export function scenarioOf(seed: number): Scenario {
   const random = randomOf(seed)
   const setting = drawSetting(random)
   const scenario = { seed, setting, acts: drawActs(random, setting), faults: drawFaults(random, setting) }
-  return themed(scenario, random.fork())
+  const made = themed(scenario, random.fork())
+  return seed < POSTGRES_SEEDS ? made : onPostgres(made, random.fork())
 }

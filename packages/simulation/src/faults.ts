@@ -1,4 +1,5 @@
 import { divideQuota, type Quota, tokenBucket } from '@spillway/core'
+import { beginPostgresFault, POSTGRES_FAULTS } from './postgres/faults.ts'
 import type { Random } from './runtime/random.ts'
 import type { Fault } from './scenario.ts'
 import type { Setting } from './setting.ts'
@@ -66,16 +67,24 @@ const FAULTS: Readonly<Record<string, Begin>> = {
   },
 }
 
-export const FAULT_NAMES: readonly string[] = Object.keys(FAULTS)
+/** The faults of all servers. Those of one kind of server are drawn by themselves, so that a seed keeps its faults. */
+const COMMON_FAULTS: readonly string[] = Object.keys(FAULTS)
+
+export const FAULT_NAMES: readonly string[] = [...COMMON_FAULTS, ...POSTGRES_FAULTS]
 
 export function beginFault(simulation: Simulation, fault: Fault): void {
-  FAULTS[fault.kind]?.(simulation, fault)
+  const begin = FAULTS[fault.kind] ?? beginPostgresFault
+  begin(simulation, fault)
 }
 
 /** Draws the faults of a run: none, or a few of one to three kinds. */
-export function drawFaults(random: Random, setting: Setting): readonly Fault[] {
+export function drawFaults(
+  random: Random,
+  setting: Setting,
+  names: readonly string[] = COMMON_FAULTS,
+): readonly Fault[] {
   if (random.chance(0.25)) return []
-  const kinds = Array.from({ length: random.between(1, 3) }, () => random.pick(FAULT_NAMES))
+  const kinds = Array.from({ length: random.between(1, 3) }, () => random.pick(names))
   return Array.from({ length: random.between(1, 8) }, () => ({
     kind: random.pick(kinds),
     at: random.below(setting.span),

@@ -1,7 +1,7 @@
 // First: modules read the timers when they are loaded.
 import './runtime/globals.ts'
 
-export { scenarioOf } from './draw.ts'
+export { POSTGRES_SEEDS, scenarioOf } from './draw.ts'
 export { FAULT_NAMES } from './faults.ts'
 export { PLANTED, type Planted } from './planted.ts'
 export { realNow } from './runtime/globals.ts'

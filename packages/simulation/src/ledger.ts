@@ -1,15 +1,15 @@
 import type { Decision, Quota, State } from '@spillway/core'
-import type { LostEffect } from './redis/connection.ts'
-import type { RedisServer, ServerObserver } from './redis/server.ts'
+import type { LostEffect } from './network.ts'
 import type { Host } from './runtime/host.ts'
 import type { World } from './runtime/world.ts'
+import type { ServerObserver, StateServer } from './state-server.ts'
 
 /** A call of the limiter, and what it returned. Times are in microseconds since the start. */
 export interface Entry {
   readonly verb: string
   readonly host: Host
   readonly handle: number
-  readonly server: RedisServer
+  readonly server: StateServer
   readonly key: string
   /** The name of the key's state in the server. */
   readonly name: string
@@ -38,7 +38,7 @@ export interface Entry {
 /** What happened to a key in a server, or to all of its keys. */
 export interface KeyEvent {
   readonly at: number
-  readonly server: RedisServer
+  readonly server: StateServer
   /** The name in the server; undefined for all. */
   readonly name: string | undefined
 }
@@ -65,10 +65,10 @@ export class Ledger implements ServerObserver {
     this.#world = world
   }
 
-  wrote(server: RedisServer, name: string, state: State | undefined): void {
+  wrote(server: StateServer, name: string, state: State | undefined): void {
     this.writes.push({ at: this.#world.now, clock: server.now(), server, name, state })
   }
-  lost(server: RedisServer, name?: string, refunds = 0): void {
+  lost(server: StateServer, name?: string, refunds = 0): void {
     this.losses.push({ at: this.#world.now, server, name, refunds })
     const names = name === undefined ? new Set(this.writes.map((write) => write.name)) : [name]
     for (const each of names) this.wrote(server, each as string, server.read(each as string))
@@ -107,9 +107,6 @@ export class Ledger implements ServerObserver {
     entry.turnAt = entry.answeredAt + (entry.decision?.delayMs ?? 0) * 1000
   }
 }
-
-/** The name of the state of a key and a policy in a server. */
-export const nameOf = (key: string, policy = ''): string => `spillway:1{${key}}${policy}`
 
 /** Whether an answer is the store's own. */
 export const isByStore = ({ decision }: Entry): boolean => decision !== undefined && decision.degraded === undefined

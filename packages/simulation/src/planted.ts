@@ -168,4 +168,32 @@ export const PLANTED: readonly Planted[] = [
       ],
     ],
   },
+  {
+    name: 'units of late answers of PostgreSQL are kept',
+    file: 'postgres/src/clients.ts',
+    seed: 2147483675,
+    property: 'nothingIsLost',
+    replaced: [['throw new TimeoutError(error.message, settled)', 'throw error']],
+  },
+  {
+    name: 'a connection that does not answer is put back into the pool',
+    file: 'postgres/src/clients.ts',
+    seed: 2147483664,
+    property: 'circuitsClose',
+    replaced: [['release(isUsableAfter(failed))', 'release(true)']],
+  },
+  {
+    name: 'a connection that arrives late is not put back into the pool',
+    file: 'postgres/src/clients.ts',
+    seed: 2147483652,
+    property: 'circuitsClose',
+    replaced: [['(late) => late.release()', '() => {}']],
+  },
+  {
+    name: 'answers of a batch of PostgreSQL are given to the wrong callers',
+    file: 'postgres/src/coalesce.ts',
+    seed: 2147483674,
+    property: 'denialsAreTrue',
+    replaced: [['const answer = answers[i] as', 'const answer = answers[batch.length - 1 - i] as']],
+  },
 ]

@@ -26,6 +26,18 @@ export interface Setting {
   readonly jitterMicros: number
   /** How long acts and faults begin, in microseconds. */
   readonly span: number
+  /** The PostgreSQL servers of a run; without, all servers are Redis. */
+  readonly postgres?: PostgresSetting
+}
+
+/** Servers that are PostgreSQL, and the clients to them. */
+export interface PostgresSetting {
+  /** Their indexes: the others are Redis. */
+  readonly servers: readonly number[]
+  /** The connections of a process to one of them, at most. */
+  readonly pool: number
+  /** The deadline of the stores, in milliseconds. */
+  readonly deadlineMs: number
 }
 
 const quotas: readonly ((random: Random) => BucketQuota)[] = [

@@ -24,6 +24,8 @@ export interface Report {
 const SETTLES = 10_000_000
 /** How often each process calls the store afterwards, until every circuit has been half-open. */
 const PROBES = 25
+/** How often more for each connection of a pool: it may be silent, and an open circuit tries one at a time, 15 s apart. */
+const PROBES_PER_CONNECTION = 15
 const PROBE_INTERVAL = 1_000_000
 
 /** Runs a scenario, and checks all properties. */
@@ -40,8 +42,9 @@ export async function simulate(scenario: Scenario): Promise<Report> {
     const calm = Math.max(...faults.map(({ at, micros }) => at + micros), setting.span) + SETTLES
     await world.runUntil(calm)
     simulation.calm()
-    for (let i = 1; i <= PROBES; i++) world.at(calm + i * PROBE_INTERVAL, () => probe(simulation, i === PROBES))
-    await world.runUntil(calm + (PROBES + 5) * PROBE_INTERVAL)
+    const probes = PROBES + PROBES_PER_CONNECTION * (setting.postgres?.pool ?? 0)
+    for (let i = 1; i <= probes; i++) world.at(calm + i * PROBE_INTERVAL, () => probe(simulation, i === probes))
+    await world.runUntil(calm + (probes + 5) * PROBE_INTERVAL)
   } catch (error) {
     failures.push(`exception: ${error instanceof Error ? error.stack : String(error)}`)
   } finally {

@@ -1,19 +1,20 @@
-import { type Quota, type RateLimiter, type RateLimiterOptions, rateLimiter } from '@spillway/core'
-import { type RedisStoreOptions, redisStore } from '@spillway/redis'
+import { type Quota, type RateLimiter, type RateLimiterOptions, rateLimiter, type Store } from '@spillway/core'
+import { type Client, clientOf } from './clients.ts'
 import { type HttpLimit, httpLimit, httpPolicy } from './http-limit.ts'
 import { Ledger } from './ledger.ts'
-import { clientOf, type SimulatedClient } from './redis/client.ts'
-import type { Link, LostEffect } from './redis/connection.ts'
+import type { Link, LostEffect } from './network.ts'
+import { PostgresServer } from './postgres/server.ts'
 import { RedisServer } from './redis/server.ts'
 import { Host } from './runtime/host.ts'
 import { World } from './runtime/world.ts'
 import type { Fault, Scenario } from './scenario.ts'
 import type { Setting } from './setting.ts'
+import type { StateServer } from './state-server.ts'
 
 /** A limiter of a process, and its store. */
 export interface Handle {
   readonly limiter: RateLimiter
-  readonly store: ReturnType<typeof redisStore>
+  readonly store: Store
   release(): Promise<void>
   /** The middleware, made when it is first used. */
   http(): HttpLimit
@@ -25,7 +26,7 @@ export interface Handle {
 /** A process: its clients, one per server, and its handles, in the order of the servers. */
 export interface Process {
   readonly host: Host
-  readonly clients: readonly SimulatedClient[]
+  readonly clients: readonly Client[]
   readonly handles: readonly (readonly Handle[])[]
 }
 
@@ -35,7 +36,7 @@ export class Simulation {
   readonly setting: Setting
   readonly faults: readonly Fault[]
   readonly ledger: Ledger
-  readonly servers: readonly RedisServer[]
+  readonly servers: readonly StateServer[]
   readonly processes: Process[]
   readonly warnings: string[] = []
   readonly #links: readonly (readonly Link[])[]
@@ -47,7 +48,11 @@ export class Simulation {
     this.ledger = new Ledger(this.world)
     const { processes, servers, baseMicros, jitterMicros } = setting
     const indexes = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i)
-    this.servers = indexes(servers).map((i) => new RedisServer(this.world, `redis ${i}`, this.ledger))
+    this.servers = indexes(servers).map((i) =>
+      setting.postgres?.servers.includes(i)
+        ? new PostgresServer(this.world, `postgres ${i}`, this.ledger)
+        : new RedisServer(this.world, `redis ${i}`, this.ledger),
+    )
     this.#links = indexes(processes).map(() =>
       indexes(servers).map(() => ({ baseMicros, jitterMicros, heldUntil: 0, repliesToLose: 0 })),
     )
@@ -56,19 +61,19 @@ export class Simulation {
 
   processOf = (target: number): Process => this.processes[target % this.processes.length] as Process
   hostOf = (target: number): Host => this.processOf(target).host
-  serverOf = (target: number): RedisServer => this.servers[target % this.servers.length] as RedisServer
+  serverOf = (target: number): StateServer => this.servers[target % this.servers.length] as StateServer
   linkOf = (target: number): Link => {
     const links = this.#links.flat()
     return links[target % links.length] as Link
   }
-  clientOf = (target: number): SimulatedClient | undefined => {
+  clientOf = (target: number): Client | undefined => {
     const clients = this.processes.flatMap(({ clients }) => clients)
     return clients[target % clients.length]
   }
-  cutAll = (server: RedisServer): void => {
+  cutAll = (server: StateServer): void => {
     for (const { clients } of this.processes) clients[this.servers.indexOf(server)]?.cut()
   }
-  stepServer = (server: RedisServer, micros: number): void => {
+  stepServer = (server: StateServer, micros: number): void => {
     server.stepClock(micros)
     this.ledger.steps.push({ at: this.world.now, of: server, micros })
   }
@@ -102,31 +107,27 @@ export class Simulation {
 
   #start(index: number): Process {
     const { setting, world, ledger } = this
-    const { connections, resends, denyCache, lease, coalesce, drifts, onStoreError, replicas, deadlineMs } = setting
+    const { drifts, onStoreError, replicas, deadlineMs } = setting
     const host = new Host(world, `process ${index}`, { drift: drifts[index] ?? 0 })
     const links = this.#links[index] as readonly Link[]
     const clients = this.servers.map((server, i) => {
       const random = world.random.fork()
       const onLost = (effect: LostEffect): void => void ledger.lostEffects.push(effect)
-      return clientOf(connections, { world, host, server, link: links[i] as Link, random, resends, onLost })
+      return clientOf(server, { world, host, link: links[i] as Link, random, onLost }, setting)
     })
     const logger = { warn: (message: string): void => void this.warnings.push(`${host.name}: ${message}`) }
     const options = { quota: setting.quota, onStoreError, replicas, deadline: `${deadlineMs}ms`, logger } as const
-    const leases =
-      lease === undefined ? {} : { lease: { requests: lease, maxLoss: setting.isSlow ? '1000d' : '1s' } as const }
     const handles = clients.map((client) =>
-      Array.from({ length: setting.handles }, () => handleOf(client, { denyCache, coalesce, ...leases }, options)),
+      Array.from({ length: setting.handles }, () => handleOf(client.store(), options)),
     )
     return { host, clients, handles }
   }
 }
 
 function handleOf(
-  client: SimulatedClient,
-  storeOptions: RedisStoreOptions,
+  store: Store,
   options: Omit<RateLimiterOptions, 'store' | 'quotas' | 'spill'> & { readonly quota: Quota },
 ): Handle {
-  const store = redisStore(client, storeOptions)
   const release = 'release' in store ? (store as { release(): Promise<void> }).release : async () => {}
   const { quota: first, ...others } = options
   let quota = first

@@ -3,8 +3,9 @@ import type { Act } from './act.ts'
 import type { Context } from './context.ts'
 import { request } from './http.ts'
 import { HTTP } from './http-limit.ts'
-import { type Entry, isByStore, nameOf } from './ledger.ts'
+import { type Entry, isByStore } from './ledger.ts'
 import type { Handle, Process, Simulation } from './simulation.ts'
+import type { StateServer } from './state-server.ts'
 
 /** What a process can be asked to do. */
 const ACTS: Readonly<Record<Act['does'], (context: Context) => Promise<unknown>>> = {
@@ -66,6 +67,7 @@ async function tracked(
 ): Promise<Entry> {
   const { deadlineMs } = setting
   const handle = handles[server]?.[act.handle] as Handle
+  const asked = servers[server] as StateServer
   const quota = policy === HTTP ? handle.httpQuota : setting.quota
   const isInLine = act.does === 'wait' && quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'
   const lineMs = isInLine ? LINE_MS + DEADLINES * deadlineMs : 0
@@ -73,9 +75,9 @@ async function tracked(
     verb: act.does,
     host,
     handle: act.handle,
-    server: servers[server] as Simulation['servers'][number],
+    server: asked,
     key,
-    name: nameOf(key, policy),
+    name: asked.nameOf(key, policy),
     cost,
     quota,
     mayLast: (DEADLINES * deadlineMs + waitMs + GRACE_MS + lineMs) * 1020,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { FAULT_NAMES, type Scenario, scenarioOf, shrink, simulate } from '../src/index.ts'
+import { FAULT_NAMES, POSTGRES_SEEDS, type Scenario, scenarioOf, shrink, simulate } from '../src/index.ts'
 
 const { SIMULATION_FROM = '1', SIMULATION_SEEDS = '150' } = process.env
 
@@ -20,26 +20,35 @@ test.each(FAILED)('$scenario.seed: $why', async ({ scenario }) => {
   expect((await simulate(scenario)).problems).toEqual([])
 })
 
-test('the first seeds break no property', async () => {
-  const first = Number(SIMULATION_FROM)
-  const count = Number(SIMULATION_SEEDS)
-  process.stdout.write(`simulating seeds ${first} to ${first + count - 1}\n`)
-  const broken: string[] = []
-  for (let seed = first; seed < first + count; seed++) {
-    const { problems } = await simulate(scenarioOf(seed))
-    if (problems.length > 0) broken.push(`npm run simulate -- --seed ${seed}: ${problems[0]}`)
-  }
-  expect(broken).toEqual([])
-}, 300_000)
+test.each([
+  { servers: 'Redis', before: 0 },
+  { servers: 'PostgreSQL', before: POSTGRES_SEEDS },
+])(
+  'the first seeds of $servers break no property',
+  async ({ before }) => {
+    const first = before + Number(SIMULATION_FROM)
+    const count = Number(SIMULATION_SEEDS)
+    process.stdout.write(`simulating seeds ${first} to ${first + count - 1}\n`)
+    const broken: string[] = []
+    for (let seed = first; seed < first + count; seed++) {
+      const { problems } = await simulate(scenarioOf(seed))
+      if (problems.length > 0) broken.push(`npm run simulate -- --seed ${seed}: ${problems[0]}`)
+    }
+    expect(broken).toEqual([])
+  },
+  300_000,
+)
 
 test('a seed always gives the same run', async () => {
-  const [first, second] = [await simulate(scenarioOf(6)), await simulate(scenarioOf(6))]
-  expect([first.digest, first.trace()]).toEqual([second.digest, second.trace()])
-  expect(first.decisions).toBeGreaterThan(100)
+  for (const seed of [6, POSTGRES_SEEDS + 6]) {
+    const [first, second] = [await simulate(scenarioOf(seed)), await simulate(scenarioOf(seed))]
+    expect([first.digest, first.trace()]).toEqual([second.digest, second.trace()])
+    expect(first.decisions).toBeGreaterThan(100)
+  }
 })
 
 test('every fault is drawn', () => {
-  const seeds = Array.from({ length: 300 }, (_, seed) => seed)
+  const seeds = Array.from({ length: 300 }, (_, i) => [i, POSTGRES_SEEDS + i]).flat()
   const drawn = new Set(seeds.flatMap((seed) => scenarioOf(seed).faults.map(({ kind }) => kind)))
   expect([...drawn].sort()).toEqual([...FAULT_NAMES].sort())
 })

@@ -1,6 +1,6 @@
 import { type Entry, isByStore, type Ledger } from '../ledger.ts'
-import type { RedisServer } from '../redis/server.ts'
 import type { Simulation } from '../simulation.ts'
+import type { StateServer } from '../state-server.ts'
 import { allowanceOf } from './allowance.ts'
 import { type Rate, rateOf } from './rates.ts'
 import { type Admission, overfullSpan } from './spans.ts'
@@ -50,7 +50,7 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
 }
 
 /** The names of the states that callers have used in a server. */
-export const namesOf = ({ entries }: Ledger, server: RedisServer): ReadonlySet<string> =>
+export const namesOf = ({ entries }: Ledger, server: StateServer): ReadonlySet<string> =>
   new Set(entries.filter((entry) => entry.server === server).map(({ name }) => name))
 
 const TURNS: readonly string[] = ['consume', 'request', 'reserve', 'wait', 'upTo', 'both']

@@ -1,7 +1,8 @@
 import type { BucketQuota, Micros, State } from '@spillway/core'
 import { type Entry, isByStore, type Ledger } from '../ledger.ts'
-import type { RedisServer } from '../redis/server.ts'
+import { PostgresServer } from '../postgres/server.ts'
 import type { Simulation } from '../simulation.ts'
+import type { StateServer } from '../state-server.ts'
 import { namesOf } from './admission.ts'
 import { isAbort } from './answers.ts'
 
@@ -29,7 +30,7 @@ export function nothingIsLost(simulation: Simulation): readonly string[] {
 function lossesOf(
   { ledger, setting }: Simulation,
   quota: BucketQuota,
-  server: RedisServer,
+  server: StateServer,
   name: string,
 ): readonly string[] {
   const entries = ledger.entries.filter((entry) => entry.server === server && entry.name === name)
@@ -41,7 +42,8 @@ function lossesOf(
   const found = `${name} has consumed ${used} units of ${server.name}, and callers may use`
   if (!isReset && used < Math.min(kept, kept - refunds - less) - 1)
     return [`${found} ${kept} (${refunds} refunded, ${less} lost)`]
-  const queue = setting.connections === 1 ? entries : []
+  // A pool has several connections, and a statement that is retried comes later.
+  const queue = setting.connections === 1 && !(server instanceof PostgresServer) ? entries : []
   const isExact = setting.lease === undefined && !hasHadDebt(ledger, server, name, quota, queue)
   return isExact && used > kept + more + 1e-3 ? [`${found} only ${kept} (${more} lost)`] : []
 }
@@ -59,7 +61,7 @@ function usedOf(state: State | undefined, now: Micros, { ticksPerUnit, scale }: 
  */
 const hasHadDebt = (
   { writes }: Ledger,
-  server: RedisServer,
+  server: StateServer,
   key: string,
   quota: BucketQuota,
   entries: readonly Entry[],
@@ -84,17 +86,17 @@ const UNDER_WAY = 250_000
 
 const QUEUE: readonly string[] = ['consume', 'peek', 'wait', 'release']
 
-const hasLost = ({ losses, steps }: Ledger, server: RedisServer, key: string): boolean =>
+const hasLost = ({ losses, steps }: Ledger, server: StateServer, key: string): boolean =>
   losses.some(({ server: of, name }) => of === server && (name ?? key) === key) || steps.some(({ of }) => of === server)
 
 function lostOf(
   ledger: Ledger,
-  server: RedisServer,
+  server: StateServer,
   key: string,
   entries: readonly Entry[],
   quota: BucketQuota,
 ): { readonly more: number; readonly less: number } {
-  const isOfKey = (each: { readonly server: RedisServer; readonly name: string | undefined }): boolean =>
+  const isOfKey = (each: { readonly server: StateServer; readonly name: string | undefined }): boolean =>
     each.server === server && each.name === key
   const units = (ticks: number): number => (Math.abs(ticks) * quota.scale) / quota.ticksPerUnit
   const effects = ledger.lostEffects.filter(isOfKey)

@@ -1,38 +1,13 @@
-import type { Host } from '../runtime/host.ts'
-import type { Random } from '../runtime/random.ts'
-import type { World } from '../runtime/world.ts'
-import { type Effect, intentsOf } from './script.ts'
+import type { Effect } from '../batches.ts'
+import { arrivalAt, type LostEffect, type Wire } from '../network.ts'
+import { intentsOfScript } from './script.ts'
 import { type Command, type RedisServer, scriptArguments } from './server.ts'
 
-/** The network between a process and a server. */
-export interface Link {
-  /** The shortest time that a message takes, and the mean of what is added at random, in microseconds. */
-  baseMicros: number
-  jitterMicros: number
-  /** No message arrives before. */
-  heldUntil: number
-  /** How many further replies are lost, each with its connection. */
-  repliesToLose: number
-}
-
-/** What a command has done to a key and its client does not know, or what it should have done and has not. */
-export interface LostEffect extends Effect {
-  /** `'unknown'`: its reply was lost. `'again'`: the command was executed before. `'never'`: it was not executed. */
-  readonly how: 'unknown' | 'again' | 'never'
-  readonly at: number
-  readonly server: RedisServer
-}
-
 /** What a connection connects. */
-export interface Ends {
-  readonly world: World
-  readonly host: Host
+export interface Ends extends Wire {
   readonly server: RedisServer
-  readonly link: Link
-  readonly random: Random
   /** Whether commands without a reply are sent again on the next connection, as ioredis does; otherwise they fail. */
   readonly resends: boolean
-  readonly onLost: (effect: LostEffect) => void
 }
 
 interface Sent {
@@ -87,13 +62,9 @@ export class Connection {
       for (const sent of this.#queue.splice(0)) this.#transmit(sent)
     }
   }
-  #arrival(last: number): number {
-    const { world, link, random } = this.#ends
-    return Math.max(world.now + link.baseMicros + random.spread(link.jitterMicros), link.heldUntil, last)
-  }
   #transmit(sent: Sent): void {
     this.#underWay.add(sent)
-    this.#lastRequest = this.#arrival(this.#lastRequest)
+    this.#lastRequest = arrivalAt(this.#ends, this.#lastRequest)
     const epoch = this.#epoch
     this.#ends.world.at(this.#lastRequest, () => this.#arrive(sent, epoch))
   }
@@ -126,7 +97,7 @@ export class Connection {
       return
     }
     const epoch = this.#epoch
-    this.#lastReply = this.#arrival(this.#lastReply)
+    this.#lastReply = arrivalAt(this.#ends, this.#lastReply)
     world.at(this.#lastReply, () => {
       if (epoch !== this.#epoch) return
       this.#underWay.delete(sent)
@@ -150,4 +121,4 @@ export class Connection {
 }
 
 const intentsFor = ({ name, words }: Command): readonly Effect[] =>
-  name === 'evalsha' || name === 'eval' ? intentsOf(...scriptArguments(words)) : []
+  name === 'evalsha' || name === 'eval' ? intentsOfScript(...scriptArguments(words)) : []

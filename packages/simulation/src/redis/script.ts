@@ -1,25 +1,6 @@
-import type { BucketStep, BucketTaken, Micros, State, Step, Taken } from '@spillway/core'
-import { emptyAt, receivedStep, runKernel, type SentStep, takenOf } from '@spillway/core/internal'
-
-/** The states that a script reads and writes. */
-export interface Keyspace {
-  now(): Micros
-  read(name: string): State | undefined
-  /** Writes a state that expires at a time of the server's clock. */
-  write(name: string, state: State, expiresAt: Micros): void
-}
-
-/** The ticks that an executed script has consumed from a key; negative if it has refunded them. */
-export interface Effect {
-  readonly name: string
-  readonly ticks: number
-  readonly step: Step
-}
-
-interface Op {
-  readonly name: string
-  readonly step: Step
-}
+import type { BucketStep, BucketTaken, Micros, State, Step } from '@spillway/core'
+import { receivedStep, type SentStep } from '@spillway/core/internal'
+import { type Answer, type Effect, effectOf, intentsOf, type Keyspace, type Op, runBatches } from '../batches.ts'
 
 /** What a script call does: batches in order, each all-or-nothing. */
 interface Program {
@@ -28,47 +9,18 @@ interface Program {
   readonly reply: (now: Micros, answers: readonly Answer[], before: (name: string) => State | undefined) => unknown[]
 }
 
-interface Answer {
-  readonly name: string
-  readonly step: Step
-  readonly taken: Taken
-}
-
 /** Runs a script of the Redis store by the TypeScript kernels: the same arguments, the same reply. */
 export function runScript(space: Keyspace, keys: readonly string[], given: readonly string[]): [unknown[], Effect[]] {
   const { at, batches, reply } = programOf(keys, given)
   const now = at ?? space.now()
-  const states = new Map(keys.map((name) => [name, space.read(name)]))
-  const before = new Map(states)
-  const answers: Answer[] = []
-  for (const ops of batches) {
-    const outcomes = ops.map(({ name, step }) => runKernel(states.get(name), now, step))
-    const takes = outcomes.every(({ allowed }) => allowed)
-    for (const [i, { name, step }] of ops.entries()) {
-      const outcome = outcomes[i] as (typeof outcomes)[number]
-      const state = takes ? outcome.taken : outcome.kept
-      if (!step.peek && state !== undefined && state !== states.get(name)) {
-        states.set(name, state)
-        // The real script writes each state once, after all batches. Here, the ledger also gets those between two batches.
-        space.write(name, state, now + Math.max(emptyAt(state, step) - now, 0) + 60_000_000)
-      }
-      answers.push({ name, step, taken: takenOf(outcome, now, step, takes && !step.peek) })
-    }
-  }
+  const before = new Map(keys.map((name) => [name, space.read(name)]))
+  const answers = runBatches(space, now, batches)
   return [reply(now, answers, (name) => before.get(name)), answers.flatMap(effectOf)]
 }
 
 /** What a script call would consume or refund if it were executed. */
-export const intentsOf = (keys: readonly string[], given: readonly string[]): readonly Effect[] =>
-  programOf(keys, given).batches.flatMap((ops) =>
-    ops.filter(({ step }) => !step.peek).map(({ name, step }) => ({ name, step, ticks: step.increment })),
-  )
-
-function effectOf({ name, step, taken }: Answer): Effect[] {
-  const { base = 0, tat = 0 } = taken as Partial<BucketTaken>
-  if (step.kernel !== 'bucket') return []
-  return tat === base ? [] : [{ name, step, ticks: tat - base }]
-}
+export const intentsOfScript = (keys: readonly string[], given: readonly string[]): readonly Effect[] =>
+  intentsOf(programOf(keys, given).batches)
 
 // The general script has the same number of arguments as the shortest one for buckets, but its second is a JSON array.
 const programOf = (keys: readonly string[], given: readonly string[]): Program =>

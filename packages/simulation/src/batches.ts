@@ -1,0 +1,62 @@
+import type { BucketTaken, Micros, State, Step, Taken } from '@spillway/core'
+import { emptyAt, runKernel, takenOf } from '@spillway/core/internal'
+
+/** The states that a command reads and writes. */
+export interface Keyspace {
+  now(): Micros
+  read(name: string): State | undefined
+  /** Writes a state that expires at a time of the server's clock. */
+  write(name: string, state: State, expiresAt: Micros): void
+  delete(name: string): void
+}
+
+/** The ticks that an executed command has consumed from a key; negative if it has refunded them. */
+export interface Effect {
+  readonly name: string
+  readonly ticks: number
+  readonly step: Step
+}
+
+export interface Op {
+  readonly name: string
+  readonly step: Step
+}
+
+export interface Answer {
+  readonly name: string
+  readonly step: Step
+  readonly taken: Taken
+}
+
+/** Runs batches in order by the TypeScript kernels, each all-or-nothing. */
+export function runBatches(space: Keyspace, now: Micros, batches: readonly (readonly Op[])[]): readonly Answer[] {
+  const states = new Map(batches.flat().map(({ name }) => [name, space.read(name)]))
+  const answers: Answer[] = []
+  for (const ops of batches) {
+    const outcomes = ops.map(({ name, step }) => runKernel(states.get(name), now, step))
+    const takes = outcomes.every(({ allowed }) => allowed)
+    for (const [i, { name, step }] of ops.entries()) {
+      const outcome = outcomes[i] as (typeof outcomes)[number]
+      const state = takes ? outcome.taken : outcome.kept
+      if (!step.peek && state !== undefined && state !== states.get(name)) {
+        states.set(name, state)
+        // A real server writes each state once, after all batches. Here, the ledger also gets those between two batches.
+        space.write(name, state, now + Math.max(emptyAt(state, step) - now, 0) + 60_000_000)
+      }
+      answers.push({ name, step, taken: takenOf(outcome, now, step, takes && !step.peek) })
+    }
+  }
+  return answers
+}
+
+/** What batches would consume or refund if they were executed. */
+export const intentsOf = (batches: readonly (readonly Op[])[]): readonly Effect[] =>
+  batches.flatMap((ops) =>
+    ops.filter(({ step }) => !step.peek).map(({ name, step }) => ({ name, step, ticks: step.increment })),
+  )
+
+export function effectOf({ name, step, taken }: Answer): Effect[] {
+  const { base = 0, tat = 0 } = taken as Partial<BucketTaken>
+  if (step.kernel !== 'bucket') return []
+  return tat === base ? [] : [{ name, step, ticks: tat - base }]
+}

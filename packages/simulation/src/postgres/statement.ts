@@ -1,0 +1,104 @@
+import type { Micros, Step } from '@spillway/core'
+import type { PgQuery } from '@spillway/postgres'
+import { type Effect, effectOf, intentsOf, type Keyspace, type Op, runBatches } from '../batches.ts'
+import { reportOf, stepsIn } from './steps.ts'
+import { takeBucket } from './take-bucket.ts'
+
+/** The rows that a statement returns, and what it has consumed or refunded. */
+export interface Result {
+  readonly rows: readonly unknown[]
+  readonly effects: readonly Effect[]
+}
+
+/** A statement of the store. */
+export interface Statement {
+  /** What it needs: the functions of the migration, the table, or nothing. */
+  readonly needs: 'functions' | 'table' | 'nothing'
+  /** Whether it locks rows, or would, before it knows whether it writes: a read-only server rejects it. */
+  readonly locks: boolean
+  /** How long it waits for a row that another transaction has locked, in milliseconds. */
+  readonly lockTimeoutMs: number
+  /** What it would consume or refund. */
+  readonly intents: readonly Effect[]
+  /** Runs it. `sentAt` is the server's time when it arrived: it may have waited for locks since. */
+  run(space: Keyspace, sentAt: Micros): Result
+}
+
+/** The parameters of the SQL function `take_calls`, but the last. */
+type Calls = readonly [names: string, steps: string, calls: string, at: Micros | null, lockTimeoutMs: string]
+
+const NO_EFFECT = { intents: [], lockTimeoutMs: Number.POSITIVE_INFINITY, locks: false }
+
+/** Reads a statement by its text, and the parameters that the store sends with it. */
+export function statementOf({ text, values }: PgQuery): Statement {
+  if (values === undefined) return { ...NO_EFFECT, needs: 'nothing', run: () => ({ rows: [], effects: [] }) }
+  const [, name] = /^SELECT "public"\."spillway_(\w+)"\(/.exec(text) ?? []
+  if (name === 'version') return { ...NO_EFFECT, needs: 'functions', run: () => VERSIONS }
+  if (name === 'take_calls') return takeOf(values as unknown as Calls)
+  if (name === 'take_bucket') return takeBucketOf(values)
+  if (text.includes('DELETE FROM') && values.length === 1) return deletionOf(values as [string])
+  throw new Error(`The simulated server does not know: ${text}`)
+}
+
+/** A version that is later than any other: there is nothing to migrate. */
+const VERSIONS: Result = { rows: [{ version: 1_000_000 }], effects: [] }
+
+function takeOf([names, stepsText, calls, at, lockTimeoutMs]: Calls): Statement {
+  const batches = batchesOf(names.split('\n'), stepsIn(stepsText), calls.split(' ').map(Number))
+  return {
+    needs: 'functions',
+    locks: false,
+    lockTimeoutMs: Number(lockTimeoutMs),
+    intents: intentsOf(batches),
+    run(space) {
+      const now = at ?? space.now()
+      const answers = runBatches(space, now, batches)
+      const taken = [now, ...answers.flatMap(reportOf)].join(' ')
+      return { rows: [{ taken }], effects: answers.flatMap(effectOf) }
+    },
+  }
+}
+
+function takeBucketOf(values: readonly unknown[]): Statement {
+  const [name, , , , , count] = values as [string, unknown, unknown, unknown, unknown, number]
+  const [steps, at, lockTimeoutMs] = values.slice(11) as [string, Micros | null, string]
+  const calls = takeOf([name, steps, Array.from({ length: count }, () => '1 1 1').join(' '), at, lockTimeoutMs])
+  return {
+    ...calls,
+    locks: true,
+    run(space, sentAt) {
+      const fast = takeBucket(space, at ?? sentAt, values)
+      if (fast === undefined) return calls.run(space, sentAt)
+      const [numbers, effects] = fast
+      return { rows: [{ taken: numbers.join(' ') }], effects }
+    },
+  }
+}
+
+const deletionOf = ([names]: readonly [string]): Statement => ({
+  ...NO_EFFECT,
+  needs: 'table',
+  locks: true,
+  run(space) {
+    const found = names.split('\n').filter((name) => space.read(name) !== undefined)
+    for (const name of found) space.delete(name)
+    return { rows: found.map((name) => ({ name })), effects: [] }
+  },
+})
+
+function batchesOf(
+  names: readonly string[],
+  steps: readonly Step[],
+  numbers: readonly number[],
+): readonly (readonly Op[])[] {
+  const batches: Op[][] = []
+  for (let place = 0; place < numbers.length; ) {
+    const ops: Op[] = []
+    for (let left = numbers[place++] as number; left > 0; left--) {
+      const [name, step] = [numbers[place++] as number, numbers[place++] as number]
+      ops.push({ name: names[name - 1] as string, step: steps[step - 1] as Step })
+    }
+    batches.push(ops)
+  }
+  return batches
+}

@@ -1,0 +1,62 @@
+import '../src/index.ts'
+import { type PgQuery, postgresStore } from '@spillway/postgres'
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
+import { PostgresServer, ServerError } from '../src/postgres/server.ts'
+import { World } from '../src/runtime/world.ts'
+import { histories, play, TICK, tick } from './histories.ts'
+
+// The simulated server is as true as its answers: it gets the statements that a real one gets, and must answer the same.
+
+let server: Postgres
+let pool: pg.Pool
+beforeAll(async () => {
+  server = await startPostgres()
+  pool = new pg.Pool({ ...server.config, max: 1 })
+  await postgresStore(pool, { deadline: '20s' }).delete([])
+}, 120_000)
+afterAll(async () => {
+  await pool.end()
+  await server.stop()
+})
+
+/** A pool that sends each statement to the real server and to a simulated one, and compares the rows. */
+async function bothServers() {
+  await pool.query('DELETE FROM spillway')
+  const simulated = new PostgresServer(new World(1), 'simulated', { wrote: () => {}, lost: () => {} })
+  simulated.run({ text: 'the migration' }, () => {})
+  let compared = 0
+  const query = async (query: PgQuery) => {
+    const { rows } = await pool.query<object>(query)
+    simulated.run(query, (result) => {
+      if (result instanceof ServerError) throw result
+      if (query.text.includes('version')) return
+      expect(result.rows).toEqual(rows)
+      compared++
+    })
+    return { rows }
+  }
+  const client = { query, release: () => {}, on: () => {}, off: () => {} }
+  return { both: { connect: async () => client }, compared: () => compared }
+}
+
+test('a simulated server answers what a real one does, for any history of every quota', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, async (calls) => {
+      const { both, compared } = await bothServers()
+      const store = postgresStore(both, { coalesce: false, deadline: '20s' })
+      await play(store, calls)
+      await store.delete([{ policy: 'p0', key: 'a' }])
+      expect(compared()).toBe(calls.length + 1)
+    }),
+    { numRuns: 60 },
+  )
+}, 240_000)
+
+test('the calls of a tick are answered alike, too', async () => {
+  const { both, compared } = await bothServers()
+  expect(await tick(postgresStore(both, { deadline: '20s' }))).toEqual(TICK)
+  expect(compared()).toBeGreaterThan(0)
+})
