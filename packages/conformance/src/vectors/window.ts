@@ -105,8 +105,8 @@ export const windowVectors: readonly Vector[] = [
     rows: [
       [0, 'charge', 2 ** 50, true, 0, 0, 120_000],
       [0, 'charge', 2 ** 50, true, 0, 0, 120_000],
-      // The count is limited to 2^53 / 60,000,000 ticks, some 150 million units. There is room again 3 µs before they expire.
-      [0, 'consume', 1, false, 0, 119_999.997, 120_000],
+      // The count is limited to 3 × 2^50 / 60,000,000 ticks, some 56 million units. There is room again 10 µs before they expire.
+      [0, 'consume', 1, false, 0, 119_999.99, 120_000],
     ],
   },
   {
