@@ -48,7 +48,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/h3': 59_300,
   '@spillway/h3/v1': 59_300,
   '@spillway/hono': 59_300,
-  '@spillway/koa': 58_800,
+  '@spillway/koa': 59_000,
   '@spillway/memory': 35_400,
   '@spillway/nestjs': 61_100,
   '@spillway/nestjs/throttler': 36_400,
