@@ -1,0 +1,9 @@
+// Proves the kernels for all inputs, and looks at every mutant: `npm test` looks at a few.
+
+import { ensureDependencies, pnpm, program } from './ensure.mjs'
+
+program(() => {
+  ensureDependencies()
+  process.env['SPILLWAY_PROOFS'] = 'whole'
+  pnpm('vitest', 'run', '--project', 'unit', 'test/proofs')
+})
