@@ -20,7 +20,8 @@ export interface ThrottlerMethodOrControllerOptions {
 
 /** A decorator of a class or of a method. */
 type ClassOrMethod = MethodDecorator & ClassDecorator
-type Target = Parameters<Reflector['get']>[1]
+/** A method or a class. */
+export type Target = Parameters<Reflector['get']>[1]
 
 const OVERRIDE_OPTIONS = ['limit', 'ttl', 'blockDuration', 'getTracker', 'generateKey']
 
@@ -66,9 +67,9 @@ export function overrideOf<Key extends keyof ThrottlerMethodOrControllerOptions>
   return undefined
 }
 
-/** The throttlers that a method and its class name. */
-export const namesOn = (targets: readonly Target[]): readonly string[] =>
-  targets.flatMap((target) => [OVERRIDES, SKIPPED].flatMap((key) => Object.keys(read(key, target))))
+/** The throttlers that the decorators of a method or a class name. */
+export const namesOn = (target: Target): readonly string[] =>
+  [OVERRIDES, SKIPPED].flatMap((key) => Object.keys(read(key, target)))
 
 /** Whether a throttler is skipped: a method's decorator overrides that of its class, and a name overrides "all". */
 export function isSkipped(name: string, targets: readonly Target[]): boolean {

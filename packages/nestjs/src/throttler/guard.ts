@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
-import { isSkipped, namesOn, overrideOf } from './decorators.ts'
+import { isSkipped, namesOn, overrideOf, type Target } from './decorators.ts'
 import { ThrottlerException, throttlerMessage } from './exception.ts'
 import { DEFAULT_IPV6_SUBNET_PREFIX, normalizeIp } from './ip.ts'
 import type {
@@ -28,6 +28,8 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
   > = {}
   #isReady = false
   readonly #misnamed = new Set<string>()
+  /** The methods and classes whose decorators have been read: they do not change. */
+  readonly #checked = new WeakSet<Target>()
   protected readonly options: ThrottlerModuleOptions
   protected readonly storageService: ThrottlerStorage
   protected readonly reflector: Reflector
@@ -72,7 +74,7 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     if (!this.#isReady) this.#prepare()
     if (await this.shouldSkip(context)) return true
     const targets = [context.getHandler(), context.getClass()]
-    this.#warnOfNames(namesOn(targets))
+    for (const target of targets) if (!this.#checked.has(target)) this.#checkNames(target)
     const outcomes: boolean[] = []
     for (const throttler of this.throttlers) {
       const { name = 'default' } = throttler
@@ -99,9 +101,10 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
   }
 
   /** Warns once of each name of a decorator that no throttler has. */
-  #warnOfNames(named: readonly string[]): void {
+  #checkNames(target: Target): void {
+    this.#checked.add(target)
     const names = this.throttlers.map(({ name }) => name)
-    for (const name of named) {
+    for (const name of namesOn(target)) {
       if (names.includes(name) || this.#misnamed.has(name)) continue
       this.#misnamed.add(name)
       const all = names.map((each) => JSON.stringify(each)).join(', ')
