@@ -17,9 +17,9 @@ const NEST = [
 
 export default defineConfig({
   test: {
-    // Threads start faster than processes, and two of them leave small machines able to keep time.
+    // Threads start faster than processes. Many tests wait for servers: three threads keep two cores busy.
     pool: 'threads',
-    maxWorkers: 2,
+    maxWorkers: 3,
     retry: 0,
     // A limit for what hangs, far above what anything takes: slow machines are no failures.
     testTimeout: 30_000,

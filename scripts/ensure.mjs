@@ -214,6 +214,14 @@ export function ensureChromium() {
   )
 }
 
+/** Everything that `npm test` needs, before it starts: no test waits for an installation. */
+export function ensureAll() {
+  ensureDependencies()
+  for (const ensure of [ensureRedis, ensureValkey, ensurePostgres, ensurePgBouncer, ensureCurl, ensureChromium])
+    ensure()
+  return true
+}
+
 /** Ends the process with one readable line instead of a stack. @param {() => void} main */
 export function program(main) {
   try {

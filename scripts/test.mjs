@@ -1,38 +1,48 @@
 // Everything that must hold, from a fresh clone: `npm test`. The last line counts tests, and each other step as one.
 
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureDependencies, ensurePgBouncer, ensurePostgres, ensureRedis, ensureValkey, root } from './ensure.mjs'
+import { ensureAll, root } from './ensure.mjs'
 
 const count = { passed: 0, failed: 0, skipped: 0 }
-const reports = mkdtempSync(join(tmpdir(), 'spillway-test-'))
 
-/** Runs node, or a program from node_modules/.bin. @param {string[]} command @param {'inherit' | 'pipe'} stdio */
+/**
+ * Runs node, or a program from node_modules/.bin. Resolves with its status and, if piped, with what it printed.
+ * @param {string[]} command @param {'inherit' | 'pipe'} stdio @returns {Promise<{ status: number | null, printed: string }>}
+ */
 function run([name = '', ...args], stdio) {
-  return spawnSync(name === 'node' ? name : join(root, 'node_modules/.bin', name), args, {
+  const program = spawn(name === 'node' ? name : join(root, 'node_modules/.bin', name), args, {
     cwd: root,
-    encoding: 'utf8',
     stdio: ['ignore', stdio, stdio],
     shell: process.platform === 'win32',
   })
+  let printed = ''
+  for (const stream of [program.stdout, program.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text) => (printed += text))
+  }
+  return new Promise((resolve, reject) => {
+    program.on('error', reject)
+    program.on('close', (status) => resolve({ status, printed }))
+  })
 }
 
-/** A step is told in one line; what it printed is of interest only when it fails. @param {string} command */
-function check(command) {
-  const { status, stdout, stderr } = run(command.split(' '), 'pipe')
-  if (status !== 0) console.log(stdout, stderr)
+/** A program that only succeeds or fails. What it printed is of interest only when it fails. @param {string} command */
+const check = (command) => async () => {
+  const { status, printed } = await run(command.split(' '), 'pipe')
+  if (status !== 0) console.log(printed)
   count[status === 0 ? 'passed' : 'failed'] += 1
   return status === 0
 }
 
-/** @param {string} project */
-function vitest(project) {
-  const report = join(reports, `${project}.json`)
+async function tests() {
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-test-'))
+  const report = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const { status } = run(['vitest', 'run', '--project', project, '--allowOnly=false', ...reporters], 'inherit')
+  const { status } = await run(['vitest', 'run', '--allowOnly=false', ...reporters], 'inherit')
   const failed = countTests(report)
+  rmSync(folder, { recursive: true, force: true })
   // A file that does not load, or an error outside of any test, fails no test that could be counted.
   if (status !== 0 && failed === 0) count.failed += 1
   return status === 0
@@ -50,38 +60,14 @@ function countTests(report) {
   return results.numFailedTests
 }
 
-function dependencies() {
-  ensureDependencies()
-  ensureRedis()
-  ensureValkey()
-  ensurePostgres()
-  ensurePgBouncer()
-  return true
-}
+/** @typedef {readonly [name: string, step: () => Promise<boolean>]} Step */
 
-/** @type {[string, () => boolean][]} */
-const steps = [
-  ['dependencies', dependencies],
-  ['format and lint', () => check('biome check --error-on-warnings')],
-  ['build', () => check('node scripts/build.mjs')],
-  ['types of tests', () => check('tsc -b')],
-  ['import rules', () => check('depcruise --config .dependency-cruiser.mjs packages test examples bench demo site')],
-  ['spelling', () => check('cspell lint --no-progress')],
-  ['links', () => check('remark . --ignore-path .gitignore --frail --quiet --no-stdout')],
-  ['docs site', () => check('node scripts/docs.mjs build')],
-  ['unused code and dependencies', () => check('knip --no-progress')],
-  ['tests', () => vitest('unit')],
-  ['tests on the oldest frameworks', () => vitest('oldest')],
-  ['package checks', () => vitest('packages')],
-  ['docs site in a browser', () => vitest('site')],
-]
-
-/** @param {typeof steps[number]} step */
-function passes([name, step]) {
+/** @param {Step} step */
+async function passes([name, step]) {
   const start = performance.now()
   let passed = false
   try {
-    passed = step()
+    passed = await step()
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     count.failed += 1
@@ -90,6 +76,37 @@ function passes([name, step]) {
   return passed
 }
 
-if (!steps.every(passes)) process.exitCode = 1
-rmSync(reports, { recursive: true, force: true })
+/** Steps one after another, up to the first that fails. @param {readonly Step[]} steps */
+async function inOrder(steps) {
+  for (const step of steps) if (!(await passes(step))) return false
+  return true
+}
+
+/** @type {readonly Step[]} */
+const preparation = [
+  ['dependencies', async () => ensureAll()],
+  ['build', check('node scripts/build.mjs')],
+]
+
+/** @type {readonly Step[]} */
+const site = [['docs site', check('node scripts/docs.mjs build')]]
+
+/** @type {readonly Step[]} */
+const rules = [
+  ['format and lint', check('biome check --error-on-warnings')],
+  ['types of tests', check('tsc -b')],
+  ['import rules', check('depcruise --config .dependency-cruiser.mjs packages test examples bench demo site')],
+  ['spelling', check('cspell lint --no-progress')],
+  ['links', check('remark . --ignore-path .gitignore --frail --quiet --no-stdout')],
+  ['unused code and dependencies', check('knip --no-progress')],
+]
+
+async function everything() {
+  if (!(await inOrder(preparation))) return false
+  // Each of these programs has work for one core.
+  const checked = await Promise.all([inOrder(site), inOrder(rules)])
+  return !checked.includes(false) && passes(['tests', tests])
+}
+
+if (!(await everything())) process.exitCode = 1
 console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ''}`)
