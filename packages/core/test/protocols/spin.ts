@@ -33,7 +33,7 @@ export function search(name: string, defines: readonly string[] = []): Search {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-spin-'))
   try {
     run('spin', [...definesOf(defines), '-a', modelPath(name)], folder)
-    run('cc', ['-O2', '-w', '-DSAFETY', '-o', 'pan', 'pan.c'], folder)
+    run('cc', ['-O1', '-w', '-DSAFETY', '-o', 'pan', 'pan.c'], folder)
     const text = run('./pan', ['-m100000', '-w24'], folder)
     const [, states] = /(\d+) states, stored/.exec(text) ?? []
     if (states === undefined || /max search depth too small|out of memory/.test(text)) throw new Error(text)
