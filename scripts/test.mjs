@@ -89,7 +89,11 @@ const preparation = [
 ]
 
 /** @type {readonly Step[]} */
-const site = [['docs site', check('node scripts/docs.mjs build')]]
+const site = [
+  ['docs site', check('node scripts/docs.mjs build')],
+  // After the build, which leaves modules for a while.
+  ['unused code and dependencies', check('knip --no-progress')],
+]
 
 /** @type {readonly Step[]} */
 const rules = [
@@ -98,7 +102,6 @@ const rules = [
   ['import rules', check('depcruise --config .dependency-cruiser.mjs packages test examples bench demo site')],
   ['spelling', check('cspell lint --no-progress')],
   ['links', check('remark . --ignore-path .gitignore --frail --quiet --no-stdout')],
-  ['unused code and dependencies', check('knip --no-progress')],
 ]
 
 async function everything() {
