@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort, startRedis } from '../../../test/services/redis.ts'
 import { bucket, folderOf, type Ran, spillway } from './terminal.ts'
 
@@ -29,11 +29,12 @@ const path = folder.path
 const policy = ['--policy', path('p.json')]
 const log = path('a.log')
 
-/** A server that accepts connections, but never answers. */
+/** A server that never answers. Once it has been asked, `TIMEOUT_MS` pass. */
 let mute: Server
+const TIMEOUT_MS = 5_000
 let closed: number
 beforeAll(async () => {
-  mute = createServer(() => {}).listen(0, '127.0.0.1')
+  mute = createServer((socket) => socket.on('data', () => vi.advanceTimersByTime(TIMEOUT_MS))).listen(0, '127.0.0.1')
   await once(mute, 'listening')
   closed = await freePort()
 })
@@ -137,9 +138,12 @@ describe('one sentence for', () => {
     expect([ran.exitCode, `${ran.out}${ran.err}`]).toEqual([exitCode, expect.stringContaining(message)])
   })
 
-  // The program itself waits for five seconds.
   test.each(['redis', 'postgres'])('a %s server that never answers', async (protocol) => {
     const { port } = mute.address() as { port: number }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
     // The limiter's own report of the failure would be another sentence.
     const warn = vi.spyOn(console, 'warn')
     const ran = await spillway(['inspect', `${protocol}://127.0.0.1:${port}/0`, 'a', ...policy])
