@@ -1,5 +1,7 @@
 import { beginFault } from './faults.ts'
+import { isByStore } from './ledger.ts'
 import { PROPERTIES } from './properties/index.ts'
+import { circuitsClose } from './properties/recovery.ts'
 import type { Scenario } from './scenario.ts'
 import { Simulation } from './simulation.ts'
 import { traceOf } from './trace.ts'
@@ -22,7 +24,7 @@ export interface Report {
 
 /** When faults are over and late answers have come, after the acts. */
 const SETTLES = 10_000_000
-/** How often each process calls the store afterwards, until every circuit has been half-open. */
+/** How often each process calls the store afterwards, at most, until every circuit has closed. */
 const PROBES = 25
 /** How often more for each connection of a pool: it may be silent, and an open circuit tries one at a time, 15 s apart. */
 const PROBES_PER_CONNECTION = 15
@@ -42,9 +44,10 @@ export async function simulate(scenario: Scenario): Promise<Report> {
     const calm = Math.max(...faults.map(({ at, micros }) => at + micros), setting.span) + SETTLES
     await world.runUntil(calm)
     simulation.calm()
-    const probes = PROBES + PROBES_PER_CONNECTION * (setting.postgres?.pool ?? 0)
-    for (let i = 1; i <= probes; i++) world.at(calm + i * PROBE_INTERVAL, () => probe(simulation, i === probes))
-    await world.runUntil(calm + (probes + 5) * PROBE_INTERVAL)
+    const most = PROBES + PROBES_PER_CONNECTION * (setting.postgres?.pool ?? 0)
+    for (let i = 0; i < most && !(await isAnswered(simulation)); i++);
+    beginAll(simulation, 'release')
+    await world.runUntil(world.now + 5 * PROBE_INTERVAL)
   } catch (error) {
     failures.push(`exception: ${error instanceof Error ? error.stack : String(error)}`)
   } finally {
@@ -64,13 +67,20 @@ export async function simulate(scenario: Scenario): Promise<Report> {
   }
 }
 
-/** Each process peeks into each store; at last it returns its leases. */
-function probe(simulation: Simulation, isLast: boolean): void {
+/** Each process peeks into each store; returns whether the stores have answered, and have recovered. */
+async function isAnswered(simulation: Simulation): Promise<boolean> {
+  const { world, ledger } = simulation
+  const before = ledger.entries.length
+  beginAll(simulation, 'peek')
+  await world.runUntil(world.now + PROBE_INTERVAL)
+  return ledger.entries.slice(before).every(isByStore) && circuitsClose(simulation).length === 0
+}
+
+function beginAll(simulation: Simulation, does: 'peek' | 'release'): void {
+  const at = simulation.world.now
   simulation.processes.forEach(({ handles }, process) => {
     handles.forEach((ofServer, server) => {
       ofServer.forEach((_, handle) => {
-        const does = isLast ? 'release' : 'peek'
-        const at = simulation.world.now
         begin(simulation, { ...PROBE, does, at, process, handle, server })
       })
     })

@@ -22,11 +22,18 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
     const from = calledAt - denyMicros(setting) * (isOld ? 1 : SLOWNESS)
     if (setting.lease !== undefined && isPromised(entries, entry)) return false
     const known = writes.get(`${server.name} ${name}`) ?? []
-    // A key has fewest units at the start, after a write, and after its clock was set back.
-    const moments = [...known, ...steps.filter(({ of }) => of === server)].map(({ at }) => at)
     const step = stepFor(quota, 'peek', cost)
-    return ![from, ...moments.filter((at) => at > from && at <= answeredAt)].some((at) =>
-      statesAt(known, at).some((state) => !runKernel(state, clockOf(ledger, server, at), step).allowed),
+    const isDenied = (state: State | undefined, at: number): boolean =>
+      !runKernel(state, clockOf(ledger, server, at), step).allowed
+    // A key has fewest units at the start, after a write, and after its clock was set back.
+    const moments = [
+      from,
+      ...steps.filter(({ of, at }) => of === server && at > from && at <= answeredAt).map(({ at }) => at),
+    ]
+    const written = known.filter(({ at }) => at > from && at <= answeredAt)
+    return !(
+      moments.some((at) => statesAt(known, at).some((state) => isDenied(state, at))) ||
+      written.some(({ state, at }) => isDenied(state, at))
     )
   }
   return entries

@@ -34,7 +34,9 @@ function grouped(entries: readonly Entry[]): ReadonlyMap<string, Entry[]> {
     const index = hosts.get(entry.host) ?? hosts.size
     hosts.set(entry.host, index)
     const name = `${entry.host.name} (${index}), store ${entry.handle} of ${entry.server.name}, ${entry.name}`
-    groups.set(name, [...(groups.get(name) ?? []), entry])
+    const group = groups.get(name)
+    if (group) group.push(entry)
+    else groups.set(name, [entry])
   }
   return groups
 }
