@@ -114,37 +114,39 @@ export function checkSpills(policies: readonly Spilling[]): void {
   }
 }
 
-/** Checks which policy spills over to which; `names` are those of all policies. */
+/** Checks which policy spills over to which, in one pass over them; `names` are those of all policies. */
 export function checkSpill(spill: Readonly<Record<string, unknown>>, names: readonly string[]): void {
-  const targets = Object.values(spill)
-  for (const [from, to] of Object.entries(spill)) {
-    const problem = problemOf(spill, names, from, to)
-    if (problem !== undefined) throw invalidSpill(problem)
-    if (targets.indexOf(to) !== targets.lastIndexOf(to)) {
+  const known = new Set<unknown>(names)
+  const targets = new Map<unknown, unknown>(Object.entries(spill))
+  const taken = new Set<unknown>()
+  for (const [from, to] of targets) {
+    for (const name of [from, to]) if (!known.has(name)) throw invalidSpill(unknownName(name, names))
+    if (taken.has(to)) {
       throw invalidSpill(`two policies spill over to ${formatValue(to)}. Give each a spill policy of its own.`)
+    }
+    taken.add(to)
+  }
+  const followed = new Set<unknown>()
+  for (const first of targets.keys()) {
+    const chain: unknown[] = []
+    let next = first
+    while (targets.has(next) && !followed.has(next)) {
+      followed.add(next)
+      chain.push(next)
+      next = targets.get(next)
+    }
+    // No two policies spill over to one: a chain can return to its first policy only.
+    if (chain.length > 0 && next === first) {
+      throw invalidSpill(
+        `policy ${formatValue(first)} spills over to itself, by ${[...chain, first].map(formatValue).join(' → ')}.`,
+      )
     }
   }
 }
 
-function problemOf(
-  spill: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-  from: string,
-  to: unknown,
-): string | undefined {
-  for (const name of [from, to]) {
-    if (names.includes(name as string)) continue
-    const meant = typeof name === 'string' ? guess(name, names) : undefined
-    return `spill names an enforced policy; there is none named ${formatValue(name)}. ${meant ?? `There are ${names.map(formatValue).join(', ')}.`}`
-  }
-  const seen = [from]
-  for (let next = to; typeof next === 'string'; next = Object.hasOwn(spill, next) ? spill[next] : undefined) {
-    if (next === from)
-      return `policy ${formatValue(from)} spills over to itself, by ${[...seen, next].map(formatValue).join(' → ')}.`
-    if (seen.includes(next)) return undefined
-    seen.push(next)
-  }
-  return undefined
+function unknownName(name: unknown, names: readonly string[]): string {
+  const meant = typeof name === 'string' ? guess(name, names) : undefined
+  return `spill names an enforced policy; there is none named ${formatValue(name)}. ${meant ?? `There are ${names.map(formatValue).join(', ')}.`}`
 }
 
 const invalidSpill = (problem: string): QuotaError =>

@@ -17,6 +17,7 @@ import {
   withLeases,
 } from '../src/index.ts'
 import { policiesFrom } from '../src/rules/index.ts'
+import { checkSpill } from '../src/spill.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -362,4 +363,24 @@ describe('a rule with spill', () => {
   ])('is rejected: %j', (rules, message) => {
     expect(() => policiesFrom(rules)).toThrow(message)
   })
+})
+
+test('a chain is checked in as many steps as it has policies', () => {
+  /** How often the check reads a chain of so many policies. */
+  const readsOf = (length: number): number => {
+    let reads = 0
+    const counting = <T extends object>(target: T): T =>
+      new Proxy(target, {
+        get: (from, name) => {
+          reads++
+          return Reflect.get(from, name)
+        },
+      })
+    const names = Array.from({ length }, (_, i) => `rule ${i}`)
+    const chain = Object.fromEntries(names.slice(1).map((name, i) => [names[i], name]))
+    checkSpill(counting(chain), counting(names))
+    return reads
+  }
+  expect(readsOf(500)).toBeLessThan(5 * 500)
+  expect(readsOf(2_000) / readsOf(500)).toBeLessThan(4.5)
 })
