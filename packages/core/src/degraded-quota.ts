@@ -14,8 +14,14 @@ const degradedOf = oncePer('degraded quotas', (quota: Quota) => ({
   default: marked(quota, 'default'),
 }))
 
-/** A quota whose decisions report that the lookup that chose it has failed. Its numbers and states are the same. */
-export const degradedQuota = (quota: Quota, action: LookupAction): Quota => degradedOf(quota)[action]
+/**
+ * A quota whose decisions report that the lookup that chose it has failed. Its numbers and states are the same. What is no
+ * quota stays as it is: limiters report it.
+ */
+export const degradedQuota = (quota: Quota, action: LookupAction): Quota =>
+  isObject(quota) ? degradedOf(quota)[action] : quota
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 
 /** How a quota was chosen; undefined if no lookup has failed. */
 export const lookupActionOf = (quota: Quota): LookupAction | undefined =>

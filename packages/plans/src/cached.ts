@@ -1,5 +1,5 @@
 import { type Quota, QuotaError } from '@spillway/core'
-import { degradedQuota, formatValue } from '@spillway/core/internal'
+import { andThen, degradedQuota, formatValue, type MaybePromise, settled } from '@spillway/core/internal'
 import { type Found, type Lookup, Lookups } from './lookups.ts'
 import { type CachedOptions, configOf } from './options.ts'
 
@@ -21,8 +21,10 @@ export interface Cached<V, D = undefined> {
   clear(): void
 }
 
-/** The quota of each value: by name, if the values are text, or a function. */
-export type QuotasOf<V> = ((value: V) => Quota) | (V extends string ? Readonly<Record<V, Quota>> : never)
+/** The quota of each value: by name, if the values are text, or a function, which may return a promise. */
+export type QuotasOf<V> =
+  | ((value: V) => Quota | PromiseLike<Quota>)
+  | (V extends string ? Readonly<Record<V, Quota>> : never)
 
 /**
  * Caches a lookup by key, within bounds, with one lookup of a key at a time. After `ttl`, the last known value is used
@@ -42,24 +44,23 @@ export function cached<V extends NonNullable<unknown>, D extends V | undefined =
     )
   }
   const lookups = new Lookups<V>(lookup, configOf(options))
-  const read = <T>(key: string | undefined, use: (found: Found<V>) => T): T | Promise<T> => {
-    const found = lookups.find(key)
-    return found instanceof Promise ? found.then(use) : use(found)
-  }
+  const read = <T>(key: string | undefined, use: (found: Found<V>) => MaybePromise<T>): MaybePromise<T> =>
+    andThen(lookups.find(key), use)
   // The default stands for whatever is not known.
   const valueIn = ({ value }: Found<V>): V | D => value as V | D
   return Object.assign((key: string | undefined) => read(key, valueIn), {
     quota: (key: string | undefined, quotas: QuotasOf<V | D>) =>
-      read(key, (found): Quota => {
-        const quota = quotaOf(valueIn(found), quotas)
-        return found.degraded === undefined ? quota : degradedQuota(quota, found.degraded)
-      }),
+      read(key, (found) =>
+        andThen(settled(quotaOf(valueIn(found), quotas)), (quota) =>
+          found.degraded === undefined ? quota : degradedQuota(quota, found.degraded),
+        ),
+      ),
     delete: (key: string) => lookups.delete(key),
     clear: () => lookups.clear(),
   })
 }
 
-function quotaOf<V>(value: V, quotas: QuotasOf<V>): Quota {
+function quotaOf<V>(value: V, quotas: QuotasOf<V>): Quota | PromiseLike<Quota> {
   if (typeof quotas === 'function') return quotas(value)
   if (typeof value === 'string' && Object.hasOwn(quotas, value))
     return (quotas as Readonly<Record<string, Quota>>)[value] as Quota

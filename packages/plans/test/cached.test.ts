@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { perMinute } from '@spillway/core'
+import { perMinute, type Quota } from '@spillway/core'
+import { rateLimit } from '@spillway/express'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type CachedOptions, cached } from '../src/index.ts'
 
@@ -323,6 +324,30 @@ describe('a quota', () => {
     expect(first).toMatchObject(QUOTAS.free)
     expect(plan.quota('bob', QUOTAS)).toBe(first)
     expect(first).not.toBe(QUOTAS.free)
+  })
+
+  // While a lookup failed, its marks were set on the promise: the quota was an empty object.
+  test('may be a promise, or another thenable, also while lookups fail', async () => {
+    const { db, plan } = setUp({ default: 'free' })
+    const forwarding = (quota: Quota): PromiseLike<Quota> => runInNewContext('Promise').resolve(quota)
+    const [own, foreign] = [async (name: Plan) => QUOTAS[name], (name: Plan) => forwarding(QUOTAS[name])]
+    expect(await after(10, plan.quota('bob', own))).toBe(QUOTAS.pro)
+    expect(await after(10, plan.quota('bob', foreign))).toBe(QUOTAS.pro)
+    db.down = true
+    expect(await after(10, plan.quota('ann', own))).toMatchObject(QUOTAS.free)
+    expect(await after(10, plan.quota('ann', foreign))).toMatchObject(QUOTAS.free)
+  })
+
+  test('that is none is reported by the limiter, also while lookups fail', async () => {
+    const { db, plan } = setUp({ default: 'free' })
+    db.down = true
+    for (const [key, none] of Object.entries({ ann: undefined, bob: {}, eve: 5 })) {
+      const quota = await after(
+        10,
+        plan.quota(key, () => none as never),
+      )
+      expect(() => rateLimit({ quota })).toThrow('perMinute(100)')
+    }
   })
 
   test.each(['basic', 'toString', '__proto__'])(
