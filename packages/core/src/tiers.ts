@@ -1,3 +1,4 @@
+import { covers } from './covers.ts'
 import { formatValue, QuotaError } from './errors.ts'
 
 /** What makes policies tiers of one group. */
@@ -32,10 +33,10 @@ export function checkTiers(policies: readonly TierOptions[]): void {
       throw invalidTiers(`tiers must be the name of a group, such as 'plan'; got ${formatValue(tiers)}.`)
     }
     const others = policies.filter((other) => areTiers(policy, other))
-    const before = policies.slice(0, i).find((other) => areTiers(policy, other) && other.match === undefined)
+    const before = policies.slice(0, i).find((other) => areTiers(policy, other) && covers(other.match, policy.match))
     if (before !== undefined) {
       throw invalidTiers(
-        `tier ${nameOf(policy)} counts no request, because ${nameOf(before)} before it has no match. Write the tier without match last.`,
+        `tier ${nameOf(policy)} counts no request, because ${nameOf(before)} before it matches all requests that it matches. Write ${nameOf(policy)} first, or leave out its tiers if both shall count.`,
       )
     }
     if (spill !== undefined && others.some(({ name }) => name === spill)) {

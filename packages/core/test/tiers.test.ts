@@ -142,7 +142,17 @@ describe('tiers that could not work are an error', () => {
     [
       'a tier behind the one for all',
       [tier('free', 1), tier('pro', 1, ofPlan('pro'))],
-      'tier "pro" counts no request, because "free" before it has no match. Write the tier without match last.',
+      'tier "pro" counts no request, because "free" before it matches all requests that it matches. Write "pro" first, or leave out its tiers if both shall count.',
+    ],
+    [
+      'a tier behind one with the same match',
+      [tier('pro', 9, ofPlan('pro')), tier('more', 5, ofPlan('pro')), tier('free', 1)],
+      'tier "more" counts no request, because "pro" before it matches all requests that it matches. Write "more" first, or leave out its tiers if both shall count.',
+    ],
+    [
+      'a tier behind one that matches more',
+      [tier('api', 9, { match: { path: '/api/*' } }), tier('login', 5, { match: { path: '/api/login' } })],
+      'tier "login" counts no request, because "api" before it matches all requests that it matches. Write "login" first, or leave out its tiers if both shall count.',
     ],
     [
       'a spill to a tier of the group',
@@ -150,6 +160,52 @@ describe('tiers that could not work are an error', () => {
       'tier "pro" spills over to "free", a tier of its own group',
     ],
   ])('%s', (_, policies, message) => expect(() => setUp(policies)).toThrow(message))
+})
+
+type MatchOption = NonNullable<Policy['match']>
+
+/** Whether a tier is rejected behind another. */
+const isUnreachable = (first: MatchOption, second: MatchOption): boolean => {
+  try {
+    setUp([tier('first', 1, { match: first }), tier('second', 1, { match: second })])
+    return false
+  } catch (error) {
+    expect((error as Error).message).toContain('tier "second" counts no request')
+    return true
+  }
+}
+const isPro = ({ plan }: FakeRequest): boolean => plan === 'pro'
+
+describe('a tier is unreachable', () => {
+  test.each<[string, MatchOption, MatchOption]>([
+    ['another order of a list', { path: ['/a', '/b'] }, { path: ['/b', '/a'] }],
+    ['a list that includes it', { path: ['/a', '/b'] }, { path: '/b' }],
+    ['all paths below', { path: '/api/*' }, { path: ['/api', '/api/v1/*', '/api/:name'] }],
+    ['the path of a parameter', { path: '/users/:id/*' }, { path: '/users/:id/posts' }],
+    ['all paths', { path: '/**' }, { path: ['/', '/a'] }],
+    ['one header of two', { header: { 'x-beta': true } }, { header: { 'x-beta': true, 'x-other': '2' } }],
+    ['another condition more', { method: 'GET' }, { method: 'GET', path: '/a' }],
+    ['one claim of two', { claim: { plan: 'pro' } }, { claim: { plan: 'pro', seats: 5 } }],
+    ['one address', { ip: ['10.0.0.0/8', '192.0.2.1'] }, { ip: '192.0.2.1' }],
+  ])('by %s', (_, first, second) => expect(isUnreachable(first, second)).toBe(true))
+
+  test.each<[string, MatchOption, MatchOption]>([
+    ['a list has more', { path: '/a' }, { path: ['/a', '/b'] }],
+    ['the first has another condition', { method: 'GET', path: '/a' }, { path: '/a' }],
+    ['a parameter follows its segment', { path: '/users/me' }, { path: '/users/:id' }],
+    ['a path has another length', { path: '/users/:id' }, { path: '/users/:id/posts' }],
+    ['all paths below follow one', { path: '/api' }, { path: '/api/*' }],
+    ['a header is no path', { header: { path: '/a/*' } }, { header: { path: '/a/b' } }],
+    ['paths are below another', { path: '/api/*' }, { path: '/app/*' }],
+    ['GET follows HEAD', { method: 'HEAD' }, { method: 'GET' }],
+    ['another value of a header', { header: { 'x-beta': '1' } }, { header: { 'x-beta': '2' } }],
+    ['an empty header is none', { header: { 'x-beta': true } }, { header: { 'x-beta': '' } }],
+    ['the claim true is a value', { claim: { plan: true } }, { claim: { plan: 'pro' } }],
+    ['claims have capitals', { claim: { Plan: 'pro' } }, { claim: { plan: 'pro' } }],
+    ['another kind of condition', { claim: { plan: 'pro' } }, { header: { plan: 'pro' } }],
+    ['a function may return anything', isPro, isPro],
+    ['a function may match less', isPro, { claim: { plan: 'pro' } }],
+  ])('not if %s', (_, first, second) => expect(isUnreachable(first, second)).toBe(false))
 })
 
 const rule = (name: string, rps: number, more: object = {}) => ({
@@ -163,7 +219,8 @@ const tiersOf = (rules: readonly object[]): readonly (readonly [string, string |
   policiesFrom(JSON.parse(JSON.stringify(rules))).map(({ name, tiers }) => [name, tiers])
 
 describe('rules in JSON', () => {
-  const enterprise = rule('enterprise', 1_000, { match: { 'jwt:plan': 'enterprise' } })
+  const match = { 'jwt:plan': 'enterprise' }
+  const enterprise = rule('enterprise', 1_000, { match })
   const free = rule('free', 10)
 
   test('are tiers if they say so', () => {
@@ -190,6 +247,22 @@ describe('rules in JSON', () => {
     ])
   })
 
+  // The second quota of enterprise keys was a tier behind the first, and counted nothing.
+  test('count beside a tier that matches all of their requests', () => {
+    const path = rule('reports', 500, { match: { ...match, path: '/reports' } })
+    expect(tiersOf([enterprise, rule('also', 900, { match }), path, free])).toEqual([
+      ['enterprise', 'free'],
+      ['also', undefined],
+      ['reports', undefined],
+      ['free', 'free'],
+    ])
+    expect(tiersOf([path, enterprise, free])).toEqual([
+      ['reports', 'free'],
+      ['enterprise', 'free'],
+      ['free', 'free'],
+    ])
+  })
+
   test.each<[string, readonly object[]]>([
     ['a smaller quota for some', [rule('login', 1, { match: { path: '/login' } }), free]],
     ['another key', [{ ...enterprise, limit_keys: ['ip'] }, free]],
@@ -211,6 +284,13 @@ describe('rules in JSON', () => {
         { ...enterprise, tiers: 'plan' },
       ],
       'rules: tier "enterprise" counts no request',
+    ],
+    [
+      [
+        { ...enterprise, tiers: 'plan' },
+        { ...enterprise, name: 'pro', tiers: 'plan' },
+      ],
+      'rules: tier "pro" counts no request, because "enterprise" before it matches',
     ],
   ])('%j is an error', (rules, message) => expect(() => tiersOf(rules)).toThrow(message))
 })

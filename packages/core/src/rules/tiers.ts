@@ -1,20 +1,25 @@
+import { covers } from '../covers.ts'
 import type { RulePolicy } from './rule-policy.ts'
 
 /**
  * The policies, with the tiers that their rules imply. If a rule has a larger quota than a later one without `match`, and
  * both count by the same keys, the later one would always deny first: what is meant is the larger quota for the requests
  * that match, and the smaller one for all others.
+ * If two larger ones match the same requests, both are meant: the second is no tier, and counts beside the first.
  */
-export const withTiers = (policies: readonly RulePolicy[]): readonly RulePolicy[] =>
-  policies.map((policy, i) => {
-    if (!isAlone(policy)) return policy
-    if (policy.match === undefined) {
-      const larger = policies.slice(0, i).some((earlier) => isTierOf(earlier, policy))
-      return larger ? { ...policy, tiers: policy.name } : policy
-    }
-    const fallback = policies.slice(i + 1).find((later) => isAlone(later) && isTierOf(policy, later))
-    return fallback === undefined ? policy : { ...policy, tiers: fallback.name }
+export function withTiers(policies: readonly RulePolicy[]): readonly RulePolicy[] {
+  const fallbacks = policies.map((policy, i) => policies.slice(i + 1).find((later) => isTierOf(policy, later)))
+  return policies.map((policy, i) => {
+    const isFallback = fallbacks.includes(policy)
+    if (isFallback) return { ...policy, tiers: policy.name }
+    const fallback = fallbacks[i]
+    if (fallback === undefined) return policy
+    const isReached = policies
+      .slice(0, i)
+      .every(({ match }, j) => fallbacks[j] !== fallback || !covers(match, policy.match))
+    return isReached ? { ...policy, tiers: fallback.name } : policy
   })
+}
 
 /** Whether a policy is not related to others explicitly. */
 const isAlone = ({ tiers, spill, mode }: RulePolicy): boolean =>
@@ -22,7 +27,7 @@ const isAlone = ({ tiers, spill, mode }: RulePolicy): boolean =>
 
 /** Whether `tier` could never deny a request, because the `fallback` denies it first. */
 function isTierOf(tier: RulePolicy, fallback: RulePolicy): boolean {
-  if (!isAlone(tier) || tier.match === undefined || fallback.match !== undefined) return false
+  if (!isAlone(tier) || !isAlone(fallback) || tier.match === undefined || fallback.match !== undefined) return false
   return JSON.stringify(countedBy(tier)) === JSON.stringify(countedBy(fallback)) && isLarger(tier, fallback)
 }
 
