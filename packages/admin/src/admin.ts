@@ -1,4 +1,4 @@
-import { type Decision, type Duration, type Logger, micros, type RateLimiter } from '@spillway/core'
+import { type Decision, type Duration, type Logger, micros, QuotaError, type RateLimiter } from '@spillway/core'
 import { withoutLink } from '@spillway/core/internal'
 import { Denials } from './denials.ts'
 import { type AdminOptions, type AuditEvent, checkedOptions } from './options.ts'
@@ -40,7 +40,7 @@ export function adminHandler(options: AdminOptions): AdminHandler {
       const { limit, remaining, retryAfterMs, resetAfterMs } = decision
       const ref = isDigest ? null : await seal.seal({ policy, key })
       const times = { retryAfterMs, resetAfterMs, blockedMs }
-      return { key: isDigest ? 'digest' : mask(key), ref, isDigest, limit, remaining, ...times }
+      return { key: isDigest ? 'digest' : await shownKey(mask, key), ref, isDigest, limit, remaining, ...times }
     })
     return json(200, { ...list, keys: await Promise.all(keys) })
   }
@@ -92,6 +92,12 @@ export function adminHandler(options: AdminOptions): AdminHandler {
     }
   }
   return Object.assign(handler, { onDecision: ({ decision }: { decision: Decision }) => denials.count(decision) })
+}
+
+async function shownKey(mask: AdminOptions['mask'], key: string): Promise<string> {
+  const shown = await mask?.(key)
+  if (typeof shown === 'string') return shown
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `adminHandler: mask must return text; got ${typeof shown}.`)
 }
 
 /** Why a limiter cannot do this; undefined if it can. */

@@ -27,10 +27,10 @@ export interface AdminOptions {
    */
   readonly audit?: (event: AuditEvent) => unknown
   /**
-   * How a key is shown.
+   * Returns how a key is shown.
    * @default the first and the last two characters
    */
-  readonly mask?: (key: string) => string
+  readonly mask?: (key: string) => string | PromiseLike<string>
   /**
    * A secret of 16 characters or more, the same in all processes that answer requests of one page.
    * @default random, for one process
@@ -54,7 +54,7 @@ const OPTIONS = ['limiters', 'authorize', 'audit', 'mask', 'secret', 'logger', '
 interface CheckedOptions extends Pick<AdminOptions, 'limiters' | 'authorize'> {
   readonly byPolicy: ReadonlyMap<string, RateLimiter>
   readonly audit: AdminOptions['audit']
-  readonly mask: (key: string) => string
+  readonly mask: NonNullable<AdminOptions['mask']>
   readonly secret: string | undefined
   readonly logger: Logger
   readonly clock: () => number

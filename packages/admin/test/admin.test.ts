@@ -107,6 +107,21 @@ describe('what it shows', () => {
     ])
   })
 
+  test('masks that are promises', async () => {
+    const { keys } = await setUp({ mask: async (key) => `#${key.length}` })
+    expect((await keys()).map(({ key }) => key)).toEqual(['#12', `#${HOSTILE.length}`, 'digest'])
+  })
+
+  test.each([undefined, 5, { key: '203.0.113.66' }])('no mask that is no text: %o', async (shown) => {
+    const { get, warnings } = await setUp({ mask: () => shown as never })
+    const answer = await get('?api=keys&policy=api')
+    expect([answer.status, await answer.text(), warnings]).toEqual([
+      500,
+      JSON.stringify({ error: 'it failed; the log of the server says why' }),
+      ['spillway: the admin handler failed: QuotaError ERR_SPILLWAY_OPTION'],
+    ])
+  })
+
   test('nothing is cached, framed or sniffed, and a mistake is a plain answer', async () => {
     const { get, admin } = await setUp()
     for (const query of ['', '?api=state', '?api=keys&policy=none', '?api=none']) {
