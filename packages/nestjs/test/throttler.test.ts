@@ -493,6 +493,38 @@ test('a guard that Nest does not initialise limits, too', async () => {
   expect(outcomes).toEqual(each([works, works], [fails, fails]))
 })
 
+// A store takes no empty key, and no policy has such a name: each request was a 500.
+test('keys may be empty or numbers, and names of any length', async () => {
+  const named = { name: 'a'.repeat(200), limit: 1, ttl: 60_000 }
+  const keyedBy = (key: unknown) => ({ limit: 1, ttl: 60_000, generateKey: () => key as string })
+  const all = [named, keyedBy(''), keyedBy(7), { ...keyedBy(''), blockDuration: 1_000 }]
+  const outcomes = await bothOf(async (api) => {
+    const statuses: unknown[] = []
+    for (const throttler of all) {
+      const send = await serve(api, { controllers: [Plain], options: { throttlers: [throttler] } })
+      statuses.push(await statusesOf(send, 2))
+    }
+    return statuses
+  })
+  const denied = all.map(() => [200, 429])
+  expect(outcomes).toEqual(each(denied, denied))
+})
+
+test('empty keys and names of any characters count apart', async () => {
+  const storage = storageOf(ours)
+  const totals: number[] = []
+  for (const key of ['', ' ', 'a', '["ä",""]']) {
+    for (const name of ['a'.repeat(100), 'a'.repeat(101), 'ä', '', '(any)']) {
+      totals.push((await storage.increment(key, 60_000, 5, 60_000, name)).totalHits)
+    }
+  }
+  expect(new Set(totals)).toEqual(new Set([1]))
+  expect((await storage.increment('a', 60_000, 5, 60_000, '(any)')).totalHits).toBe(2)
+  await expect(storage.increment(undefined as never, 60_000, 5, 0, 'a')).rejects.toThrow(
+    'key must be a non-empty string',
+  )
+})
+
 test('skipIf and generateKey may return promises', async () => {
   const statuses = async (api: Api, option: object) => {
     const options = { throttlers: [{ limit: 1, ttl: 60_000, ...option }] }

@@ -75,23 +75,24 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     if (window === 0) return { totalHits: 1, timeToExpire: 0, isBlocked: false, timeToBlockExpire: 0 }
     if (most > MOST_COUNTED)
       return { totalHits: 1, timeToExpire: inSeconds(window), isBlocked: false, timeToBlockExpire: 0 }
-    const { requests, blocks } = this.#limitersOf(window, most, blockMs, throttlerName)
+    const [policy, counted] = stateOf(throttlerName, key)
+    const { requests, blocks } = this.#limitersOf(window, most, blockMs, policy)
     // At the same time: no request comes between the two.
-    const [block, request] = await Promise.all([blocks?.peek(key), requests.consume(key)])
+    const [block, request] = await Promise.all([blocks?.peek(counted), requests.consume(counted)])
     if (block?.allowed === false) {
-      if (request.allowed) await requests.refund(key)
+      if (request.allowed) await requests.refund(counted)
       return blocked(most + 1, block.retryAfterMs)
     }
     if (request.allowed) return allowed(request)
     if (blocks === undefined) return blocked(most + 1, request.retryAfterMs)
     // A client that was blocked starts anew.
-    await Promise.all([blocks.consume(key), requests.reset(key)])
+    await Promise.all([blocks.consume(counted), requests.reset(counted)])
     return blocked(most + 1, blockMs)
   }
 
-  #limitersOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): Limiters {
+  #limitersOf(ttl: number, limit: number, blockDuration: number, policy: string): Limiters {
     // Limits that differ count apart.
-    const name = `${throttlerName}:${limit}:${ttl}:${blockDuration}`
+    const name = `${policy}:${limit}:${ttl}:${blockDuration}`
     const known = this.#limiters.get(name)
     if (known) return known
     const store = this.#store
@@ -106,6 +107,16 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     evictOldest(this.#limiters, MOST_LIMITS)
     return made
   }
+}
+
+/** Stands for the names of throttlers that are part of the key. */
+const ANY_NAME = '(any)'
+
+/** The policy and the key of a count. No policy has a long name, and no key is empty: the key is then that of both. */
+function stateOf(throttlerName: string, key: unknown): readonly [name: string, key: string] {
+  const text = typeof key === 'number' ? String(key) : (key as string)
+  if (/^[ -~]{0,40}$/.test(throttlerName) && throttlerName !== ANY_NAME && text !== '') return [throttlerName, text]
+  return [ANY_NAME, JSON.stringify([throttlerName, text])]
 }
 
 /** Milliseconds that can be counted: 95 years stand for more, such as `Infinity`, and 0 for less than a microsecond. */
