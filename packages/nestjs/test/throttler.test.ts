@@ -567,6 +567,28 @@ test('a decorator that names no throttler is warned of once', async () => {
   ])
 })
 
+test('a guard that is made for each request warns once', async () => {
+  @Controller()
+  class Misnamed {
+    @Get()
+    @ours.Throttle({ daily: { limit: 1 } })
+    get() {}
+  }
+  @Injectable({ scope: Scope.REQUEST })
+  class OfRequest extends ours.ThrottlerGuard {}
+  const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => {})
+  for (const [throttlers, message] of [
+    [[{ limit: 9, ttl: 60_000 }], 'A decorator names the throttler "daily"'],
+    [[], 'No throttlers are configured'],
+  ] as const) {
+    warn.mockClear()
+    const options = { throttlers: [...throttlers] }
+    const send = await serve(ours, { guard: OfRequest, controllers: [Misnamed], options })
+    expect(await statusesOf(send, 3)).toEqual([200, 200, 200])
+    expect(warn.mock.calls.filter(([text]) => String(text).startsWith(message))).toHaveLength(1)
+  }
+})
+
 test('exports every name of the original, but for what belongs to its storage', () => {
   const missing = Object.keys(theirs).filter((name) => !(name in ours))
   expect(missing).toEqual(['DEFAULT_SWEEP_INTERVAL'])

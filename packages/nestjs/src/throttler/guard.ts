@@ -1,5 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
+import { oncePer } from '@spillway/core/internal'
 import { isSkipped, namesOn, overrideOf, type Target } from './decorators.ts'
 import { ThrottlerException, throttlerMessage } from './exception.ts'
 import { DEFAULT_IPV6_SUBNET_PREFIX, normalizeIp } from './ip.ts'
@@ -15,6 +16,9 @@ import type { ThrottlerStorage } from './storage.ts'
 import { getOptionsToken, getStorageToken } from './tokens.ts'
 import { seconds } from './utilities.ts'
 
+/** The warnings that have been logged about options: a guard may be made for each request. */
+const loggedAbout = oncePer('throttler warnings', (_options: object) => new Set<string>())
+
 /** Limits requests by the options of `ThrottlerModule`. Its protected methods can be overridden. */
 export class ThrottlerGuard implements CanActivate, OnModuleInit {
   protected headerPrefix = 'X-RateLimit'
@@ -27,7 +31,6 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     'skipIf' | 'ignoreUserAgents' | 'getTracker' | 'generateKey' | 'setHeaders'
   > = {}
   #isReady = false
-  readonly #misnamed = new Set<string>()
   /** The methods and classes whose decorators have been read: they do not change. */
   readonly #checked = new WeakSet<Target>()
   protected readonly options: ThrottlerModuleOptions
@@ -57,7 +60,7 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     }
     for (const throttler of this.throttlers) checkNumbers(throttler)
     if (this.throttlers.length === 0) {
-      this.logger.warn(
+      this.#warnOnce(
         'No throttlers are configured, so no request is limited. Give ThrottlerModule.forRoot() or forRootAsync() at least one.',
       )
     }
@@ -100,18 +103,24 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     return outcomes.every((outcome) => outcome)
   }
 
-  /** Warns once of each name of a decorator that no throttler has. */
+  /** Warns of each name of a decorator that no throttler has. */
   #checkNames(target: Target): void {
     this.#checked.add(target)
     const names = this.throttlers.map(({ name }) => name)
     for (const name of namesOn(target)) {
-      if (names.includes(name) || this.#misnamed.has(name)) continue
-      this.#misnamed.add(name)
+      if (names.includes(name)) continue
       const all = names.map((each) => JSON.stringify(each)).join(', ')
-      this.logger.warn(
+      this.#warnOnce(
         `A decorator names the throttler ${JSON.stringify(name)}, which is not configured. There are ${all}.`,
       )
     }
+  }
+
+  #warnOnce(message: string): void {
+    const logged = loggedAbout(this.options)
+    if (logged.has(message)) return
+    logged.add(message)
+    this.logger.warn(message)
   }
 
   /** Whether a request is counted by no throttler. */
