@@ -11,6 +11,7 @@ proves(
   'every bucket and window, step, state and time, the Lua kernel has the same results as the TypeScript one:',
   headLua + bucketLua + slidingWindowLua,
   (script) => ({ ...windowEquality(source, script), ...bucketEquality(source, script) }),
+  ['a bucket, in the state of a number', 'a bucket, in the state of a bucket with refunds'],
   {
     'allows a unit too many': {
       text: 'step.limit - base.current - step.check + 1',

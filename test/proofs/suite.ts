@@ -14,16 +14,24 @@ export interface Mutant {
   readonly property: string
 }
 
-/** `npm run prove` looks at all mutants, `npm test` at so many of each program. */
+/** `npm run prove` proves all properties and looks at all mutants, `npm test` at so many of each program. */
 const FEW = 2
+const isWhole = process.env['SPILLWAY_PROOFS'] === 'whole'
 
-/** Tests that a program has properties for all inputs, and that each of its mutants does not have one of them. */
+/**
+ * Tests that a program has properties for all inputs, and that each of its mutants does not have one of them. The `slow`
+ * properties, which take a processor longer than two seconds, are left to `npm run prove`.
+ */
 export function proves(
   what: string,
   source: string,
   propertiesOf: (source: string) => Properties,
+  slow: readonly string[],
   mutants: Readonly<Record<string, Mutant>>,
 ): void {
+  const properties = propertiesOf(source)
+  for (const name of slow) if (!(name in properties)) throw new Error(`no property ${name}`)
+
   let solver: Solver
   beforeAll(async () => {
     solver = await startSolver()
@@ -31,7 +39,7 @@ export function proves(
   afterAll(() => solver.stop())
 
   describe(`for ${what},`, () => {
-    test.each(Object.entries(propertiesOf(source)))(
+    test.each(Object.entries(properties).filter(([name]) => isWhole || !slow.includes(name)))(
       '%s',
       async (_, property) => {
         expect(await solver.counterexample(property)).toBeUndefined()
@@ -41,7 +49,7 @@ export function proves(
   })
 
   describe('a counterexample is found for a kernel that', () => {
-    test.each(Object.entries(mutants).slice(0, process.env['SPILLWAY_PROOFS'] === 'whole' ? undefined : FEW))(
+    test.each(Object.entries(mutants).slice(0, isWhole ? undefined : FEW))(
       '%s',
       async (_, { text, replacement, property }) => {
         const broken = propertiesOf(mutated(source, text, replacement))[property]

@@ -10,7 +10,7 @@ const propertiesOf = (source: string): Properties => ({
   ...named('sliding', windowProperties(source, 1e6)),
 })
 
-proves('every window, state, cost and time', kernelSource(), propertiesOf, {
+proves('every window, state, cost and time', kernelSource(), propertiesOf, [], {
   'allows a unit too many': {
     text: 'step.limit - base.current - step.check + 1',
     replacement: 'step.limit - base.current - step.check + 2',
