@@ -97,8 +97,19 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     circuits.set(shard, added)
     return added
   }
+  const keep = (refunds: readonly Take[], key: StateKey): void => {
+    if (refundsQueued === MAX_REFUNDS) {
+      dropped()
+      return
+    }
+    const circuit = circuitOf(key) ?? addCircuit(shardOf(key))
+    circuit.refunds.push(refunds)
+    refundsQueued++
+  }
   const send = (refunds: readonly Take[]): void => {
-    promised(() => store.take(refunds)).catch(() => dropped())
+    promised(() => store.take(refunds)).catch((error: unknown) =>
+      isUnsent(error) ? keep(refunds, refunds[0] as Take) : dropped(),
+    )
   }
 
   const answered = (circuit: Circuit | undefined): void => {
@@ -138,11 +149,8 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     },
     queueRefund(refunds, answers = false) {
       const [first] = refunds
-      const circuit = first && circuitOf(first)
-      if (answers || circuit === undefined) return send(refunds)
-      if (refundsQueued === MAX_REFUNDS) return dropped()
-      circuit.refunds.push(refunds)
-      refundsQueued++
+      if (answers || first === undefined || circuitOf(first) === undefined) send(refunds)
+      else keep(refunds, first)
     },
     dropped: () => dropped(),
     get health() {
@@ -210,6 +218,10 @@ function inTime<T>(
     )
   })
 }
+
+/** Reports whether a call has failed before it was sent. */
+export const isUnsent = (error: unknown): boolean =>
+  error instanceof StoreError && error.reason !== 'error' && error.late === undefined
 
 /** The late answer of a store that has reported a timeout itself. */
 const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)

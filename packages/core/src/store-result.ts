@@ -1,4 +1,4 @@
-import { breakerOf } from './breaker.ts'
+import { breakerOf, isUnsent } from './breaker.ts'
 import type { ConsumeStep } from './consume-steps.ts'
 import { type CallDeadline, deadlineIn, unlessExpired } from './deadline.ts'
 import { decide } from './decide.ts'
@@ -121,7 +121,7 @@ async function refundTo(checks: readonly PolicyCheck[], takes: readonly Take[]):
   } catch (error) {
     if (error instanceof StoreError) {
       const breaker = breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store)
-      if (error.reason !== 'error' && error.late === undefined) breaker.queueRefund(takes)
+      if (isUnsent(error)) breaker.queueRefund(takes)
       else void Promise.resolve(error.late).then((answer) => answer ?? breaker.dropped())
     }
     throw error

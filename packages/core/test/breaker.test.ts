@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { breaker } from '../src/breaker.ts'
 import { deadlineIn } from '../src/deadline.ts'
-import { perMinute, QuotaError, type Store, StoreError, type Take } from '../src/index.ts'
+import { perMinute, QuotaError, type Store, StoreError, type Take, type Taken } from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
 
 const lost = () => Promise.reject(new Error('connection lost'))
@@ -244,6 +244,19 @@ describe('refunds', () => {
     circuit.queueRefund(refund())
     await new Promise((resolve) => setImmediate(resolve))
     expect(circuit.health).toMatchObject({ refundsQueued: 0, refundsDropped: 1 })
+  })
+
+  // The refund of a late answer that found no free connection was dropped, though nothing had been sent.
+  test('that fail before they are sent are sent when the store answers again', async () => {
+    const unsent = Promise.reject(new StoreError('starved', undefined, { reason: 'pool' }))
+    let answer: Promise<readonly Taken[]> = unsent
+    const { circuit, outcome, refund } = setUp({ take: () => answer })
+    circuit.queueRefund(refund(), true)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(circuit.health).toEqual({ circuit: 'closed', refundsQueued: 1, refundsDropped: 0 })
+    answer = Promise.resolve([])
+    await outcome(well)
+    expect(circuit.health).toEqual({ circuit: 'closed', refundsQueued: 0, refundsDropped: 0 })
   })
 })
 
