@@ -31,7 +31,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
   '@spillway/admin': 12_000,
-  '@spillway/cli': 119_500,
+  '@spillway/cli': 119_600,
   '@spillway/cli/browser': 35_800,
   '@spillway/cloudflare': 2_100,
   '@spillway/cloudflare/object': 4_800,

@@ -20,14 +20,15 @@ export function deadlineIn(span: Micros, startMs: number = monotonicMs()): CallD
   return { atMs: startMs + spanMs, spanMs }
 }
 
-/** The latest of several deadlines; undefined if a caller has none. */
-export function latestDeadline(deadlines: Iterable<Deadline | undefined>): Deadline | undefined {
-  let atMs = 0
-  for (const deadline of deadlines) {
-    if (deadline === undefined) return undefined
-    atMs = Math.max(atMs, deadline.atMs)
+/** The latest of several deadlines, which grows with them; undefined if a caller has none. */
+export function latestDeadline(deadlines: readonly (Deadline | undefined)[]): Deadline | undefined {
+  const all = deadlines.filter((deadline) => deadline !== undefined)
+  if (all.length < deadlines.length) return undefined
+  return {
+    get atMs() {
+      return Math.max(...all.map(({ atMs }) => atMs))
+    },
   }
-  return { atMs }
 }
 
 /** Reports whether the caller has stopped waiting. */

@@ -1,5 +1,5 @@
 import { type Deadline, QuotaError } from '@spillway/core'
-import { formatValue } from '@spillway/core/internal'
+import { formatValue, isExpired } from '@spillway/core/internal'
 import { deleteMatching, listMatching, type Match } from './scan.ts'
 import type { Script } from './script.ts'
 import type { EvalRequest } from './wire.ts'
@@ -133,47 +133,41 @@ function adapterFor<Client extends RedisClient>(
     known.add(request.script)
     return answer as readonly unknown[]
   }
-  const runAgain = async (
-    failed: unknown,
-    first: 'sha' | 'text',
+  const run = async (
     request: EvalRequest,
     deadline?: Deadline,
+    by: 'sha' | 'text' = known.has(request.script) ? 'sha' : 'text',
+    movesUntilMs?: number,
   ): Promise<readonly unknown[]> => {
-    const untilMs = deadline?.atMs ?? performance.now() + MOVING_MS
-    for (let error = failed, by = first; ; ) {
+    try {
+      return await evaluate(by, request)
+    } catch (error) {
+      const untilMs = movesUntilMs ?? deadline?.atMs ?? performance.now() + MOVING_MS
       // A server that was restarted, flushed or promoted does not have the script, and did not run it.
-      if (by === 'sha' && isReply(error, 'NOSCRIPT')) {
-        by = 'text'
-        known.delete(request.script)
-      }
-      // While a hash slot moves, its keys are on two nodes. The script did not run.
-      else if (isReply(error, 'TRYAGAIN') && performance.now() + TRY_AGAIN_MS < untilMs) {
-        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
-      } else throw error
-      try {
-        return await evaluate(by, request)
-      } catch (again) {
-        error = again
-      }
+      const isUnknown = by === 'sha' && isReply(error, 'NOSCRIPT')
+      if (isUnknown) known.delete(request.script)
+      else await untilMoved(error, untilMs)
+      // If its caller has stopped waiting, what it takes would have to be refunded.
+      if (isExpired(deadline)) throw error
+      return run(request, deadline, isUnknown ? 'text' : by, untilMs)
     }
   }
   return {
     clustered,
     lists: dialect !== (ioredis as unknown) || 'scan' in client,
     nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
-    async run(request, deadline) {
-      const by = known.has(request.script) ? 'sha' : 'text'
-      try {
-        return await evaluate(by, request)
-      } catch (error) {
-        return await runAgain(error, by, request, deadline)
-      }
-    },
+    run,
     memoryInfo: () => dialect.memoryInfo(client, clustered),
     deleteKey: async (name) => Number(await dialect.deleteKey(client, name)),
     deleteMatching: (match) => deleteMatching(client, match),
     listMatching: (match) => listMatching(client, match),
   }
+}
+
+/** Waits while a hash slot moves: its keys are on two nodes, and the script did not run. Rejects with any other error. */
+async function untilMoved(error: unknown, untilMs: number): Promise<void> {
+  if (!isReply(error, 'TRYAGAIN') || performance.now() + TRY_AGAIN_MS >= untilMs) throw error
+  await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
 }
 
 /** GLIDE has names of its own for codes, `NoScriptError` for `NOSCRIPT`, and puts other words before them. */

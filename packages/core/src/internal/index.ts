@@ -2,7 +2,7 @@
 // entry instead.
 
 export { BLOCK_LIST } from '../block-list.ts'
-export { deadlineIn, latestDeadline, whenExpired } from '../deadline.ts'
+export { deadlineIn, isExpired, latestDeadline, whenExpired } from '../deadline.ts'
 export { decide } from '../decide.ts'
 export { storeOr } from '../default-store.ts'
 export { degradedQuota } from '../degraded-quota.ts'
