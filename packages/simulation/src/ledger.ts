@@ -1,4 +1,5 @@
 import type { Decision, Quota, State } from '@spillway/core'
+import type { Effect } from './batches.ts'
 import type { LostEffect } from './network.ts'
 import type { Host } from './runtime/host.ts'
 import type { World } from './runtime/world.ts'
@@ -49,12 +50,22 @@ export interface Write extends KeyEvent {
   readonly state: State | undefined
 }
 
+/** A command that a process has given its client to send. */
+export interface Sent {
+  readonly at: number
+  readonly host: Host
+  readonly server: StateServer
+  /** What it would consume or refund. */
+  readonly intents: readonly Effect[]
+}
+
 /** Everything that the properties are checked on. */
 export class Ledger implements ServerObserver {
   readonly entries: Entry[] = []
   readonly writes: Write[] = []
   /** States that servers have lost, and how many ticks of refunds with them. */
   readonly losses: (KeyEvent & { readonly refunds: number })[] = []
+  readonly sent: Sent[] = []
   readonly lostEffects: LostEffect[] = []
   /** Steps of clocks of servers and of processes' wall clocks. */
   readonly steps: { readonly at: number; readonly of: object; readonly micros: number }[] = []

@@ -30,6 +30,8 @@ export interface Wire {
   readonly server: StateServer
   readonly link: Link
   readonly random: Random
+  /** The process gives its client a command that would have these effects. */
+  readonly onSent: (intents: readonly Effect[]) => void
   readonly onLost: (effect: LostEffect) => void
 }
 

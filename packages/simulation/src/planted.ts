@@ -169,6 +169,23 @@ export const PLANTED: readonly Planted[] = [
     ],
   },
   {
+    name: 'an expired call is sent again by its script',
+    file: 'redis/src/clients.ts',
+    seed: 10,
+    property: 'expiredCallsAreNotSent',
+    replaced: [['if (isExpired(deadline)) throw error', '']],
+  },
+  {
+    name: 'an expired call that has waited for a lease is sent',
+    file: 'core/src/wrappers/lease-server.ts',
+    seed: 26,
+    property: 'expiredCallsAreNotSent',
+    replaced: [
+      ['else if (isExpired(waiter.deadline)) waiter.reject(expiredError())', ''],
+      ['if (isExpired(each.deadline)) {', 'if (false) {'],
+    ],
+  },
+  {
     name: 'units of late answers of PostgreSQL are kept',
     file: 'postgres/src/clients.ts',
     seed: 2147483675,
@@ -195,5 +212,12 @@ export const PLANTED: readonly Planted[] = [
     seed: 2147483674,
     property: 'denialsAreTrue',
     replaced: [['const answer = answers[i] as', 'const answer = answers[batch.length - 1 - i] as']],
+  },
+  {
+    name: 'an expired call of PostgreSQL is sent',
+    file: 'postgres/src/coalesce.ts',
+    seed: 2147483672,
+    property: 'expiredCallsAreNotSent',
+    replaced: [['dropExpired(waiting)', '']],
   },
 ]

@@ -1,4 +1,5 @@
 import { type Quota, type RateLimiter, type RateLimiterOptions, rateLimiter, type Store } from '@spillway/core'
+import type { Effect } from './batches.ts'
 import { type Client, clientOf } from './clients.ts'
 import { type HttpLimit, httpLimit, httpPolicy } from './http-limit.ts'
 import { Ledger } from './ledger.ts'
@@ -112,8 +113,10 @@ export class Simulation {
     const links = this.#links[index] as readonly Link[]
     const clients = this.servers.map((server, i) => {
       const random = world.random.fork()
+      const onSent = (intents: readonly Effect[]): void =>
+        void ledger.sent.push({ at: world.now, host, server, intents })
       const onLost = (effect: LostEffect): void => void ledger.lostEffects.push(effect)
-      return clientOf(server, { world, host, link: links[i] as Link, random, onLost }, setting)
+      return clientOf(server, { world, host, link: links[i] as Link, random, onSent, onLost }, setting)
     })
     const logger = { warn: (message: string): void => void this.warnings.push(`${host.name}: ${message}`) }
     const options = { quota: setting.quota, onStoreError, replicas, deadline: `${deadlineMs}ms`, logger } as const

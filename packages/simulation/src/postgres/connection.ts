@@ -19,6 +19,8 @@ export interface PoolOfConnection {
 
 interface Sent {
   readonly query: PgQuery
+  /** What it would consume or refund. */
+  readonly intents: readonly Effect[]
   readonly resolve: (result: { readonly rows: readonly unknown[] }) => void
   readonly reject: (error: Error) => void
 }
@@ -73,9 +75,11 @@ export class Connection implements PgClient {
   }
 
   query(query: PgQuery): Promise<{ readonly rows: readonly unknown[] }> {
+    const { intents } = statementOf(query)
+    this.#ends.onSent(intents)
     return new Promise((resolve, reject) => {
       if (this.#hasEnded) return reject(new Error('Client has encountered a connection error and is not queryable'))
-      this.#queue.push({ query, resolve, reject })
+      this.#queue.push({ query, intents, resolve, reject })
       this.#sendNext()
     })
   }
@@ -120,18 +124,18 @@ export class Connection implements PgClient {
     const sent = this.#queue.shift()
     this.#underWay = sent
     if (sent === undefined) return
-    const { intents } = statementOf(sent.query)
+    const { intents } = sent
     const neverRun = (): void => this.#lose(intents, 'never')
-    const answer = (result: Result | ServerError): void => this.#answer(sent, result, intents)
+    const answer = (result: Result | ServerError): void => this.#answer(sent, result)
     this.#toServer(() => {
       if (this.#isTerminated) answer(new ServerError('57P01', 'FATAL'))
       else this.#ends.server.run(sent.query, answer)
     }, neverRun)
   }
-  #answer(sent: Sent, result: Result | ServerError, intents: readonly Effect[]): void {
+  #answer(sent: Sent, result: Result | ServerError): void {
     const isError = result instanceof ServerError
     // The store may run it again: then it is executed, and no property counts it.
-    if (isError) this.#lose(intents, 'never')
+    if (isError) this.#lose(sent.intents, 'never')
     const settle = (): void => {
       this.#underWay = undefined
       if (isError) sent.reject(result)

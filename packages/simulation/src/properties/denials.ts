@@ -3,6 +3,7 @@ import { runKernel, stepFor } from '@spillway/core/internal'
 import { type Entry, isByStore, type Ledger, type Write } from '../ledger.ts'
 import { START } from '../runtime/world.ts'
 import type { Simulation } from '../simulation.ts'
+import { groupBy } from './groups.ts'
 
 /**
  * A request is denied by the store only if the units were not there at some time while it was asked. A deny cache may deny
@@ -10,7 +11,7 @@ import type { Simulation } from '../simulation.ts'
  */
 export function denialsAreTrue({ ledger, setting }: Simulation): readonly string[] {
   const { entries, losses, steps } = ledger
-  const writes = writesByKey(ledger.writes)
+  const writes = groupBy(ledger.writes, ({ server, name }) => `${server.name} ${name}`)
   const isCounted = (entry: Entry): boolean =>
     (entry.verb === 'consume' || entry.verb === 'request') && entry.decision?.allowed === false && isByStore(entry)
   const isUntrue = (entry: Entry): boolean => {
@@ -49,17 +50,6 @@ const SLOWNESS = 0.0001
 
 const denyMicros = ({ denyCache }: Simulation['setting']): number =>
   denyCache === false ? 0 : Number.parseInt(denyCache, 10) * 1_020_000
-
-function writesByKey(writes: readonly Write[]): ReadonlyMap<string, readonly Write[]> {
-  const found = new Map<string, Write[]>()
-  for (const write of writes) {
-    const id = `${write.server.name} ${write.name}`
-    const known = found.get(id)
-    if (known) known.push(write)
-    else found.set(id, [write])
-  }
-  return found
-}
 
 /** What a server's clock showed. */
 const clockOf = ({ steps }: Ledger, server: object, at: number): number =>

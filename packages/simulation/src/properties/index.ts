@@ -2,6 +2,7 @@ import type { Simulation } from '../simulation.ts'
 import { storesAdmitNoMore } from './admission.ts'
 import { errorsAreStoreErrors, everyCallIsAnswered } from './answers.ts'
 import { nothingIsLost } from './balance.ts'
+import { expiredCallsAreNotSent } from './deadlines.ts'
 import { denialsAreTrue } from './denials.ts'
 import { processesAdmitNoMore } from './local.ts'
 import { circuitsClose, commandsAreBounded } from './recovery.ts'
@@ -17,6 +18,7 @@ export const PROPERTIES: Readonly<Record<string, (simulation: Simulation) => rea
   waitsAreLongEnough,
   everyCallIsAnswered,
   errorsAreStoreErrors,
+  expiredCallsAreNotSent,
   stallsAreNoFailures,
   circuitsClose,
   commandsAreBounded,

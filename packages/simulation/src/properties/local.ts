@@ -3,6 +3,7 @@ import type { Entry } from '../ledger.ts'
 import type { Simulation } from '../simulation.ts'
 import { forward } from './admission.ts'
 import { allowanceOf } from './allowance.ts'
+import { groupBy } from './groups.ts'
 import { rateOf } from './rates.ts'
 import { overfullSpan } from './spans.ts'
 
@@ -11,7 +12,7 @@ export function processesAdmitNoMore({ ledger, setting }: Simulation): readonly 
   const { quota, replicas } = setting
   const { burst, refill } = rateOf(replicas === 1 ? quota : divideQuota(quota, { replicas }))
   const problems: string[] = []
-  for (const [name, entries] of grouped(ledger.entries)) {
+  for (const [name, entries] of ofStates(ledger.entries)) {
     const [{ host }] = entries as [Entry]
     const allowance = allowanceOf(entries, { burst, losses: [], resent: [], lease: 0, others: 0 })
     const admissions = entries
@@ -27,16 +28,9 @@ export function processesAdmitNoMore({ ledger, setting }: Simulation): readonly 
 }
 
 /** The entries of each state in a process: stores of one process count by themselves. */
-function grouped(entries: readonly Entry[]): ReadonlyMap<string, Entry[]> {
-  const hosts = new Map<object, number>()
-  const groups = new Map<string, Entry[]>()
-  for (const entry of entries) {
-    const index = hosts.get(entry.host) ?? hosts.size
-    hosts.set(entry.host, index)
-    const name = `${entry.host.name} (${index}), store ${entry.handle} of ${entry.server.name}, ${entry.name}`
-    const group = groups.get(name)
-    if (group) group.push(entry)
-    else groups.set(name, [entry])
-  }
-  return groups
+function ofStates(entries: readonly Entry[]): ReadonlyMap<string, readonly Entry[]> {
+  const hosts = [...new Set(entries.map(({ host }) => host))]
+  return groupBy(entries, ({ host, handle, server, name }) => {
+    return `${host.name} (${hosts.indexOf(host)}), store ${handle} of ${server.name}, ${name}`
+  })
 }

@@ -36,6 +36,7 @@ export class Connection {
   }
 
   send(command: Command): Promise<unknown> {
+    this.#ends.onSent(intentsFor(command))
     return new Promise((resolve, reject) => {
       const sent = { command, resolve, reject, effects: [] }
       if (this.#isUp) this.#transmit(sent)
