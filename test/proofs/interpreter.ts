@@ -1,23 +1,24 @@
-import type {
-  ArrowFunctionExpression,
-  BlockStatement,
-  CallExpression,
-  Expression,
-  FunctionDeclaration,
-  Identifier,
-  MemberExpression,
-  ObjectExpression,
-  Pattern,
-  Program,
-  Statement,
-  SwitchStatement,
+import {
+  type ArrowFunctionExpression,
+  type BlockStatement,
+  type CallExpression,
+  type Expression,
+  type FunctionDeclaration,
+  type Identifier,
+  type MemberExpression,
+  type ObjectExpression,
+  type Pattern,
+  type Program,
+  parse,
+  type Statement,
+  type SwitchStatement,
 } from 'acorn'
-import { parse } from 'acorn'
 import { binaryOperation, builtins, globals, isSame } from './operations.ts'
 import type { Path } from './path.ts'
 import {
   asBoolean,
   boolean,
+  called,
   constant,
   type Fun,
   field,
@@ -57,9 +58,12 @@ export class Interpreter {
 
   /** Calls a function of the program, whether it is exported or not. */
   call(name: string, ...args: readonly Value[]): Value {
-    const made = this.#module.get(name)?.()
-    if (made?.kind !== 'function') throw new TypeError(`the program has no function ${name}`)
-    return made.call(args)
+    return called(this.#named(name), args)
+  }
+
+  /** Makes a function of the program another one. */
+  replace(name: string, call: Fun['call']): void {
+    this.#module.set(name, () => ({ kind: 'function', call }))
   }
 
   #functionOf(node: FunctionDeclaration | ArrowFunctionExpression, outer: Scope): Fun {
@@ -143,7 +147,6 @@ export class Interpreter {
         return literal(node.value)
       case 'Identifier':
         return scope.get(node.name) ?? globals[node.name] ?? this.#named(node.name)
-      case 'ParenthesizedExpression':
       case 'ChainExpression':
         return this.#evaluate(node.expression, scope)
       case 'ArrowFunctionExpression':
@@ -195,9 +198,7 @@ export class Interpreter {
       if (builtin?.kind !== 'call') throw new TypeError(`a kernel does not call ${name}`)
       return builtin.run(this.#path, args)
     }
-    const called = this.#evaluate(callee as Expression, scope)
-    if (called.kind !== 'function') throw new TypeError('a kernel calls functions only')
-    return called.call(args)
+    return called(this.#evaluate(callee as Expression, scope), args)
   }
 
   /** The fields of an object. Each is evaluated when it is read: a path does not fork for a result that no property reads. */

@@ -16,6 +16,7 @@ import type { Path } from './path.ts'
 import {
   type Bool,
   boolean,
+  called,
   constant,
   type Fun,
   field,
@@ -67,7 +68,7 @@ export class LuaInterpreter {
 
   /** The values that a function of the script returns. */
   call(name: string, ...args: readonly Value[]): readonly Value[] {
-    return valuesOf(this.#called(this.#named(name), args))
+    return valuesOf(called(this.#named(name), args))
   }
 
   #functionOf({ parameters, body }: FunctionDeclaration): Fun {
@@ -144,12 +145,7 @@ export class LuaInterpreter {
   }
 
   #call(node: CallExpression, scope: Scope): Value {
-    return this.#called(this.#evaluate(node.base, scope), this.#all(node.arguments, scope, node))
-  }
-
-  #called(made: Value, args: readonly Value[]): Value {
-    if (made.kind !== 'function') throw new TypeError('a kernel calls functions only')
-    return made.call(args)
+    return called(this.#evaluate(node.base, scope), this.#all(node.arguments, scope, node))
   }
 
   #named(name: string): Value {

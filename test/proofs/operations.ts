@@ -49,6 +49,8 @@ function arithmetic(path: Path, operator: '+' | '-' | '*', a: Num, b: Num): Num 
   const neutral = operator === '*' ? 1 : 0
   if (b.known === neutral) return a
   if (a.known === neutral && operator !== '-') return b
+  const isLinear = operator !== '*' || a.known !== undefined || b.known !== undefined
+  if (path.products && !isLinear) return path.name(path.products.product(a, b))
   return path.computed(numeric(`(${operator} ${a.term} ${b.term})`))
 }
 
@@ -59,7 +61,7 @@ function remainder(path: Path, a: Num, b: Num): Num {
 }
 
 /** A number, also of a division that is used without rounding: it has to be whole. */
-function wholeOf(path: Path, value: Value): Num {
+export function wholeOf(path: Path, value: Value): Num {
   if (value.kind !== 'ratio') return asNumber(value)
   const { top, bottom } = value
   if (top.term === bottom.term) return number(1)
@@ -104,6 +106,7 @@ function rounded(path: Path, value: Value, up: boolean): Num {
   if (top.known !== undefined && bottom.known !== undefined) {
     return number(up ? Math.ceil(top.known / bottom.known) : Math.floor(top.known / bottom.known))
   }
+  if (path.products && bottom.known === undefined && !up) return path.products.quotient(top, bottom)
   return path.name(numeric(up ? `(- (div (- ${top.term}) ${bottom.term}))` : `(div ${top.term} ${bottom.term})`))
 }
 

@@ -12,6 +12,12 @@ export class Fork extends Error {
   }
 }
 
+/** What multiplies and divides unknowns. */
+export interface Products {
+  product(a: Num, b: Num): Num
+  quotient(top: Num, bottom: Num): Num
+}
+
 /** One way through a program: its inputs, what it has computed, and the conditions that it has assumed. */
 export class Path {
   /** The inputs, which are unknown. */
@@ -21,6 +27,8 @@ export class Path {
   readonly conditions: Bool[] = []
   /** That each sum, difference and product is a safe integer, and each quotient whole, where it is computed. */
   readonly ranges: Bool[] = []
+  /** Multiplies and divides unknowns, if the solver does not. */
+  products: Products | undefined
   readonly #decisions: boolean[]
   #guards: readonly Bool[] = []
   #names = 0

@@ -91,6 +91,12 @@ export const either = (...terms: readonly Bool[]): Bool =>
 export const not = (a: Bool): Bool => (a.known === undefined ? logical(`(not ${a.term})`) : boolean(!a.known))
 export const implies = (a: Bool, b: Bool): Bool => logical(`(=> ${a.term} ${b.term})`)
 
+/** What a call returns. */
+export function called(value: Value, args: readonly Value[]): Value {
+  if (value.kind !== 'function') throw new TypeError('a kernel calls functions only')
+  return value.call(args)
+}
+
 /** A value that is written in a program. */
 export function literal(value: unknown): Value {
   if (value === null) return NULL

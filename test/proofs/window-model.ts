@@ -1,12 +1,20 @@
 import { LATEST, LONGEST } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
+import { wholeOf } from './operations.ts'
 import type { Path } from './path.ts'
+import { UnknownProducts } from './products.ts'
+import type { Claims } from './solver.ts'
 import {
   atMost,
+  below,
   boolean,
+  both,
   constant,
   difference,
+  either,
+  equal,
   field,
+  implies,
   NULL,
   type Num,
   number,
@@ -18,12 +26,11 @@ import {
   type Value,
 } from './values.ts'
 
+const ZERO = number(0)
 /** The most units times ticks: `MOST_SHARES` of core. */
 export const MOST_SHARES = 2 ** 50
 /** The most units times ticks that a window counts: `MOST_COUNTED` of core. */
 const MOST_COUNTED = 3 * 2 ** 50
-
-const times = (a: Num, b: Num): Num => (b.known === 1 ? a : numeric(`(* ${a.term} ${b.term})`))
 
 /** A quota of any limit and any length, and what runs its steps. */
 export class Window {
@@ -50,10 +57,10 @@ export class Window {
     } else {
       this.ticks = path.input('ticks', 1, LONGEST / micros)
       this.tick = number(micros)
-      this.length = path.name(times(this.ticks, this.tick))
+      this.length = path.name(this.#times(this.ticks, this.tick))
     }
     this.span = micros === undefined ? this.length : path.name(sum(this.length, this.length))
-    path.assume(atMost(times(this.limit, this.ticks), number(MOST_SHARES)))
+    path.assume(atMost(this.#times(this.limit, this.ticks), number(MOST_SHARES)))
     this.quota = object({
       kernel: constant('sliding-window'),
       limit: this.limit,
@@ -62,6 +69,13 @@ export class Window {
       fixed: boolean(micros === undefined),
       calendar: NULL,
     })
+  }
+
+  #times(a: Num, b: Num): Num {
+    if (b.known === 1) return a
+    return this.path.products && b.known === undefined
+      ? this.path.products.product(a, b)
+      : numeric(`(* ${a.term} ${b.term})`)
   }
 
   moment(name: string): Num {
@@ -82,7 +96,7 @@ export class Window {
   /** The product with the ticks is what a window can count at most. */
   count(name: string): Num {
     const count = this.path.input(name, 0, MOST_COUNTED)
-    this.path.assume(atMost(times(count, this.ticks), number(MOST_COUNTED)))
+    this.path.assume(atMost(this.#times(count, this.ticks), number(MOST_COUNTED)))
     return count
   }
 
@@ -101,6 +115,38 @@ export class Window {
   /** The ticks after which no more than `room` of `count` units of the window before count. */
   fadedAfter(count: Num, room: Num): Num {
     return this.#kernel.call('fadedAfter', this.ticks, count, room) as Num
+  }
+
+  /** A window of which the solver multiplies nothing: it takes as true of `fadedAfter` what is proved of it. */
+  static withoutProducts(source: string, path: Path, micros: number): Window {
+    path.products = new UnknownProducts(path)
+    const window = new Window(source, path, micros)
+    let calls = 0
+    window.#kernel.replace('fadedAfter', (args) => {
+      const [ticks, count, room] = args.map((each) => wholeOf(path, each)) as [Num, Num, Num]
+      const faded = path.input(`faded${calls++}`, 0, LONGEST)
+      const isProved = both(
+        equal(ticks, window.ticks),
+        atMost(ZERO, count),
+        atMost(window.#times(count, ticks), number(MOST_COUNTED)),
+        atMost(ZERO, room),
+        atMost(room, window.limit),
+      )
+      path.assume(implies(isProved, both(...Object.values(window.fades(count, room, faded)))))
+      return faded
+    })
+    return window
+  }
+
+  /** What holds of the ticks after which no more than `room` of `count` units count. */
+  fades(count: Num, room: Num, ticks: Num): Claims {
+    const share = (after: Num): Num => this.#times(count, this.path.name(difference(this.ticks, after)))
+    const allowed = this.#times(this.path.name(sum(room, number(1))), this.ticks)
+    return {
+      'within the window': both(atMost(ZERO, ticks), atMost(ticks, this.ticks)),
+      'at that tick': below(share(ticks), allowed),
+      'not before': either(equal(ticks, ZERO), atMost(allowed, share(difference(ticks, number(1))))),
+    }
   }
 
   /** The decision about a denied request. */

@@ -1,13 +1,13 @@
 import { kernelSource } from './kernels.ts'
 import { type Properties, proves } from './suite.ts'
-import { waitProperties, windowProperties } from './window.ts'
+import { fixedWaitProperties, slidingWaitProperties, windowProperties } from './window.ts'
 
 const named = (what: string, properties: Properties): Properties =>
   Object.fromEntries(Object.entries(properties).map(([name, property]) => [`${what}: ${name}`, property]))
 
 const propertiesOf = (source: string): Properties => ({
-  ...named('fixed', { ...windowProperties(source), ...waitProperties(source) }),
-  ...named('sliding', windowProperties(source, 1e6)),
+  ...named('fixed', { ...windowProperties(source), ...fixedWaitProperties(source) }),
+  ...named('sliding', { ...windowProperties(source, 1e6), ...slidingWaitProperties(source, 1e6) }),
 })
 
 proves('every window, state, cost and time', kernelSource(), propertiesOf, [], {
@@ -75,5 +75,15 @@ proves('every window, state, cost and time', kernelSource(), propertiesOf, [], {
     text: '(room + 1) * ticks - 1) / count',
     replacement: '(room + 1) * ticks) / count',
     property: 'sliding: units of the window before fade at the first tick at which they may',
+  },
+  'has a caller come a microsecond too early': {
+    text: 'left + fadedAfter(ticks, previous, room) * tick',
+    replacement: 'left + fadedAfter(ticks, previous, room) * tick - 1',
+    property: 'sliding: a denied request is allowed at the time that it is given, and not a microsecond before',
+  },
+  'has a caller wait for units of the window of now to fade too far': {
+    text: 'fadedAfter(ticks, current, limit - units)',
+    replacement: 'fadedAfter(ticks, current, limit - units - 1)',
+    property: 'sliding: a denied request is allowed at the time that it is given, and not a microsecond before',
   },
 })

@@ -1,5 +1,5 @@
 import { allowed } from './bucket-model.ts'
-import type { Property } from './solver.ts'
+import type { Claims, Property } from './solver.ts'
 import {
   atMost,
   type Bool,
@@ -128,36 +128,22 @@ export function windowProperties(source: string, micros?: number): Readonly<Reco
     'units of the window before fade at the first tick at which they may': over((window) => {
       const [count, room] = [window.count('count'), window.path.input('room', 0, MOST_SHARES)]
       window.path.assume(atMost(room, window.limit))
-      const ticks = window.fadedAfter(count, room)
-      const share = (after: Num): Num => numeric(`(* ${count.term} (- ${window.ticks.term} ${after.term}))`)
-      const allowedShare = numeric(`(* (+ ${room.term} 1) ${window.ticks.term})`)
-      return {
-        'at that tick': below(share(ticks), allowedShare),
-        'not before': either(equal(ticks, ZERO), atMost(allowedShare, share(difference(ticks, number(1))))),
-      }
+      return window.fades(count, room, window.fadedAfter(count, room))
     }),
   }
 }
 
-/** The properties of the waits of a fixed window. Those of a sliding one are too hard for the solver. */
-export function waitProperties(source: string): Readonly<Record<string, Property>> {
+const WAIT = 'a denied request is allowed at the time that it is given, and not a microsecond before'
+
+/** The property of the waits of a sliding window. Numbers stay exact in what is proved of the window and of its fading. */
+export const slidingWaitProperties = (source: string, micros: number): Readonly<Record<string, Property>> => ({
+  [WAIT]: (path) => waitClaims(Window.withoutProducts(source, path, micros)),
+})
+
+/** The properties of the waits of a fixed window, and of its clock. */
+export function fixedWaitProperties(source: string): Readonly<Record<string, Property>> {
   return {
-    'a denied request is allowed at the time that it is given, and not a microsecond before': (path) => {
-      const window = new Window(source, path)
-      const [state, now, cost] = [window.state(), window.moment('now'), window.cost('cost')]
-      const denied = window.consume(state, now, cost)
-      window.path.assume(not(allowed(denied)))
-      const retry = microsAt(window.denial(denied, now, cost), 'retryAfterMs')
-      const at = window.path.name(sum(now, retry))
-      const kept = field(denied, 'kept')
-      return {
-        later: below(ZERO, retry),
-        'within the windows that count': atMost(retry, window.span),
-        allowed: allowed(window.consume(kept, at, cost)),
-        'not before': not(allowed(window.consume(kept, window.path.name(difference(at, number(1))), cost))),
-        'numbers stay exact': both(...path.ranges),
-      }
-    },
+    [WAIT]: (path) => ({ ...waitClaims(new Window(source, path)), 'numbers stay exact': both(...path.ranges) }),
     'a clock that steps back adds no units': (path) => {
       const window = new Window(source, path)
       const [state, now, earlier] = [window.state(), window.moment('now'), window.moment('earlier')]
@@ -167,6 +153,23 @@ export function waitProperties(source: string): Readonly<Record<string, Property
       const back = window.consume(field(at, 'kept'), earlier, cost)
       return { 'no units': atMost(window.used(at, now), window.used(back, earlier)) }
     },
+  }
+}
+
+/** That a request which is denied now is allowed when its wait is over, and not before. */
+function waitClaims(window: Window): Claims {
+  const { path } = window
+  const [state, now, cost] = [window.state(), window.moment('now'), window.cost('cost')]
+  const denied = window.consume(state, now, cost)
+  path.assume(not(allowed(denied)))
+  const retry = microsAt(window.denial(denied, now, cost), 'retryAfterMs')
+  const at = path.name(sum(now, retry))
+  const kept = field(denied, 'kept')
+  return {
+    later: below(ZERO, retry),
+    'within the windows that count': atMost(retry, window.span),
+    allowed: allowed(window.consume(kept, at, cost)),
+    'not before': not(allowed(window.consume(kept, path.name(difference(at, number(1))), cost))),
   }
 }
 
