@@ -1,7 +1,7 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { unhandledRejections } from '../../../test/unhandled.ts'
-import { type DecisionEvent, httpGuard, type PolicyOptions, type RequestReader } from '../src/http/index.ts'
+import { type DecisionEvent, httpGuard, type PolicyOptions, type RequestReader, settled } from '../src/http/index.ts'
 import { perMinute, rateLimiter, type Store } from '../src/index.ts'
 
 const unhandled = unhandledRejections()
@@ -214,4 +214,34 @@ test('a correction without a caller that waits does not end the process', async 
   await new Promise((resolve) => setImmediate(resolve))
   expect(unhandled).toEqual([])
   expect(warn).toHaveBeenCalledWith(expect.stringContaining('onDecision threw: no ear'))
+})
+
+describe('settled()', () => {
+  beforeEach(() => vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  // The process never ended, since the store's client was not closed.
+  test('waits 10 s for promises that never settle, and warns', async () => {
+    const never = () => new Promise<never>(() => {})
+    const { guard, left } = setUp([
+      { ...tokens, settle: never },
+      { ...requests, countIf: never },
+    ])
+    void (await guard({})).after?.(200, { tokens: 5 })
+    let isOver = false
+    const over = settled().then(() => {
+      isOver = true
+    })
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect([isOver, warn.mock.calls]).toEqual([false, []])
+    await vi.advanceTimersByTimeAsync(2)
+    await over
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      expect.stringContaining('a promise of settle, refundIf or countIf has not settled 10 s after'),
+    )
+    expect([await left('tokens'), await left('requests')]).toEqual([50, 90])
+    const again = settled()
+    await vi.advanceTimersByTimeAsync(1)
+    await again
+  })
 })

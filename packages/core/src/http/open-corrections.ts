@@ -1,12 +1,17 @@
 import { setLongTimeout } from '../long-timeout.ts'
 import { processState } from '../process-state.ts'
+import { type Logger, warnOnce } from '../warn.ts'
 
-const openCorrections = (): Set<Promise<unknown>> => processState('open corrections', () => new Set())
+/** How long `settled` waits, in milliseconds: a function of the options may return a promise that never settles. */
+const LONGEST_WAIT_MS = 10_000
+
+/** The corrections that have not ended, each with the logger of its limiter. */
+const openCorrections = (): Map<Promise<unknown>, Logger> => processState('open corrections', () => new Map())
 
 /** Remembers the correction of a request's cost until it ends. */
-export function untilEnded<T>(correction: Promise<T>): Promise<T> {
+export function untilEnded<T>(correction: Promise<T>, logger: Logger): Promise<T> {
   const open = openCorrections()
-  open.add(correction)
+  open.set(correction, logger)
   const end = (): void => void open.delete(correction)
   correction.then(end, end)
   return correction
@@ -14,12 +19,38 @@ export function untilEnded<T>(correction: Promise<T>): Promise<T> {
 
 /**
  * Resolves when the costs of all requests whose responses are over have been corrected by `settle`, `refundIf` or `countIf`, in
- * all limiters of this process. Call it when the server is closed, before the store's client is: a server calls back before
- * the correction of its last response is sent.
+ * all limiters of this process, or after 10 seconds with a warning. Call it when the server is closed, before the store's
+ * client is: a server calls back before the correction of its last response is sent.
  */
 export async function settled(): Promise<void> {
   // A server also calls back before the responses whose clients have disconnected are reported as over.
   await new Promise<void>((resolve) => setLongTimeout(0, resolve))
   const open = openCorrections()
-  while (open.size > 0) await Promise.allSettled(open)
+  let isLate = false
+  await new Promise<void>((resolve) => {
+    const expire = (): void => {
+      isLate = true
+      abandon(open)
+      resolve()
+    }
+    const stop = setLongTimeout(LONGEST_WAIT_MS, expire)
+    const ended = async (): Promise<void> => {
+      while (open.size > 0 && !isLate) await Promise.allSettled(open.keys())
+      stop()
+      resolve()
+    }
+    void ended()
+  })
+}
+
+function abandon(open: Map<Promise<unknown>, Logger>): void {
+  for (const logger of new Set(open.values())) {
+    warnOnce(
+      logger,
+      'WARN_SPILLWAY_SETTLE',
+      'the cost of a request could not be corrected: ',
+      `a promise of settle, refundIf or countIf has not settled ${LONGEST_WAIT_MS / 1_000} s after the server was closed.`,
+    )
+  }
+  open.clear()
 }

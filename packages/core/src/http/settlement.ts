@@ -113,9 +113,9 @@ export function settlementOf<S>(
     await Promise.all(acquisitions.map(rollback))
   }
   return {
-    manually: (actual, policy) => untilEnded(manually(actual, policy)),
-    after: (status, response) => untilEnded(after(status, response)),
-    discard: () => void untilEnded(refundAll()).catch((error) => warnOfFailure(logger, error)),
+    manually: (actual, policy) => untilEnded(manually(actual, policy), logger),
+    after: (status, response) => untilEnded(after(status, response), logger),
+    discard: () => void untilEnded(refundAll(), logger).catch((error) => warnOfFailure(logger, error)),
   }
 }
 
