@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ipKey } from '../src/http/address.ts'
+import { ipKey } from '../src/http/ip-key.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],
@@ -13,6 +13,10 @@ test.each([
   ['::', '0:0:0:0:0:0:0:0/56'],
   ['::1', '0:0:0:0:0:0:0:0/56'],
   ['1::', '1:0:0:0:0:0:0:0/56'],
+  // As Azure's gateways send them. They stood for themselves: each connection was another client.
+  ['203.0.113.7:80', '203.0.113.7'],
+  ['[2001:db8:1:2ff::1]:80', '2001:db8:1:200:0:0:0:0/56'],
+  ['[2001:db8:1:2ff::1]', '2001:db8:1:200:0:0:0:0/56'],
   // What is no address stands for itself, and cannot be mistaken for one.
   ['', ''],
   ['1::2::3', '1::2::3'],
@@ -23,7 +27,9 @@ test.each([
   ['12345::', '12345::'],
   ['::ffff:203.0.113.256', '::ffff:203.0.113.256'],
   ['::ffff:203.0.113.07', '::ffff:203.0.113.07'],
-  ['203.0.113.7:80', '203.0.113.7:80'],
+  ['203.0.113.7:80:90', '203.0.113.7:80:90'],
+  ['203.0.113.256:80', '203.0.113.256:80'],
+  ['[203.0.113.7]:80', '[203.0.113.7]:80'],
   // What a framework says of a request on a Unix socket.
   [undefined, ''],
 ])('the key of %s is %s', (address, key) => expect(ipKey(address)).toBe(key))

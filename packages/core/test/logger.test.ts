@@ -49,6 +49,8 @@ const warnings: readonly [
   ['a request has no client address', {}, { address: undefined }],
   ['the app trusts every proxy', {}, {}, { trustsEveryProxy: () => true }],
   ['a key function returns a full IPv6 address', { key: () => '2001:db8::7' }, {}],
+  ['a key function returns an address with a port', { key: () => '203.0.113.7:51234' }, {}],
+  ['a key function returns an address with a port', { key: () => '[2001:db8::7]:51234' }, {}],
   ['partition must return bytes', { partition: () => 'ann' as never }, {}],
   ['a request is always denied: ', { quota: perMinute(5), cost: 6 }, {}],
   ['onDecision threw: a mistake', { onDecision: throwing }, {}],

@@ -1,26 +1,6 @@
 import { formatValue, QuotaError } from '../errors.ts'
-import { checkOptions } from '../options.ts'
 
-/**
- * The key that the selector `'ip'` makes of an address, for `key` functions, `peek` and `reset`. IPv4 is its own key,
- * also if it is mapped into IPv6. IPv6 addresses are grouped by their first `ipv6Prefix` bits (1 to 128, default: 56),
- * because one household or server gets a whole block of them. Any other text is its own key. `undefined` is the empty
- * key.
- *
- * Throws a QuotaError if the address is not text, or an option is invalid.
- */
-export function ipKey(address: string | undefined, options: { readonly ipv6Prefix?: number } = {}): string {
-  checkOptions('ipKey', options, ['ipv6Prefix'])
-  const { ipv6Prefix = 56 } = options
-  checkPrefix(ipv6Prefix, 1)
-  if (address === undefined || typeof address === 'string') return addressKey(address, ipv6Prefix)
-  throw new QuotaError(
-    'ERR_SPILLWAY_KEY',
-    `ipKey takes an address, such as '2001:db8::1'; got ${formatValue(address)}.`,
-  )
-}
-
-/** The same, of an address and a prefix that are valid. */
+/** The key of an address, grouped by its first `ipv6Prefix` bits: see `ipKey`. Both are valid. */
 export function addressKey(address: string | undefined, ipv6Prefix: number): string {
   if (!address?.includes(':')) return address ?? ''
   const groups = parseIPv6(address)

@@ -1,5 +1,5 @@
 import { type Logger, warnOnce } from '../warn.ts'
-import { addressIn } from './client-address.ts'
+import { withoutPort } from './ip-key.ts'
 import type { RequestReader } from './reader.ts'
 
 /** How many requests are examined for proxy settings that look wrong. */
@@ -41,7 +41,3 @@ function warnOfSettings<R>(reader: RequestReader<R>, request: R, address: string
     )
   }
 }
-
-/** Some proxies append the client's port, which differs per connection, and frameworks keep it. */
-const withoutPort = (address: string): string =>
-  address.includes(':') && /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address

@@ -1,6 +1,6 @@
 export type { StoreErrorOption } from '../failure-mode.ts'
 export { spilling, type Targets } from '../spill.ts'
-export { ipKey } from './address.ts'
+export { ipKey } from './ip-key.ts'
 export type { ByKey, ByKeyOptions, KeyText } from './by-key.ts'
 export { type ClientReader, clientAddress, type TrustProxy } from './client-address.ts'
 export { type Closable, hidesBody, isOver, type Outgoing, statusOf, whenClosed } from './closed.ts'

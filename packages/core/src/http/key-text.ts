@@ -1,5 +1,6 @@
 import { formatValue, QuotaError } from '../errors.ts'
 import { addressKey, within } from './address.ts'
+import { withoutPort } from './ip-key.ts'
 import { plainPath } from './path.ts'
 import { splitSelector } from './selector-syntax.ts'
 
@@ -39,7 +40,7 @@ function partText(selector: unknown, part: string, ipv6Prefix: number): string {
 /** The key of an address, or of a network as it is in reports and logs. */
 function addressText(text: string, ipv6Prefix: number): string {
   const slash = text.indexOf('/')
-  if (slash < 0 || !text.includes(':')) return addressKey(text, ipv6Prefix)
+  if (slash < 0 || !text.includes(':')) return addressKey(withoutPort(text), ipv6Prefix)
   within('key', [text])
   if (Number(text.slice(slash + 1)) === ipv6Prefix) return addressKey(text.slice(0, slash), ipv6Prefix)
   throw invalidKey(`clients are counted by /${ipv6Prefix}, the ipv6Prefix of this rateLimit; got ${formatValue(text)}.`)

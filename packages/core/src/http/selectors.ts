@@ -4,6 +4,7 @@ import { type Logger, warnOnce } from '../warn.ts'
 import { addressKey } from './address.ts'
 import { claimsOnce, claimText, needsClaims } from './claims.ts'
 import { cookieIn } from './cookie.ts'
+import { withoutPort } from './ip-key.ts'
 import { joinParts } from './key-text.ts'
 import { plainPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
@@ -46,10 +47,21 @@ export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSource
   return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joinParts)
 }
 
-/** Warns of a key function that returns IPv6 addresses unchanged: a client with one has at least 2^64 of them. */
+/**
+ * Warns of a key function that returns addresses unchanged. A client with an IPv6 address has at least 2^64 of them, and
+ * one with a port has another with each connection.
+ */
 function watchAddress(key: string | undefined, logger: Logger): string | undefined {
   // The cheap tests come first: they exclude nearly every key.
-  if (key?.includes(':') && /^[\da-f:.]{2,45}(%|$)/i.test(key) && addressKey(key, 128).includes('/')) {
+  if (!key?.includes(':')) return key
+  if (withoutPort(key) !== key) {
+    warnOnce(
+      logger,
+      'WARN_SPILLWAY_PORT_KEY',
+      'a key function returns an address with a port. A client has another port with each connection, and gets a limit for each. Return ipKey(address), which is exported beside rateLimit.',
+    )
+  }
+  if (/^[\da-f:.]{2,45}(%|$)/i.test(key) && addressKey(key, 128).includes('/')) {
     warnOnce(
       logger,
       'WARN_SPILLWAY_IPV6_KEY',
