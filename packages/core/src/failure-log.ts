@@ -48,7 +48,7 @@ export function failureLog(now: () => number): FailureLog {
       warn(
         logger,
         'WARN_SPILLWAY_STORE',
-        `the store failed${past}: ${withoutLink(error.message)} onStoreError decides about these requests; further failures are logged once a minute.`,
+        `the store failed${past}: ${sentence(withoutLink(error.message))} onStoreError decides about these requests; further failures are logged once a minute.`,
       )
       reportedMs = now()
       reporter = logger
@@ -66,3 +66,5 @@ export function failureLog(now: () => number): FailureLog {
     },
   }
 }
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)

@@ -198,5 +198,6 @@ const GLIDE_PREFIX = 'An error was signalled by the server: - '
 
 function failure(error: unknown): StoreError {
   const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
-  return new StoreError(`Redis failed: ${why}`, error, { healthy: OF_ONE_CALL.test(why.replace(GLIDE_PREFIX, '')) })
+  const hint = why === 'The client is closed' ? '. Is it connected? Call await client.connect() first.' : ''
+  return new StoreError(`Redis failed: ${why}${hint}`, error, { healthy: OF_ONE_CALL.test(why.replace(GLIDE_PREFIX, '')) })
 }

@@ -332,3 +332,10 @@ test('a cluster that loses a master fails by the deadline, and continues with th
   expectBetween(again + (await admits(patient, 10)), 0, 100 + (await timer.refilled()))
   // A failover, and a circuit that opens for longer each time meanwhile.
 }, 120_000)
+
+test('a client of node-redis that is not connected is reported with what to call', async () => {
+  const limiter = rateLimiter({ quota: perHour(5), store: redisStore(createClient()), onStoreError: 'throw' })
+  await expect(limiter.consume('ann')).rejects.toThrow(
+    'Redis failed: The client is closed. Is it connected? Call await client.connect() first.',
+  )
+})
