@@ -529,10 +529,30 @@ describe('the guard', () => {
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('onDecision threw: no ear'))
   })
 
+  // A getter was ignored: all clients had a limit by their address.
+  test('reads options that an instance of a class inherits', () => {
+    class Options {
+      readonly quota = perMinute(1)
+      get key() {
+        return 'header:x-api-key' as const
+      }
+      get onStoreError() {
+        return 'never' as never
+      }
+    }
+    const build = () => httpGuard<FakeRequest, FakeResponse>(new Options(), reader, () => modelStore(fakeClock()))
+    expect(build).toThrow('onStoreError must be')
+    Object.defineProperty(Options.prototype, 'onStoreError', { value: undefined })
+    const guard = build()
+    const allowed = (key: string) => (guard({ headers: { 'x-api-key': key } }) as Verdict).decision?.allowed
+    expect([allowed('a'), allowed('a'), allowed('b')]).toEqual([true, false, true])
+  })
+
   test.each([
     ['an unknown mode', { quota: perMinute(1), mode: 'dry' }, "mode must be 'enforce' or 'shadow'; got \"dry\"."],
     ['an option of a policy misspelt', { policies: [{ name: 'a', quata: perMinute(1) }] }, 'Did you mean "quota"?'],
     ['a policy that is none', { policies: [null] }, 'a policy takes an object of options; got null.'],
+    ['a list with a hole', { policies: new Array(1) }, 'options; got undefined.'],
     ['policies that are no list', { policies: { name: 'a', quota: perMinute(1) } }, 'policies must be a list'],
     ['a path alone', { quota: perMinute(1), match: '/login' }, "match must be an object such as { path: '/login' }"],
     [
@@ -540,6 +560,8 @@ describe('the guard', () => {
       { windowMs: 1, max: 5 },
       'Here that is quota: perMinute(100); @spillway/express/comp',
     ],
+    ['a limit of Fastify', { timeWindow: 1, max: 1 }, 'Here that is quota: perMinute(100);'],
+    ['a prefix of another limiter', { quota: perMinute(1), ipv6Subnet: 56 }, 'Here that is ipv6Prefix;'],
     ['a name of another limiter', { quota: perMinute(1), keyGenerator: () => 'a' }, 'Here that is key;'],
     [
       'an unknown option',

@@ -68,7 +68,8 @@ export function compilePolicies<R, S>(
   if (!Array.isArray(policies)) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${formatValue(policies)}.`)
   }
-  const compiledPolicies = policies.map((each) => compilePolicy(each, requestSources, storeConfig))
+  // A list with holes has policies that are undefined.
+  const compiledPolicies = Array.from(policies, (each) => compilePolicy(each, requestSources, storeConfig))
   const names = policies.flatMap(({ name = 'default', mode }) =>
     mode === 'shadow' ? [name, shadowName(name)] : [name],
   )

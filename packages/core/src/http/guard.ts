@@ -16,7 +16,7 @@ import { CLIENT_CLOSED, evaluatorFor, PASS, type Verdict } from './evaluator.ts'
 import { reporter } from './events.ts'
 import { headerBuilder } from './header-builder.ts'
 import { matcher } from './match.ts'
-import { checkRateLimitOptions, ownOptions, type RateLimitOptions } from './options.ts'
+import { checkedOptions, ownOptions, type RateLimitOptions } from './options.ts'
 import type { PolicyOptions } from './policy-options.ts'
 import { isPreflight } from './preflight.ts'
 import type { RequestReader } from './reader.ts'
@@ -48,8 +48,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
 ): Guard<R, S, Name, A> {
   // Names are checked at compile time: here they are strings. Called without options, it reports that the quota is
   // missing.
-  const options = (named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
-  checkRateLimitOptions(options)
+  const options = checkedOptions(named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const storeConfig = storeConfigOf({
     ...options,

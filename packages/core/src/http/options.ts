@@ -91,16 +91,21 @@ export const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) 
 
 /** The options here, with the names that other rate limiters have for them. */
 const PEER_NAMES: Readonly<Record<string, string>> = {
-  'quota: perMinute(100)': 'windowMs max limit points duration',
-  key: 'keyGenerator',
+  'quota: perMinute(100)': 'windowMs max limit points duration timeWindow',
+  key: 'keyGenerator generator identifier',
   headers: 'standardHeaders legacyHeaders',
   onDenied: 'handler message statusCode',
-  refundIf: 'skipFailedRequests skipSuccessfulRequests',
+  refundIf: 'skipFailedRequests skipSuccessfulRequests requestWasSuccessful',
+  skip: 'allowList whitelist',
+  ipv6Prefix: 'ipv6Subnet',
   'quota: penalty(…)': 'blockDuration penalty',
 }
 
-/** Rejects options that `rateLimit` does not have. */
-export function checkRateLimitOptions(options: unknown): void {
+/**
+ * The options, as an object of their own: also those that an instance of a class inherits, such as getters. Throws a
+ * QuotaError for options that `rateLimit` does not have.
+ */
+export function checkedOptions(options: unknown): object {
   const several = (options as { policies?: unknown } | null | undefined)?.policies !== undefined
   const known = ['policies', ...(several ? [] : ownOptions()), ...COMMON_OPTIONS]
   checkOptions('rateLimit', options, known, (name, given) => {
@@ -110,4 +115,6 @@ export function checkRateLimitOptions(options: unknown): void {
     if (name !== 'kernel' && given.some((each) => known.includes(each))) return undefined
     return 'It is called once, when the app is built, with options: app.use(rateLimit({ quota: perMinute(100) })).'
   })
+  const given = options as Readonly<Record<string, unknown>>
+  return Object.fromEntries(known.filter((name) => name in given).map((name) => [name, given[name]]))
 }
