@@ -237,7 +237,7 @@ describe('settled()', () => {
     await vi.advanceTimersByTimeAsync(2)
     await over
     expect(warn).toHaveBeenCalledExactlyOnceWith(
-      expect.stringContaining('a promise of settle, refundIf or countIf has not settled 10 s after'),
+      expect.stringContaining('a promise of settle, refundIf or countIf has not settled for 10 s.'),
     )
     expect([await left('tokens'), await left('requests')]).toEqual([50, 90])
     const again = settled()

@@ -199,5 +199,7 @@ const GLIDE_PREFIX = 'An error was signalled by the server: - '
 function failure(error: unknown): StoreError {
   const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
   const hint = why === 'The client is closed' ? '. Is it connected? Call await client.connect() first.' : ''
-  return new StoreError(`Redis failed: ${why}${hint}`, error, { healthy: OF_ONE_CALL.test(why.replace(GLIDE_PREFIX, '')) })
+  return new StoreError(`Redis failed: ${why}${hint}`, error, {
+    healthy: OF_ONE_CALL.test(why.replace(GLIDE_PREFIX, '')),
+  })
 }

@@ -49,7 +49,7 @@ function abandon(open: Map<Promise<unknown>, Logger>): void {
       logger,
       'WARN_SPILLWAY_SETTLE',
       'the cost of a request could not be corrected: ',
-      `a promise of settle, refundIf or countIf has not settled ${LONGEST_WAIT_MS / 1_000} s after the server was closed.`,
+      'a promise of settle, refundIf or countIf has not settled for 10 s.',
     )
   }
   open.clear()
