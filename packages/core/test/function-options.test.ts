@@ -332,6 +332,12 @@ test.each([
   await expect(send()).rejects.toThrow('claim "sub" must be text, a number, true or false')
 })
 
+test('a claim that is undefined is an empty key, as if it was missing', async () => {
+  const { send, left } = setUp({ quota, key: ['claim:sub', 'claim:org'], claims: () => ({ sub: undefined, org: 'a' }) })
+  await send()
+  expect(await left('0:1:a')).toBe(99)
+})
+
 test('a getter of a class is no claim: the key would be empty for all users', async () => {
   class User {
     get id(): string {

@@ -30,10 +30,13 @@ export const needsClaims = (what: string): QuotaError =>
 export const claimIn = (claims: Readonly<Record<string, unknown>> | undefined, name: string): unknown =>
   claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
 
-/** A claim as a key. Throws a QuotaError for what would be one key for all users: objects, and getters of a class. */
+/**
+ * A claim as a key; empty if it is missing or undefined. Throws a QuotaError for what would be one key for all users: objects,
+ * and getters of a class.
+ */
 export function claimText(name: string, claims: Readonly<Record<string, unknown>> | undefined): string {
   const value = claimIn(claims, name)
-  if (value === undefined && claims !== undefined && name in claims && !(name in Object.prototype)) {
+  if (claims !== undefined && name in claims && !Object.hasOwn(claims, name) && !(name in Object.prototype)) {
     throw new QuotaError(
       'ERR_SPILLWAY_KEY',
       `claim ${formatValue(name)} is inherited. Return an object of its own in claims, such as { ${name}: user.${name} }.`,
