@@ -6,6 +6,7 @@ import { policiesFrom } from '@spillway/core/rules'
 import { memoryStore } from '@spillway/memory'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import { commonParser } from '../src/log/common.ts'
 import { type Entry, entryReader } from '../src/log/entry.ts'
 import { jsonParser } from '../src/log/json.ts'
 import { type DenialEvent, planOf } from '../src/replay/plan.ts'
@@ -85,6 +86,22 @@ describe('a replay', () => {
       }),
     )
   })
+})
+
+test('requests without a claim count as one client', () => {
+  const policies = policiesFrom([bucket('users', { limit: 1, per: '1h' }, { limit_keys: ['claim:user'] })])
+  const events: DenialEvent[] = []
+  const plan = planOf('plan', policies, { onDenial: (event) => events.push(event) })
+  const parse = commonParser()
+  for (const [i, user] of ['-', 'ann', '-', 'ann', 'bob'].entries()) {
+    const entry = parse(`192.0.2.1 - ${user} [05/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1`) as Entry
+    plan.replay(entry, entry.at, i, 'log')
+  }
+  expect(events.map(({ line, key }) => [line, key])).toEqual([
+    [2, ''],
+    [3, 'ann'],
+  ])
+  expect(plan.lanes[0]?.counts.keyless).toBe(2)
 })
 
 test('a replay counts only the statuses of count_if', () => {

@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import { clientIn, type First } from './client.ts'
+import { type Client, clientIn, type First } from './client.ts'
 import type { Entry, Parse } from './entry.ts'
 import { closingQuote, unescaped } from './quotes.ts'
 import { commonLogTimes } from './time.ts'
@@ -7,42 +7,45 @@ import { commonLogTimes } from './time.ts'
 /** Where the fields after the request begin in a line, in the order that combined logs have them. */
 const QUOTED = ['referer', 'user-agent', 'x-forwarded-for'] as const
 
+/** An entry that reads its parts from the line when they are asked for: most policies ask for few. */
 class CommonEntry implements Entry {
   readonly at: Micros
   readonly address: string | undefined
-  readonly method: string
-  readonly target: string
-  readonly status: number | undefined
   readonly #line: string
-  /** Where the quoted fields after the request may begin. */
-  readonly #rest: number
-  readonly #user: string
+  /** Where the client and the user end. */
+  readonly #headEnd: number
+  readonly #fieldsBeforeUser: number
+  /** Where the quotes of the request are. */
+  readonly #open: number
+  readonly #close: number
 
-  constructor(
-    at: Micros,
-    address: string | undefined,
-    method: string,
-    target: string,
-    status: number | undefined,
-    line: string,
-    rest: number,
-    user: string,
-  ) {
+  constructor(at: Micros, client: Client, line: string, headEnd: number, open: number, close: number) {
     this.at = at
-    this.address = address
-    this.method = method
-    this.target = target
-    this.status = status
+    this.address = client.address
     this.#line = line
-    this.#rest = rest
-    this.#user = user
+    this.#headEnd = headEnd
+    this.#fieldsBeforeUser = client.fieldsBeforeUser
+    this.#open = open
+    this.#close = close
+  }
+
+  get method(): string {
+    return requestIn(this.#line, this.#open + 1, this.#close).method
+  }
+
+  get target(): string {
+    return requestIn(this.#line, this.#open + 1, this.#close).target
+  }
+
+  get status(): number | undefined {
+    return statusAt(this.#line, this.#close + 2)
   }
 
   /** Combined logs have two headers; a third quoted field is X-Forwarded-For, as many have added it. */
   header(name: string): string | undefined {
     const wanted = (QUOTED as readonly string[]).indexOf(name)
     if (wanted < 0) return undefined
-    let at = this.#rest
+    let at = this.#close + 1
     for (let i = 0; ; i++) {
       const open = this.#line.indexOf('"', at)
       const close = open < 0 ? -1 : closingQuote(this.#line, open)
@@ -56,7 +59,8 @@ class CommonEntry implements Entry {
   }
 
   claim(name: string): string | undefined {
-    return name === 'user' && this.#user !== '-' && this.#user !== '' ? this.#user : undefined
+    const user = name === 'user' ? userIn(this.#line.slice(0, this.#headEnd), this.#fieldsBeforeUser) : ''
+    return user === '-' || user === '' ? undefined : user
   }
 }
 
@@ -77,12 +81,8 @@ export function commonParser(first?: First): Parse {
     if (at === undefined) return 'its time is invalid'
     const end = quote < 0 ? -1 : closingQuote(line, quote)
     if (end < 0) return 'it has no request in quotes'
-    const head = line.slice(0, open)
-    const client = clientIn(head, first)
-    if (typeof client === 'string') return client
-    const { method, target } = requestIn(line, quote + 1, end)
-    const user = userIn(head, client.fieldsBeforeUser)
-    return new CommonEntry(at, client.address, method, target, statusAt(line, end + 2), line, end + 1, user)
+    const client = clientIn(line.slice(0, open), first)
+    return typeof client === 'string' ? client : new CommonEntry(at, client, line, open, quote, end)
   }
 }
 

@@ -88,11 +88,11 @@ export function lineReader(format: string, fields: Fields): LineReader {
 
 /** The format of a line, by how it begins. */
 function formatOf(line: string): Reader {
-  const first = line[0]
+  const first = line.charAt(0)
   if (first === '{') return 'json'
   if (first === '#' || line[10] === '\t') return 'cloudfront'
   if (first === '[' && /^\[\d{4}-\d\d-\d\dT/.test(line)) return 'envoy'
-  if (/^[hgw]/.test(line) && /^(https?|h2|grpcs?|wss?) \d{4}-\d\d-\d\dT/.test(line)) return 'alb'
+  if ('hgw'.includes(first) && /^(https?|h2|grpcs?|wss?) \d{4}-\d\d-\d\dT/.test(line)) return 'alb'
   return 'combined'
 }
 

@@ -1,7 +1,8 @@
-import type { Decision, Micros, Quota, Step } from '@spillway/core'
+import type { Decision, Micros, PreparedTake } from '@spillway/core'
 import { costReader, keyReader, matcher, type RequestSources } from '@spillway/core/http'
-import { areTiers, stepFor } from '@spillway/core/internal'
+import { areTiers, type ConsumeStep, ConsumeSteps } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
+import type { MemoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
 import { Spool } from '../suggest/spool.ts'
 import { hasWhatIf } from '../suggest/what-if.ts'
@@ -23,20 +24,21 @@ const MOST_FOR_LIMITS = 250_000
 
 /** A policy as the guard compiles it. */
 export interface Compiled extends Lane {
-  readonly quota: Quota
+  readonly steps: ConsumeSteps
   readonly shadow: boolean
   readonly applies: ((entry: Entry) => boolean) | undefined
   readonly keyOf: (entry: Entry) => string | undefined
   readonly costOf: (entry: Entry) => number
-  readonly one: Step
 }
+
+/** A step of the in-memory store, which prepares all of them. */
+type Prepared = ConsumeStep & { readonly take: PreparedTake }
 
 /** A request that a policy counts. */
 export interface PolicyCheck {
   readonly lane: Compiled
   readonly of: KeyTally
-  readonly cost: number
-  readonly step: Step
+  readonly step: Prepared
   /** Whether the status of the response does not count. */
   readonly isRefunded: boolean
   /** The policy that is checked instead if this one denies. */
@@ -47,6 +49,7 @@ export interface PolicyCheck {
 export function compile(
   policy: RulePolicy,
   sources: RequestSources<Entry>,
+  store: MemoryStore,
   tally: Tally,
   tryLimits: boolean,
 ): Compiled {
@@ -56,13 +59,12 @@ export function compile(
     breakdown: new Breakdown(),
     spool: tryLimits && hasWhatIf(policy) ? new Spool() : undefined,
     counts: { requests: 0, denied: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
-    quota: policy.quota,
+    steps: new ConsumeSteps(policy.name, policy.quota, store),
     shadow: policy.mode === 'shadow',
     // Only functions can return promises, and rules have none.
     applies: matcher('match', policy.match, sources) as Compiled['applies'],
     keyOf: keyReader(policy.key, sources) as Compiled['keyOf'],
     costOf: costReader(policy, entryReader) as Compiled['costOf'],
-    one: stepFor(policy.quota, 'consume', 1),
   }
 }
 
@@ -81,11 +83,10 @@ export function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
   const read = lane.keyOf(entry)
   if (read === undefined) return undefined
   if (read === '') lane.counts.keyless++
-  const cost = lane.costOf(entry)
-  const step = cost === 1 ? lane.one : stepFor(lane.quota, 'consume', cost)
+  const step = lane.steps.costing(lane.costOf(entry)) as Prepared
   const { countIf } = lane.policy
   const isRefunded = countIf !== undefined && entry.status !== undefined && !countIf.includes(entry.status)
-  return { lane, of: lane.tally.of(read), cost, step, isRefunded }
+  return { lane, of: lane.tally.of(read), step, isRefunded }
 }
 
 /** Keeps a request to try other limits on, unless there are too many. */

@@ -1,11 +1,20 @@
-import type { Micros, Taken } from '@spillway/core'
+import type { Decision, Micros, Taken } from '@spillway/core'
 import { type RequestSources, spilling } from '@spillway/core/http'
-import { decide, stepFor } from '@spillway/core/internal'
+import { stepFor } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
 import { keyText } from './key-text.ts'
-import { applyingTo, checkOf, compile, keepForLimits, type Lane, type PolicyCheck, recordDenial } from './lane.ts'
+import {
+  applyingTo,
+  type Compiled,
+  checkOf,
+  compile,
+  keepForLimits,
+  type Lane,
+  type PolicyCheck,
+  recordDenial,
+} from './lane.ts'
 import { Tally } from './tally.ts'
 import { sum, Timeline } from './timeline.ts'
 
@@ -62,13 +71,13 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   const counts = { counted: 0, denied: 0, uncounted: 0 }
   const sources = sourcesFor(policies, options)
   const lanes = policies.map((policy) =>
-    compile(policy, sources, new Tally(follow, (key) => keyText(policy.key, key)), tryLimits),
+    compile(policy, sources, store, new Tally(follow, (key) => keyText(policy.key, key)), tryLimits),
   )
   const targets = policies.map(({ spill }) => policies.findIndex((other) => other.name === spill))
 
   const record = (
-    { lane, of, cost, step }: PolicyCheck,
-    taken: Taken,
+    { lane, of, step: { cost } }: PolicyCheck,
+    decision: Decision,
     entry: Entry,
     at: Micros,
     line: number,
@@ -76,7 +85,6 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   ): void => {
     const { counts, tally, policy } = lane
     keepForLimits(lane, of.key, at)
-    const decision = decide(policy.name, lane.quota, cost, step, taken)
     counts.requests++
     of.requests++
     tally.record(of, at, decision)
@@ -99,20 +107,19 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       retryAfterMs: decision.retryAfterMs,
     })
   }
-  const refund = (checks: readonly PolicyCheck[], taken: readonly Taken[], at: Micros): void => {
-    for (const [i, { lane, of, cost, isRefunded }] of checks.entries()) {
-      const step = isRefunded && stepFor(lane.quota, 'refund', cost, { original: taken[i] as Taken })
-      if (step) store.takeSync([{ policy: lane.policy.name, key: of.key, step }], at)
-    }
+  const refund = ({ lane: { policy }, of, step, isRefunded }: PolicyCheck, original: Taken, at: Micros): void => {
+    if (!isRefunded) return
+    const back = stepFor(policy.quota, 'refund', step.cost, { original })
+    store.takeSync([{ policy: policy.name, key: of.key, step: back }], at)
   }
   const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros, line: number, file: string): boolean => {
-    const { lane, of, step } = check
-    const [taken] = store.takeSync([{ policy: lane.policy.name, key: of.key, step }], at) as [Taken]
-    record(check, taken, entry, at, line, file)
-    if (taken.allowed) refund([check], [taken], at)
+    const { step, of } = check
+    const taken = step.take.take(of.key, at)
+    record(check, step.decide(taken), entry, at, line, file)
+    if (taken.allowed) refund(check, taken, at)
     return taken.allowed
   }
-  type Emptied = readonly (readonly [PolicyCheck, Taken])[]
+  type Emptied = readonly (readonly [PolicyCheck, Decision])[]
   const takeAll = (
     checks: readonly PolicyCheck[],
     entry: Entry,
@@ -121,20 +128,19 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     file: string,
     emptied: Emptied = [],
   ): boolean => {
-    const ops = checks.map(({ lane, of, step }) => ({ policy: lane.policy.name, key: of.key, step }))
-    const taken = store.takeSync(ops, at)
-    const next = checks.map((check, i) => (taken[i]?.allowed ? check : check.spill))
-    const allowed = taken.every((each) => each.allowed)
+    const allowed = checks.map(({ step, of }) => step.take.look(of.key, at)).every((fits) => fits)
+    const taken = checks.map(({ step }) => step.take.commit(allowed))
+    // The next round may overwrite what was taken.
+    const decided = checks.map((check, i) => [check, check.step.decide(taken[i] as Taken)] as const)
+    const next = decided.map(([check, decision]) => (decision.allowed ? check : check.spill))
     if (!allowed && next.every((check) => check !== undefined)) {
-      const deniedChecks = checks
-        .map((check, i) => [check, taken[i] as Taken] as const)
-        .filter(([, each]) => !each.allowed)
-      return takeAll(next, entry, at, line, file, [...emptied, ...deniedChecks])
+      return takeAll(next, entry, at, line, file, [...emptied, ...decided.filter(([, each]) => !each.allowed)])
     }
     // Only the policy whose units are consumed records an allowed request.
-    for (const [check, each] of allowed ? [] : emptied) record(check, each, entry, at, line, file)
-    for (const [i, check] of checks.entries()) record(check, taken[i] as Taken, entry, at, line, file)
-    if (allowed) refund(checks, taken, at)
+    for (const [check, decision] of allowed ? decided : [...emptied, ...decided]) {
+      record(check, decision, entry, at, line, file)
+    }
+    if (allowed) for (const [i, check] of checks.entries()) refund(check, taken[i] as Taken, at)
     return allowed
   }
   const checksFor = (entry: Entry, at: Micros, line: number, file: string): readonly PolicyCheck[] => {
@@ -148,6 +154,22 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     }
     return spilling(checks, targets)
   }
+  /** Whether an entry is allowed; undefined if no policy counts it. */
+  const takeAny = (entry: Entry, at: Micros, line: number, file: string): boolean | undefined => {
+    const checks = checksFor(entry, at, line, file)
+    const [first] = checks
+    if (first === undefined) return undefined
+    return checks.length === 1 && !first.spill
+      ? takeAlone(first, entry, at, line, file)
+      : takeAll(checks, entry, at, line, file)
+  }
+  /** The same by one policy, the usual case, without lists. */
+  const takeBy = (lane: Compiled, entry: Entry, at: Micros, line: number, file: string): boolean | undefined => {
+    const check = lane.applies?.(entry) === false ? undefined : checkOf(lane, entry)
+    const allowed = check && takeAlone(check, entry, at, line, file)
+    return lane.shadow ? undefined : allowed
+  }
+  const [only] = lanes.length === 1 ? lanes : []
 
   return {
     name,
@@ -158,15 +180,11 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     counts,
     replay(entry, at, line, file) {
       const part = timeline.at(at)
-      const checks = checksFor(entry, at, line, file)
-      if (checks.length === 0) {
+      const allowed = only ? takeBy(only, entry, at, line, file) : takeAny(entry, at, line, file)
+      if (allowed === undefined) {
         counts.uncounted++
         return
       }
-      const allowed =
-        checks.length === 1 && !checks[0]?.spill
-          ? takeAlone(checks[0] as PolicyCheck, entry, at, line, file)
-          : takeAll(checks, entry, at, line, file)
       const { values } = allowed ? series.allowed : series.denied
       values[part] = (values[part] as number) + 1
       counts.counted++
