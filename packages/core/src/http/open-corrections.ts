@@ -27,24 +27,16 @@ export async function settled(): Promise<void> {
   await new Promise<void>((resolve) => setLongTimeout(0, resolve))
   const open = openCorrections()
   let isLate = false
-  await new Promise<void>((resolve) => {
-    const expire = (): void => {
+  let stop: () => void = () => {}
+  const late = new Promise<void>((resolve) => {
+    stop = setLongTimeout(LONGEST_WAIT_MS, () => {
       isLate = true
-      abandon(open)
       resolve()
-    }
-    const stop = setLongTimeout(LONGEST_WAIT_MS, expire)
-    const ended = async (): Promise<void> => {
-      while (open.size > 0 && !isLate) await Promise.allSettled(open.keys())
-      stop()
-      resolve()
-    }
-    void ended()
+    })
   })
-}
-
-function abandon(open: Map<Promise<unknown>, Logger>): void {
-  for (const logger of new Set(open.values())) {
+  while (open.size > 0 && !isLate) await Promise.race([Promise.allSettled(open.keys()), late])
+  stop()
+  for (const logger of open.values()) {
     warnOnce(
       logger,
       'WARN_SPILLWAY_SETTLE',

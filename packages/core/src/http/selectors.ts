@@ -58,7 +58,7 @@ function watchAddress(key: string | undefined, logger: Logger): string | undefin
     warnOnce(
       logger,
       'WARN_SPILLWAY_PORT_KEY',
-      'a key function returns an address with a port. A client gets a limit for each connection. Return ipKey(address), which is exported beside rateLimit.',
+      'a key function returns an address with a port. A client gets a limit for each connection. Return ipKey(address).',
     )
   }
   if (/^[\da-f:.]{2,45}(%|$)/i.test(key) && addressKey(key, 128).includes('/')) {
