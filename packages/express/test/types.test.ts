@@ -2,7 +2,15 @@ import type { RequestDecision } from '@spillway/core/http'
 import express, { type Request } from 'express'
 import request from 'supertest'
 import { expect, expectTypeOf, test } from 'vitest'
-import { perDay, perMinute, perSecond, type RateLimitOptions, rateLimit } from '../src/index.ts'
+import {
+  memoryStore,
+  perDay,
+  perMinute,
+  perSecond,
+  type Quota,
+  type RateLimitOptions,
+  rateLimit,
+} from '../src/index.ts'
 
 // The compiler checks these: a line that must not compile says so, and fails the type check if it does.
 
@@ -62,4 +70,15 @@ test('invalid options neither compile nor run', () => {
   expect(() => rateLimit({ policies: [{ quota: perMinute(1) }], key: 'ip' })).toThrow('has no option "key"')
   // @ts-expect-error: no such form of headers
   expect(() => rateLimit({ quota: perMinute(1), headers: 'legacy' })).toThrow("'legacy' is ambiguous")
+})
+
+// Users write `store: production ? redisStore(redis) : undefined`, which did not compile beside a quota.
+test('an undefined store is the default of a limiter and of its policies', async () => {
+  const [production, quota]: [boolean, Quota] = [false, perMinute(1)]
+  const store = production ? memoryStore() : undefined
+  for (const limiter of [rateLimit({ quota, store }), rateLimit({ policies: [{ name: 'a', quota, store }], store })]) {
+    const app = express().use(limiter, (_, res) => res.send('ok'))
+    const statuses = [(await request(app).get('/')).status, (await request(app).get('/')).status]
+    expect(statuses).toEqual([200, 429])
+  }
 })

@@ -40,10 +40,10 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly mode?: 'enforce' | 'shadow'
   /**
-   * The store of this policy's counts.
+   * The store of this policy's counts; `undefined` selects the default.
    * @default the limiter's `store`
    */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /**
    * The time to wait for a remote store. Policies that one store checks together share the shortest deadline.
    * @default the limiter's `deadline`
