@@ -1,12 +1,12 @@
 import { BLOCK_LIST, blockListName } from './block-list.ts'
 import type { NamedPolicies } from './costs.ts'
 import { QuotaError } from './errors.ts'
-import { checkBoolean, checkOptions } from './options.ts'
+import { checkBoolean, checkOptions, hintOfQuota } from './options.ts'
 import { checkPolicyName, type Policy, policyOf } from './policy.ts'
 import type { Quota } from './quota-types.ts'
 import { checkSpill, type Targets } from './spill.ts'
 import type { Store } from './store.ts'
-import type { StoreConfig, StoreOptions } from './store-config.ts'
+import { STORE_OPTIONS, type StoreConfig, type StoreOptions } from './store-config.ts'
 
 /** Options for all quotas of a limiter. */
 interface CommonOptions extends StoreOptions {
@@ -53,6 +53,14 @@ export type RateLimiterOptions = CommonOptions &
         readonly spill?: Readonly<Record<string, string>>
       }
   )
+
+/** The names of the options of `rateLimiter`. */
+export const LIMITER_OPTIONS: readonly string[] = ['quota', 'quotas', 'spill', 'name', 'blocks', ...STORE_OPTIONS]
+
+/** Throws a `QuotaError` for options that `rateLimiter` does not have. */
+export function checkLimiterOptions(options: unknown): void {
+  checkOptions('rateLimiter', options, LIMITER_OPTIONS, hintOfQuota)
+}
 
 /** The policies of a limiter. Throws a `QuotaError` if an option is invalid. */
 export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreConfig): NamedPolicies {

@@ -4,7 +4,7 @@ import { shownPolicies } from './block-list.ts'
 import { actualsOf, type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import type { Decision } from './decision.ts'
 import { type ConsumeSync, remoteFastPath, syncFastPath } from './fast-path.ts'
-import { namedPolicies, type RateLimiterOptions } from './limiter-options.ts'
+import { checkLimiterOptions, namedPolicies, type RateLimiterOptions } from './limiter-options.ts'
 import { type LimiterReports, reportsOf } from './limiter-reports.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { reportPolicies } from './on-policies.ts'
@@ -17,7 +17,7 @@ import { resetAll, resetKey } from './reset.ts'
 import { spilling } from './spill.ts'
 import type { Verb } from './step-options.ts'
 import { isSync, type StateKey, type SyncStore } from './store.ts'
-import { STORE_OPTIONS, storeConfigOf } from './store-config.ts'
+import { storeConfigOf } from './store-config.ts'
 import { consumeUpTo, type UpToDecision } from './up-to.ts'
 import { checkCost, checkKey, checkUnits } from './verbs.ts'
 import { checkSignal, type WaitOptions, wait } from './wait.ts'
@@ -70,7 +70,7 @@ export function rateLimiter(options: RateLimiterOptions & { readonly store: Sync
 /** Builds a limiter on any store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
-  checkOptions('rateLimiter', options, ['quota', 'quotas', 'spill', 'name', 'blocks', ...STORE_OPTIONS])
+  checkLimiterOptions(options)
   const storeConfig = storeConfigOf(options)
   const { store } = storeConfig
   const named = namedPolicies(options, storeConfig)

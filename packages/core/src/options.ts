@@ -20,6 +20,14 @@ export function checkOptions(
   }
 }
 
+/** The hint for a quota that is given instead of options with it. */
+export const hintOfQuota = (name: string): string | undefined =>
+  name === 'kernel' ? 'This is a quota: write { quota: perMinute(100) }.' : undefined
+
+/** The options of these names, also those that an instance of a class inherits: a spread would lose its getters. */
+export const givenOptions = (options: object, names: readonly string[]): object =>
+  Object.fromEntries(names.filter((name) => name in options).map((name) => [name, options[name as keyof object]]))
+
 /**
  * Throws a QuotaError if `options` is not an object, or hides what it holds: all options of a promise, or of a map, would be
  * ignored.

@@ -120,7 +120,7 @@ export function checkSpill(spill: Readonly<Record<string, unknown>>, names: read
   const targets = new Map<unknown, unknown>(Object.entries(spill))
   const taken = new Set<unknown>()
   for (const [from, to] of targets) {
-    for (const name of [from, to]) if (!known.has(name)) throw invalidSpill(unknownName(name, names))
+    for (const name of [from, to]) if (!known.has(name)) throw invalidSpill(unknownName(name, from, names))
     if (taken.has(to)) {
       throw invalidSpill(`two policies spill over to ${formatValue(to)}. Give each a spill policy of its own.`)
     }
@@ -144,8 +144,9 @@ export function checkSpill(spill: Readonly<Record<string, unknown>>, names: read
   }
 }
 
-function unknownName(name: unknown, names: readonly string[]): string {
-  const meant = typeof name === 'string' ? guess(name, names) : undefined
+function unknownName(name: unknown, from: unknown, names: readonly string[]): string {
+  const others = names.filter((each) => each !== from)
+  const meant = typeof name === 'string' ? guess(name, others) : undefined
   return `spill names an enforced policy; there is none named ${formatValue(name)}. ${meant ?? `There are ${names.map(formatValue).join(', ')}.`}`
 }
 

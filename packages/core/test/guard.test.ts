@@ -553,6 +553,7 @@ describe('the guard', () => {
     ['an option of a policy misspelt', { policies: [{ name: 'a', quata: perMinute(1) }] }, 'Did you mean "quota"?'],
     ['a policy that is none', { policies: [null] }, 'a policy takes an object of options; got null.'],
     ['a list with a hole', { policies: new Array(1) }, 'options; got undefined.'],
+    ['a quota as a policy', { policies: [perMinute(1)] }, 'This is a quota: write { quota: perMinute(100) }.'],
     ['policies that are no list', { policies: { name: 'a', quota: perMinute(1) } }, 'policies must be a list'],
     ['a path alone', { quota: perMinute(1), match: '/login' }, "match must be an object such as { path: '/login' }"],
     [

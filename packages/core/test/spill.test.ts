@@ -320,7 +320,11 @@ describe('a spill that cannot be', () => {
       [policy('a', { spill: 'c' }), policy('b', { spill: 'c' }), policy('c')],
       'two policies spill over to "c"',
     ],
-    ['a shadow', [policy('a', { spill: 'b' }), policy('b', { mode: 'shadow' })], 'there is none named "b".'],
+    [
+      'a shadow',
+      [policy('a', { spill: 'b' }), policy('b', { mode: 'shadow' })],
+      'there is none named "b". There are "a". Write spill:',
+    ],
     ['that of a shadow', [policy('a', { spill: 'b', mode: 'shadow' }), policy('b')], 'there is none named "a"'],
   ])('is rejected when the limiter is built: %s', (_, policies, message) => {
     expect(() => httpGuard({ policies, store: modelStore(() => START) } as never, plainReader)).toThrow(message)

@@ -6,7 +6,7 @@ import {
   type SyncRateLimiter,
   type SyncStore,
 } from '@spillway/core'
-import { checkLogger, checkObject, storeOr } from '@spillway/core/internal'
+import { checkLimiterOptions, checkLogger, givenOptions, LIMITER_OPTIONS, storeOr } from '@spillway/core/internal'
 import { memoryStore } from './store.ts'
 
 /** Options of a limiter without its store. */
@@ -23,7 +23,7 @@ export function rateLimiter(options: Storeless & { readonly store?: SyncStore | 
  */
 export function rateLimiter(options: Storeless & { readonly store: Store | undefined }): RateLimiter
 export function rateLimiter(options: Storeless & { readonly store?: Store | undefined }): RateLimiter {
-  checkObject('rateLimiter', options)
+  checkLimiterOptions(options)
   const store = storeOr(options.store, memoryStore, checkLogger(options.logger))
-  return overStore({ ...options, store } as RateLimiterOptions)
+  return overStore({ ...givenOptions(options, LIMITER_OPTIONS), store } as RateLimiterOptions)
 }

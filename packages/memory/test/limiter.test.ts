@@ -24,3 +24,25 @@ test.each([1_000, 1_000_000])('resetAll applies to takes prepared before, of %i 
   expect(await limiter.resetAll()).toBe(500)
   expect([limiter.consumeSync('user-7').allowed, limiter.consumeSync('user-7').allowed]).toEqual([true, false])
 })
+
+// A getter of a class was ignored.
+test('options that an instance of a class inherits are read', async () => {
+  class Options {
+    readonly name = 'login'
+    get quota() {
+      return perMinute(1)
+    }
+    get blocks() {
+      return true
+    }
+  }
+  const limiter = rateLimiter(new Options())
+  await limiter.block('ann', '1h')
+  expect([(await limiter.consume('ann')).allowed, limiter.consumeSync('bob').allowed]).toEqual([false, true])
+})
+
+test.each([
+  [perMinute(5), 'rateLimiter has no option "kernel". This is a quota: write { quota: perMinute(100) }.'],
+  [{ quota: perMinute(5), key: 'ip' }, 'rateLimiter has no option "key".'],
+  [5, 'rateLimiter takes an object of options; got 5.'],
+])('%o is rejected', (options, message) => expect(() => rateLimiter(options as never)).toThrow(message))

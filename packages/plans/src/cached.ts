@@ -62,8 +62,14 @@ export function cached<V extends NonNullable<unknown>, D extends V | undefined =
 
 function quotaOf<V>(value: V, quotas: QuotasOf<V>): Quota | PromiseLike<Quota> {
   if (typeof quotas === 'function') return quotas(value)
-  if (typeof value === 'string' && Object.hasOwn(quotas, value))
+  if (typeof value === 'string' && Object.hasOwn(quotas ?? {}, value))
     return (quotas as Readonly<Record<string, Quota>>)[value] as Quota
+  if (typeof quotas !== 'object' || quotas === null) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `quota(key, quotas) takes the quotas by value, { free: perMinute(60) }, or a function; got ${formatValue(quotas)}.`,
+    )
+  }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `there is no quota for ${formatValue(value)}: there are ${Object.keys(quotas).map(formatValue).join(', ')}. Add it, or set default: cached(lookup, { default: 'free' }).`,

@@ -350,6 +350,13 @@ describe('a quota', () => {
     }
   })
 
+  test.each([undefined, null, 5, 'free'])('of %o as quotas is an error that says what to write', async (quotas) => {
+    const { plan } = setUp()
+    await expect(after(10, plan.quota('bob', quotas as never))).rejects.toThrow(
+      'quota(key, quotas) takes the quotas by value, { free: perMinute(60) }, or a function; got',
+    )
+  })
+
   test.each(['basic', 'toString', '__proto__'])(
     'of a value without one, %s, is an error that says what to add',
     async (name) => {

@@ -2,7 +2,7 @@ import { BLOCK_LIST, blockListName } from '../block-list.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { checkStoreError } from '../failure-mode.ts'
 import { andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
-import { checkBoolean, checkFunctions, checkOptions } from '../options.ts'
+import { checkBoolean, checkFunctions, checkOptions, hintOfQuota } from '../options.ts'
 import { checkPolicyName, type Policy, policyOf } from '../policy.ts'
 import { nonQuota } from '../quota-checks.ts'
 import type { Quota } from '../quota-types.ts'
@@ -93,7 +93,7 @@ function compilePolicy<R, S>(
   requestSources: RequestSources<R>,
   storeConfig: StoreConfig,
 ): Omit<CompiledPolicy<R, S>, 'target'> {
-  checkOptions('a policy', options, POLICY_OPTIONS)
+  checkOptions('a policy', options, POLICY_OPTIONS, hintOfQuota)
   checkFunctions(options, ['settle', 'onDenied', 'partition'])
   checkUnit(options.unit)
   checkProblem(options.problem)

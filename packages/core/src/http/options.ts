@@ -1,4 +1,4 @@
-import { checkOptions } from '../options.ts'
+import { checkOptions, givenOptions } from '../options.ts'
 import type { Store } from '../store.ts'
 import { STORE_OPTIONS, type StoreOptions } from '../store-config.ts'
 import type { Duration } from '../time.ts'
@@ -102,8 +102,8 @@ const PEER_NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The options, as an object of their own: also those that an instance of a class inherits, such as getters. Throws a
- * QuotaError for options that `rateLimit` does not have.
+ * The options, as an object of their own, with those that are inherited. Throws a QuotaError for options that `rateLimit`
+ * does not have.
  */
 export function checkedOptions(options: unknown): object {
   const several = (options as { policies?: unknown } | null | undefined)?.policies !== undefined
@@ -115,6 +115,5 @@ export function checkedOptions(options: unknown): object {
     if (name !== 'kernel' && given.some((each) => known.includes(each))) return undefined
     return 'It is called once, when the app is built, with options: app.use(rateLimit({ quota: perMinute(100) })).'
   })
-  const given = options as Readonly<Record<string, unknown>>
-  return Object.fromEntries(known.filter((name) => name in given).map((name) => [name, given[name]]))
+  return givenOptions(options as object, known)
 }
