@@ -51,7 +51,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/koa': 59_400,
   '@spillway/memory': 35_500,
   '@spillway/nestjs': 61_600,
-  '@spillway/nestjs/throttler': 36_800,
+  '@spillway/nestjs/throttler': 36_900,
   '@spillway/opentelemetry': 3_200,
   '@spillway/plans': 10_400,
   '@spillway/postgres': 18_900,

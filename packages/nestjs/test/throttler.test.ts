@@ -551,6 +551,23 @@ test('options of older versions, and misspelt ones, are errors that say what to 
   }
 })
 
+// They were ignored: a client that exceeded the limit was blocked for no longer than ttl.
+test.each<[object, string]>([
+  [
+    { throttlers: [{ limit: 1, ttl: 1, blockduration: 5 }] },
+    'the throttler "default" has no option "blockduration". Did',
+  ],
+  [{ throttlers: [{ name: 'a', limit: 1, ttl: 1, skip: () => true }] }, 'the throttler "a" has no option "skip".'],
+  [{ throttlers: [undefined] }, 'the throttler "default" takes an object of options; got undefined.'],
+  [
+    { throttlers: [], getTrackers: () => 'a' },
+    'ThrottlerModule has no option "getTrackers". Did you mean "getTracker"?',
+  ],
+])('an unknown option is an error when the app starts: %o', async (options, problem) => {
+  const app = serve(ours, { controllers: [Plain], options: options as Setup['options'] })
+  await expect(app).rejects.toThrow(problem)
+})
+
 test('a decorator that names no throttler is warned of once', async () => {
   @Controller()
   class Misnamed {

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
-import { oncePer } from '@spillway/core/internal'
+import { checkOptions, formatValue, oncePer } from '@spillway/core/internal'
 import { isSkipped, namesOn, overrideOf, type Target } from './decorators.ts'
 import { ThrottlerException, throttlerMessage } from './exception.ts'
 import { DEFAULT_IPV6_SUBNET_PREFIX, normalizeIp } from './ip.ts'
@@ -52,6 +52,7 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     const { throttlers, ipv6SubnetPrefix, errorMessage: _, storage: __, ...common } = asObject(this.options)
     this.#isReady = true
     checkList(throttlers, this.options)
+    checkNames(throttlers, common)
     if (this.throttlers.length === 0) {
       // The shortest first, and those that are functions last. The options themselves stay as they are.
       this.throttlers = throttlers
@@ -202,6 +203,17 @@ function checkList(throttlers: unknown, options: ThrottlerModuleOptions): void {
   throw new Error(
     `ThrottlerModule takes a list of throttlers: [{ ttl: ${seconds(ttl)}, limit: ${limit} }], or { throttlers: [...] }.`,
   )
+}
+
+const COMMON_OPTIONS = ['skipIf', 'ignoreUserAgents', 'getTracker', 'generateKey', 'setHeaders']
+const THROTTLER_OPTIONS = ['name', 'limit', 'ttl', 'blockDuration', ...COMMON_OPTIONS]
+
+/** Rejects options that nothing reads: a misspelt one would be a limit that is not there. */
+function checkNames(throttlers: readonly ThrottlerOptions[], common: object): void {
+  checkOptions('ThrottlerModule', common, COMMON_OPTIONS)
+  for (const throttler of throttlers) {
+    checkOptions(`the throttler ${formatValue(throttler?.name ?? 'default')}`, throttler, THROTTLER_OPTIONS)
+  }
 }
 
 const orderOf = ({ ttl }: ThrottlerOptions): number => (typeof ttl === 'function' ? Number.MAX_VALUE : ttl)
