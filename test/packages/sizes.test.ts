@@ -54,7 +54,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/nestjs/throttler': 36_900,
   '@spillway/opentelemetry': 3_200,
   '@spillway/plans': 10_400,
-  '@spillway/postgres': 18_900,
+  '@spillway/postgres': 19_100,
   '@spillway/redis': 24_800,
 }
 

@@ -1,5 +1,5 @@
 import { errorOfClient } from './other-clients.ts'
-import { TimeoutError, type Until, within } from './until.ts'
+import { EARLIER_MS, TimeoutError, type Until, within } from './until.ts'
 
 /** A statement. If it has a name, it is a prepared statement. */
 export interface PgQuery {
@@ -49,12 +49,6 @@ async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise
   await database.exec(text)
   return []
 }
-
-/**
- * How long before its deadline a call stops waiting for a connection, so that its caller gets the reason, and not a timeout
- * without one.
- */
-const EARLIER_MS = 3
 
 /**
  * Runs a query on a pooled connection, and releases the connection. `pool.query` closes a connection whenever a

@@ -1,7 +1,7 @@
 import { StoreError, type Taken } from '@spillway/core'
-import { withoutLink } from '@spillway/core/internal'
+import { whenExpired, withoutLink } from '@spillway/core/internal'
 import { failure } from './retry.ts'
-import { latest, TimeoutError, type Until, untilIn, within } from './until.ts'
+import { EARLIER_MS, latest, TimeoutError, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
 
 /** Sends calls in one statement, and returns a result or an error for each. */
@@ -10,11 +10,14 @@ export type Send = (calls: readonly Call[], until: Until) => Promise<readonly (r
 interface Waiting {
   readonly call: Call
   readonly until: () => Until
-  /** Whether an earlier statement was sent without it, because one of its keys was in use. */
-  wasBusy: boolean
+  /** Stops the timer of a call that waits for a key in use. */
+  stop: (() => void) | undefined
   readonly resolve: (taken: readonly Taken[]) => void
   readonly reject: (error: unknown) => void
 }
+
+/** Why a call was not sent. */
+const BUSY = 'earlier calls for the same key were not answered in time'
 
 /** The maximum number of calls in one statement, which holds its locks until it ends. */
 const MAX_BATCH = 500
@@ -34,18 +37,25 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
     scheduled = true
     afterTick(() => {
       scheduled = false
-      dropExpired(waiting)
       const batch = groupIntoBatch(waiting, inFlight)
-      for (const each of waiting) each.wasBusy = !batch.includes(each)
+      for (const each of batch) {
+        waiting.delete(each)
+        each.stop?.()
+      }
+      for (const each of waiting) each.stop ??= dropInTime(each)
       if (batch.length > 0) void sendBatch(batch)
       if (batch.length === MAX_BATCH || batch[0]?.call.at !== undefined) schedule()
     })
   }
 
+  /** Rejects a call that still waits for its keys shortly before its deadline. */
+  const dropInTime = (each: Waiting): (() => void) =>
+    whenExpired({ atMs: each.until().sendByMs - EARLIER_MS, spanMs: 0 }, () => {
+      if (waiting.delete(each)) each.reject(failure(new TimeoutError(BUSY), timeoutMs))
+    })
   const sendBatch = async (batch: readonly Waiting[]): Promise<void> => {
     const calls = batch.map(({ call }) => call)
     const names = calls.flatMap((call) => call.names)
-    for (const each of batch) waiting.delete(each)
     for (const name of names) inFlight.add(name)
     try {
       const answers = await send(calls, latest(batch.map(({ until }) => until())))
@@ -66,7 +76,7 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
     const until = (): Until => ({ endMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
     let drop = (): boolean => false
     const answer = new Promise<readonly Taken[]>((resolve, reject) => {
-      const each: Waiting = { call, until, wasBusy: false, resolve, reject }
+      const each: Waiting = { call, until, stop: undefined, resolve, reject }
       drop = () => waiting.delete(each)
       waiting.add(each)
       schedule()
@@ -87,15 +97,6 @@ export function lateOf(error: unknown, place: number): unknown {
 }
 
 const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
-
-/** Rejects expired calls. A call that has not waited yet is sent anyway: only this process was blocked until now. */
-function dropExpired(waiting: Set<Waiting>): void {
-  for (const each of waiting) {
-    if (!each.wasBusy || performance.now() < each.until().sendByMs) continue
-    waiting.delete(each)
-    each.reject(new TimeoutError('earlier calls for the same key were not answered in time'))
-  }
-}
 
 /** The calls of the next batch: their keys are free, and no earlier call waits for one of their keys. */
 function groupIntoBatch(waiting: Iterable<Waiting>, inFlight: ReadonlySet<string>): readonly Waiting[] {

@@ -13,6 +13,12 @@ export function untilIn(timeoutMs: number, deadline?: Deadline): Until {
   return { endMs, sendByMs: Math.min(endMs, deadline?.atMs ?? endMs) }
 }
 
+/**
+ * How long before its deadline a call stops waiting to be sent, so that its caller gets the reason, and not a timeout without
+ * one: a refund that was not sent is sent later.
+ */
+export const EARLIER_MS = 3
+
 /** The latest of several deadlines. */
 export const latest = (all: readonly Until[]): Until => ({
   endMs: Math.max(...all.map(({ endMs }) => endMs)),
