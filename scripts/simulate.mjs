@@ -51,7 +51,7 @@ async function planted(/** @type {string} */ seconds, /** @type {string} */ only
   for (const [i, defect] of defects.entries()) {
     if (!defect.name.includes(only)) continue
     const file = await bundle(`planted-${i}`, defect)
-    const from = defect.file.startsWith('postgres/') ? POSTGRES_SEEDS + 1 : 1
+    const from = defect.seed < POSTGRES_SEEDS ? 1 : POSTGRES_SEEDS + 1
     const some = ['--from', `${from}`, '--count', '2000', '--stop-at-first', '--seconds', seconds]
     const { failed } = JSON.parse(await run(file, some))
     const [{ seed, problem } = { seed: undefined, problem: 'not found' }] = failed

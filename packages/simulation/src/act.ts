@@ -16,6 +16,9 @@ export interface Act {
     | 'reset'
     | 'both'
     | 'release'
+    | 'list'
+    | 'resetAll'
+    | 'sweep'
   /** In microseconds since the start. */
   readonly at: number
   readonly process: number

@@ -5,8 +5,8 @@ import { emptyAt, runKernel, takenOf } from '@spillway/core/internal'
 export interface Keyspace {
   now(): Micros
   read(name: string): State | undefined
-  /** Writes a state that expires at a time of the server's clock. */
-  write(name: string, state: State, expiresAt: Micros): void
+  /** Writes a state that is as good as none from `emptyAt` on. `now` is the time of the command. */
+  write(name: string, state: State, emptyAt: Micros, now: Micros): void
   delete(name: string): void
 }
 
@@ -41,7 +41,7 @@ export function runBatches(space: Keyspace, now: Micros, batches: readonly (read
       if (!step.peek && state !== undefined && state !== states.get(name)) {
         states.set(name, state)
         // A real server writes each state once, after all batches. Here, the ledger also gets those between two batches.
-        space.write(name, state, now + Math.max(emptyAt(state, step) - now, 0) + 60_000_000)
+        space.write(name, state, emptyAt(state, step), now)
       }
       answers.push({ name, step, taken: takenOf(outcome, now, step, takes && !step.peek) })
     }
@@ -49,11 +49,9 @@ export function runBatches(space: Keyspace, now: Micros, batches: readonly (read
   return answers
 }
 
-/** What batches would consume or refund if they were executed. */
+/** What batches would consume or refund if they were executed: nothing by a peek. */
 export const intentsOf = (batches: readonly (readonly Op[])[]): readonly Effect[] =>
-  batches.flatMap((ops) =>
-    ops.filter(({ step }) => !step.peek).map(({ name, step }) => ({ name, step, ticks: step.increment })),
-  )
+  batches.flat().map(({ name, step }) => ({ name, step, ticks: step.peek ? 0 : step.increment }))
 
 export function effectOf({ name, step, taken }: Answer): Effect[] {
   const { base = 0, tat = 0 } = taken as Partial<BucketTaken>

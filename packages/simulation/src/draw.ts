@@ -1,4 +1,5 @@
 import { drawActs } from './act.ts'
+import { administered } from './administration.ts'
 import { drawFaults } from './faults.ts'
 import { onPostgres } from './postgres/draw.ts'
 import { randomOf } from './runtime/random.ts'
@@ -15,5 +16,6 @@ export function scenarioOf(seed: number): Scenario {
   const setting = drawSetting(random)
   const scenario = { seed, setting, acts: drawActs(random, setting), faults: drawFaults(random, setting) }
   const made = themed(scenario, random.fork())
-  return seed < POSTGRES_SEEDS ? made : onPostgres(made, random.fork())
+  const run = seed < POSTGRES_SEEDS ? made : onPostgres(made, random.fork())
+  return administered(run, random.fork())
 }

@@ -1,4 +1,4 @@
-import type { Decision, Quota, State } from '@spillway/core'
+import type { Decision, KeyList, Quota, State } from '@spillway/core'
 import type { Effect } from './batches.ts'
 import type { LostEffect } from './network.ts'
 import type { Host } from './runtime/host.ts'
@@ -34,6 +34,8 @@ export interface Entry {
   refundedAt: number | undefined
   /** The denied call that this one repeats after the wait. */
   retryOf: Entry | undefined
+  /** The keys that it has listed. */
+  listed: KeyList | undefined
 }
 
 /** What happened to a key in a server, or to all of its keys. */
@@ -42,6 +44,15 @@ export interface KeyEvent {
   readonly server: StateServer
   /** The name in the server; undefined for all. */
   readonly name: string | undefined
+}
+
+/** An expired state that was deleted. */
+export interface Sweep {
+  readonly server: StateServer
+  readonly name: string
+  /** The server's clock. */
+  readonly clock: number
+  readonly state: State
 }
 
 export interface Write extends KeyEvent {
@@ -65,6 +76,9 @@ export class Ledger implements ServerObserver {
   readonly writes: Write[] = []
   /** States that servers have lost, and how many ticks of refunds with them. */
   readonly losses: (KeyEvent & { readonly refunds: number })[] = []
+  /** Connections that could not be opened. */
+  readonly unopened: { readonly at: number; readonly host: Host; readonly server: StateServer }[] = []
+  readonly sweeps: Sweep[] = []
   readonly sent: Sent[] = []
   readonly lostEffects: LostEffect[] = []
   /** Steps of clocks of servers and of processes' wall clocks. */
@@ -83,6 +97,9 @@ export class Ledger implements ServerObserver {
     this.losses.push({ at: this.#world.now, server, name, refunds })
     const names = name === undefined ? new Set(this.writes.map((write) => write.name)) : [name]
     for (const each of names) this.wrote(server, each as string, server.read(each as string))
+  }
+  swept(server: StateServer, name: string, state: State): void {
+    this.sweeps.push({ server, name, clock: server.now(), state })
   }
 
   /** Begins an entry for a call that is being made. */
@@ -108,6 +125,7 @@ export class Ledger implements ServerObserver {
       turnAt: 0,
       refundedAt: undefined,
       retryOf: undefined,
+      listed: undefined,
     }
     this.entries.push(entry)
     return entry

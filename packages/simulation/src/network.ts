@@ -32,6 +32,8 @@ export interface Wire {
   readonly random: Random
   /** The process gives its client a command that would have these effects. */
   readonly onSent: (intents: readonly Effect[]) => void
+  /** A connection could not be opened. */
+  readonly onUnopened: () => void
   readonly onLost: (effect: LostEffect) => void
 }
 

@@ -47,7 +47,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'stores of one client have deny caches of their own',
     file: 'redis/src/store.ts',
-    seed: 816,
+    seed: 419,
     property: 'denialsAreTrue',
     replaced: [['scope: scopeOf(client, options) })', 'scope: {} })']],
   },
@@ -75,8 +75,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'answers of a batch are given to the wrong callers',
     file: 'redis/src/coalesce.ts',
-    seed: 50,
-    property: 'denialsAreTrue',
+    seed: 47,
+    property: 'listsAreTrue',
     replaced: [
       ['resolve(answers[i] as readonly Taken[])', 'resolve(answers[batch.length - 1 - i] as readonly Taken[])'],
     ],
@@ -84,7 +84,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a bucket admits a unit too many',
     file: 'core/src/kernels/bucket.ts',
-    seed: 12,
+    seed: 47,
     property: 'everyCallIsAnswered',
     replaced: [
       ['allowed: fitsAt(base, step) <= due,', 'allowed: fitsAt(base, step) <= due + Math.max(step.increment, 0),'],
@@ -100,7 +100,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a reset leaves the lease',
     file: 'core/src/wrappers/leasing.ts',
-    seed: 352,
+    seed: 367,
     property: 'storesAdmitNoMore',
     replaced: [['alone(keys, () => store.delete(keys, deadline), { deadline })', 'store.delete(keys, deadline)']],
   },
@@ -186,6 +186,27 @@ export const PLANTED: readonly Planted[] = [
     ],
   },
   {
+    name: 'a reset of all keys leaves the leases',
+    file: 'core/src/wrappers/leasing.ts',
+    seed: 352,
+    property: 'storesAdmitNoMore',
+    replaced: [['policies.includes(key.policy)', 'false']],
+  },
+  {
+    name: 'a reset of all keys leaves the cached denials',
+    file: 'core/src/wrappers/deny-cache.ts',
+    seed: 56,
+    property: 'denialsAreTrue',
+    replaced: [['if (policies.includes(policy)) denials.delete(name)', 'void [name, policy]']],
+  },
+  {
+    name: 'a reset of all keys leaves states in Redis',
+    file: 'redis/src/scan.ts',
+    seed: 11,
+    property: 'resetsDeleteStates',
+    replaced: [['deleted += await scanner.unlink(names)', 'deleted += names.length']],
+  },
+  {
     name: 'units of late answers of PostgreSQL are kept',
     file: 'postgres/src/clients.ts',
     seed: 2147483675,
@@ -218,6 +239,20 @@ export const PLANTED: readonly Planted[] = [
     file: 'postgres/src/coalesce.ts',
     seed: 2147483672,
     property: 'expiredCallsAreNotSent',
-    replaced: [['dropExpired(waiting)', '']],
+    replaced: [['if (waiting.delete(each)) each.reject', 'if (each.stop === each.reject) each.reject']],
+  },
+  {
+    name: 'a list of PostgreSQL shows the units of other keys',
+    file: 'postgres/src/store.ts',
+    seed: 2147483653,
+    property: 'listsAreTrue',
+    replaced: [['taken: taken[i]?.[0]', 'taken: taken[found.length - 1 - i]?.[0]']],
+  },
+  {
+    name: 'a row of PostgreSQL expires before its units have refilled',
+    file: 'core/src/kernels/kernel.ts',
+    seed: 2147483670,
+    property: 'sweepsRemoveNothing',
+    replaced: [['fullBy(state) + (step.start?.keep ?? 0)', '0']],
   },
 ]

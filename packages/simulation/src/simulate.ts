@@ -28,6 +28,8 @@ const SETTLES = 10_000_000
 const PROBES = 25
 /** How often more for each connection of a pool: it may be silent, and an open circuit tries one at a time, 15 s apart. */
 const PROBES_PER_CONNECTION = 15
+/** How often more for PostgreSQL: a migration waits a minute for a connection that goes silent. */
+const PROBES_OF_MIGRATION = 80
 const PROBE_INTERVAL = 1_000_000
 
 /** Runs a scenario, and checks all properties. */
@@ -44,7 +46,8 @@ export async function simulate(scenario: Scenario): Promise<Report> {
     const calm = Math.max(...faults.map(({ at, micros }) => at + micros), setting.span) + SETTLES
     await world.runUntil(calm)
     simulation.calm()
-    const most = PROBES + PROBES_PER_CONNECTION * (setting.postgres?.pool ?? 0)
+    const { postgres } = setting
+    const most = PROBES + (postgres ? PROBES_OF_MIGRATION + PROBES_PER_CONNECTION * postgres.pool : 0)
     for (let i = 0; i < most && !(await isAnswered(simulation)); i++);
     beginAll(simulation, 'release')
     await world.runUntil(world.now + 5 * PROBE_INTERVAL)

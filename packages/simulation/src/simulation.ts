@@ -115,8 +115,9 @@ export class Simulation {
       const random = world.random.fork()
       const onSent = (intents: readonly Effect[]): void =>
         void ledger.sent.push({ at: world.now, host, server, intents })
+      const onUnopened = (): void => void ledger.unopened.push({ at: world.now, host, server })
       const onLost = (effect: LostEffect): void => void ledger.lostEffects.push(effect)
-      return clientOf(server, { world, host, link: links[i] as Link, random, onSent, onLost }, setting)
+      return clientOf(server, { world, host, link: links[i] as Link, random, onSent, onUnopened, onLost }, setting)
     })
     const logger = { warn: (message: string): void => void this.warnings.push(`${host.name}: ${message}`) }
     const options = { quota: setting.quota, onStoreError, replicas, deadline: `${deadlineMs}ms`, logger } as const

@@ -18,7 +18,11 @@ export interface ServerObserver {
   wrote(server: StateServer, name: string, state: State | undefined): void
   /** States were lost: of one key, or of all. `refunds` is how many ticks of refunds were lost with the state of a key. */
   lost(server: StateServer, name?: string, refunds?: number): void
+  /** An expired state was deleted. */
+  swept(server: StateServer, name: string, state: State): void
 }
+
+const MINUTE = 60_000_000
 
 /** How long changes are kept for a failover, in microseconds. */
 const LONGEST_LAG = 2_000_000
@@ -50,16 +54,36 @@ export abstract class StateServer implements Keyspace {
   }
   read(name: string): State | undefined {
     const stored = this.#states.get(name)
-    return stored && stored.expiresAt > this.now() ? stored.state : undefined
+    return stored && this.isKept(stored.expiresAt) ? stored.state : undefined
   }
-  write(name: string, state: State, expiresAt: Micros): void {
-    this.#set(name, { state, expiresAt })
+  write(name: string, state: State, emptyAt: Micros, now: Micros): void {
+    this.#set(name, { state, expiresAt: this.expiryOf(emptyAt, now, this.#states.get(name)?.expiresAt) })
+  }
+  protected isKept(expiresAt: Micros): boolean {
+    return expiresAt > this.now()
+  }
+  protected expiryOf(emptyAt: Micros, now: Micros, _present?: Micros): Micros {
+    return Math.max(emptyAt, now) + MINUTE
   }
   delete(name: string): void {
     this.#set(name, undefined)
   }
   names(): readonly string[] {
     return [...this.#states.keys()]
+  }
+  /** When a state expires; undefined if there is none. */
+  expiresAt(name: string): Micros | undefined {
+    return this.#states.get(name)?.expiresAt
+  }
+  /** Deletes expired states, those first that expired first, and returns how many. */
+  protected sweepStates(most: number, isLocked: (name: string) => boolean): number {
+    const due = [...this.#states].filter(([name, { expiresAt }]) => expiresAt < this.now() && !isLocked(name))
+    const first = due.sort(([, a], [, b]) => a.expiresAt - b.expiresAt).slice(0, most)
+    for (const [name, { state }] of first) {
+      this.#states.delete(name)
+      this.#observer.swept(this, name, state)
+    }
+    return first.length
   }
   #set(name: string, stored: Stored | undefined): void {
     const at = this.world.now

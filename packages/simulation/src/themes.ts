@@ -7,7 +7,7 @@ import { slowQuota } from './setting.ts'
 /** Makes of a run another one, with more of what brings out a kind of defect. */
 type Theme = (scenario: Scenario, random: Random) => Scenario
 
-const ONE: Act = {
+export const ONE: Act = {
   does: 'consume',
   at: 0,
   process: 0,

@@ -37,10 +37,12 @@ export function traceOf({ acts, faults, setting }: Scenario, { ledger }: Simulat
       at,
       text: `  ${server.name} writes ${name}: ${stateOf(state, clock, unitOf(setting))}`,
     })),
-    ...ledger.lostEffects.map(({ at, how, server, name, ticks }) => ({
-      at,
-      text: `  ${EFFECTS[how]} ${(ticks / unitOf(setting)).toFixed(3)} units of ${name} in ${server.name}`,
-    })),
+    ...ledger.lostEffects
+      .filter(({ ticks }) => ticks !== 0)
+      .map(({ at, how, server, name, ticks }) => ({
+        at,
+        text: `  ${EFFECTS[how]} ${(ticks / unitOf(setting)).toFixed(3)} units of ${name} in ${server.name}`,
+      })),
   ]
   const sorted = lines.sort((a, b) => a.at - b.at).map(({ at, text }) => `${at} ${text}`)
   return [JSON.stringify({ ...setting, acts: acts.length }), ...sorted]

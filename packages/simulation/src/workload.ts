@@ -1,5 +1,7 @@
-import { consumeAll, type Decision, RateLimitedError } from '@spillway/core'
+import { consumeAll, type Decision, type KeyList, RateLimitedError } from '@spillway/core'
+import { sweep } from '@spillway/postgres'
 import type { Act } from './act.ts'
+import type { Client } from './clients.ts'
 import type { Context } from './context.ts'
 import { request } from './http.ts'
 import { HTTP } from './http-limit.ts'
@@ -31,6 +33,13 @@ const ACTS: Readonly<Record<Act['does'], (context: Context) => Promise<unknown>>
   reset: ({ handle, key, enter }) => enter(0, 0, () => handle.limiter.reset(key).then(() => undefined)),
   both,
   release: ({ handle }) => handle.release(),
+  list,
+  resetAll,
+  async sweep({ process, act }) {
+    const { pool } = process.clients[act.server] as Client
+    // If the server fails, the next sweep deletes the rows.
+    if (pool) await sweep(pool).catch(() => {})
+  },
 }
 
 /** Begins an act in its process. */
@@ -138,6 +147,31 @@ async function wait({ handle, key, act, enter, simulation, process }: Context): 
   await enter(act.cost, act.maxWaitMs, () =>
     handle.limiter.wait(key, { cost: act.cost, maxWait, signal: abort.signal }),
   )
+}
+
+/** How long keys are listed, at most. */
+const LIST_MS = 1_000
+/** The name of its entry is that of no state. */
+const LISTED = 'listed'
+
+async function list({ handle, enter }: Context): Promise<void> {
+  let listed: KeyList | undefined
+  const call = async (): Promise<undefined> => {
+    listed = await handle.limiter.list()
+  }
+  const entry = await enter(0, LIST_MS, call, LISTED)
+  entry.listed = listed
+}
+
+/** It has no deadline: it waits for the network, and for connections and locks. */
+const RESET_MS = 20_000
+
+/** Resets all keys by one call, which is entered as a reset of each. */
+async function resetAll({ handle, process, act, simulation }: Context): Promise<void> {
+  const call = handle.limiter.resetAll().then(() => undefined)
+  const ofKey = (key: string) => ({ server: act.server, key, cost: 0, waitMs: RESET_MS })
+  const keys = Array.from({ length: simulation.setting.keys }, (_, i) => `key ${i}`)
+  await Promise.all(keys.map((key) => tracked(simulation, process, { ...act, does: 'reset' }, ofKey(key), () => call)))
 }
 
 /** Consumes from the limiters of all servers, all-or-nothing. */

@@ -32,7 +32,7 @@ const numbers = (reply: unknown): unknown => (Array.isArray(reply) ? reply.map(n
 
 /** A client that sends each command to the real server and to a simulated one, and compares the replies. */
 function bothServers() {
-  const simulated = new RedisServer(new World(1), 'simulated', { wrote: () => {}, lost: () => {} })
+  const simulated = new RedisServer(new World(1), 'simulated', { wrote: () => {}, lost: () => {}, swept: () => {} })
   let compared = 0
   const send = async (name: Command['name'], words: readonly (string | number)[]): Promise<unknown> => {
     const reply = await client.call(name, ...words).catch((error: unknown) => error)

@@ -103,7 +103,10 @@ export class Connection implements PgClient {
   #break(error: Error): void {
     if (this.#hasEnded) return
     this.#end(error)
-    if (!this.#isOpen) this.#onOpened(error)
+    if (!this.#isOpen) {
+      this.#ends.onUnopened()
+      this.#onOpened(error)
+    }
     for (const listener of this.#listeners) listener(error)
   }
   /** Ends the session: a statement that arrives fails, and the process learns it a little later. */

@@ -1,8 +1,7 @@
-import type { Micros, State } from '@spillway/core'
+import type { Micros } from '@spillway/core'
 import type { PgQuery } from '@spillway/postgres'
-import type { Keyspace } from '../batches.ts'
 import { StateServer } from '../state-server.ts'
-import { type Result, type Statement, statementOf } from './statement.ts'
+import { type Result, type Rows, type Statement, statementOf } from './statement.ts'
 
 /** An error that the server answers, as `pg` gives it to its callers. */
 export class ServerError extends Error {
@@ -15,6 +14,8 @@ export class ServerError extends Error {
     this.severity = severity
   }
 }
+
+const MINUTE = 60_000_000
 
 /** What a server tells that it ends the session. */
 interface Session {
@@ -48,9 +49,16 @@ export class PostgresServer extends StateServer {
   nameOf(key: string, policy = 'default'): string {
     return `${policy}/${key}`
   }
-  // A row is kept until it is swept, which no store does here.
-  override write(name: string, state: State): void {
-    super.write(name, state, Number.POSITIVE_INFINITY)
+  protected override isKept(): boolean {
+    return true
+  }
+  protected override expiryOf(emptyAt: Micros, now: Micros, present?: Micros): Micros {
+    const least = emptyAt + MINUTE
+    if (present !== undefined && present >= least) return present
+    return least + Math.min(Math.max(4 * (emptyAt - now), 10 * MINUTE), 1440 * MINUTE)
+  }
+  sweep(most: number): number {
+    return this.sweepStates(most, (name) => (this.#locks.get(name) ?? 0) > this.world.now)
   }
 
   /** Runs a statement, and answers with its result, or with an error after which nothing has changed. */
@@ -89,8 +97,10 @@ export class PostgresServer extends StateServer {
   #writesOf(statement: Statement, sentAt: Micros): readonly string[] {
     const written: string[] = []
     const note = (name: string): void => void written.push(name)
-    const space: Keyspace = { now: () => this.now(), read: (name) => this.read(name), write: note, delete: note }
-    statement.run(space, sentAt)
+    // A sweep skips locked rows.
+    const others = { now: () => this.now(), names: () => this.names(), sweep: () => 0 }
+    const rows: Rows = { ...others, read: (name) => this.read(name), write: note, delete: note }
+    statement.run(rows, sentAt)
     return written
   }
 

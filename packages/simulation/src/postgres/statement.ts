@@ -10,6 +10,13 @@ export interface Result {
   readonly effects: readonly Effect[]
 }
 
+/** The rows of the table. */
+export interface Rows extends Keyspace {
+  names(): readonly string[]
+  /** Deletes expired rows, and returns how many. */
+  sweep(most: number): number
+}
+
 /** A statement of the store. */
 export interface Statement {
   /** What it needs: the functions of the migration, the table, or nothing. */
@@ -21,7 +28,7 @@ export interface Statement {
   /** What it would consume or refund. */
   readonly intents: readonly Effect[]
   /** Runs it. `sentAt` is the server's time when it arrived: it may have waited for locks since. */
-  run(space: Keyspace, sentAt: Micros): Result
+  run(rows: Rows, sentAt: Micros): Result
 }
 
 /** The parameters of the SQL function `take_calls`, but the last. */
@@ -36,7 +43,10 @@ export function statementOf({ text, values }: PgQuery): Statement {
   if (name === 'version') return { ...NO_EFFECT, needs: 'functions', run: () => VERSIONS }
   if (name === 'take_calls') return takeOf(values as unknown as Calls)
   if (name === 'take_bucket') return takeBucketOf(values)
+  if (name === 'sweep') return sweepOf(values as [number])
   if (text.includes('DELETE FROM') && values.length === 1) return deletionOf(values as [string])
+  if (text.includes('DELETE FROM')) return rangeDeletionOf(values as unknown as Range)
+  if (text.startsWith('SELECT t.name FROM')) return namesOf(values as unknown as Range)
   throw new Error(`The simulated server does not know: ${text}`)
 }
 
@@ -84,6 +94,40 @@ const deletionOf = ([names]: readonly [string]): Statement => ({
     for (const name of found) space.delete(name)
     return { rows: found.map((name) => ({ name })), effects: [] }
   },
+})
+
+/** Names from the first on, before the second, and how many at most. */
+type Range = readonly [from: string, end: string, most: number]
+
+const inRange = (rows: Rows, [from, end, most]: Range): readonly string[] =>
+  rows
+    .names()
+    .filter((name) => name >= from && name < end)
+    .sort((a, b) => (a < b ? -1 : 1))
+    .slice(0, most)
+
+const rangeDeletionOf = (range: Range): Statement => ({
+  ...NO_EFFECT,
+  needs: 'table',
+  locks: true,
+  run(rows) {
+    const found = inRange(rows, range)
+    for (const name of found) rows.delete(name)
+    return { rows: [{ count: found.length, last: found.at(-1) ?? null }], effects: [] }
+  },
+})
+
+const namesOf = (range: Range): Statement => ({
+  ...NO_EFFECT,
+  needs: 'table',
+  run: (rows) => ({ rows: inRange(rows, range).map((name) => ({ name })), effects: [] }),
+})
+
+const sweepOf = ([most]: readonly [number]): Statement => ({
+  ...NO_EFFECT,
+  needs: 'functions',
+  locks: true,
+  run: (rows) => ({ rows: [{ swept: rows.sweep(most) }], effects: [] }),
 })
 
 function batchesOf(

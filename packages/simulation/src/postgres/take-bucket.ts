@@ -27,7 +27,7 @@ export function takeBucket(
     const tick = base + total - Math.floor((early + totalEarly) / scale)
     const rest = (early + totalEarly) % scale
     const [step] = stepsIn(steps)
-    space.write(name, stateOf(tick - now > ceiling ? -tick : tick, rest, scale), Number.POSITIVE_INFINITY)
+    space.write(name, stateOf(tick - now > ceiling ? -tick : tick, rest, scale), tick, now)
     return [[now, 1, tick, rest], step ? [{ name, step, ticks: tick - base }] : []]
   }
   if (plain === undefined) return lastAhead < 0 ? undefined : take(now, 0)

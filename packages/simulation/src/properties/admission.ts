@@ -35,7 +35,7 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
         .filter(({ server: of, name, how, ticks }) => of === server && name === state && how === 'again' && ticks < 0)
         .map(({ at, ticks }) => ({ at, units: -ticks / ticksPerUnit }))
       const ofKey = ledger.entries.filter((entry) => entry.server === server && entry.name === state)
-      const allowance = allowanceOf(ofKey, { burst, losses, deleted, resent, ...leases })
+      const allowance = allowanceOf(ofKey, { burst, losses, deleted, resent, refundsLate: true, ...leases })
       const admitted = ofKey.filter(isAdmission)
       const rateIn = rateInSpan(admitted)
       const found = overfullSpan(admitted.map(admissionOf), (from, to) => {

@@ -18,6 +18,8 @@ export interface AllowanceOptions {
   readonly deleted?: readonly { readonly at: number }[]
   /** Refunds that the client has sent again after they had been made. */
   readonly resent: readonly { readonly at: number; readonly units: number }[]
+  /** Whether units of calls that were decided without the store are refunded when it answers late. */
+  readonly refundsLate: boolean
   /** What a store holds as a lease, at most, and how many other stores do when units are refunded or the state is reset. */
   readonly lease: number
   readonly others: number
@@ -30,7 +32,7 @@ export interface AllowanceOptions {
  */
 export function allowanceOf(
   entries: readonly Entry[],
-  { burst, losses, deleted, resent, lease, others }: AllowanceOptions,
+  { burst, losses, deleted, resent, refundsLate, lease, others }: AllowanceOptions,
 ): (from: number, to: number) => number {
   const spanOf = ({ calledAt, answeredAt, error, decision }: Entry, units: number): Extra => ({
     from: calledAt,
@@ -53,7 +55,7 @@ export function allowanceOf(
   const isStale = ({ calledAt, refundedAt = Number.POSITIVE_INFINITY }: Entry): boolean =>
     [...states, ...refunds].some((each) => calledAt <= each.to && refundedAt >= each.from)
   const stale = entries
-    .filter((entry) => mayBeRefunded(entry) && isStale(entry))
+    .filter((entry) => (mayBeRefunded(entry) || (refundsLate && !isByStore(entry))) && isStale(entry))
     .map(({ calledAt, refundedAt, cost }) => ({
       from: refundedAt ?? calledAt,
       to: Number.POSITIVE_INFINITY,

@@ -117,13 +117,22 @@ function lostOf(
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
 
+/** How long after it a refund of a call is sent: a late answer comes within two deadlines of the store. */
+const REFUND_MICROS = 3_000_000
+
 /** Units of a call that may remain consumed though no caller uses them. */
-function unreturnedOf(entry: Entry, { killed }: Ledger, steppedBack: number): number {
-  const { host, decision, calledAt, cost, kept, answeredAt, refundedAt } = entry
+function unreturnedOf(entry: Entry, { killed, unopened }: Ledger, steppedBack: number): number {
+  const { host, server, decision, calledAt, cost, kept, answeredAt, refundedAt } = entry
   // What is allowed without the store may be settled at more than its cost.
   if (decision?.degraded?.action === 'allow') return Math.max(cost, kept)
   // What a killed process had not received, or had not refunded yet.
   if (killed.has(host) && (answeredAt === undefined || refundedAt !== undefined || kept === 0)) return cost
+  // A refund for which no connection can be opened is not sent again.
+  const since = refundedAt ?? answeredAt ?? 0
+  const isUnsent = unopened.some(
+    (each) => each.host === host && each.server === server && each.at >= since && each.at <= since + REFUND_MICROS,
+  )
+  if (isUnsent && (refundedAt !== undefined || !isByStore(entry))) return cost
   // A refund of a take from before the server's clock was set back may return nothing.
   return steppedBack >= calledAt ? Math.max(cost - kept, 0) : 0
 }

@@ -24,7 +24,7 @@ export function expiredCallsAreNotSent({ ledger }: Simulation): readonly string[
     })
 }
 
-const consumes = ({ step: { increment, check } }: Effect): boolean => increment > 0 && check > 0
+const consumes = ({ ticks, step: { check } }: Effect): boolean => ticks > 0 && check > 0
 
 /** Timers are whole milliseconds: a call may fail by less than one before its deadline. */
 const EARLY_MICROS = 1_020

@@ -1,9 +1,8 @@
 import type { State } from '@spillway/core'
 import { runKernel, stepFor } from '@spillway/core/internal'
-import { type Entry, isByStore, type Ledger, type Write } from '../ledger.ts'
-import { START } from '../runtime/world.ts'
+import { type Entry, isByStore } from '../ledger.ts'
 import type { Simulation } from '../simulation.ts'
-import { groupBy } from './groups.ts'
+import { clockOf, statesAt, writesOf } from './states.ts'
 
 /**
  * A request is denied by the store only if the units were not there at some time while it was asked. A deny cache may deny
@@ -11,7 +10,7 @@ import { groupBy } from './groups.ts'
  */
 export function denialsAreTrue({ ledger, setting }: Simulation): readonly string[] {
   const { entries, losses, steps } = ledger
-  const writes = groupBy(ledger.writes, ({ server, name }) => `${server.name} ${name}`)
+  const writes = writesOf(ledger)
   const isCounted = (entry: Entry): boolean =>
     (entry.verb === 'consume' || entry.verb === 'request') && entry.decision?.allowed === false && isByStore(entry)
   const isUntrue = (entry: Entry): boolean => {
@@ -22,7 +21,7 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
     const isOld = isChangedUnseen(entries, entry) || losses.some(isSince) || steps.some(isSince)
     const from = calledAt - denyMicros(setting) * (isOld ? 1 : SLOWNESS)
     if (setting.lease !== undefined && isPromised(entries, entry)) return false
-    const known = writes.get(`${server.name} ${name}`) ?? []
+    const known = writes(server, name)
     const step = stepFor(quota, 'peek', cost)
     const isDenied = (state: State | undefined, at: number): boolean =>
       !runKernel(state, clockOf(ledger, server, at), step).allowed
@@ -50,17 +49,6 @@ const SLOWNESS = 0.0001
 
 const denyMicros = ({ denyCache }: Simulation['setting']): number =>
   denyCache === false ? 0 : Number.parseInt(denyCache, 10) * 1_020_000
-
-/** What a server's clock showed. */
-const clockOf = ({ steps }: Ledger, server: object, at: number): number =>
-  steps.filter((step) => step.of === server && step.at <= at).reduce((sum, { micros }) => sum + micros, START + at)
-
-/** The states of a key at a time: one, or several if it was written several times. */
-function statesAt(writes: readonly Write[], time: number): readonly (State | undefined)[] {
-  const last = writes.findLast(({ at }) => at <= time)
-  if (last?.at !== time) return [last?.state]
-  return writes.filter(({ at }) => at === time).map(({ state }) => state)
-}
 
 /** With leases, units are promised to requests that the store is asked for next. */
 const isPromised = (entries: readonly Entry[], entry: Entry): boolean => {

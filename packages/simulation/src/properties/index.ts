@@ -1,4 +1,5 @@
 import type { Simulation } from '../simulation.ts'
+import { listsAreTrue, resetsDeleteStates, sweepsRemoveNothing } from './administration.ts'
 import { storesAdmitNoMore } from './admission.ts'
 import { errorsAreStoreErrors, everyCallIsAnswered } from './answers.ts'
 import { nothingIsLost } from './balance.ts'
@@ -19,6 +20,9 @@ export const PROPERTIES: Readonly<Record<string, (simulation: Simulation) => rea
   everyCallIsAnswered,
   errorsAreStoreErrors,
   expiredCallsAreNotSent,
+  sweepsRemoveNothing,
+  resetsDeleteStates,
+  listsAreTrue,
   stallsAreNoFailures,
   circuitsClose,
   commandsAreBounded,

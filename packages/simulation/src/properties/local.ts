@@ -14,7 +14,7 @@ export function processesAdmitNoMore({ ledger, setting }: Simulation): readonly 
   const problems: string[] = []
   for (const [name, entries] of ofStates(ledger.entries)) {
     const [{ host }] = entries as [Entry]
-    const allowance = allowanceOf(entries, { burst, losses: [], resent: [], lease: 0, others: 0 })
+    const allowance = allowanceOf(entries, { burst, losses: [], resent: [], refundsLate: false, lease: 0, others: 0 })
     const admissions = entries
       .filter(({ decision, kept, verb }) => decision?.degraded?.action === 'local' && kept > 0 && verb !== 'charge')
       .map(({ calledAt, turnAt, kept, cost }) => ({ from: calledAt, to: turnAt, units: Math.min(kept, cost) }))

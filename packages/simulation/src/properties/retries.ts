@@ -28,8 +28,8 @@ function isAlone(entry: Entry, first: Entry, { entries, losses, steps }: Ledger)
     if (other === entry || other === first || other.server !== server || other.name !== name) return false
     // A reservation may be charged more when it is settled.
     if ((other.refundedAt ?? 0) >= first.calledAt - 1e6) return true
-    // What has failed may be executed later.
-    if (!isByStore(other)) return other.calledAt <= answeredAt && other.error !== undefined
+    // What has failed, or was decided without the store, may be executed later.
+    if (!isByStore(other)) return other.calledAt <= answeredAt && (other.error ?? other.decision) !== undefined
     const isOver = (other.answeredAt ?? answeredAt) < first.calledAt || other.calledAt > answeredAt
     return !isOver && other.verb !== 'peek' && !(other.verb === 'consume' && !other.decision?.allowed)
   })

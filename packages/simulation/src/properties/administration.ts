@@ -1,0 +1,75 @@
+import type { Quota, State } from '@spillway/core'
+import { decide, runKernel, stepFor, takenOf } from '@spillway/core/internal'
+import type { Entry, Write } from '../ledger.ts'
+import type { Simulation } from '../simulation.ts'
+import { clockOf, statesAt, writesOf } from './states.ts'
+
+/** A sweep deletes only states that are as good as none, by each quota of the key. */
+export function sweepsRemoveNothing({ ledger }: Simulation): readonly string[] {
+  return ledger.sweeps.flatMap(({ server, name, clock, state }) => {
+    const quotas = new Set(ledger.entries.filter((entry) => entry.name === name).map(({ quota }) => quota))
+    return [...quotas].some((quota) => isUsed(quota, state, clock))
+      ? [`a sweep of ${server.name} deleted ${name}: ${JSON.stringify(state)} at ${clock}`]
+      : []
+  })
+}
+
+/** After a reset that has not failed, a key has no state at some time since the call, or one that is as good as none. */
+export function resetsDeleteStates({ ledger }: Simulation): readonly string[] {
+  const writes = writesOf(ledger)
+  return ledger.entries.flatMap(({ verb, error, name, server, quota, calledAt, answeredAt, host }) => {
+    if (verb !== 'reset' || error !== undefined || answeredAt === undefined) return []
+    const clock = clockOf(ledger, server, answeredAt)
+    const known = writes(server, name)
+    const since = known.filter(({ at }) => at >= calledAt && at <= answeredAt).map(({ state }) => state)
+    return [...statesAt(known, calledAt), ...since].every((state) => isUsed(quota, state, clock))
+      ? [`a reset of ${name} in ${host.name}, answered at ${answeredAt} µs, left its state in ${server.name}`]
+      : []
+  })
+}
+
+/**
+ * A list shows of each key what remained of its quota at some time while it was asked for, and leaves out no key that had
+ * used units all the time. Lists during which the server's clock is set are not checked.
+ */
+export function listsAreTrue({ ledger, setting }: Simulation): readonly string[] {
+  const writes = writesOf(ledger)
+  const names = Array.from({ length: setting.keys }, (_, i) => `key ${i}`)
+  return ledger.entries.flatMap((entry) => {
+    const { listed, server, quota, calledAt, answeredAt = 0, host } = entry
+    const isStepped = ledger.steps.some(({ of, at }) => of === server && at >= calledAt && at <= answeredAt)
+    if (listed === undefined || isStepped) return []
+    const remainingAt = (state: State | undefined, at: number): number =>
+      remainingOf(quota, state, clockOf(ledger, server, at))
+    return names.flatMap((key) => {
+      const known = momentsOf(writes(server, server.nameOf(key)), entry)
+      const all = known.map(({ state, at }) => remainingAt(state, at))
+      const decision = listed.keys.find((each) => each.key === key)?.decision
+      const shown = decision?.remaining ?? (listed.isComplete ? Math.max(...all) : undefined)
+      const limit = decision === undefined ? remainingAt(undefined, calledAt) : 0
+      const isTrue = shown === undefined || (shown >= Math.max(Math.min(...all), limit) && shown <= Math.max(...all))
+      return isTrue ? [] : [`${host.name} listed ${shown} of ${key} at ${answeredAt} µs; it was of ${all.join(', ')}`]
+    })
+  })
+}
+
+/** The states of a key while it was asked for, each when it began and when it ended. */
+function momentsOf(
+  known: readonly Write[],
+  { calledAt, answeredAt = 0 }: Entry,
+): readonly { readonly state: State | undefined; readonly at: number }[] {
+  const first = statesAt(known, calledAt).map((state) => ({ state, at: calledAt }))
+  const states = [...first, ...known.filter(({ at }) => at > calledAt && at <= answeredAt)]
+  return states.flatMap(({ state, at }, i) => [
+    { state, at },
+    { state, at: states[i + 1]?.at ?? answeredAt },
+  ])
+}
+
+function remainingOf(quota: Quota, state: State | undefined, clock: number): number {
+  const step = stepFor(quota, 'peek', 1)
+  return decide('', quota, 1, step, takenOf(runKernel(state, clock, step), clock, step, false)).remaining
+}
+
+const isUsed = (quota: Quota, state: State | undefined, clock: number): boolean =>
+  remainingOf(quota, state, clock) < remainingOf(quota, undefined, clock)
