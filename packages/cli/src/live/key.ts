@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 import { type KeySelector, keyReader, type RequestReader, type RequestSources } from '@spillway/core/http'
 import type { RulePolicy } from '@spillway/core/rules'
 import { UserError } from '../io.ts'
-import { withoutPort } from '../log/client.ts'
+import { withoutPort } from '../log/address.ts'
 
 /** A request whose every part is what the user has typed. */
 type Parts = ReadonlyMap<string, string>

@@ -1,16 +1,10 @@
-import { isAddress } from './address.ts'
+import { isAddress, withoutPort } from './address.ts'
 
 /** The client that a line begins with, and how many fields precede the authenticated user. */
 export interface Client {
   /** Undefined if the log has none. */
   readonly address: string | undefined
   readonly fieldsBeforeUser: number
-}
-
-/** An address without the brackets and the port of the log, which differ for one client. */
-export const withoutPort = (text: string): string => {
-  const [, bracketed, plain] = /^(?:\[([^\][]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/.exec(text) ?? []
-  return bracketed ?? plain ?? text
 }
 
 const isAddressWithPort = (text: string): boolean => isAddress(withoutPort(text))

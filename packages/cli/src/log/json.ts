@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import { withoutPort } from './client.ts'
+import { withoutPort } from './address.ts'
 import type { Entry, Parse } from './entry.ts'
 import { cookiesIn } from './layout.ts'
 import { anyTimes } from './time.ts'

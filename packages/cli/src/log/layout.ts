@@ -1,4 +1,4 @@
-import { withoutPort } from './client.ts'
+import { withoutPort } from './address.ts'
 import type { Entry } from './entry.ts'
 import { anyTimes } from './time.ts'
 
