@@ -5,8 +5,8 @@ import type { Names } from './names.ts'
  * The bucket kernel in SQL: `kernels/bucket.ts` of core, in the same order with the same names.
  *
  * A state is `tat`, the theoretical arrival time, or null and the array `refunded`: tat, gross, turn, 0, 0. Its length of
- * five distinguishes it from a window (three) and a log (pairs). A state that is not whole microseconds has seven numbers:
- * tat, gross, turn, 0, scale, early, gross_early. A step is an array: kernel, peek, increment, check, tolerance, ceiling,
+ * five distinguishes it from a window (three) and a log (pairs). A state that is not whole microseconds is `tat` and the array
+ * scale, early; if refunded, seven numbers: tat, gross, turn, 0, scale, early, gross_early. A step is an array: kernel, peek, increment, check, tolerance, ceiling,
  * the wait, until, burst, ends, whole, the four numbers of the refill schedule, the start's lacking and keep (0 if there is
  * none), the fraction's scale (1 if there is none), increment, check, tolerance, burst and until, and the start's early. An
  * outcome is an array: allowed, base, next, gross_next, the earlies of these three, then tat, gross, turn, early and
@@ -91,7 +91,7 @@ BEGIN
   IF step[16] > 0 AND coalesce(abs(state), refunded[2], 0) + step[17] <= now THEN
     stored := ${fn('full_moment')}(${fn('tick_of')}(now, step) + step[16], step);
     refunded := NULL; tat := stored; started := true;
-    IF step[24] > 0 THEN refunded := ARRAY[stored, stored, 0, 0, scale, step[24], step[24]]; END IF;
+    IF step[24] > 0 THEN refunded := ARRAY[scale, step[24]]; END IF;
   END IF;
   IF step[12] > 0 THEN
     tick_micros := step[14];
@@ -103,11 +103,18 @@ BEGIN
   base := greatest(CASE WHEN within_ceiling THEN tat ELSE now_tick + ceiling END, now_tick);
   gross := greatest(tat, base);
   IF refunded IS NOT NULL THEN
-    gross := ${fn('full_tick')}(refunded[2], step);
-    IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], step); END IF;
-    IF scale > 1 AND refunded[5] = scale THEN early := refunded[6]; gross_early := refunded[7]; END IF;
-    IF NOT within_ceiling OR base = now_tick THEN early := 0; END IF;
-    IF (gross, -gross_early) < (base, -early) THEN gross := base; gross_early := early; END IF;
+    IF cardinality(refunded) = 2 THEN
+      IF refunded[1] = scale AND gross > now_tick THEN
+        gross_early := refunded[2];
+        IF within_ceiling THEN early := gross_early; END IF;
+      END IF;
+    ELSE
+      gross := ${fn('full_tick')}(refunded[2], step);
+      IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], step); END IF;
+      IF scale > 1 AND refunded[5] = scale THEN early := refunded[6]; gross_early := refunded[7]; END IF;
+      IF NOT within_ceiling OR base = now_tick THEN early := 0; END IF;
+      IF (gross, -gross_early) < (base, -early) THEN gross := base; gross_early := early; END IF;
+    END IF;
   END IF;
   IF NOT within_ceiling THEN
     turn := gross;

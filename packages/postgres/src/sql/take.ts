@@ -5,11 +5,9 @@ import { expirySql, type Names } from './names.ts'
  * It covers the kernels with counts; `take_calls` runs the bucket itself.
  */
 const aroundSql = ({ fn }: Names): string => `
-CREATE OR REPLACE FUNCTION ${fn('bucket_state')}(tat int8, counts int8[]) RETURNS int8[]
+CREATE OR REPLACE FUNCTION ${fn('refunded_in')}(counts int8[]) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE
-    WHEN tat IS NOT NULL THEN ARRAY[tat, abs(tat), 0, 0, counts[1], counts[2], counts[2]]
-    WHEN cardinality(counts) IN (5, 7) THEN counts END
+  SELECT CASE WHEN cardinality(counts) IN (5, 7) THEN counts END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('run_kernel')}(state int8[], now int8, step int8[]) RETURNS int8[]
@@ -58,15 +56,27 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 `
 
+/** Sets `row_counts` to those of a row. Most batches have none. */
+const countsSql = (row: string, others = ''): string => `IF scales IS NOT NULL OR counts_text IS NOT NULL THEN
+            row_counts := CASE WHEN earlies[${row}] > 0 THEN ARRAY[scales[${row}], earlies[${row}]]
+              ELSE ${others}(counts_text[${row}]::int8[]) END;
+          END IF;`
+
 /** The step of an op. */
 const loadSql = `IF k <> loaded THEN step := step_numbers[24 * k - 23:24 * k]; loaded := k; END IF;`
 
-/** Reads the states into the variables, by name; a missing row is null. */
+/**
+ * Reads the states into the variables, by name; a missing row is null. The counts beside a `tat` are in `scales` and
+ * `earlies`. Those of other states are text, because the arrays of an array have one length.
+ */
 const readSql = (rows: string): string => `
       FOR stored IN ${rows} LOOP
         WHILE state_names[i] <> stored.name COLLATE "C" LOOP i := i + 1; END LOOP;
         row_exists[i] := true; tats[i] := stored.tat;
-        IF stored.counts IS NOT NULL THEN counts_text[i] := stored.counts::text; END IF;
+        IF stored.counts IS NOT NULL THEN
+          IF stored.tat IS NULL THEN counts_text[i] := stored.counts::text;
+          ELSE scales[i] := stored.counts[1]; earlies[i] := stored.counts[2]; END IF;
+        END IF;
       END LOOP;`
 
 /**
@@ -95,15 +105,16 @@ DECLARE
   step_numbers CONSTANT int8[] := string_to_array(steps, ' ')::int8[];
   call_numbers CONSTANT int4[] := string_to_array(calls, ' ')::int4[];
   name_count CONSTANT int := cardinality(state_names);
-  row_exists bool[]; tats int8[]; counts_text text[]; empty_at int8[]; nothing_written bool;
+  row_exists bool[]; tats int8[]; scales int8[]; earlies int8[]; counts_text text[]; row_counts int8[]; empty_at int8[];
+  nothing_written bool;
   now int8; answer int8[]; stored record;
   c int; i int; k int; ops int; loaded int; allowed_all bool; written bool;
-  step int8[]; outcome int8[]; outcomes text[]; tat int8; gross int8; state int8[]; place int;
+  step int8[]; outcome int8[]; outcomes text[]; tat int8; gross int8; early int8; state int8[]; place int;
 BEGIN
   <<attempts>>
   FOR attempt IN 0..9 LOOP
     row_exists := array_fill(false, ARRAY[name_count]); tats := array_fill(NULL::int8, ARRAY[name_count]);
-    counts_text := NULL; empty_at := NULL; i := 1;
+    scales := NULL; earlies := NULL; counts_text := NULL; row_counts := NULL; empty_at := NULL; i := 1;
     IF attempt = 0 THEN${readSql(rows)}
     ELSE
       IF attempt = 1 THEN PERFORM set_config('lock_timeout', lock_timeout_ms, true); END IF;
@@ -118,10 +129,9 @@ BEGIN
         i := call_numbers[c + 2 * op - 1]; k := call_numbers[c + 2 * op];
         ${loadSql}
         IF step[1] = 1 THEN
-          state := NULL;
-          IF counts_text[i] IS NOT NULL THEN state := ${fn('bucket_state')}(tats[i], counts_text[i]::int8[]); END IF;
-          outcome := ${fn('bucket')}(tats[i], state, now, step);
-        ELSE outcome := ${fn('run_kernel')}(CASE WHEN tats[i] IS NULL THEN counts_text[i]::int8[] END, now, step); END IF;
+          ${countsSql('i', fn('refunded_in'))}
+          outcome := ${fn('bucket')}(tats[i], row_counts, now, step);
+        ELSE outcome := ${fn('run_kernel')}(counts_text[i]::int8[], now, step); END IF;
         allowed_all := allowed_all AND outcome[1] = 1;
         IF ops > 1 THEN outcomes[op] := outcome::text; END IF;
       END LOOP;
@@ -133,34 +143,35 @@ BEGIN
         END IF;
         written := allowed_all AND step[2] = 0;
         IF step[1] = 1 THEN
-          IF written THEN answer := answer || outcome[1:4];
-          ELSE answer := answer || ARRAY[outcome[1], outcome[2], outcome[2], outcome[2]]; END IF;
-          IF step[18] > 1 THEN
-            answer := answer || CASE WHEN written THEN outcome[5:7] ELSE ARRAY[outcome[5], outcome[5], outcome[5]] END;
+          IF written THEN answer := answer || outcome[1:CASE WHEN step[18] > 1 THEN 7 ELSE 4 END];
+          ELSE
+            answer := answer || ARRAY[outcome[1], outcome[2], outcome[2], outcome[2]];
+            IF step[18] > 1 THEN answer := answer || ARRAY[outcome[5], outcome[5], outcome[5]]; END IF;
           END IF;
           place := CASE WHEN allowed_all THEN 8 ELSE 13 END;
           tat := outcome[place];
           CONTINUE WHEN step[2] = 1 OR tat IS NULL;
           gross := outcome[place + 1];
           IF gross IS NULL THEN
-            state := CASE WHEN outcome[place + 3] > 0 THEN ARRAY[step[18], outcome[place + 3]] END;
-            CONTINUE WHEN tat = tats[i] AND state IS NOT DISTINCT FROM counts_text[i]::int8[];
+            early := outcome[place + 3];
+            CONTINUE WHEN tat = tats[i] AND early = coalesce(earlies[i], 0) AND (early = 0 OR scales[i] = step[18]);
             CONTINUE attempts WHEN attempt = 0;
             tats[i] := tat; empty_at[i] := abs(tat) + step[17];
-            IF state IS NOT NULL OR counts_text[i] IS NOT NULL THEN counts_text[i] := state::text; END IF;
+            IF early > 0 OR earlies[i] > 0 THEN scales[i] := step[18]; earlies[i] := early; END IF;
+            IF counts_text[i] IS NOT NULL THEN counts_text[i] := NULL; END IF;
           ELSE
             state := ARRAY[tat, gross, outcome[place + 2], 0] || CASE WHEN outcome[place + 3] + outcome[place + 4] > 0
               THEN ARRAY[step[18], outcome[place + 3], outcome[place + 4]] ELSE ARRAY[0]::int8[] END;
             CONTINUE WHEN state = counts_text[i]::int8[];
             CONTINUE attempts WHEN attempt = 0;
-            tats[i] := NULL; empty_at[i] := gross + step[17]; counts_text[i] := state::text;
+            tats[i] := NULL; earlies[i] := NULL; empty_at[i] := gross + step[17]; counts_text[i] := state::text;
           END IF;
         ELSE
           answer := answer || ${fn('taken_of')}(outcome, now, step, written);
           state := ${fn('state_of')}(outcome, step, allowed_all);
           CONTINUE WHEN step[2] = 1 OR state IS NULL OR state = counts_text[i]::int8[];
           CONTINUE attempts WHEN attempt = 0;
-          tats[i] := NULL; empty_at[i] := ${fn('empty_at')}(state, now, step);
+          tats[i] := NULL; earlies[i] := NULL; empty_at[i] := ${fn('empty_at')}(state, now, step);
           counts_text[i] := state::text;
         END IF;
       END LOOP;
@@ -170,11 +181,12 @@ BEGIN
     nothing_written := true;
     FOR w IN coalesce(array_lower(empty_at, 1), 1)..coalesce(array_upper(empty_at, 1), 0) LOOP
       CONTINUE WHEN empty_at[w] IS NULL;
+      ${countsSql('w')}
       IF row_exists[w] THEN
-        UPDATE ${table} t SET tat = tats[w], counts = counts_text[w]::int8[],
+        UPDATE ${table} t SET tat = tats[w], counts = row_counts,
           expires = ${expirySql('empty_at[w]', 't.expires')} WHERE t.name = state_names[w];
       ELSE
-        INSERT INTO ${table} (name, tat, counts, expires) VALUES (state_names[w], tats[w], counts_text[w]::int8[], ${expirySql('empty_at[w]')})
+        INSERT INTO ${table} (name, tat, counts, expires) VALUES (state_names[w], tats[w], row_counts, ${expirySql('empty_at[w]')})
         ON CONFLICT DO NOTHING;
         IF NOT FOUND THEN
           CONTINUE attempts WHEN nothing_written AND true <> ALL (row_exists);
