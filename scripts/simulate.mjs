@@ -45,7 +45,7 @@ async function fresh(seconds) {
 }
 
 async function planted(/** @type {string} */ seconds, /** @type {string} */ only) {
-  /** @type {import('../packages/simulation/src/planted.ts').Planted[]} */
+  /** @type {import('../packages/simulation/src/defect.ts').Planted[]} */
   const defects = JSON.parse(await run(await bundle('main'), ['--defects']))
   console.log('| defect | seed | property |\n| --- | --- | --- |')
   for (const [i, defect] of defects.entries()) {

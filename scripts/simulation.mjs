@@ -10,7 +10,7 @@ const packages = join(root, 'packages')
 
 /**
  * Bundles the simulator, or another file of the package: a loader of TypeScript would cost more than the simulation.
- * @param {string} name @param {import('../packages/simulation/src/planted.ts').Planted} [planted] @param {string} [source]
+ * @param {string} name @param {import('../packages/simulation/src/defect.ts').Planted} [planted] @param {string} [source]
  */
 export async function bundle(name, planted, source = 'main.ts') {
   const file = join(root, 'node_modules/.cache/simulation', `${name}.mjs`)
