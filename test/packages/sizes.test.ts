@@ -31,7 +31,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
   '@spillway/admin': 12_000,
-  '@spillway/cli': 119_800,
+  '@spillway/cli': 120_000,
   '@spillway/cli/browser': 35_800,
   '@spillway/cloudflare': 2_100,
   '@spillway/cloudflare/object': 4_800,
@@ -54,7 +54,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/nestjs/throttler': 36_900,
   '@spillway/opentelemetry': 3_200,
   '@spillway/plans': 10_400,
-  '@spillway/postgres': 19_100,
+  '@spillway/postgres': 19_300,
   '@spillway/redis': 24_800,
 }
 
