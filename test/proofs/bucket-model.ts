@@ -1,5 +1,5 @@
 import { Interpreter } from './interpreter.ts'
-import type { Path } from './path.ts'
+import type { Call, Path } from './path.ts'
 import {
   asNumber,
   atMost,
@@ -46,6 +46,9 @@ export class Bucket {
   /** How much of the size is available without a delay: all of it, but for a queue. */
   burst: Num
   readonly #kernel: Interpreter
+  /** The calls that steps are made for, and that outcomes are of. */
+  readonly #calls = new Map<Obj, Omit<Call, 'at'>>()
+  readonly #made = new Map<Obj, Call>()
 
   constructor(source: string, path: Path) {
     this.path = path
@@ -77,11 +80,34 @@ export class Bucket {
   }
 
   consume(cost: Num): Obj {
-    return this.step({ increment: cost, check: cost })
+    return this.#stepOf({ verb: 'consume', cost }, { increment: cost, check: cost })
+  }
+
+  charge(cost: Num): Obj {
+    return this.#stepOf({ verb: 'charge', cost }, { increment: cost, check: ZERO, tolerance: number(LONGEST) })
+  }
+
+  /** A refund of an unknown take. */
+  refundAny(cost: Num): Obj {
+    const increment = this.path.name(difference(ZERO, cost))
+    return this.#stepOf({ verb: 'refund', cost }, { increment, check: ZERO, tolerance: number(LONGEST) })
+  }
+
+  #stepOf(call: Omit<Call, 'at'>, fields: Readonly<Record<string, Value>>): Obj {
+    const step = this.step(fields)
+    this.#calls.set(step, call)
+    return step
   }
 
   run(state: Value, now: Num, step: Obj): Obj {
-    return this.#kernel.call('bucket', state, now, step) as Obj
+    const outcome = this.#kernel.call('bucket', state, now, step) as Obj
+    const call = this.#calls.get(step)
+    if (call) {
+      const made = { ...call, at: now }
+      this.#made.set(outcome, made)
+      this.path.calls.push(made)
+    }
+    return outcome
   }
 
   /** The refund of an allowed take of `cost` ticks at `now`, as `refund` of the verbs makes it. */
@@ -96,7 +122,8 @@ export class Bucket {
     const burst = object({ tick: this.burst, early: ZERO })
     const { until, ends } = (this.#kernel.call('refundOf', quota, burst, taken) as Obj).fields
     const increment = asNumber(this.path.name(difference(ZERO, cost)))
-    return this.step({
+    const call: Omit<Call, 'at'> = { verb: 'refund', cost, of: this.#made.get(outcome) }
+    return this.#stepOf(call, {
       increment,
       check: ZERO,
       tolerance: number(LONGEST),
@@ -116,7 +143,11 @@ export const allowed = (outcome: Obj) => logical((field(outcome, 'allowed') as {
 export const base = (outcome: Obj): Num => numberAt(outcome, 'base')
 
 /** A state that is a time: of a key that was used, at any time. */
-export const anyState = (bucket: Bucket): Num => bucket.moment('state')
+export function anyState({ path }: Bucket): Num {
+  const state = path.input('state', 1, LATEST)
+  path.calls.push({ verb: 'charge', at: path.name(difference(state, number(1))), cost: number(1) })
+  return state
+}
 
 /** The moment at which a stored bucket is full again, as far as the state says. */
 export const tatOf = (state: Value): Num => (state.kind === 'number' ? state : numberAt(state, 'tat'))

@@ -1,4 +1,4 @@
-import { allowed, anyState, Bucket, base, LONGEST, missing, tatOf, ZERO } from './bucket-model.ts'
+import { allowed, anyState, Bucket, base, LONGEST, missing, tatOf } from './bucket-model.ts'
 import type { Property } from './solver.ts'
 import {
   atMost,
@@ -62,8 +62,8 @@ export function bucketProperties(source: string): Readonly<Record<string, Proper
       bucket.path.assume(not(allowed(denied)))
       const at = bucket.fitsAt(denied, step)
       const kept = field(denied, 'kept')
-      const then = bucket.run(kept, at, step)
       const before = bucket.run(kept, bucket.path.name(difference(at, number(1))), step)
+      const then = bucket.run(kept, at, step)
       return {
         later: below(now, at),
         'within a bucket': atMost(at, sum(now, bucket.size)),
@@ -140,7 +140,7 @@ export function bucketProperties(source: string): Readonly<Record<string, Proper
       const [state, now] = [anyState(bucket), bucket.moment('now')]
       const cost = bucket.path.input('cost', 1, LONGEST)
       bucket.path.assume(atMost(sum(cost, bucket.size), number(LONGEST)))
-      const charged = bucket.run(state, now, bucket.step({ increment: cost, check: ZERO, tolerance: number(LONGEST) }))
+      const charged = bucket.run(state, now, bucket.charge(cost))
       const next = numberAt(charged, 'next')
       const peeked = bucket.run(field(charged, 'taken'), now, bucket.consume(bucket.size))
       return {
@@ -151,9 +151,7 @@ export function bucketProperties(source: string): Readonly<Record<string, Proper
     }),
     'a refund of an unknown take returns at most its units': over((bucket) => {
       const [state, now, cost] = [anyState(bucket), bucket.moment('now'), bucket.cost('cost')]
-      const increment = bucket.path.name(difference(ZERO, cost))
-      const step = bucket.step({ increment, check: ZERO, tolerance: number(LONGEST) })
-      const refunded = bucket.run(state, now, step)
+      const refunded = bucket.run(state, now, bucket.refundAny(cost))
       const next = numberAt(refunded, 'next')
       return {
         'at most its units': equal(next, greater(now, difference(base(refunded), cost))),

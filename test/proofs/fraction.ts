@@ -37,6 +37,7 @@ class FractionalBucket {
   readonly scale: Num
   readonly size: Exact
   readonly #kernel: Interpreter
+  readonly #costs = new Map<Obj, Exact>()
 
   constructor(source: string, path: Path) {
     this.path = path
@@ -55,13 +56,15 @@ class FractionalBucket {
   /** The state of a key that was used, at any time. */
   state(): Obj {
     const { tick, early } = this.exact('state', 1, LATEST)
+    const parts = { cost: number(1), early: this.path.name(early) }
+    this.path.calls.push({ verb: 'charge', at: this.path.name(difference(tick, number(1))), ...parts })
     return object({ tat: tick, gross: tick, turn: ZERO, scale: this.scale, early, grossEarly: early })
   }
 
   consume(cost: Exact): Obj {
     const { tick: size, early } = this.size
     const [increment, check, tolerance] = [cost.early, cost.early, early]
-    return bucketStep({
+    const step = bucketStep({
       increment: cost.tick,
       check: cost.tick,
       tolerance: size,
@@ -69,9 +72,13 @@ class FractionalBucket {
       burst: size,
       fraction: object({ scale: this.scale, increment, check, tolerance, burst: tolerance, until: ZERO }),
     })
+    this.#costs.set(step, cost)
+    return step
   }
 
   run(state: Value, now: Num, step: Obj): Obj {
+    const { tick, early } = this.#costs.get(step) as Exact
+    this.path.calls.push({ verb: 'consume', at: now, cost: tick, early })
     return this.#kernel.call('bucket', state, now, step) as Obj
   }
 
@@ -133,11 +140,9 @@ export function fractionProperties(source: string): Readonly<Record<string, Prop
         bucket.path.assume(not(allowed(denied)))
         const at = bucket.fitsAt(denied, step)
         const kept = field(denied, 'kept')
-        return {
-          later: below(now, at),
-          allowed: allowed(bucket.run(kept, at, step)),
-          'not before': not(allowed(bucket.run(kept, bucket.path.name(difference(at, number(1))), step))),
-        }
+        const before = bucket.run(kept, bucket.path.name(difference(at, number(1))), step)
+        const then = bucket.run(kept, at, step)
+        return { later: below(now, at), allowed: allowed(then), 'not before': not(allowed(before)) }
       },
     ),
   }

@@ -16,12 +16,30 @@ export class Fork extends Error {
 export interface Products {
   product(a: Num, b: Num): Num
   quotient(top: Num, bottom: Num): Num
+  /** That all of them are what they are called. */
+  areReal(): Bool
+}
+
+/** A call of a limiter that a property makes. */
+export interface Call {
+  readonly verb: 'consume' | 'peek' | 'refund' | 'charge'
+  readonly at: Num
+  readonly cost: Num
+  /** How much less the cost is, in parts of a microsecond. */
+  readonly early?: Num
+  /** The call that is refunded, or the start of its window. */
+  readonly of?: Call | undefined
+  readonly since?: Num
 }
 
 /** One way through a program: its inputs, what it has computed, and the conditions that it has assumed. */
 export class Path {
-  /** The inputs, which are unknown. */
-  readonly inputs: string[] = []
+  /** The inputs, which are unknown, with the most that they may be. */
+  readonly inputs = new Map<string, number>()
+  /** The calls that the property makes, in their order. */
+  readonly calls: Call[] = []
+  /** Where a vector shows what is wrong: not all that is claimed is stored. */
+  readonly visible: Bool[] = []
   /** Statements of SMT-LIB that declare and define the names of its terms. */
   readonly definitions: string[] = []
   readonly conditions: Bool[] = []
@@ -39,7 +57,7 @@ export class Path {
 
   /** An unknown whole number from `least` to `most`. */
   input(name: string, least: number, most: number): Num {
-    this.inputs.push(name)
+    this.inputs.set(name, most)
     this.definitions.push(`(declare-const ${name} Int)`)
     const term = numeric(name)
     this.assume(logical(`(<= ${inTerms(least)} ${name} ${inTerms(most)})`))

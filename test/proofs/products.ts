@@ -10,6 +10,7 @@ const [ZERO, ONE] = [number(0), number(1)]
 export class UnknownProducts implements Products {
   readonly #path: Path
   readonly #known: Product[] = []
+  readonly #real: Bool[] = []
 
   constructor(path: Path) {
     this.#path = path
@@ -17,7 +18,9 @@ export class UnknownProducts implements Products {
   }
 
   quotient(top: Num, bottom: Num): Num {
-    return this.#path.name(numeric(`(quotient ${top.term} ${bottom.term})`))
+    const quotient = this.#path.name(numeric(`(quotient ${top.term} ${bottom.term})`))
+    this.#real.push(equal(quotient, numeric(`(div ${top.term} ${bottom.term})`)))
+    return quotient
   }
 
   product(a: Num, b: Num): Num {
@@ -34,7 +37,12 @@ export class UnknownProducts implements Products {
       this.#path.assume(both(grows({ a, b, product }, other), grows(other, { a, b, product })))
     }
     this.#known.push({ a, b, product })
+    this.#real.push(equal(product, numeric(`(* ${a.term} ${b.term})`)))
     return product
+  }
+
+  areReal(): Bool {
+    return both(...this.#real)
   }
 }
 

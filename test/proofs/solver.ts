@@ -1,9 +1,15 @@
 import { init, Z3_lbool } from 'z3-solver'
-import { Fork, Path } from './path.ts'
-import { type Bool, both, not } from './values.ts'
+import { type Call, Fork, Path } from './path.ts'
+import { type Bool, both, type Num, not } from './values.ts'
 
-/** Values of the inputs for which a property does not hold. */
-export type Counterexample = Readonly<Record<string, string>>
+/** Inputs for which a property does not hold. */
+export interface Counterexample {
+  /** The part that does not hold. */
+  readonly broken: string
+  /** The inputs, and the numbers of each call: `call0_at`. */
+  readonly values: ReadonlyMap<string, number>
+  readonly calls: readonly Call[]
+}
 
 /** What has to hold, by name. */
 export type Claims = Readonly<Record<string, Bool>>
@@ -13,8 +19,8 @@ export type Property = (path: Path) => Claims
 
 /** Decides whether properties hold for all inputs. */
 export interface Solver {
-  /** Inputs for which the property does not hold, with the name of the part that does not; undefined if it always holds. */
-  counterexample(property: Property): Promise<Counterexample | undefined>
+  /** Inputs for which the property does not hold, of those that are wanted; undefined if it always holds. */
+  counterexample(property: Property, wanted?: (path: Path) => readonly Bool[]): Promise<Counterexample | undefined>
   stop(): void
 }
 
@@ -24,7 +30,7 @@ const TIMEOUT_MS = 600_000
 export async function startSolver(): Promise<Solver> {
   const { Z3, em } = await init()
   /** Inputs for which all conditions hold; undefined if there are none. */
-  const ask = async (path: Path, conditions: readonly Bool[]): Promise<Counterexample | undefined> => {
+  const ask = async (path: Path, conditions: readonly Bool[], named: readonly Named[] = []) => {
     const asserted = [...path.conditions, ...conditions].map(({ term }) => `(assert ${term})`)
     const config = Z3.mk_config()
     Z3.set_param_value(config, 'timeout', String(TIMEOUT_MS))
@@ -35,13 +41,14 @@ export async function startSolver(): Promise<Solver> {
       const solver = Z3.mk_simple_solver(context)
       Z3.solver_inc_ref(context, solver)
       // Not by `eval_smtlib2_string`, which frees its text before another thread has read it.
-      Z3.solver_from_string(context, solver, [...path.definitions, ...asserted].join('\n'))
+      Z3.solver_from_string(context, solver, [...path.definitions, ...asserted, ...named.map(definitionOf)].join('\n'))
       const answer = await Z3.solver_check(context, solver)
       if (answer === Z3_lbool.Z3_L_UNDEF) {
         throw new Error(`undecided after ${TIMEOUT_MS} ms: ${Z3.solver_get_reason_unknown(context, solver)}`)
       }
       if (answer === Z3_lbool.Z3_L_FALSE) return undefined
-      return valuesOf(Z3.model_to_string(context, Z3.solver_get_model(context, solver)), path.inputs)
+      const names = new Set([...path.inputs.keys(), ...named.map(([name]) => name)])
+      return valuesOf(Z3.model_to_string(context, Z3.solver_get_model(context, solver)), names)
     } finally {
       Z3.del_context(context)
     }
@@ -51,16 +58,16 @@ export async function startSolver(): Promise<Solver> {
     if (!(await ask(path, [condition]))) return [false]
     return (await ask(path, [not(condition)])) ? [true, false] : [true]
   }
-  const brokenOn = async (path: Path, claims: Claims): Promise<Counterexample | undefined> => {
-    if (!(await ask(path, [not(both(...Object.values(claims)))]))) return undefined
+  const brokenOn = async (path: Path, claims: Claims, wanted: readonly Bool[]): Promise<Counterexample | undefined> => {
+    if (!(await ask(path, [not(both(...Object.values(claims))), ...wanted]))) return undefined
     for (const [name, claim] of Object.entries(claims)) {
-      const found = await ask(path, [not(claim)])
-      if (found) return { broken: name, ...found }
+      const values = await ask(path, [not(claim), ...wanted], namesOf(path.calls))
+      if (values) return { broken: name, values, calls: path.calls }
     }
     return undefined
   }
   return {
-    async counterexample(property) {
+    async counterexample(property, wanted = () => []) {
       const open: boolean[][] = [[]]
       for (let decisions = open.pop(); decisions !== undefined; decisions = open.pop()) {
         const known = decisions
@@ -70,7 +77,7 @@ export async function startSolver(): Promise<Solver> {
           open.push(...(await sidesOf(path, claims.condition)).map((side) => [...known, side]))
           continue
         }
-        const broken = await brokenOn(path, claims)
+        const broken = await brokenOn(path, claims, wanted(path))
         if (broken) return broken
       }
       return undefined
@@ -88,9 +95,22 @@ function claimsOf(property: Property, path: Path): Claims | Fork {
   }
 }
 
-/** Reads the inputs of a model, of which each line is as `a -> 1` or `a -> (- 2)`. */
-function valuesOf(model: string, inputs: readonly string[]): Counterexample {
+type Named = readonly [name: string, value: Num]
+
+const definitionOf = ([name, { term }]: Named): string => `(declare-const ${name} Int)\n(assert (= ${name} ${term}))`
+
+/** The numbers of the calls, with names. */
+const namesOf = (calls: readonly Call[]): readonly Named[] =>
+  calls.flatMap((call, i) =>
+    (['at', 'cost', 'early', 'since'] as const).flatMap((what): readonly Named[] => {
+      const value = call[what]
+      return value === undefined ? [] : [[`call${i}_${what}`, value]]
+    }),
+  )
+
+/** Reads numbers of a model, of which each line is as `a -> 1` or `a -> (- 2)`. */
+function valuesOf(model: string, names: ReadonlySet<string>): ReadonlyMap<string, number> {
   const found = [...model.matchAll(/^(\w+) -> (?:(\d+)|\(- (\d+)\))$/gm)]
-  const values = found.map(([, name = '', positive, negative]) => [name, positive ?? `-${negative}`] as const)
-  return Object.fromEntries(values.filter(([name]) => inputs.includes(name)))
+  const values = found.map(([, name = '', positive, negative]) => [name, Number(positive ?? `-${negative}`)] as const)
+  return new Map(values.filter(([name]) => names.has(name)))
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Vector } from '../../packages/conformance/src/vectors/vector.ts'
 import { mutated } from './kernels.ts'
 import { type Property, type Solver, startSolver } from './solver.ts'
+import { nameOf, replayed, vectorText } from './vectors.ts'
 
 /** The solver cannot be interrupted: the next test would ask it while it works. */
 const TIMEOUT_MS = 600_000
@@ -15,7 +17,7 @@ export interface Mutant {
 }
 
 /** `npm run prove` proves all properties and looks at all mutants, `npm test` at so many of each program. */
-const FEW = 2
+const FEW = 1
 const isWhole = process.env['SPILLWAY_PROOFS'] === 'whole'
 
 /**
@@ -28,6 +30,7 @@ export function proves(
   propertiesOf: (source: string) => Properties,
   slow: readonly string[],
   mutants: Readonly<Record<string, Mutant>>,
+  vectors?: readonly Vector[],
 ): void {
   const properties = propertiesOf(source)
   for (const name of slow) if (!(name in properties)) throw new Error(`no property ${name}`)
@@ -51,12 +54,25 @@ export function proves(
   describe('a counterexample is found for a kernel that', () => {
     test.each(Object.entries(mutants).slice(0, isWhole ? undefined : FEW))(
       '%s',
-      async (_, { text, replacement, property }) => {
-        const broken = propertiesOf(mutated(source, text, replacement))[property]
+      async (name, { text, replacement, property }) => {
+        const mutant = mutated(source, text, replacement)
+        const broken = propertiesOf(mutant)[property]
         if (broken === undefined) throw new Error(`no property ${property}`)
         expect(await solver.counterexample(broken)).toBeDefined()
+        if (!vectors || !isWhole) return
+        const printed = await vectorText(name, source, mutant, (wanted) => solver.counterexample(broken, wanted))
+        process.stdout.write(`${printed}\n`)
       },
       TIMEOUT_MS,
     )
+  })
+
+  describe.runIf(vectors)('a vector is not what is answered by a kernel that', () => {
+    test.each(Object.entries(mutants))('%s', (name, { text, replacement }) => {
+      const vector = vectors?.find((each) => each.name === nameOf(name))
+      if (vector === undefined) throw new Error('run npm run prove, and add the vector that it prints')
+      expect(replayed(source, vector)).toEqual(vector.rows)
+      expect(replayed(mutated(source, text, replacement), vector)).not.toEqual(vector.rows)
+    })
   })
 }

@@ -1,7 +1,7 @@
 import { LATEST, LONGEST } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
 import { wholeOf } from './operations.ts'
-import type { Path } from './path.ts'
+import type { Call, Path } from './path.ts'
 import { UnknownProducts } from './products.ts'
 import type { Claims } from './solver.ts'
 import {
@@ -41,9 +41,13 @@ export class Window {
   readonly tick: Num
   readonly length: Num
   readonly quota: Obj
+  /** The most units that are counted. */
+  readonly most: Num
   /** How long a unit counts at most, in microseconds. */
   readonly span: Num
   readonly #kernel: Interpreter
+  /** The calls that steps are made for. */
+  readonly #calls = new Map<Value, Omit<Call, 'at'>>()
 
   /** A sliding window in ticks of some microseconds; a fixed one, which is one tick, if they are not given. */
   constructor(source: string, path: Path, micros?: number) {
@@ -59,6 +63,7 @@ export class Window {
       this.tick = number(micros)
       this.length = path.name(this.#times(this.ticks, this.tick))
     }
+    this.most = path.name(numeric(`(div ${MOST_COUNTED} ${this.ticks.term})`))
     this.span = micros === undefined ? this.length : path.name(sum(this.length, this.length))
     path.assume(atMost(this.#times(this.limit, this.ticks), number(MOST_SHARES)))
     this.quota = object({
@@ -90,7 +95,10 @@ export class Window {
 
   /** The counts of a key that was used, at any time. Charges may be beyond the limit. */
   state(): Obj {
-    return object({ start: this.moment('start'), current: this.count('current'), previous: this.count('previous') })
+    const [start, current, previous] = [this.moment('start'), this.count('current'), this.count('previous')]
+    const before = this.path.name(difference(start, this.length))
+    this.path.calls.push({ verb: 'charge', at: before, cost: previous }, { verb: 'charge', at: start, cost: current })
+    return object({ start, current, previous })
   }
 
   /** The product with the ticks is what a window can count at most. */
@@ -100,11 +108,16 @@ export class Window {
     return count
   }
 
-  step(verb: string, cost: Num, options: Obj = object({})): Value {
-    return this.#kernel.call('stepFor', this.quota, constant(verb), cost, options)
+  /** A step of a call; a refund may be of a take in the window that starts at `since`. */
+  step(verb: Call['verb'], cost: Num, since?: Num): Value {
+    const options = object(since ? { original: object({ start: since }) } : {})
+    const step = this.#kernel.call('stepFor', this.quota, constant(verb), cost, options)
+    this.#calls.set(step, since ? { verb, cost, since } : { verb, cost })
+    return step
   }
 
   run(state: Value, now: Num, step: Value): Obj {
+    this.path.calls.push({ ...(this.#calls.get(step) as Omit<Call, 'at'>), at: now })
     return this.#kernel.call('slidingWindow', state, now, step) as Obj
   }
 
@@ -136,6 +149,17 @@ export class Window {
       return faded
     })
     return window
+  }
+
+  /** The calls after which a caller waits for `count` units of the window before to fade, beside `current` ones. */
+  faded(count: Num, current: Num): void {
+    const before = this.moment('before')
+    const at = this.path.name(sum(before, this.length))
+    this.path.calls.push(
+      { verb: 'charge', at: before, cost: count },
+      { verb: 'charge', at, cost: current },
+      { verb: 'consume', at, cost: number(1) },
+    )
   }
 
   /** What holds of the ticks after which no more than `room` of `count` units count. */

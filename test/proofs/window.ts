@@ -15,9 +15,7 @@ import {
   type Num,
   not,
   number,
-  numberAt,
   numeric,
-  object,
   sum,
   UNDEFINED,
 } from './values.ts'
@@ -79,13 +77,15 @@ export function windowProperties(source: string, micros?: number): Readonly<Reco
     'a denial and a peek leave the state, unless the clock has stepped back': over((window) => {
       const [state, now, cost] = [window.state(), window.moment('now'), window.cost('cost')]
       const { start, current, previous } = state.fields as Record<'start' | 'current' | 'previous', Num>
-      const [began, units, before] = counts(window.consume(state, now, cost), 'kept')
+      const found = window.consume(state, now, cost)
+      const [began, units, before] = counts(found, 'kept')
+      window.path.visible.push(not(allowed(found)))
       return { counts: both(equal(units, current), equal(before, previous)), start: equal(began, lesser(start, now)) }
     }),
     'a refund returns its units to the window that counts them, and to no other': over((window) => {
       const [state, now, cost] = [window.state(), window.moment('now'), window.cost('cost')]
       const original = window.moment('original')
-      const step = window.step('refund', cost, object({ original: object({ start: original }) }))
+      const step = window.step('refund', cost, original)
       const refunded = window.run(state, now, step)
       const [start, current, previous] = counts(refunded, 'base')
       const returned = (of: Num, since: Num) => when(equal(since, original), lesser(cost, of))
@@ -122,12 +122,13 @@ export function windowProperties(source: string, micros?: number): Readonly<Reco
       const [, counted] = counts(charged, 'next')
       return {
         allowed: allowed(charged),
-        counted: equal(counted, lesser(sum(current, cost), numberAt(step, 'most'))),
+        counted: equal(counted, lesser(sum(current, cost), window.most)),
       }
     }),
     'units of the window before fade at the first tick at which they may': over((window) => {
       const [count, room] = [window.count('count'), window.path.input('room', 0, MOST_SHARES)]
       window.path.assume(atMost(room, window.limit))
+      window.faded(count, difference(window.limit, sum(room, number(1))))
       return window.fades(count, room, window.fadedAfter(count, room))
     }),
   }
@@ -165,11 +166,13 @@ function waitClaims(window: Window): Claims {
   const retry = microsAt(window.denial(denied, now, cost), 'retryAfterMs')
   const at = path.name(sum(now, retry))
   const kept = field(denied, 'kept')
+  const before = window.consume(kept, path.name(difference(at, number(1))), cost)
+  const then = window.consume(kept, at, cost)
   return {
     later: below(ZERO, retry),
     'within the windows that count': atMost(retry, window.span),
-    allowed: allowed(window.consume(kept, at, cost)),
-    'not before': not(allowed(window.consume(kept, path.name(difference(at, number(1))), cost))),
+    allowed: allowed(then),
+    'not before': not(allowed(before)),
   }
 }
 

@@ -1,6 +1,8 @@
 import { bucketVectors } from './vectors/bucket.ts'
 import { calendarVectors } from './vectors/calendar.ts'
 import { penaltyVectors } from './vectors/penalty.ts'
+import { provedBucketVectors } from './vectors/proofs-bucket.ts'
+import { provedWindowVectors } from './vectors/proofs-window.ts'
 import { refundVectors } from './vectors/refund.ts'
 import type { Vector } from './vectors/vector.ts'
 import { warmUpVectors } from './vectors/warm-up.ts'
@@ -14,4 +16,6 @@ export const vectors: readonly Vector[] = [
   ...calendarVectors,
   ...warmUpVectors,
   ...penaltyVectors,
+  ...provedBucketVectors,
+  ...provedWindowVectors,
 ]

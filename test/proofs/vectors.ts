@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from 'node:util'
+import { runInThisContext } from 'node:vm'
+import { START } from '../../packages/conformance/src/clock.ts'
+import { bucketOf, fixedOf, partsOf, slidingOf } from '../../packages/conformance/src/vectors/proofs.ts'
+import type { Row, Vector } from '../../packages/conformance/src/vectors/vector.ts'
+import type { decider } from '../../packages/core/src/decide.ts'
+import type { Quota, Taken } from '../../packages/core/src/index.ts'
+import type { BucketOutcome } from '../../packages/core/src/kernels/bucket.ts'
+import type { State, Step } from '../../packages/core/src/kernels/kernel.ts'
+import type { stepFor } from '../../packages/core/src/verbs.ts'
+import { LATEST } from './bucket-model.ts'
+import type { Path } from './path.ts'
+import type { Counterexample } from './solver.ts'
+import { atMost, type Bool, number, numeric } from './values.ts'
+
+/** A row without its answer. */
+type Asked = readonly [atMs: number, verb: Row[1], cost: number, of?: number]
+
+type Wanted = (path: Path) => readonly Bool[]
+
+/** What the solver is to find, if it can: small numbers, times that conformance uses, and products that are real. */
+const wishes: readonly Wanted[] = [10, 1_000, Number.MAX_SAFE_INTEGER].flatMap((most): readonly Wanted[] => [
+  (path) => [...path.visible, ...near(path), ...within(path, most)],
+  (path) => [
+    ...path.visible,
+    ...near(path),
+    ...within(path, most),
+    ...(path.products ? [path.products.areReal()] : []),
+  ],
+])
+
+const near = (path: Path): readonly Bool[] =>
+  [...path.inputs]
+    .filter(([, most]) => most === LATEST)
+    .flatMap(([name]) => [atMost(number(START + 1e9), numeric(name)), atMost(numeric(name), number(START + 2e9))])
+
+const within = (path: Path, most: number): readonly Bool[] =>
+  [...path.inputs].filter(([, each]) => each !== LATEST).map(([name]) => atMost(numeric(name), number(most)))
+
+/** The source of a quota, and the most units that it counts. */
+function quotaOf(values: ReadonlyMap<string, number>): readonly [source: string, quota: Quota, most: number] {
+  const of = (name: string): number => values.get(name) ?? 0
+  const size = values.get('size')
+  if (values.has('scale')) {
+    const parts = of('size') * of('scale') - of('size_early')
+    return [`partsOf(${of('scale')}, ${parts})`, partsOf(of('scale'), parts), 0]
+  }
+  if (size !== undefined) {
+    const burst = values.get('burst')
+    return [`bucketOf(${size}${burst === undefined ? '' : `, ${burst}`})`, bucketOf(size, burst), 0]
+  }
+  if (values.has('window')) {
+    return [`fixedOf(${of('limit')}, ${of('window')})`, fixedOf(of('limit'), of('window')), 3 * 2 ** 50]
+  }
+  const most = Math.floor((3 * 2 ** 50) / of('ticks'))
+  return [`slidingOf(${of('limit')}, ${of('ticks')})`, slidingOf(of('limit'), of('ticks')), most]
+}
+
+/** The most units that one call refunds or charges. */
+const MOST_UNITS = 2 ** 50
+
+/** The calls of a counterexample, and a few after them that show in which state they left the key. */
+function callsOf({ calls, values }: Counterexample, most: number): readonly Asked[] {
+  const rows: Asked[] = []
+  /** The rows of the calls by their times, and by their places. */
+  const [byTime, byPlace] = [new Map<number, number>(), new Map<number, number>()]
+  const ask = (at: number, verb: Row[1], cost: number, of?: number): void => {
+    for (let left = cost; left > 0; left -= MOST_UNITS) {
+      const row = [(at - START) / 1000, verb, Math.min(left, MOST_UNITS)] as const
+      rows.push(of === undefined ? row : [...row, of])
+    }
+  }
+  let last = START
+  for (const [i, { verb, early, of, since }] of calls.entries()) {
+    const read = (what: string): number => values.get(`call${i}_${what}`) ?? 0
+    const at = read('at')
+    const cost = early ? read('cost') * (values.get('scale') ?? 1) - read('early') : read('cost')
+    const original = since ? byTime.get(read('since')) : of && byPlace.get(calls.indexOf(of))
+    ask(at, verb, cost, original)
+    if (cost > 0) byTime.set(at, rows.length - 1)
+    byPlace.set(i, rows.length - 1)
+    last = at
+  }
+  ask(last, 'peek', 1)
+  ask(last + 1, 'peek', 1)
+  ask(last, 'refund', most)
+  if (most > 0) ask(last, 'peek', 1)
+  return rows
+}
+
+/** A counterexample as the text of a vector, to which a program and its mutant have different answers. */
+export async function vectorText(
+  name: string,
+  source: string,
+  mutant: string,
+  find: (wanted: Wanted) => Promise<Counterexample | undefined>,
+): Promise<string> {
+  for (const wanted of wishes) {
+    const found = await find(wanted)
+    if (found === undefined) continue
+    const [quotaText, quota, most] = quotaOf(found.values)
+    const calls = callsOf(found, most)
+    const rows = answersOf(source, quota, calls)
+    if (isDeepStrictEqual(rows, answersOf(mutant, quota, calls))) continue
+    const lines = rows.map((row) => `[${row.map(textOf).join(', ')}]`)
+    return `{ name: '${nameOf(name)}', quota: ${quotaText}, rows: [${lines.join(', ')}] },`
+  }
+  throw new Error(`no vector shows that a kernel ${name}`)
+}
+
+/** The name of the vector that shows what a mutant gets wrong. */
+export const nameOf = (mutant: string): string => `unlike a kernel that ${mutant}`
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : String(value).replace(/(?<!\..*)\B(?=(\d{3})+(?!\d))/g, '_')
+
+interface Program {
+  readonly stepFor: typeof stepFor
+  readonly decider: typeof decider
+  readonly bucket: Kernel
+  readonly slidingWindow: Kernel
+}
+type Kernel = (state: State | undefined, now: number, step: Step) => Outcome
+interface Outcome {
+  readonly allowed: boolean
+  readonly base: unknown
+  readonly next: unknown
+  readonly taken: State | undefined
+  readonly kept: State | undefined
+}
+
+/** The answers of a program to the calls of a vector. */
+export const replayed = (source: string, { quota, rows }: Vector): readonly Row[] =>
+  answersOf(
+    source,
+    quota,
+    rows.map(([at, verb, cost, , , , , of]) => (of === undefined ? [at, verb, cost] : [at, verb, cost, of])),
+  )
+
+function answersOf(source: string, quota: Quota, calls: readonly Asked[]): readonly Row[] {
+  const program: Program = runInThisContext(`{${source.replace(/export (\{[^}]*\});?\s*$/, '($1)')}}`)
+  const takes: Taken[] = []
+  let state: State | undefined
+  return calls.map(([atMs, verb, cost, of]): Row => {
+    const now = START + Math.round(atMs * 1000)
+    const step = program.stepFor(quota, verb, cost, of === undefined ? {} : { original: takes[of] as Taken })
+    const outcome = (quota.kernel === 'bucket' ? program.bucket : program.slidingWindow)(state, now, step)
+    if (!step.peek) state = outcome.allowed ? outcome.taken : outcome.kept
+    const taken = takenOf(outcome, now, step, outcome.allowed && !step.peek)
+    takes.push(taken)
+    const { allowed, remaining, retryAfterMs, resetAfterMs } = program.decider('p', quota, cost, step)(taken)
+    const row = [atMs, verb, cost, allowed, remaining, retryAfterMs, resetAfterMs] as const
+    return of === undefined ? row : [...row, of]
+  })
+}
+
+/** The result of a step, as a store returns it. */
+function takenOf(outcome: Outcome, now: number, step: Step, written: boolean): Taken {
+  const { allowed } = outcome
+  if (step.kernel !== 'bucket') return { allowed, now, ...((written ? outcome.next : outcome.base) as object) } as Taken
+  const { base, next, grossNext, early } = outcome as unknown as BucketOutcome
+  const taken = written ? { tat: next, gross: grossNext } : { tat: base, gross: base }
+  const { tat, gross } = written ? early : { tat: early.base, gross: early.base }
+  const parts = step.fraction && { early: { scale: step.fraction.scale, base: early.base, tat, gross } }
+  return { allowed, now, base, ...taken, ...parts }
+}
