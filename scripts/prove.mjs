@@ -1,9 +1,10 @@
-// Proves the kernels for all inputs, and looks at every mutant: `npm test` looks at a few.
+// Proves the kernels for all inputs and the protocols for all orders of steps, and looks at every mutant: `npm test` looks
+// at a few.
 
 import { ensureDependencies, pnpm, program } from './ensure.mjs'
 
 program(() => {
   ensureDependencies()
   process.env['SPILLWAY_PROOFS'] = 'whole'
-  pnpm('vitest', 'run', '--project', 'unit', 'test/proofs')
+  pnpm('vitest', 'run', '--project', 'unit', 'test/proofs', 'packages/core/test/protocols')
 })
