@@ -3,7 +3,7 @@ import { hasSpin, search } from './spin.ts'
 
 // All orders of the steps of several processes, and of time. `test/proofs` proves the kernel itself. `npm test` searches
 // the protocols, `npm run prove` their mutants and resets, too.
-const isWhole = process.env['SPILLWAY_PROOFS'] === 'whole'
+const testWhole = test.runIf(process.env['SPILLWAY_PROOFS'] === 'whole')
 
 describe.skipIf(!hasSpin())('every order of steps, by Spin', () => {
   const seconds = { timeout: 300_000 }
@@ -14,7 +14,7 @@ describe.skipIf(!hasSpin())('every order of steps, by Spin', () => {
     expect(states).toBeGreaterThan(1_000_000)
   })
 
-  test.runIf(isWhole).each([
+  testWhole.each([
     'MUTANT_DATED_BY_THE_REPLY',
     'MUTANT_LEFT_BY_THE_OLD_CLOCK',
     'MUTANT_RETURN_ANYHOW',
@@ -23,7 +23,7 @@ describe.skipIf(!hasSpin())('every order of steps, by Spin', () => {
     expect(search('leases', [mutant, 'TICKS=4']).violated).toContain('ledger')
   })
 
-  test.runIf(isWhole)('after a reset, each process with a lease allows no more than its lease', seconds, () => {
+  testWhole('after a reset, each process with a lease allows no more than its lease', seconds, () => {
     expect(search('leases', ['RESETS', 'TICKS=3']).violated).toBeUndefined()
     expect(search('leases', ['RESETS', 'TICKS=3', 'OVER=2']).violated).toContain('ledger')
   })
@@ -35,7 +35,7 @@ describe.skipIf(!hasSpin())('every order of steps, by Spin', () => {
     expect(search('stores', ['REQUESTS=4', 'TICKS=1']).violated).toBeUndefined()
   })
 
-  test.runIf(isWhole).each(['MUTANT_WHOLE', 'MUTANT_NOTHING'])('refunds with %s are wrong', seconds, (mutant) => {
+  testWhole.each(['MUTANT_WHOLE', 'MUTANT_NOTHING'])('refunds with %s are wrong', seconds, (mutant) => {
     expect(search('stores', [mutant, 'REQUESTS=3']).violated).toContain('ideal')
   })
 })
