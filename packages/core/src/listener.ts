@@ -1,5 +1,5 @@
 import { formatValue } from './errors.ts'
-import { settled } from './maybe-promise.ts'
+import { maybePromise } from './maybe-promise.ts'
 import { type Logger, warnOnce } from './warn.ts'
 
 /** Calls a listener of the application. One that throws or rejects does not affect the request: `name` is in the warning. */
@@ -12,7 +12,7 @@ export function notify<E>(name: string, listener: (event: E) => unknown, event: 
       error instanceof Error ? error.message : formatValue(error),
     )
   try {
-    const returned = settled(listener(event))
+    const returned = maybePromise(listener(event))
     if (returned instanceof Promise) returned.catch(warnOfListener)
   } catch (error) {
     warnOfListener(error)

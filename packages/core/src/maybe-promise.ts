@@ -5,7 +5,7 @@ export type MaybePromise<T> = T | Promise<T>
 export type Awaitable<T> = T | PromiseLike<T>
 
 /** Normalises such a value: a thenable of another library, or a promise of another realm, becomes a promise of this realm. */
-export function settled<T>(value: Awaitable<T>): MaybePromise<T> {
+export function maybePromise<T>(value: Awaitable<T>): MaybePromise<T> {
   if (value instanceof Promise || !isThenable(value)) return value as MaybePromise<T>
   return Promise.resolve(value)
 }
@@ -20,7 +20,7 @@ export function checked<A, T>(
   call: (about: A) => unknown,
   check: (returned: unknown) => T,
 ): (about: A) => MaybePromise<T> {
-  return (about) => andThen(settled(call(about)), check)
+  return (about) => andThen(maybePromise(call(about)), check)
 }
 
 /** Continues with a value: in the same tick if it is no promise. */

@@ -1,5 +1,5 @@
 import { formatValue, QuotaError, type WarningCode, withLink } from './errors.ts'
-import { settled } from './maybe-promise.ts'
+import { maybePromise } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
 import { processState } from './process-state.ts'
 
@@ -14,7 +14,7 @@ declare const console: Logger
 /** Logs a warning with its link. A logger that throws or rejects does not fail the request. */
 export function warn(logger: Logger, code: WarningCode, message: string): void {
   try {
-    const returned: unknown = settled<unknown>(logger.warn(`spillway: ${withLink(message, code)}`))
+    const returned: unknown = maybePromise<unknown>(logger.warn(`spillway: ${withLink(message, code)}`))
     if (returned instanceof Promise) returned.catch(() => {})
   } catch {}
 }

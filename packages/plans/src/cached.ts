@@ -1,5 +1,5 @@
 import { type Quota, QuotaError } from '@spillway/core'
-import { andThen, degradedQuota, formatValue, type MaybePromise, settled } from '@spillway/core/internal'
+import { andThen, degradedQuota, formatValue, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import { type Found, type Lookup, Lookups } from './lookups.ts'
 import { type CachedOptions, configOf } from './options.ts'
 
@@ -51,7 +51,7 @@ export function cached<V extends NonNullable<unknown>, D extends V | undefined =
   return Object.assign((key: string | undefined) => read(key, valueIn), {
     quota: (key: string | undefined, quotas: QuotasOf<V | D>) =>
       read(key, (found) =>
-        andThen(settled(quotaOf(valueIn(found), quotas)), (quota) =>
+        andThen(maybePromise(quotaOf(valueIn(found), quotas)), (quota) =>
           found.degraded === undefined ? quota : degradedQuota(quota, found.degraded),
         ),
       ),

@@ -1,7 +1,7 @@
 import { BLOCK_LIST, blockListName } from '../block-list.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { checkStoreError } from '../failure-mode.ts'
-import { andThen, checked, type MaybePromise, settled } from '../maybe-promise.ts'
+import { andThen, checked, type MaybePromise, maybePromise } from '../maybe-promise.ts'
 import { checkBoolean, checkFunctions, checkOptions, hintOfQuota } from '../options.ts'
 import { checkPolicyName, type Policy, policyOf } from '../policy.ts'
 import { nonQuota } from '../quota-checks.ts'
@@ -171,7 +171,7 @@ function quotaPicker<R>(
   policyFor: (quota: Quota) => HttpPolicy,
   tierOf: (tier: Quota) => HttpPolicy,
 ): (request: R) => MaybePromise<HttpPolicy> {
-  if (typeof quota === 'function') return (request) => andThen(settled(quota(request)), tierOf)
+  if (typeof quota === 'function') return (request) => andThen(maybePromise(quota(request)), tierOf)
   const policy = policyFor(quota)
   return () => policy
 }

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import { type Awaitable, andThen, type MaybePromise, settled } from '../maybe-promise.ts'
+import { type Awaitable, andThen, type MaybePromise, maybePromise } from '../maybe-promise.ts'
 import { checkOptions } from '../options.ts'
 import type { Header } from './headers.ts'
 import type { Denial, ProblemOption } from './problem.ts'
@@ -81,7 +81,7 @@ export function answerOf<R, A>(
   }
   const returned: unknown = option(request, decision, response)
   // Not awaited: Fastify's reply is a thenable that settles only when its response is sent.
-  return returned === response ? answer(returned) : andThen(settled(returned), answer)
+  return returned === response ? answer(returned) : andThen(maybePromise(returned), answer)
 }
 
 /** The names of other rate limiters, with the name to write here. */

@@ -1,4 +1,4 @@
-import { andThen, type MaybePromise, settled } from '../maybe-promise.ts'
+import { andThen, type MaybePromise, maybePromise } from '../maybe-promise.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 import type { PolicyHeaderOptions } from './fields.ts'
 import { byteSequence } from './structured.ts'
@@ -9,7 +9,7 @@ export type PartitionReader = (key: string) => MaybePromise<string>
 export const partitionReader =
   (partition: NonNullable<PolicyHeaderOptions['partition']>, logger: Logger): PartitionReader =>
   (key) =>
-    andThen<unknown, string>(settled(partition(key)), (bytes) => parameter(bytes, key, logger))
+    andThen<unknown, string>(maybePromise(partition(key)), (bytes) => parameter(bytes, key, logger))
 
 /** The parameter; empty if the partition is not bytes, or is the key itself, which headers must not reveal. */
 function parameter(bytes: unknown, key: string, logger: Logger): string {
