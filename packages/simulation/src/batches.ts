@@ -28,6 +28,27 @@ export interface Answer {
   readonly taken: Taken
 }
 
+/**
+ * The batches of a call, as the stores send them: of each batch, how many ops it has, and the places of their names and steps,
+ * from 1 on.
+ */
+export function batchesOf(
+  names: readonly string[],
+  steps: readonly Step[],
+  numbers: readonly number[],
+): readonly (readonly Op[])[] {
+  const batches: Op[][] = []
+  for (let place = 0; place < numbers.length; ) {
+    const ops: Op[] = []
+    for (let left = numbers[place++] as number; left > 0; left--) {
+      const [name, step] = [numbers[place++] as number, numbers[place++] as number]
+      ops.push({ name: names[name - 1] as string, step: steps[step - 1] as Step })
+    }
+    batches.push(ops)
+  }
+  return batches
+}
+
 /** Runs batches in order by the TypeScript kernels, each all-or-nothing. */
 export function runBatches(space: Keyspace, now: Micros, batches: readonly (readonly Op[])[]): readonly Answer[] {
   const states = new Map(batches.flat().map(({ name }) => [name, space.read(name)]))

@@ -1,6 +1,6 @@
-import type { Micros, Step } from '@spillway/core'
+import type { Micros } from '@spillway/core'
 import type { PgQuery } from '@spillway/postgres'
-import { type Effect, effectOf, intentsOf, type Keyspace, type Op, runBatches } from '../batches.ts'
+import { batchesOf, type Effect, effectOf, intentsOf, type Keyspace, runBatches } from '../batches.ts'
 import { reportOf, stepsIn } from './steps.ts'
 import { takeBucket } from './take-bucket.ts'
 
@@ -129,20 +129,3 @@ const sweepOf = ([most]: readonly [number]): Statement => ({
   locks: true,
   run: (rows) => ({ rows: [{ swept: rows.sweep(most) }], effects: [] }),
 })
-
-function batchesOf(
-  names: readonly string[],
-  steps: readonly Step[],
-  numbers: readonly number[],
-): readonly (readonly Op[])[] {
-  const batches: Op[][] = []
-  for (let place = 0; place < numbers.length; ) {
-    const ops: Op[] = []
-    for (let left = numbers[place++] as number; left > 0; left--) {
-      const [name, step] = [numbers[place++] as number, numbers[place++] as number]
-      ops.push({ name: names[name - 1] as string, step: steps[step - 1] as Step })
-    }
-    batches.push(ops)
-  }
-  return batches
-}

@@ -1,6 +1,15 @@
 import type { BucketStep, BucketTaken, Micros, State, Step } from '@spillway/core'
 import { receivedStep, type SentStep } from '@spillway/core/internal'
-import { type Answer, type Effect, effectOf, intentsOf, type Keyspace, type Op, runBatches } from '../batches.ts'
+import {
+  type Answer,
+  batchesOf,
+  type Effect,
+  effectOf,
+  intentsOf,
+  type Keyspace,
+  type Op,
+  runBatches,
+} from '../batches.ts'
 
 /** What a script call does: batches in order, each all-or-nothing. */
 interface Program {
@@ -58,17 +67,7 @@ function generalProgram(
   keys: readonly string[],
   [at = '', stepsText = '', batchesText = '']: readonly string[],
 ): Program {
-  const steps = stepsIn(stepsText)
-  const numbers = JSON.parse(batchesText) as number[]
-  const batches: Op[][] = []
-  for (let place = 0; place < numbers.length; ) {
-    const ops: Op[] = []
-    for (let left = numbers[place++] as number; left > 0; left--) {
-      const [key, step] = [numbers[place++] as number, numbers[place++] as number]
-      ops.push({ name: keys[key - 1] as string, step: steps[step - 1] as Step })
-    }
-    batches.push(ops)
-  }
+  const batches = batchesOf(keys, stepsIn(stepsText), JSON.parse(batchesText) as number[])
   const reply = (now: Micros, answers: readonly Answer[]): unknown[] => [now, ...answers.flatMap(reportOf)]
   return { at: at === '' ? undefined : Number(at), batches, reply }
 }
