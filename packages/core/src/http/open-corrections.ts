@@ -26,15 +26,14 @@ export async function settled(): Promise<void> {
   // A server also calls back before the responses whose clients have disconnected are reported as over.
   await new Promise<void>((resolve) => setLongTimeout(0, resolve))
   const open = openCorrections()
-  let isLate = false
+  const allEnded = async (): Promise<void> => {
+    while (open.size > 0) await Promise.allSettled(open.keys())
+  }
   let stop: () => void = () => {}
   const late = new Promise<void>((resolve) => {
-    stop = setLongTimeout(LONGEST_WAIT_MS, () => {
-      isLate = true
-      resolve()
-    })
+    stop = setLongTimeout(LONGEST_WAIT_MS, resolve)
   })
-  while (open.size > 0 && !isLate) await Promise.race([Promise.allSettled(open.keys()), late])
+  await Promise.race([allEnded(), late])
   stop()
   for (const logger of open.values()) {
     warnOnce(
