@@ -1,3 +1,5 @@
+import { isObject } from './options.ts'
+
 /**
  * Reports whether a `match` certainly holds for all requests for which another holds: each of its conditions is one of the
  * other, a list that includes it, or a path above it. What functions select is not known.
@@ -16,6 +18,3 @@ function includes(wide: unknown, narrow: unknown, part?: string): boolean {
   if (!isObject(wide) || !isObject(narrow)) return false
   return Object.entries(wide).every(([name, value]) => includes(value, narrow[name], part === undefined ? name : ''))
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null

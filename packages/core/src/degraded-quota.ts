@@ -1,4 +1,5 @@
 import { oncePer } from './once-per.ts'
+import { isObject } from './options.ts'
 import type { Quota } from './quota-types.ts'
 
 /** How a quota was chosen while a lookup failed: by the last known value, or by the default. */
@@ -20,8 +21,6 @@ const degradedOf = oncePer('degraded quotas', (quota: Quota) => ({
  */
 export const degradedQuota = (quota: Quota, action: LookupAction): Quota =>
   isObject(quota) ? degradedOf(quota)[action] : quota
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 
 /** How a quota was chosen; undefined if no lookup has failed. */
 export const lookupActionOf = (quota: Quota): LookupAction | undefined =>

@@ -20,6 +20,10 @@ export function checkOptions(
   }
 }
 
+/** Whether a value is an object or a list. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
 /** The hint for a quota that is given instead of options with it. */
 export const hintOfQuota = (name: string): string | undefined =>
   name === 'kernel' ? 'This is a quota: write { quota: perMinute(100) }.' : undefined
@@ -33,8 +37,7 @@ export const givenOptions = (options: object, names: readonly string[]): object 
  * ignored.
  */
 export function checkObject(where: string, options: unknown): asserts options is object {
-  const isObject = options !== null && typeof options === 'object' && !Array.isArray(options)
-  if (isObject && (Object.keys(options).length > 0 || isPlain(options))) return
+  if (isObject(options) && !Array.isArray(options) && (Object.keys(options).length > 0 || isPlain(options))) return
   const hint = options instanceof Promise ? ' Await it first.' : ''
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
