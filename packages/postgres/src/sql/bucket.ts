@@ -5,12 +5,13 @@ import type { Names } from './names.ts'
  * The bucket kernel in SQL: `kernels/bucket.ts` of core, in the same order with the same names.
  *
  * A state is `tat`, the theoretical arrival time, or null and the array `refunded`: tat, gross, turn, 0, 0. Its length of
- * five distinguishes it from a window (three) and a log (pairs). A state that is not whole microseconds is `tat` and the array
- * scale, early; if refunded, seven numbers: tat, gross, turn, 0, scale, early, gross_early. A step is an array: kernel, peek, increment, check, tolerance, ceiling,
- * the wait, until, burst, ends, whole, the four numbers of the refill schedule, the start's lacking and keep (0 if there is
- * none), the fraction's scale (1 if there is none), increment, check, tolerance, burst and until, and the start's early. An
- * outcome is an array: allowed, base, next, gross_next, the earlies of these three, then tat, gross, turn, early and
- * gross_early if taken, and the same five if a denial changes the state; gross is null if it equals tat.
+ * five distinguishes it from a window (three) and a log (pairs). A state that is not whole microseconds is `tat` and the
+ * array scale, early; if refunded, seven numbers: tat, gross, turn, 0, scale, early, gross_early. A step is an array:
+ * kernel, peek, increment, check, tolerance, ceiling, the wait, until, burst, ends, whole, the four numbers of the refill
+ * schedule, the start's lacking and keep (0 if there is none), the fraction's scale (1 if there is none), increment, check,
+ * tolerance, burst and until, and the start's early. An outcome is an array: allowed, base, next, gross_next, the earlies
+ * of these three, then tat, gross, turn, early and gross_early if taken, and the same five if a denial changes the state;
+ * gross is null if it equals tat.
  *
  * Times are whole microseconds in an `int8` and never negative, so that `/` rounds down and `%` is the remainder, as
  * `Math.floor` and `%` do in core. No value comes close to 2^63.
