@@ -5,8 +5,7 @@ import { bucketOf, fixedOf, partsOf, slidingOf } from '../../packages/conformanc
 import type { Row, Vector } from '../../packages/conformance/src/vectors/vector.ts'
 import type { decider } from '../../packages/core/src/decide.ts'
 import type { Quota, Taken } from '../../packages/core/src/index.ts'
-import type { BucketOutcome } from '../../packages/core/src/kernels/bucket.ts'
-import type { State, Step } from '../../packages/core/src/kernels/kernel.ts'
+import { type Outcome, type State, type Step, takenOf } from '../../packages/core/src/kernels/kernel.ts'
 import type { stepFor } from '../../packages/core/src/verbs.ts'
 import { LATEST } from './bucket-model.ts'
 import type { Path } from './path.ts'
@@ -121,13 +120,6 @@ interface Program {
   readonly slidingWindow: Kernel
 }
 type Kernel = (state: State | undefined, now: number, step: Step) => Outcome
-interface Outcome {
-  readonly allowed: boolean
-  readonly base: unknown
-  readonly next: unknown
-  readonly taken: State | undefined
-  readonly kept: State | undefined
-}
 
 /** The answers of a program to the calls of a vector. */
 export const replayed = (source: string, { quota, rows }: Vector): readonly Row[] =>
@@ -152,15 +144,4 @@ function answersOf(source: string, quota: Quota, calls: readonly Asked[]): reado
     const row = [atMs, verb, cost, allowed, remaining, retryAfterMs, resetAfterMs] as const
     return of === undefined ? row : [...row, of]
   })
-}
-
-/** The result of a step, as a store returns it. */
-function takenOf(outcome: Outcome, now: number, step: Step, written: boolean): Taken {
-  const { allowed } = outcome
-  if (step.kernel !== 'bucket') return { allowed, now, ...((written ? outcome.next : outcome.base) as object) } as Taken
-  const { base, next, grossNext, early } = outcome as unknown as BucketOutcome
-  const taken = written ? { tat: next, gross: grossNext } : { tat: base, gross: base }
-  const { tat, gross } = written ? early : { tat: early.base, gross: early.base }
-  const parts = step.fraction && { early: { scale: step.fraction.scale, base: early.base, tat, gross } }
-  return { allowed, now, base, ...taken, ...parts }
 }
