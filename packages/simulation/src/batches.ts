@@ -28,6 +28,20 @@ export interface Answer {
   readonly taken: Taken
 }
 
+/** Reads steps from the text of an argument, once for each of the texts that repeat. */
+export function stepsReader(read: (text: string) => readonly Step[]): (text: string) => readonly Step[] {
+  const known = new Map<string, readonly Step[]>()
+  return (text) => {
+    let steps = known.get(text)
+    if (steps === undefined) {
+      steps = read(text)
+      if (known.size > 10_000) known.clear()
+      known.set(text, steps)
+    }
+    return steps
+  }
+}
+
 /**
  * The batches of a call, as the stores send them: of each batch, how many ops it has, and the places of their names and steps,
  * from 1 on.

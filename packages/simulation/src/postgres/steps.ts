@@ -1,25 +1,17 @@
 import type { BucketStep, BucketTaken, Step } from '@spillway/core'
 import { receivedStep, type SentStep } from '@spillway/core/internal'
-import type { Answer } from '../batches.ts'
+import { type Answer, stepsReader } from '../batches.ts'
 
 /** How many numbers a step has in the arguments of the SQL functions. */
 const NUMBERS = 24
 
-const known = new Map<string, readonly Step[]>()
-
 /** Reads the steps that the store sends: the numbers of each. */
-export function stepsIn(text: string): readonly Step[] {
-  let steps = known.get(text)
-  if (steps === undefined) {
-    const numbers = text.split(' ').map(Number)
-    steps = Array.from({ length: numbers.length / NUMBERS }, (_, i) =>
-      receivedStep(stepOf(numbers.slice(NUMBERS * i, NUMBERS * (i + 1)))),
-    )
-    if (known.size > 10_000) known.clear()
-    known.set(text, steps)
-  }
-  return steps
-}
+export const stepsIn: (text: string) => readonly Step[] = stepsReader((text) => {
+  const numbers = text.split(' ').map(Number)
+  return Array.from({ length: numbers.length / NUMBERS }, (_, i) =>
+    receivedStep(stepOf(numbers.slice(NUMBERS * i, NUMBERS * (i + 1)))),
+  )
+})
 
 /** The order is that of the store's `numbersOf`: the first four numbers are those of all kernels. */
 function stepOf([kernel, isPeek, increment = 0, check = 0, ...rest]: readonly number[]): SentStep {

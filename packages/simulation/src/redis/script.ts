@@ -9,6 +9,7 @@ import {
   type Keyspace,
   type Op,
   runBatches,
+  stepsReader,
 } from '../batches.ts'
 
 /** What a script call does: batches in order, each all-or-nothing. */
@@ -47,21 +48,13 @@ const UNSENT = {
   peek: false,
 }
 
-const known = new Map<string, readonly Step[]>()
-
-function stepsIn(text: string): readonly Step[] {
-  let steps = known.get(text)
-  if (steps === undefined) {
-    steps = (JSON.parse(text) as Step[]).map((step) => {
-      const { fraction = null } = step as Partial<BucketStep>
-      const sent = { ...UNSENT, ...step, fraction: fraction && { ...{ burst: 0, until: 0 }, ...fraction } }
-      return receivedStep(sent as SentStep)
-    })
-    if (known.size > 10_000) known.clear()
-    known.set(text, steps)
-  }
-  return steps
-}
+const stepsIn = stepsReader((text) =>
+  (JSON.parse(text) as Step[]).map((step) => {
+    const { fraction = null } = step as Partial<BucketStep>
+    const sent = { ...UNSENT, ...step, fraction: fraction && { ...{ burst: 0, until: 0 }, ...fraction } }
+    return receivedStep(sent as SentStep)
+  }),
+)
 
 function generalProgram(
   keys: readonly string[],
