@@ -124,7 +124,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
     const limiter = rateLimiter({ quotas, store, deadline: '10s', onStoreError: 'throw' })
     // ioredis and GLIDE retry on their own, after this deadline: five timeouts would open the node's circuit. With
     // node-redis the node must answer once within it, on a busy machine, too.
-    const [times, reason, deadline] = name === 'node-redis' ? [10, 'error', 2_000] : [4, 'timeout', 60]
+    const [times, reason, deadline] = name === 'node-redis' ? [10, 'error', 5_000] : [4, 'timeout', 60]
     const hurried = rateLimiter({ quotas, store, deadline, onStoreError: 'throw' })
     const other = rateLimiter({ quota: perDay(10), store, deadline: '10s', name: 'another' })
     await limiter.consume('half')
