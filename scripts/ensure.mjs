@@ -217,6 +217,15 @@ export function ensureChromium() {
   )
 }
 
+/** Spin, which explores the protocols' models, and the compiler for the programs that it writes: what `npm run prove` needs. */
+export function ensureSpin() {
+  const install = () => {
+    if (onDebianAsRoot()) for (const name of ['spin', 'gcc', 'libc6-dev']) aptInstall(name)
+  }
+  const look = () => find(['spin'], onPath()) && find(['cc'], onPath())
+  ensured(look, install, 'No spin or no cc on PATH: install Spin (https://spinroot.com) and a C compiler.')
+}
+
 /** Everything that `npm test` needs, before it starts: no test waits for an installation. */
 export function ensureAll() {
   ensureDependencies()

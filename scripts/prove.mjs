@@ -1,10 +1,11 @@
 // Proves the kernels for all inputs and the protocols for all orders of steps, and looks at every mutant: `npm test` looks
 // at a few.
 
-import { ensureDependencies, pnpm, program } from './ensure.mjs'
+import { ensureDependencies, ensureSpin, pnpm, program } from './ensure.mjs'
 
 program(() => {
   ensureDependencies()
+  ensureSpin()
   process.env['SPILLWAY_PROOFS'] = 'whole'
   pnpm('vitest', 'run', '--project', 'unit', 'test/proofs', 'packages/core/test/protocols')
 })
