@@ -9,20 +9,23 @@ export interface Registration {
   readonly store: Store
   readonly name: string
   readonly quota?: unknown
-  /** The function that picks the quota. */
-  readonly tiers?: unknown
+  /** The function that chooses the quota by request, or a text that says there is none; undefined matches either. */
+  readonly quotaFunction?: unknown
   /** Undefined if the caller passes the key. */
   readonly key?: unknown
   readonly match?: unknown
 }
 
-const PARTS = ['quota', 'tiers', 'key', 'match'] as const
+const PARTS = ['quota', 'quotaFunction', 'key', 'match'] as const
 
 /** A part as text: a function by its source, so that an application built twice comes out the same. */
 interface Part {
   readonly text: string
   readonly value: unknown
 }
+
+/** The option that has a part. */
+const optionOf = (part: (typeof PARTS)[number]): string => (part === 'quotaFunction' ? 'quota' : part)
 
 type Parts = Readonly<Partial<Record<(typeof PARTS)[number], Part>>>
 
@@ -97,7 +100,7 @@ function checkSame(name: string, parts: Parts, others: Parts): void {
   if (part === undefined) return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${part}: ${formatValue(others[part]?.text)} and ${formatValue(parts[part]?.text)}. Give each a name of its own, such as name: 'login'.`,
+    `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${optionOf(part)}: ${formatValue(others[part]?.text)} and ${formatValue(parts[part]?.text)}. Give each a name of its own, such as name: 'login'.`,
   )
 }
 
@@ -105,10 +108,9 @@ function checkSame(name: string, parts: Parts, others: Parts): void {
 function warnOfSameSource({ store, name }: Registration, parts: Parts, others: Parts): void {
   const part = differing(parts, others, (a, b) => typeof a.value === 'function' && a.value !== b.value)
   if (part === undefined) return
-  const option = part === 'tiers' ? 'quota' : part
   warnOnce(
     loggerOf(scopeOf(store).owner),
     'WARN_SPILLWAY_SAME_SOURCE',
-    `two limiters on one database are named ${formatValue(name)} and count as one. Their ${option} functions have the same source, but are not the same function: if they read different variables, give each limiter a name of its own.`,
+    `two limiters on one database are named ${formatValue(name)} and count as one. Their ${optionOf(part)} functions have the same source, but are not the same function: if they read different variables, give each limiter a name of its own.`,
   )
 }

@@ -29,8 +29,8 @@ describe('two limiters of one name on one database', () => {
     ['key', { quota: perMinute(5), key: () => 'a' }, { quota: perMinute(5), key: () => 'b' }],
     ['match', { quota: perMinute(5) }, { quota: perMinute(5), match: { path: '/login' } }],
     ['match', { quota: perMinute(5), match: () => true }, { quota: perMinute(5), match: () => false }],
-    ['tiers', { quota: () => perMinute(5) }, { quota: () => perMinute(6) }],
-    ['tiers', { quota: () => perMinute(5) }, { quota: perMinute(5) }],
+    ['quota', { quota: () => perMinute(5) }, { quota: () => perMinute(6) }],
+    ['quota', { quota: () => perMinute(5) }, { quota: perMinute(5) }],
   ])('are rejected where they differ in %s: %j and %j', (part, one, other) => {
     const client = {}
     limit({ ...one, store: storeOn(client) })
@@ -110,6 +110,9 @@ describe('two limiters of one name on one database', () => {
       'differ in key: "ip" and "cookie:sid"',
     )
     expect(() => limit({ quota: perMinute(5), store: storeOn(client) })).toThrow(/"limit 100, .*" and "limit 5, /)
+    expect(() => limit({ quota: () => perMinute(5), key: 'ip', store: storeOn(client) })).toThrow(
+      'differ in quota: "the same for all requests" and "() => ',
+    )
   })
 
   test('are found behind every wrapper, and between rateLimit and rateLimiter', () => {

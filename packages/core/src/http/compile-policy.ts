@@ -125,7 +125,9 @@ function compilePolicy<R, S>(
     registration: {
       store: at.store,
       name: stateName,
-      ...(typeof quota === 'function' ? { tiers: quota } : { quota, tiers: 'one for all' }),
+      ...(typeof quota === 'function'
+        ? { quotaFunction: quota }
+        : { quota, quotaFunction: 'the same for all requests' }),
       key,
       match: options.match ?? 'all requests',
     },
