@@ -63,7 +63,7 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
     if (tier !== undefined) throw unnamed(verb, all, 'has tiers, of which a key has one')
     const checks = all.map((each): PolicyCheck | undefined => {
       if (!selected.includes(each)) return undefined
-      const policy = each.policyOf(quotaOf(verb, each, options.quota))
+      const policy = each.withQuota(quotaOf(verb, each, options.quota))
       return { policy, key: each.keyText(key), cost: checkCost(units, policy.quota, verb) }
     })
     const lists = all.flatMap(({ blockList }, i): readonly PolicyCheck[] =>
@@ -77,7 +77,7 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
     const all = policiesNow()
     const states = selectedOf(call, all, options.policy).flatMap((each): readonly PolicyKey[] => {
       const quota = options.quota ?? each.registration.quota
-      const policies = [each.blockList, quota === undefined ? undefined : each.policyOf(quota as Quota)]
+      const policies = [each.blockList, quota === undefined ? undefined : each.withQuota(quota as Quota)]
       return policies.flatMap((policy) => (policy && canBlock(policy) ? [{ policy, key: each.keyText(key) }] : []))
     })
     if (states.length > 0) return states

@@ -44,9 +44,10 @@ export interface CompiledPolicy<R, S> {
   /** The policy of its block list. */
   readonly blockList: HttpPolicy | undefined
   readonly storeConfig: StoreConfig
+  /** The policy with the quota of a request. */
   readonly policyFor: (request: R) => MaybePromise<HttpPolicy>
   /** The policy with a quota. Throws a QuotaError for any other value. */
-  readonly policyOf: (quota: Quota) => HttpPolicy
+  readonly withQuota: (quota: Quota) => HttpPolicy
   /** The key of the texts of its parts. */
   readonly keyText: (key: unknown) => string
   readonly applies: Read<R, boolean> | undefined
@@ -104,26 +105,21 @@ function compilePolicy<R, S>(
   checkPolicyName(name)
   const shadow = mode === 'shadow'
   const stateName = shadow ? shadowName(name) : name
-  const at = {
-    ...storeConfig,
-    store: options.store === undefined ? storeConfig.store : checkStore(options.store, storeConfig.logger),
-    deadline: options.deadline === undefined ? storeConfig.deadline : micros(options.deadline, 'deadline'),
-    onStoreError: options.onStoreError === undefined ? storeConfig.onStoreError : checkStoreError(options.onStoreError),
-  }
-  const policyFor = (quota: Quota, own: string = stateName): HttpPolicy => ({
-    ...policyOf(name, quota, at, own),
-    item: headerItem({ name: own, quota, ...(unit && { unit }) }),
-    denialFor: denialBuilder(own, options.problem ?? problemOf(quota)),
+  const ownConfig = ownStoreConfig(options, storeConfig)
+  const build = (quota: Quota, named: string = stateName): HttpPolicy => ({
+    ...policyOf(name, quota, ownConfig, named),
+    item: headerItem({ name: named, quota, ...(unit && { unit }) }),
+    denialFor: denialBuilder(named, options.problem ?? problemOf(quota)),
   })
-  const tierOf = tiersBy(name, policyFor)
-  const pick = quotaPicker(quota, policyFor, tierOf)
+  const withQuota = oncePerQuota(name, build)
+  const policyFor = policyReader(quota, build, withQuota)
   if (typeof quota !== 'function') warnOfCost(name, quota, options, storeConfig.logger)
   return {
     name: stateName,
     mode,
     ...(options.tiers !== undefined && { tiers: options.tiers }),
     registration: {
-      store: at.store,
+      store: ownConfig.store,
       name: stateName,
       ...(typeof quota === 'function'
         ? { quotaFunction: quota }
@@ -131,10 +127,10 @@ function compilePolicy<R, S>(
       key,
       match: options.match ?? 'all requests',
     },
-    blockList: checkBoolean('blocks', options.blocks) ? policyFor(BLOCK_LIST, blockListName(stateName)) : undefined,
-    storeConfig: at,
-    policyFor: pick,
-    policyOf: tierOf,
+    blockList: checkBoolean('blocks', options.blocks) ? build(BLOCK_LIST, blockListName(stateName)) : undefined,
+    storeConfig: ownConfig,
+    policyFor,
+    withQuota,
     keyText: keyTextOf(key, requestSources.ipv6Prefix),
     applies: matcher('match', options.match, requestSources),
     keyOf: keyReader(key, requestSources),
@@ -145,6 +141,17 @@ function compilePolicy<R, S>(
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
   }
 }
+
+/** The limiter's store and failure mode, but for what the policy sets itself. */
+const ownStoreConfig = <R, S>(
+  { store, deadline, onStoreError }: PolicyOptions<R, S>,
+  storeConfig: StoreConfig,
+): StoreConfig => ({
+  ...storeConfig,
+  ...(store !== undefined && { store: checkStore(store, storeConfig.logger) }),
+  ...(deadline !== undefined && { deadline: micros(deadline, 'deadline') }),
+  ...(onStoreError !== undefined && { onStoreError: checkStoreError(onStoreError) }),
+})
 
 /** Warns of a cost that is more than the quota ever allows at once: such requests are always denied. */
 function warnOfCost<R>(
@@ -168,31 +175,31 @@ function warnOfCost<R>(
 /** The name of a shadow policy's states: it must not consume units of the policy that it will replace. */
 export const shadowName = (name: string): string => `${name} (shadow)`
 
-function quotaPicker<R>(
+function policyReader<R>(
   quota: PolicyOptions<R>['quota'],
-  policyFor: (quota: Quota) => HttpPolicy,
-  tierOf: (tier: Quota) => HttpPolicy,
-): (request: R) => MaybePromise<HttpPolicy> {
-  if (typeof quota === 'function') return (request) => andThen(maybePromise(quota(request)), tierOf)
-  const policy = policyFor(quota)
+  build: (quota: Quota) => HttpPolicy,
+  withQuota: (quota: Quota) => HttpPolicy,
+): CompiledPolicy<R, unknown>['policyFor'] {
+  if (typeof quota === 'function') return (request) => andThen(maybePromise(quota(request)), withQuota)
+  const policy = build(quota)
   return () => policy
 }
 
-/** The policies of the quotas that a function returns, each built once. */
-function tiersBy(name: string, policyFor: (quota: Quota) => HttpPolicy): (tier: Quota) => HttpPolicy {
-  const tiers = new WeakMap<Quota, HttpPolicy>()
-  return (tier) => {
-    const known = tiers.get(tier)
+/** Builds the policy with a quota once per quota. Throws a QuotaError for any other value. */
+function oncePerQuota(name: string, build: (quota: Quota) => HttpPolicy): (quota: Quota) => HttpPolicy {
+  const policies = new WeakMap<Quota, HttpPolicy>()
+  return (quota) => {
+    const known = policies.get(quota)
     if (known) return known
-    const problem = nonQuota(tier)
+    const problem = nonQuota(quota)
     if (problem !== undefined) {
       throw new QuotaError(
         'ERR_SPILLWAY_QUOTA',
         `the quota function of policy ${formatValue(name)} must return a quota such as perMinute(100); ${problem}`,
       )
     }
-    const policy = policyFor(tier)
-    tiers.set(tier, policy)
+    const policy = build(quota)
+    policies.set(quota, policy)
     return policy
   }
 }
