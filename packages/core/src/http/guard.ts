@@ -16,7 +16,7 @@ import { CLIENT_CLOSED, evaluatorFor, PASS, type Verdict } from './evaluator.ts'
 import { reporter } from './events.ts'
 import { headerBuilder } from './header-builder.ts'
 import { matcher } from './match.ts'
-import { checkedOptions, ownOptions, type RateLimitOptions } from './options.ts'
+import { checkedOptions, policiesOf, type RateLimitOptions } from './options.ts'
 import type { PolicyOptions } from './policy-options.ts'
 import { isPreflight } from './preflight.ts'
 import type { RequestReader } from './reader.ts'
@@ -66,30 +66,26 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     logger: storeConfig.logger,
     buildHeaders: headerBuilder(options),
   }
-  let registered: readonly Registration[] = []
-  let names: readonly string[] = []
-  let compiled: ReturnType<typeof compilePolicies<R, S>> = []
-  const evaluatorOf = (policies: readonly PolicyOptions<R, S>[]) => {
-    const compiledPolicies = compilePolicies(policies, requestSources, storeConfig)
-    const registrations = compiledPolicies.flatMap(registrationsOf)
-    register(registrations, registered)
-    registered = registrations
-    compiled = compiledPolicies
+  /** Compiles policies, and registers their states instead of those of the policies before. */
+  const activate = (policies: readonly PolicyOptions<R, S>[], before: readonly Registration[] = []) => {
+    const compiled = compilePolicies(policies, requestSources, storeConfig)
+    const registrations = compiled.flatMap(registrationsOf)
+    register(registrations, before)
     reportPolicies(policies)
-    names = registrations.map(({ name }) => name)
-    return evaluatorFor(compiledPolicies, config)
+    const names = registrations.map(({ name }) => name)
+    return { compiled, registrations, names, evaluate: evaluatorFor(compiled, config) }
   }
-  const own = ownOptions()
-  const flat = Object.fromEntries(Object.entries(options).filter(([name]) => own.includes(name)))
-  const policies = options.policies ?? [flat as unknown as PolicyOptions<R, S>]
-  let evaluate = evaluatorOf(policies)
+  let active = activate(policiesOf(options))
 
   const requestStates = requestStatesFor<RequestDecision>()
   const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {
     const state = requestStates.begin(reader.identity(request))
-    if (state === undefined) return twice(storeConfig.logger)
-    state.shownNames = shownNamesOf(names, state.before)
-    const verdict = evaluate(request, claims, state.shownNames)
+    if (state === undefined) {
+      warnOfSecondCall(storeConfig.logger)
+      return PASS
+    }
+    state.shownNames = shownNamesOf(active.names, state.before)
+    const verdict = active.evaluate(request, claims, state.shownNames)
     if (verdict instanceof Promise) {
       return verdict.then((known) => {
         state.value = known.decision
@@ -111,9 +107,9 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   }
   return Object.assign(guard, {
     decisionOf: (request: R) => requestStates.read(reader.identity(request)) as RequestDecision<Name> | undefined,
-    byKey: byKey(() => compiled) as ByKey<Name>,
+    byKey: byKey(() => active.compiled) as ByKey<Name>,
     replace: (policies: readonly PolicyOptions<R, S, string, A>[]) => {
-      evaluate = evaluatorOf(policies as unknown as readonly PolicyOptions<R, S>[])
+      active = activate(policies as unknown as readonly PolicyOptions<R, S>[], active.registrations)
     },
   })
 }
@@ -125,11 +121,9 @@ const registrationsOf = <R, S>({ registration, blockList }: CompiledPolicy<R, S>
   return [registration, { ...registration, name, quota }]
 }
 
-function twice(logger: Logger): Verdict {
+const warnOfSecondCall = (logger: Logger): void =>
   warnOnce(
     logger,
     'WARN_SPILLWAY_CALLED_TWICE',
     'the same rateLimit(…) ran twice for one request, which was counted once. Mount it once per route.',
   )
-  return PASS
-}

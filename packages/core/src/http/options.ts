@@ -87,7 +87,7 @@ const COMMON_OPTIONS: readonly string[] = [
 ]
 
 /** The names of the options for one policy. */
-export const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))
+const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))
 
 /** The options here, with the names that other rate limiters have for them. */
 const PEER_NAMES: Readonly<Record<string, string>> = {
@@ -116,4 +116,9 @@ export function checkedOptions(options: unknown): object {
     return 'It is called once, when the app is built, with options: app.use(rateLimit({ quota: perMinute(100) })).'
   })
   return givenOptions(options as object, known)
+}
+
+/** The policies of the options: those listed, or the one that is written flat. */
+export function policiesOf<R, S>(options: RateLimitOptions<R, S>): readonly PolicyOptions<R, S>[] {
+  return options.policies ?? [givenOptions(options, ownOptions()) as PolicyOptions<R, S>]
 }
