@@ -31,7 +31,7 @@ export function shownNamesOf(
 /** Whether another limiter on the request reports a policy of this name. */
 function isTaken(name: string, state: RequestState<Decision> | undefined): boolean {
   if (state === undefined) return false
-  const { value: text, shownNames, before } = state
-  const decisions = text?.policies ?? [text]
+  const { value: decision, shownNames, before } = state
+  const decisions = decision?.policies ?? [decision]
   return decisions.some((each) => each && shownName(each.policy, shownNames) === name) || isTaken(name, before)
 }

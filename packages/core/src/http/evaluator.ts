@@ -101,10 +101,9 @@ export function evaluatorFor<R, S>(
     names?: ShownNames,
   ): Pick<Verdict, 'denial' | 'answer'> => {
     const { policy, compiled } = checkNamed<R, S>(acquisition, decision.policy)
-    const { onDenied: option = onDenied } = compiled
     const denial = policy.denialFor(decision, names)
-    const check = option as DeniedOption<R> | undefined
-    return { denial, answer: check && ((response) => answerOf(check, request, decision, response, denial, reader)) }
+    const option = (compiled.onDenied ?? onDenied) as DeniedOption<R> | undefined
+    return { denial, answer: option && ((response) => answerOf(option, request, decision, response, denial, reader)) }
   }
   const verdict = (
     request: R,
@@ -122,7 +121,7 @@ export function evaluatorFor<R, S>(
     }
     const { denial, answer } = decision.allowed ? PASS : denialOf(request, acquisition, decision, names)
     return {
-      decision: requestDecisionOf(decision, (actual, policy) => settlement().manually(actual, policy)),
+      decision: requestDecisionOf(decision, (actual, policy) => settlement().settle(actual, policy)),
       headers: buildHeaders(acquisition, names),
       denial,
       answer,

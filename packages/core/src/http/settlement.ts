@@ -44,7 +44,8 @@ export function requestDecisionOf(decision: Decision, settle: RequestDecision['s
 
 /** Corrects the units that a request consumed, once per policy. */
 export interface Settlement<S> {
-  readonly manually: RequestDecision['settle']
+  /** `settle` of the decision that handlers read. */
+  readonly settle: RequestDecision['settle']
   /**
    * Call it when the response has been sent, or the client has disconnected: without a status, if it was not answered
    * before. The request then counts, because its client could otherwise choose that it does not.
@@ -88,7 +89,7 @@ export function settlementOf<S>(
       acquisitions.map((acquisition) => settleAcquisition(acquisition, (check) => due.get(check) ?? check.cost)),
     )
   }
-  const manually: Settlement<S>['manually'] = async (actual, policy) => {
+  const settle: Settlement<S>['settle'] = async (actual, policy) => {
     checkActual(actual)
     const acquisitions = await acquired()
     await correct(acquisitions, new Map([[checkToCorrect(policy, enforced, acquisitions), actual]]))
@@ -113,7 +114,7 @@ export function settlementOf<S>(
     await Promise.all(acquisitions.map(rollback))
   }
   return {
-    manually: (actual, policy) => untilEnded(manually(actual, policy), logger),
+    settle: (actual, policy) => untilEnded(settle(actual, policy), logger),
     after: (status, response) => untilEnded(after(status, response), logger),
     discard: () => void untilEnded(refundAll(), logger).catch((error) => warnOfFailure(logger, error)),
   }
