@@ -21,9 +21,10 @@ import { matcher } from './match.ts'
 import { type PartitionReader, partitionReader } from './partition.ts'
 import { POLICY_OPTIONS, type PolicyOptions } from './policy-options.ts'
 import { checkProblem, type DenialBuilder, denialBuilder, problemOf } from './problem.ts'
+import { type CostOptions, costReader } from './request-cost.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import { checkReturnedActual } from './returned.ts'
-import { type CostOptions, costReader, keyReader } from './selectors.ts'
+import { keyReader } from './selectors.ts'
 
 /** A policy, with the parts of its headers that are the same for every request. */
 export interface HttpPolicy extends Policy {

@@ -17,6 +17,7 @@ export { plainPath } from './path.ts'
 export type { PolicyOptions } from './policy-options.ts'
 export type { Denial } from './problem.ts'
 export { type Claims, firstValue, type RequestReader } from './reader.ts'
+export { type CostOption, costReader } from './request-cost.ts'
 export type { RequestSources } from './request-sources.ts'
 export {
   connectionAddress,
@@ -28,5 +29,5 @@ export {
   srvxContext,
   whenAbandoned,
 } from './runtime.ts'
-export { type CostOption, costReader, type KeyOption, type KeySelector, keyReader } from './selectors.ts'
+export { type KeyOption, type KeySelector, keyReader } from './selectors.ts'
 export type { RequestDecision } from './settlement.ts'

@@ -6,7 +6,8 @@ import type { Duration } from '../time.ts'
 import type { DenialOptions } from './denied.ts'
 import type { PolicyHeaderOptions } from './fields.ts'
 import type { MatchOption } from './match.ts'
-import type { CostOptions, KeyOption } from './selectors.ts'
+import type { CostOptions } from './request-cost.ts'
+import type { KeyOption } from './selectors.ts'
 
 /** A named quota, with the clients and requests that it counts and the cost of a request. */
 export interface PolicyOptions<R, S = unknown, Name extends string = string, A = S>
