@@ -40,3 +40,9 @@ export interface Wire {
 /** When a message arrives that is sent now: not before the last one of its connection. */
 export const arrivalAt = ({ world, link, random }: Wire, last: number): number =>
   Math.max(world.now + link.baseMicros + random.spread(link.jitterMicros), link.heldUntil, last)
+
+/** Reports effects that are lost, or that have happened without their client knowing. */
+export function reportLost(wire: Wire, effects: readonly Effect[], how: LostEffect['how']): void {
+  const { server, world, onLost } = wire
+  for (const effect of effects) onLost({ ...effect, how, at: world.now, server })
+}

@@ -1,6 +1,6 @@
 import type { PgClient, PgQuery } from '@spillway/postgres'
 import type { Effect } from '../batches.ts'
-import { arrivalAt, type LostEffect, type Wire } from '../network.ts'
+import { arrivalAt, reportLost, type Wire } from '../network.ts'
 import { type PostgresServer, ServerError } from './server.ts'
 import { type Result, statementOf } from './statement.ts'
 
@@ -128,7 +128,7 @@ export class Connection implements PgClient {
     this.#underWay = sent
     if (sent === undefined) return
     const { intents } = sent
-    const neverRun = (): void => this.#lose(intents, 'never')
+    const neverRun = (): void => reportLost(this.#ends, intents, 'never')
     const answer = (result: Result | ServerError): void => this.#answer(sent, result)
     this.#toServer(() => {
       if (this.#isTerminated) answer(new ServerError('57P01', 'FATAL'))
@@ -138,14 +138,14 @@ export class Connection implements PgClient {
   #answer(sent: Sent, result: Result | ServerError): void {
     const isError = result instanceof ServerError
     // The store may run it again: then it is executed, and no property counts it.
-    if (isError) this.#lose(sent.intents, 'never')
+    if (isError) reportLost(this.#ends, sent.intents, 'never')
     const settle = (): void => {
       this.#underWay = undefined
       if (isError) sent.reject(result)
       else sent.resolve(result)
       this.#sendNext()
     }
-    this.#toProcess(settle, () => this.#lose(isError ? [] : result.effects, 'unknown'))
+    this.#toProcess(settle, () => reportLost(this.#ends, isError ? [] : result.effects, 'unknown'))
   }
 
   #toServer(run: () => void, onLost: () => void): void {
@@ -178,10 +178,6 @@ export class Connection implements PgClient {
     this.#lastReply = arrivalAt(this.#ends, this.#lastReply)
     const poll = (): void => (this.#hasEnded ? onLost() : run())
     world.at(this.#lastReply, () => (this.#isCut ? onLost() : host.receive(poll, onLost)))
-  }
-  #lose(effects: readonly Effect[], how: LostEffect['how']): void {
-    const { server, world, onLost } = this.#ends
-    for (const effect of effects) onLost({ ...effect, how, at: world.now, server })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Effect } from '../batches.ts'
-import { arrivalAt, type LostEffect, type Wire } from '../network.ts'
+import { arrivalAt, reportLost, type Wire } from '../network.ts'
 import { intentsOfScript } from './script.ts'
 import { type Command, type RedisServer, scriptArguments } from './server.ts'
 
@@ -80,7 +80,7 @@ export class Connection {
   #execute(sent: Sent): () => void {
     try {
       const [answer, effects] = this.#ends.server.execute(sent.command)
-      if (sent.effects.length > 0) this.#lose(effects, 'again')
+      if (sent.effects.length > 0) reportLost(this.#ends, effects, 'again')
       sent.effects = [...sent.effects, ...effects]
       return () => {
         sent.effects = sent.effects.slice(0, sent.effects.length - effects.length)
@@ -105,19 +105,15 @@ export class Connection {
       const arrived = (): void => {
         settle()
         // Earlier executions, whose replies a broken connection has lost.
-        this.#lose(sent.effects, 'unknown')
+        reportLost(this.#ends, sent.effects, 'unknown')
       }
-      host.receive(arrived, () => this.#lose(sent.effects, 'unknown'))
+      host.receive(arrived, () => reportLost(this.#ends, sent.effects, 'unknown'))
     })
   }
   #fail(sent: Sent): void {
-    this.#lose(sent.effects, 'unknown')
-    if (sent.effects.length === 0) this.#lose(intentsFor(sent.command), 'never')
+    reportLost(this.#ends, sent.effects, 'unknown')
+    if (sent.effects.length === 0) reportLost(this.#ends, intentsFor(sent.command), 'never')
     this.#ends.host.receive(() => sent.reject(new Error('Connection is closed.')))
-  }
-  #lose(effects: readonly Effect[], how: LostEffect['how']): void {
-    const { server, world, onLost } = this.#ends
-    for (const effect of effects) onLost({ ...effect, how, at: world.now, server })
   }
 }
 
