@@ -13,11 +13,12 @@ import { checkSecret, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, lateOf, type Send } from './coalesce.ts'
 import { endOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
+import { migratingOnce } from './migrating-once.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
 import { failure, retrying } from './retry.ts'
-import type { Names } from './sql/names.ts'
+import { deleteKeysSql, deleteRangeSql, namesSql } from './sql/rows.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
 import { bucketArguments, decodeBucket } from './take-bucket.ts'
 import { TimeoutError, type Until, untilIn, within } from './until.ts'
@@ -77,17 +78,17 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   const { durability = 'logged', coalesce = true, prepare = false } = options
   const timeoutMs = millis('postgresStore deadline', options.deadline ?? '1s')
   const run = runOn(database)
-  const prepared = preparing(() =>
+  const migration = migratingOnce(() =>
     migrated(run, names, { unlogged: durability === 'unlogged', until: untilIn(timeoutMs) }),
   )
   /** Creates the table if needed, then retries `work` until the deadline. */
   const attempt: Attempt = async (until, work) => {
     try {
-      const unready = prepared.ready()
+      const unready = migration.ready()
       if (unready !== undefined) await within(until.sendByMs, unready)
       return await retrying(until, work)
     } catch (error) {
-      prepared.invalidate(error)
+      migration.invalidate(error)
       throw failure(error, timeoutMs)
     }
   }
@@ -149,7 +150,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       const start = startOf(policy)
       const values: [string, string, number] = [start, endOf(start), BATCH]
       for (let count = BATCH; count === BATCH; ) {
-        const [row] = await attempt(untilIn(timeoutMs), (left) => run({ text: deleteSql(names), values }, left))
+        const [row] = await attempt(untilIn(timeoutMs), (left) => run({ text: deleteRangeSql(names), values }, left))
         const { last, count: some } = row as { last: string | null; count: unknown }
         // A pool may have parsers of its own, which return text or a bigint.
         count = Number(some)
@@ -193,57 +194,8 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
 }
 
-/** Locks rows in the order of their names, like takes, to avoid deadlocks. */
-const deleteKeysSql = ({ table }: Names): string => `
-WITH found AS (
-  SELECT t.name FROM ${table} t WHERE t.name = ANY (string_to_array($1, E'\\n')) ORDER BY t.name FOR UPDATE
-) DELETE FROM ${table} t USING found f WHERE t.name = f.name RETURNING t.name`
-
 /** A call that no caller waits for. */
 const UNTIMED = { at: undefined, deadline: undefined }
 
 /** The maximum number of states that one statement deletes or lists. */
 const BATCH = 1_000
-
-/** Deletes the first rows of a range of names. Locks them in the order of their names, like takes. */
-const deleteSql = ({ table }: Names): string => `
-WITH found AS (
-  SELECT t.name FROM ${table} t WHERE t.name >= $1 AND t.name < $2 ORDER BY t.name LIMIT $3 FOR UPDATE
-), deleted AS (
-  DELETE FROM ${table} t USING found f WHERE t.name = f.name RETURNING t.name
-) SELECT count(*)::int AS count, max(name) AS last FROM deleted`
-
-/** The names of a range, in order. */
-const namesSql = ({ table }: Names): string =>
-  `SELECT t.name FROM ${table} t WHERE t.name >= $1 AND t.name < $2 ORDER BY t.name LIMIT $3`
-
-/** Runs `prepare` once before other work, and again if it failed or the table is missing later. */
-function preparing(prepare: () => Promise<void>): Preparation {
-  let done = false
-  let running: Promise<void> | undefined
-  const prepareOnce = async (): Promise<void> => {
-    try {
-      await prepare()
-      done = true
-    } finally {
-      running = undefined
-    }
-  }
-  return {
-    ready() {
-      if (done) return undefined
-      running ??= prepareOnce()
-      return running
-    },
-    // undefined_table and undefined_function: they were dropped.
-    invalidate(error) {
-      if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = false
-    },
-  }
-}
-
-interface Preparation {
-  /** Settles when preparation ends; undefined if it has already succeeded. */
-  ready(): Promise<void> | undefined
-  invalidate(error: unknown): void
-}

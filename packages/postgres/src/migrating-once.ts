@@ -1,0 +1,32 @@
+/** The migration that a store runs before its first check. */
+interface Migration {
+  /** Settles when the migration ends; undefined if it has already succeeded. */
+  ready(): Promise<void> | undefined
+  /** Migrates again, if an error says that the table or a function is missing. */
+  invalidate(error: unknown): void
+}
+
+/** Runs `migrate` once before other work, and again if it failed or the table is missing later. */
+export function migratingOnce(migrate: () => Promise<void>): Migration {
+  let done = false
+  let running: Promise<void> | undefined
+  const migrateOnce = async (): Promise<void> => {
+    try {
+      await migrate()
+      done = true
+    } finally {
+      running = undefined
+    }
+  }
+  return {
+    ready() {
+      if (done) return undefined
+      running ??= migrateOnce()
+      return running
+    },
+    // undefined_table and undefined_function: they were dropped.
+    invalidate(error) {
+      if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = false
+    },
+  }
+}
