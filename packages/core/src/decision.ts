@@ -46,8 +46,8 @@ export interface Decision<Name extends string = string> {
   readonly policies?: readonly Decision<Name>[]
 }
 
-/** The policies that deny an allowed request. */
-export const NONE: readonly string[] = Object.freeze([])
+/** An empty list, such as of the policies that deny an allowed request: it is not allocated per request. */
+export const NONE: readonly never[] = Object.freeze([])
 
 /** An allowed request; times are in microseconds. */
 export const allow = (

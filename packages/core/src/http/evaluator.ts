@@ -1,5 +1,5 @@
 import { acquire } from '../acquisition.ts'
-import type { Decision } from '../decision.ts'
+import { type Decision, NONE } from '../decision.ts'
 import { lookupActionOf } from '../degraded-quota.ts'
 import { withoutLink } from '../errors.ts'
 import { andThen, type MaybePromise } from '../maybe-promise.ts'
@@ -58,7 +58,7 @@ export interface EvaluatorConfig<R> {
 
 export const PASS: Verdict = Object.freeze({
   decision: undefined,
-  headers: Object.freeze([]),
+  headers: NONE,
   denial: undefined,
   answer: undefined,
   after: undefined,
@@ -154,8 +154,6 @@ export function evaluatorFor<R, S>(
     )
   }
 }
-
-const NONE: readonly never[] = Object.freeze([])
 
 /** The decision, with the failure of a lookup that has chosen a quota. A failure of the store is more severe. */
 function withLookupFailure({ checks, decision }: Acquisition): Decision {

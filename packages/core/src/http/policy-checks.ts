@@ -1,3 +1,4 @@
+import { NONE } from '../decision.ts'
 import { all, andThen, type MaybePromise } from '../maybe-promise.ts'
 import type { PolicyCheck } from '../policy.ts'
 import { spilling } from '../spill.ts'
@@ -31,8 +32,6 @@ export interface PolicyChecks<R, S> {
   /** Checks of shadow policies. */
   readonly shadowed: readonly HttpCheck<R, S>[]
 }
-
-const NONE: readonly never[] = Object.freeze([])
 
 /**
  * Builds the function that reads the checks of a request: in the same tick, unless a function of the options returns a

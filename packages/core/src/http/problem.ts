@@ -1,4 +1,4 @@
-import type { Decision } from '../decision.ts'
+import { type Decision, NONE } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import type { Quota } from '../quota-types.ts'
 import { type ShownNames, shownName } from './display-names.ts'
@@ -98,8 +98,6 @@ const answer = (kind: Kind, body: string): Denial => ({
   headers: NONE,
   body,
 })
-
-const NONE: readonly Header[] = Object.freeze([])
 
 /** A sentence for people, escaped for a JSON string. */
 function detailOf({ retryAfterMs, cost }: Decision, policy: string): string {
