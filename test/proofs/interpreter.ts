@@ -1,19 +1,18 @@
-import {
-  type ArrowFunctionExpression,
-  type BlockStatement,
-  type CallExpression,
-  type Expression,
-  type FunctionDeclaration,
-  type Identifier,
-  type MemberExpression,
-  type ObjectExpression,
-  type Pattern,
-  type Program,
-  parse,
-  type Statement,
-  type SwitchStatement,
+import type {
+  ArrowFunctionExpression,
+  BlockStatement,
+  CallExpression,
+  Expression,
+  FunctionDeclaration,
+  Identifier,
+  MemberExpression,
+  ObjectExpression,
+  Pattern,
+  Statement,
+  SwitchStatement,
 } from 'acorn'
 import { binaryOperation, builtins, globals, isSame } from './operations.ts'
+import { parsedProgram } from './parsed.ts'
 import type { Path } from './path.ts'
 import {
   asBoolean,
@@ -41,8 +40,7 @@ export class Interpreter {
 
   constructor(source: string, path: Path) {
     this.#path = path
-    const program: Program = parse(source, { ecmaVersion: 'latest', sourceType: 'module' })
-    for (const statement of program.body) {
+    for (const statement of parsedProgram(source).body) {
       if (statement.type === 'FunctionDeclaration') {
         const made = this.#functionOf(statement, new Map())
         this.#module.set(statement.id.name, () => made)

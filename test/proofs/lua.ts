@@ -1,17 +1,17 @@
-import {
-  type AssignmentStatement,
-  type CallExpression,
-  type Expression,
-  type FunctionDeclaration,
-  type Identifier,
-  type IfStatement,
-  type LocalStatement,
-  parse,
-  type Statement,
-  type TableConstructorExpression,
+import type {
+  AssignmentStatement,
+  CallExpression,
+  Expression,
+  FunctionDeclaration,
+  Identifier,
+  IfStatement,
+  LocalStatement,
+  Statement,
+  TableConstructorExpression,
 } from 'luaparse'
 import { branchesOf, isSingle, localsOf, returns, truthOf } from './lua-syntax.ts'
 import { binaryOperation, builtins } from './operations.ts'
+import { parsedScript } from './parsed.ts'
 import type { Path } from './path.ts'
 import {
   type Bool,
@@ -51,8 +51,7 @@ export class LuaInterpreter {
   constructor(source: string, path: Path) {
     this.#path = path
     this.#source = source
-    const { body } = parse(source, { luaVersion: '5.1', encodingMode: 'x-user-defined', ranges: true })
-    for (const statement of body) {
+    for (const statement of parsedScript(source).body) {
       if (statement.type === 'FunctionDeclaration') {
         const made = this.#functionOf(statement)
         this.#script.set((statement.identifier as Identifier).name, () => made)

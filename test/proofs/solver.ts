@@ -29,8 +29,8 @@ const TIMEOUT_MS = 600_000
 
 export async function startSolver(): Promise<Solver> {
   const { Z3, em } = await init()
-  /** Inputs for which all conditions hold; undefined if there are none. */
-  const ask = async (path: Path, conditions: readonly Bool[], named: readonly Named[] = []) => {
+  /** Inputs for which all conditions hold, and named numbers; undefined if there are none. Without names, whether there are. */
+  const ask = async (path: Path, conditions: readonly Bool[], named?: readonly Named[]) => {
     const asserted = [...path.conditions, ...conditions].map(({ term }) => `(assert ${term})`)
     const config = Z3.mk_config()
     Z3.set_param_value(config, 'timeout', String(TIMEOUT_MS))
@@ -41,12 +41,18 @@ export async function startSolver(): Promise<Solver> {
       const solver = Z3.mk_simple_solver(context)
       Z3.solver_inc_ref(context, solver)
       // Not by `eval_smtlib2_string`, which frees its text before another thread has read it.
-      Z3.solver_from_string(context, solver, [...path.definitions, ...asserted, ...named.map(definitionOf)].join('\n'))
+      Z3.solver_from_string(
+        context,
+        solver,
+        [...path.definitions, ...asserted, ...(named ?? []).map(definitionOf)].join('\n'),
+      )
       const answer = await Z3.solver_check(context, solver)
       if (answer === Z3_lbool.Z3_L_UNDEF) {
         throw new Error(`undecided after ${TIMEOUT_MS} ms: ${Z3.solver_get_reason_unknown(context, solver)}`)
       }
       if (answer === Z3_lbool.Z3_L_FALSE) return undefined
+      // The text of a model takes longer than to find it.
+      if (named === undefined) return new Map<string, number>()
       const names = new Set([...path.inputs.keys(), ...named.map(([name]) => name)])
       return valuesOf(Z3.model_to_string(context, Z3.solver_get_model(context, solver)), names)
     } finally {
