@@ -1,17 +1,22 @@
+import { MOST_SCALE } from '../../packages/core/src/kernels/fraction.ts'
 import { bucketStep, LATEST, LONGEST } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
 import { LuaInterpreter } from './lua.ts'
+import { luaOutcome, sent } from './lua-kernel.ts'
 import type { Path } from './path.ts'
 import type { Claims, Property } from './solver.ts'
 import {
   type Bool,
+  below,
   boolean,
   both,
+  difference,
   equal,
   field,
   implies,
   logical,
   NULL,
+  type Num,
   number,
   type Obj,
   object,
@@ -21,6 +26,7 @@ import {
 
 /** The numbers of a step and a state, of any size that a store may hold. */
 const MOST = LATEST + LONGEST
+const ZERO = number(0)
 
 /** Whether two values are the same, in all their fields. */
 function same(a: Value, b: Value): Bool {
@@ -33,16 +39,6 @@ function same(a: Value, b: Value): Bool {
   return both(...names.map((name) => same(field(a, name), field(b, name))))
 }
 
-/** A step as it is sent: without what is `null` or `false`. */
-const sent = (step: Obj): Obj =>
-  object(
-    Object.fromEntries(
-      Object.entries(step.fields)
-        .filter(([, value]) => value !== NULL && !(value.kind === 'boolean' && value.known === false))
-        .map(([name, value]) => [name, value.kind === 'object' ? sent(value) : value]),
-    ),
-  )
-
 /** Unknown numbers by their names, each from the least to the most. */
 const inputs = (path: Path, prefix: string, ranges: Readonly<Record<string, readonly [number, number]>>): Obj =>
   object(
@@ -53,14 +49,46 @@ const inputs = (path: Path, prefix: string, ranges: Readonly<Record<string, read
 
 const REFUNDED = { tat: [-MOST, MOST], gross: [0, MOST], turn: [0, MOST] } as const
 
+const PARTS = [0, MOST_SCALE] as const
+
 /** The states of a key. */
 const STATES: Readonly<Record<string, (path: Path) => Value>> = {
   'a new key': () => UNDEFINED,
   'a number': (path) => path.input('state', -MOST, MOST),
   'a bucket with refunds': (path) => inputs(path, 'state', REFUNDED),
+  'a bucket with parts of a microsecond': (path) =>
+    inputs(path, 'state', { ...REFUNDED, scale: PARTS, early: PARTS, grossEarly: PARTS }),
 }
 
+/** The parts of a microsecond of a step: fewer than make one, and negative in a refund. */
+function fractionOf(path: Path): Obj {
+  const scale = path.input('scale', 2, MOST_SCALE)
+  const { increment, ...parts } = inputs(path, 'parts', {
+    increment: [-MOST_SCALE, MOST_SCALE],
+    check: PARTS,
+    tolerance: PARTS,
+    burst: PARTS,
+    until: PARTS,
+  }).fields as Record<string, Num>
+  path.assume(
+    both(
+      ...[increment as Num, difference(ZERO, increment as Num), ...Object.values(parts)].map((each) =>
+        below(each, scale),
+      ),
+    ),
+  )
+  return object({ scale, increment: increment as Num, ...parts })
+}
+
+/** The level of a new key, which has parts of a microsecond if the step has. */
+const startOf = (path: Path, hasParts: boolean): Obj =>
+  object({
+    ...inputs(path, 'start', { lacking: free, keep: free }).fields,
+    early: hasParts ? path.input('start_early', ...PARTS) : ZERO,
+  })
+
 const free = [0, LONGEST] as const
+
 const NUMBERS = {
   increment: [-LONGEST, LONGEST],
   check: free,
@@ -84,42 +112,41 @@ function compared(path: Path, results: () => Obj, others: () => Obj): Claims {
   }
 }
 
-/** That the bucket kernel is the same in TypeScript and in Lua, if it refills continuously, in whole microseconds. */
+/** That the bucket kernel is the same in TypeScript and in Lua, if it refills continuously. */
 export function bucketEquality(source: string, script: string): Readonly<Record<string, Property>> {
   const properties: Record<string, Property> = {}
   for (const [state, stateOf] of Object.entries(STATES)) {
-    properties[`a bucket, in the state of ${state}`] = (path) => {
-      const [found, now] = [stateOf(path), path.input('now', 1, LATEST)]
-      const numbers = inputs(path, 'step', { ...NUMBERS, whole: [0, 1] }).fields
-      const step = bucketStep({ ...numbers, whole: same(numbers.whole as Value, number(1)) })
-      return compared(
-        path,
-        () => flat(new Interpreter(source, path).call('bucket', found, now, step) as Obj),
-        () => {
-          const lua = new LuaInterpreter(script, path)
-          const values = lua.call('bucket', found, now, sent(step)) as Value[]
-          const [allowed, base, next, taken, kept, grossNext, early, nextEarly, grossEarly] = values
-          return object({ allowed, base, next, taken, kept, grossNext, early, nextEarly, grossEarly } as Obj['fields'])
-        },
-      )
+    const add = (name: string, special: (path: Path) => Obj, run: typeof bucketClaims = bucketClaims): void => {
+      properties[`${name}, in the state of ${state}`] = (path) => {
+        const { whole, ...numbers } = inputs(path, 'step', { ...NUMBERS, whole: [0, 1] }).fields
+        const isWhole = same(whole as Value, number(1))
+        const step = bucketStep({ ...numbers, whole: isWhole, ...special(path).fields })
+        return run(path, source, script, stateOf(path), path.input('now', 1, LATEST), step)
+      }
     }
+    const withParts = (path: Path): Obj => object({ fraction: fractionOf(path), start: startOf(path, true) })
+    add('a bucket', () => object({}))
+    add('a bucket with initial units', (path) => object({ start: startOf(path, false) }))
+    add('a bucket of parts of a microsecond', (path) => object({ fraction: fractionOf(path) }))
+    add('the start of a bucket of parts of a microsecond', withParts, startClaims)
   }
   return properties
 }
 
-/** The outcome of the kernel with the names of the values of the Lua one. */
-const flat = (outcome: Obj): Obj => {
-  const { early, ...fields } = Object.fromEntries(
-    Object.keys(outcome.fields).map((name) => [name, field(outcome, name)]),
+const bucketClaims = (path: Path, source: string, script: string, state: Value, now: Num, step: Obj): Claims =>
+  compared(
+    path,
+    () => new Interpreter(source, path).call('bucket', state, now, step) as Obj,
+    () => luaOutcome(script, path, 'bucket', state, now, step),
   )
-  const earlies = early as Value
-  return object({
-    ...fields,
-    early: field(earlies, 'base'),
-    nextEarly: field(earlies, 'tat'),
-    grossEarly: field(earlies, 'gross'),
-  })
-}
+
+/** A bucket with a start reads it in one place only: what it then does is compared without. */
+const startClaims: typeof bucketClaims = (path, source, script, state, now, step) =>
+  compared(
+    path,
+    () => object({ state: new Interpreter(source, path).call('startedState', state, now, step) }),
+    () => object({ state: new LuaInterpreter(script, path).call('startedState', state, now, sent(step))[0] as Value }),
+  )
 
 /** That the window kernel is the same in TypeScript and in Lua. Calendars are not compared. */
 export function windowEquality(source: string, script: string): Readonly<Record<string, Property>> {
@@ -144,15 +171,7 @@ export function windowEquality(source: string, script: string): Readonly<Record<
         return compared(
           path,
           () => new Interpreter(source, path).call('slidingWindow', found, now, step) as Obj,
-          () => {
-            const [allowed, base, next, taken, kept] = new LuaInterpreter(script, path).call(
-              'slidingWindow',
-              found,
-              now,
-              sent(step),
-            ) as Value[]
-            return object({ allowed, base, next, taken, kept } as Obj['fields'])
-          },
+          () => luaOutcome(script, path, 'sliding-window', found, now, step),
         )
       }
     }

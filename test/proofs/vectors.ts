@@ -1,19 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import { runInThisContext } from 'node:vm'
 import { START } from '../../packages/conformance/src/clock.ts'
 import { bucketOf, fixedOf, partsOf, slidingOf } from '../../packages/conformance/src/vectors/proofs.ts'
-import type { Row, Vector } from '../../packages/conformance/src/vectors/vector.ts'
-import type { decider } from '../../packages/core/src/decide.ts'
-import type { Quota, Taken } from '../../packages/core/src/index.ts'
-import { type Outcome, type State, type Step, takenOf } from '../../packages/core/src/kernels/kernel.ts'
-import type { stepFor } from '../../packages/core/src/verbs.ts'
+import type { Row } from '../../packages/conformance/src/vectors/vector.ts'
+import type { Quota } from '../../packages/core/src/index.ts'
 import { LATEST } from './bucket-model.ts'
 import type { Path } from './path.ts'
+import { type Asked, answersOf, programOf } from './replay.ts'
 import type { Counterexample } from './solver.ts'
 import { atMost, type Bool, number, numeric } from './values.ts'
-
-/** A row without its answer. */
-type Asked = readonly [atMs: number, verb: Row[1], cost: number, of?: number]
 
 type Wanted = (path: Path) => readonly Bool[]
 
@@ -99,8 +93,8 @@ export async function vectorText(
     if (found === undefined) continue
     const [quotaText, quota, most] = quotaOf(found.values)
     const calls = callsOf(found, most)
-    const rows = answersOf(source, quota, calls)
-    if (isDeepStrictEqual(rows, answersOf(mutant, quota, calls))) continue
+    const rows = answersOf(programOf(source), quota, calls)
+    if (isDeepStrictEqual(rows, answersOf(programOf(mutant), quota, calls))) continue
     const lines = rows.map((row) => `[${row.map(textOf).join(', ')}]`)
     return `{ name: '${nameOf(name)}', quota: ${quotaText}, rows: [${lines.join(', ')}] },`
   }
@@ -112,36 +106,3 @@ export const nameOf = (mutant: string): string => `unlike a kernel that ${mutant
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : String(value).replace(/(?<!\..*)\B(?=(\d{3})+(?!\d))/g, '_')
-
-interface Program {
-  readonly stepFor: typeof stepFor
-  readonly decider: typeof decider
-  readonly bucket: Kernel
-  readonly slidingWindow: Kernel
-}
-type Kernel = (state: State | undefined, now: number, step: Step) => Outcome
-
-/** The answers of a program to the calls of a vector. */
-export const replayed = (source: string, { quota, rows }: Vector): readonly Row[] =>
-  answersOf(
-    source,
-    quota,
-    rows.map(([at, verb, cost, , , , , of]) => (of === undefined ? [at, verb, cost] : [at, verb, cost, of])),
-  )
-
-function answersOf(source: string, quota: Quota, calls: readonly Asked[]): readonly Row[] {
-  const program: Program = runInThisContext(`{${source.replace(/export (\{[^}]*\});?\s*$/, '($1)')}}`)
-  const takes: Taken[] = []
-  let state: State | undefined
-  return calls.map(([atMs, verb, cost, of]): Row => {
-    const now = START + Math.round(atMs * 1000)
-    const step = program.stepFor(quota, verb, cost, of === undefined ? {} : { original: takes[of] as Taken })
-    const outcome = (quota.kernel === 'bucket' ? program.bucket : program.slidingWindow)(state, now, step)
-    if (!step.peek) state = outcome.allowed ? outcome.taken : outcome.kept
-    const taken = takenOf(outcome, now, step, outcome.allowed && !step.peek)
-    takes.push(taken)
-    const { allowed, remaining, retryAfterMs, resetAfterMs } = program.decider('p', quota, cost, step)(taken)
-    const row = [atMs, verb, cost, allowed, remaining, retryAfterMs, resetAfterMs] as const
-    return of === undefined ? row : [...row, of]
-  })
-}

@@ -1,5 +1,6 @@
 import { provedWindowVectors } from '../../packages/conformance/src/vectors/proofs-window.ts'
 import { kernelSource } from './kernels.ts'
+import { programOf } from './replay.ts'
 import { type Properties, proves } from './suite.ts'
 import { fixedWaitProperties, slidingWaitProperties, windowProperties } from './window.ts'
 
@@ -93,5 +94,5 @@ proves(
       property: 'sliding: a denied request is allowed at the time that it is given, and not a microsecond before',
     },
   },
-  provedWindowVectors,
+  { vectors: provedWindowVectors, programOf, printed: true },
 )

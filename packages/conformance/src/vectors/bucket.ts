@@ -98,6 +98,19 @@ export const bucketVectors: readonly Vector[] = [
     ],
   },
   {
+    // The unit that is missing at first takes 142,857 1/7 µs, and the six others the rest of a second.
+    name: 'initial units take parts of a microsecond, too',
+    quota: tokenBucket({ limit: 7, per: '1s', initial: 6 }),
+    rows: [
+      [0, 'peek', 7, false, 6, 142.858, 142.858],
+      [0, 'consume', 6, true, 0, 0, 1_000],
+      [0, 'consume', 1, false, 0, 142.858, 1_000],
+      [142.857, 'consume', 1, false, 0, 0.001, 857.143],
+      // Full again at 1,142,857 1/7 µs.
+      [142.858, 'consume', 1, true, 0, 0, 1_000],
+    ],
+  },
+  {
     // A unit takes a third of a microsecond.
     name: 'three units a microsecond',
     quota: perSecond(3_000_000, { burst: 5 }),
