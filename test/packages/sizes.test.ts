@@ -35,7 +35,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cli/browser': 35_800,
   '@spillway/cloudflare': 2_100,
   '@spillway/cloudflare/object': 4_800,
-  '@spillway/conformance': 52_900,
+  '@spillway/conformance': 53_000,
   '@spillway/core': 36_200,
   '@spillway/core/http': 38_400,
   '@spillway/core/internal': 11_600,

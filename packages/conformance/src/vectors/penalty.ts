@@ -50,6 +50,16 @@ export const penaltyVectors: readonly Vector[] = [
     ],
   },
   {
+    name: 'a refund of a window of a penalty that is over returns nothing of the next window',
+    quota: penalty({ after: 3, within: '10s', block: '1m' }),
+    rows: [
+      [0, 'consume', 1, true, 2, 0, 10_000],
+      [10_000, 'consume', 1, true, 2, 0, 10_000],
+      [10_000, 'refund', 1, true, 2, 0, 10_000, 0],
+      [10_000, 'refund', 1, true, 3, 0, 0, 1],
+    ],
+  },
+  {
     name: 'a block of a penalty lasts as long as before where the clock has stepped back',
     quota: penalty({ after: 2, within: '10s', block: '1m', grow: 2, max: '2m' }),
     rows: [
