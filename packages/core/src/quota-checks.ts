@@ -27,21 +27,16 @@ const NUMBERS: Readonly<Record<Quota['kernel'], readonly string[]>> = {
   penalty: ['limit', 'window', 'grow'],
 }
 
-/** What a value is that is no quota, to end an error message with; undefined if it is one. */
-export function nonQuota(value: unknown): string | undefined {
-  if (!hasNumbers(value)) return `got ${formatValue(value)}.`
-  if (agree(value)) return undefined
-  const { kernel, limit, window } = value
-  return `got a quota that was changed after it was built: the numbers of this ${kernel}, with limit ${limit} and window ${window}, do not agree. Build another one instead.`
-}
-
 /** Throws a QuotaError if a value is no quota; `what` names the option or argument in the error. */
 export function checkQuota(what: string, value: unknown): void {
-  const problem = nonQuota(value)
-  if (problem === undefined) return
+  const isComplete = hasNumbers(value)
+  if (isComplete && agree(value)) return
+  const got = isComplete
+    ? `a quota that was changed after it was built: the numbers of this ${value.kernel}, with limit ${value.limit} and window ${value.window}, do not agree. Build another one instead`
+    : formatValue(value)
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what} must be built by perMinute(100) or one of its siblings; ${problem}`,
+    `${what} must be built by perMinute(100) or one of its siblings; got ${got}.`,
   )
 }
 

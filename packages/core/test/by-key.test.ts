@@ -40,11 +40,16 @@ describe('a call by key', () => {
   })
 
   test('rejects an unknown policy, an unknown option, an invalid quota and invalid units', async () => {
-    const { peek, charge, reset } = setUp({ quota: perMinute(1) })
+    const { peek, charge, reset, block } = setUp({ quota: perMinute(1) })
     await expect(peek('a', { policy: 'b' })).rejects.toThrow('peek names the policy "b"; there are "default".')
     await expect(reset('a', { quota: perMinute(1) } as never)).rejects.toThrow('reset has no option "quota"')
     await expect(charge('a', 1, { polisy: 'a' } as never)).rejects.toThrow('Did you mean "policy"?')
-    await expect(peek('a', { quota: 5 as never })).rejects.toThrow('must return a quota such as perMinute(100); got 5')
+    await expect(peek('a', { quota: 5 as never })).rejects.toThrow(
+      'quota must be built by perMinute(100) or one of its',
+    )
+    await expect(block('a', '1h', { quota: 5 as never })).rejects.toThrow(
+      'quota must be built by perMinute(100) or one',
+    )
     for (const units of [0, -1, 1.5, '5', Number.NaN]) {
       const { code } = (await charge('a', units as never).catch((error: unknown) => error)) as QuotaError
       expect(code).toBe('ERR_SPILLWAY_COST')

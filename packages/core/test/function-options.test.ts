@@ -280,7 +280,11 @@ describe('what a function returns is checked', () => {
     ['cost', undefined, 'got undefined.'],
     ['key', 5, 'key must return a string or undefined; got 5.'],
     ['key', null, 'got null.'],
-    ['quota', 100, 'the quota function of policy "default" must return a quota such as perMinute(100); got 100.'],
+    [
+      'quota',
+      100,
+      'what the quota function of policy "default" returns must be built by perMinute(100) or one of its siblings; got 100.',
+    ],
     ['quota', undefined, 'got undefined.'],
     ['quota', { kernel: 'x' }, 'got an object.'],
     ['match', undefined, 'match must return true or false; got undefined.'],

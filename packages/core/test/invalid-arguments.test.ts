@@ -33,7 +33,7 @@ test.each(broken)('a quota with %s is rejected', async (_, quota) => {
     method: () => 'GET',
     identity: (request) => request,
   } as RequestReader<object>)
-  expect(() => guard({})).toThrow('must return a quota')
+  expect(() => guard({})).toThrow('what the quota function of policy "default" returns must be built by perMinute(100)')
 })
 
 test('a copy of a quota is one', async () => {

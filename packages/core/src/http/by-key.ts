@@ -4,6 +4,7 @@ import type { Decision } from '../decision.ts'
 import { formatValue, QuotaError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import type { PolicyCheck } from '../policy.ts'
+import { checkQuota } from '../quota-checks.ts'
 import type { Quota } from '../quota-types.ts'
 import { resetKey } from '../reset.ts'
 import { spilling } from '../spill.ts'
@@ -56,7 +57,7 @@ type PolicyKey = Pick<PolicyCheck, 'policy' | 'key'>
 /** Builds the calls by key. Rejects with a `QuotaError` if a key or an option is invalid. */
 export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
   const decide = async (verb: Verb, key: unknown, units: unknown, options: ByKeyOptions = {}): Promise<Decision> => {
-    checkOptions(verb, options, ['policy', 'quota'])
+    checkByKey(verb, options)
     const all = policiesNow()
     const selected = selectedOf(verb, all, options.policy)
     const tier = selected.find((each) => selected.some((other) => other !== each && areTiers(each, other)))
@@ -73,7 +74,7 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
     return decideNow(verb, [...spilling(checks, targets), ...lists])
   }
   const blockable = (call: 'block' | 'unblock', key: unknown, options: ByKeyOptions = {}): readonly PolicyKey[] => {
-    checkOptions(call, options, ['policy', 'quota'])
+    checkByKey(call, options)
     const all = policiesNow()
     const states = selectedOf(call, all, options.policy).flatMap((each): readonly PolicyKey[] => {
       const quota = options.quota ?? each.registration.quota
@@ -87,7 +88,7 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
     block: async (key, duration, options) => blockKey(blockable('block', key, options), duration),
     unblock: async (key, options) => unblockKey(blockable('unblock', key, options)),
     peek: (key, options) => decide('peek', key, 1, options),
-    charge: (key, units = 1, options = {}) => decide('charge', key, units, options),
+    charge: (key, units = 1, options) => decide('charge', key, units, options),
     reset: async (key, options = {}) => {
       checkOptions('reset', options, ['policy'])
       const resets = selectedOf('reset', policiesNow(), options.policy).map((each) => ({
@@ -98,6 +99,11 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
       return found.includes(true)
     },
   }
+}
+
+function checkByKey(call: string, options: ByKeyOptions): void {
+  checkOptions(call, options, ['policy', 'quota'])
+  if (options.quota !== undefined) checkQuota('quota', options.quota)
 }
 
 /** The states of a key: of the policy, and of its block list. */

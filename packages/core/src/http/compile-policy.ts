@@ -4,7 +4,7 @@ import { checkStoreError } from '../failure-mode.ts'
 import { andThen, checked, type MaybePromise, maybePromise } from '../maybe-promise.ts'
 import { checkBoolean, checkFunctions, checkOptions, hintOfQuota } from '../options.ts'
 import { checkPolicyName, type Policy, policyOf } from '../policy.ts'
-import { nonQuota } from '../quota-checks.ts'
+import { checkQuota } from '../quota-checks.ts'
 import type { Quota } from '../quota-types.ts'
 import type { Registration } from '../registry.ts'
 import { checkSpills, type Targets } from '../spill.ts'
@@ -192,13 +192,7 @@ function oncePerQuota(name: string, build: (quota: Quota) => HttpPolicy): (quota
   return (quota) => {
     const known = policies.get(quota)
     if (known) return known
-    const problem = nonQuota(quota)
-    if (problem !== undefined) {
-      throw new QuotaError(
-        'ERR_SPILLWAY_QUOTA',
-        `the quota function of policy ${formatValue(name)} must return a quota such as perMinute(100); ${problem}`,
-      )
-    }
+    checkQuota(`what the quota function of policy ${formatValue(name)} returns`, quota)
     const policy = build(quota)
     policies.set(quota, policy)
     return policy
