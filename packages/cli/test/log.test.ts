@@ -249,6 +249,18 @@ describe('whatever a file holds', () => {
     expect(reading).toMatchObject({ late: { count: 2, most: 2e6 }, from: T0, to: T0 + 4e6 })
   })
 
+  test('the event loop turns while a file is read', async () => {
+    const folder = folderOf({ a: `${common}\n`.repeat(5000) })
+    folders.push(folder)
+    const source = await openSource(folder.path('a'), Readable.from([]))
+    let hasTurned = false
+    setImmediate(() => {
+      hasTurned = true
+    })
+    expect((await readLogs([source], () => {})).entries).toBe(5000)
+    expect(hasTurned).toBe(true)
+  })
+
   test('several files are read in their order, each by its own format', async () => {
     const folder = folderOf({ a: gzipSync(`${common}\n`), b: '{"time":1767323045000}\n' })
     folders.push(folder)

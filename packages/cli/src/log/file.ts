@@ -1,7 +1,8 @@
-import { constants, createReadStream, type Stats } from 'node:fs'
-import { access, open, stat } from 'node:fs/promises'
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
+import { setImmediate } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { UserError, unreadable } from '../io.ts'
 import { EndsEarly, type Platform, type Source, sourceOf } from './source.ts'
@@ -51,15 +52,20 @@ const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`
 /** Reads a log as it was when opened: it may grow while it is read, but must neither shrink nor be replaced. */
 async function* readTo(path: string, size: number, id: string): AsyncGenerator<Buffer> {
   if (size === 0) return
-  const handle = await open(path)
-  if (idOf(await handle.stat()) !== id) {
-    await handle.close()
-    throw new EndsEarly('it was replaced while it was read')
+  const file = openSync(path, 'r')
+  try {
+    if (idOf(fstatSync(file)) !== id) throw new EndsEarly('it was replaced while it was read')
+    for (let read = 0; read < size; ) {
+      const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK, size - read))
+      // A chunk is read sooner than another thread would wake up for it.
+      const length = readSync(file, chunk)
+      if (length === 0) throw new EndsEarly('it was truncated while it was read')
+      read += length
+      yield chunk.subarray(0, length)
+      // What is written meanwhile, such as denials, needs turns of the event loop.
+      await setImmediate()
+    }
+  } finally {
+    closeSync(file)
   }
-  let read = 0
-  for await (const chunk of handle.createReadStream({ highWaterMark: CHUNK, end: size - 1 })) {
-    read += (chunk as Buffer).length
-    yield chunk as Buffer
-  }
-  if (read < size) throw new EndsEarly('it was truncated while it was read')
 }
