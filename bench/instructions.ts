@@ -1,20 +1,38 @@
-// The instructions that a limiter adds to a request, counted by cachegrind: unlike CPU time, they repeat within a hundredth
-// or so, whatever else the machine does.
+// The instructions that a limiter adds to a request, counted by cachegrind: unlike CPU time, they do not depend on the load of
+// the machine.
 
 import { execFile, execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import { apps } from './apps.ts'
 import { titled } from './http.ts'
-import { type Case, exactly, type Table, type Target } from './table.ts'
+import { type Case, type Figure, figureOf, type Table, type Target } from './table.ts'
 
 const ADDED = 'instructions added'
 const IN_ALL = 'instructions in total'
 
-/** The newest Node of long-term support: it strips types, and requests share a hidden class when a property is added. */
+/** The newest Node of long-term support: in older ones, requests share no hidden class when a property is added. */
 const NODE = 'node@24'
 
-/** Requests after which the code is compiled, and those that are counted. */
-const [WARM, COUNTED] = [60_000, 20_000]
+/**
+ * One thread, which compiles and collects garbage at the same points each time. It compiles a function after a quarter or a
+ * sixth of the usual number of calls.
+ */
+const ENGINE = [
+  '--single-threaded',
+  '--no-memory-reducer',
+  '--invocation-count-for-maglev=100',
+  '--invocation-count-for-turbofan=500',
+  '--minimum-invocations-after-ic-update=100',
+]
+
+/** The requests of a block. */
+const BLOCK = 1_000
+/** Blocks after which the code is compiled, and those that are counted. */
+const [WARM, COUNTED] = [14, 6]
 
 const nodePath = (): string =>
   execFileSync('npx', ['--yes', NODE, '-p', 'process.execPath'], { encoding: 'utf8' })
@@ -22,52 +40,78 @@ const nodePath = (): string =>
     .split('\n')
     .at(-1) as string
 
-/** The instructions of a process that starts an app and sends it this number of requests. */
-function instructionsOf(node: string, framework: string, name: string, requests: number): Promise<number> {
-  const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
+/** Bundles the apps into one file: loading hundreds takes more instructions than the requests. */
+async function bundleApps(folder: string): Promise<string> {
+  const outfile = join(folder, 'in-process.mjs')
+  await build({
+    entryPoints: [fileURLToPath(new URL('in-process.ts', import.meta.url))],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    // Packages in CommonJS load Node's modules with require().
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+    // Stores of peers, which are not measured.
+    external: ['mongoose', 'sequelize'],
+  })
+  return outfile
+}
+
+/** The instructions of a request: the median of the blocks, because in some the engine compiles or collects garbage. */
+function perRequest(program: readonly string[]): Promise<Figure> {
   const valgrind = ['--tool=cachegrind', '--cache-sim=no', '--cachegrind-out-file=/dev/null']
-  // With one thread, the compiler and the garbage collector run at the same points each time.
-  const program = ['--single-threaded', '--import', here('built.mjs'), here('in-process.ts')]
+  const options = { env: { ...process.env, NODE_ENV: 'production', NODE_OPTIONS: '' }, maxBuffer: 2 ** 24 }
   return new Promise((resolve, reject) => {
-    const options = { env: { ...process.env, NODE_ENV: 'production', NODE_OPTIONS: '' }, maxBuffer: 2 ** 24 }
-    execFile(
-      'valgrind',
-      [...valgrind, node, ...program, framework, name, String(requests)],
-      options,
-      (error, _, log) => {
-        const [, counted] = /I\s+refs:\s+([\d,]+)/.exec(log) ?? []
-        if (counted === undefined) reject(error ?? new Error(`valgrind has counted nothing: ${log.slice(-500)}`))
-        else resolve(Number(counted.replaceAll(',', '')))
-      },
-    )
+    execFile('valgrind', [...valgrind, ...program, String(WARM + COUNTED), String(BLOCK)], options, (error, _, log) => {
+      const reports = [...log.matchAll(/I\s+refs:\s+([\d,]+)/g)].map(([, count]) => Number(count?.replaceAll(',', '')))
+      // The last report is that of the end of the process.
+      if (error || reports.length !== WARM + COUNTED + 1) {
+        reject(error ?? new Error(`valgrind has not counted ${WARM + COUNTED} blocks: ${log.slice(-500)}`))
+        return
+      }
+      const counted = reports.slice(WARM, -1)
+      resolve(figureOf(counted.map((count, i) => (count - (reports[WARM + i - 1] as number)) / BLOCK)))
+    })
   })
 }
 
+/** Counts a request without a limiter, and behind those that the targets compare. */
 async function measure(
   framework: keyof typeof apps,
   targets: readonly Target[],
   progress: (share: number) => void,
 ): Promise<Table> {
-  const node = nodePath()
-  const names = Object.keys(apps[framework])
-  const totals: number[] = []
-  for (const name of names) {
-    const warm = await instructionsOf(node, framework, name, WARM)
-    totals.push(((await instructionsOf(node, framework, name, WARM + COUNTED)) - warm) / COUNTED)
-    progress(totals.length / names.length)
+  const compared = targets.flatMap(({ ours, theirs }) => [ours, theirs])
+  const names = Object.keys(apps[framework]).filter((name, i) => i === 0 || compared.includes(name))
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-instructions-'))
+  const totals: Figure[] = []
+  try {
+    const program = [nodePath(), ...ENGINE, await bundleApps(folder), framework]
+    for (const name of names) {
+      totals.push(await perRequest([...program, name]))
+      progress(totals.length / names.length)
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
   }
-  const [alone = 0] = totals
+  const [alone] = totals as [Figure, ...Figure[]]
   return {
     title: `Instructions of a request through ${titled(framework)}`,
-    how: `Node 24, one process with the client in it, over a socket in memory. Counted by cachegrind over ${COUNTED.toLocaleString('en')} requests, after ${WARM.toLocaleString('en')} that compile the code.`,
+    how: `Node 24, one process with the client in it, over a socket in memory. Counted by cachegrind in ${COUNTED} blocks of ${BLOCK.toLocaleString('en')} requests, after ${WARM} blocks in which the code is compiled.`,
     columns: [ADDED, IN_ALL],
     rows: names.map((name, i) => {
-      const total = totals[i] as number
-      return { name, figures: [i === 0 ? null : exactly(total - alone), exactly(total)] }
+      const total = totals[i] as Figure
+      return { name, figures: [i === 0 ? null : minus(total, alone.median), total] }
     }),
     targets,
   }
 }
+
+const minus = ({ median, low, high }: Figure, less: number): Figure => ({
+  median: median - less,
+  low: low - less,
+  high: high - less,
+})
 
 const added = (ours: string, theirs: string, atMost: number): Target => ({ ours, theirs, column: ADDED, atMost })
 
@@ -83,7 +127,7 @@ const besideBaselines =
       progress,
     )
 
-/** The count is the same each time. */
+/** The count hardly differs from process to process. */
 export const processes = 1
 
 const all: Readonly<Record<string, Case>> = {
