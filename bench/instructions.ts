@@ -97,7 +97,7 @@ async function measure(
   const [alone] = totals as [Figure, ...Figure[]]
   return {
     title: `Instructions of a request through ${titled(framework)}`,
-    how: `Node 24, one process with the client in it, over a socket in memory. Counted by cachegrind in ${COUNTED} blocks of ${BLOCK.toLocaleString('en')} requests, after ${WARM} blocks in which the code is compiled.`,
+    how: `Node 24, one process with the client in it, over a socket in memory. Counted by valgrind in ${COUNTED} blocks of ${BLOCK.toLocaleString('en')} requests, after ${WARM} blocks in which the code is compiled.`,
     columns: [ADDED, IN_ALL],
     rows: names.map((name, i) => {
       const total = totals[i] as Figure

@@ -35,14 +35,14 @@ const SECTIONS: readonly Section[] = [
     text: 'The decision is the smallest part of what a limiter adds to a request. Most is one more middleware, the client’s address, and header fields that Node checks, keeps and writes: the hand-written rows do only these. The rest is the guard. It selects the policies of a request, reads the cost, passes the decision to handlers, and counts each request once.',
   },
   {
-    part: 'instructions',
-    heading: 'Instructions of a request',
-    text: 'CPU time depends on what else the machine does; the number of instructions does not. The hand-written rows identify the client by its address, count, and write the same header fields. In Node 20 and 22, each property that is added to a request makes a hidden class of its own, which costs more than a limiter: so these are counted in Node 24.',
-  },
-  {
     part: 'profile',
     heading: 'Where the time goes',
     text: 'First a decision in memory, hand-written, with more and less of it. Then profiles of the servers of the previous section. A limiter adds its own code and header fields, which the framework and Node check and serialize. The hand-written rows show what these cost alone.',
+  },
+  {
+    part: 'instructions',
+    heading: 'Instructions of a request',
+    text: 'CPU time depends on what else the machine does; the number of instructions does not. The hand-written rows identify the client by its address, count, and write the same header fields. In Node 20 and 22, each property that is added to a request makes a hidden class of its own, which costs more than a limiter: so these are counted in Node 24.',
   },
   {
     part: 'redis',

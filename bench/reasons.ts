@@ -13,6 +13,8 @@ const TELLING =
   'The hand-written row above ours sends the same header fields and does nothing else: only the difference between the two could be saved.'
 const REFUSING =
   'A denial sends more than the route, which answers one word: four or five header fields and a problem document of about 300 bytes. The baseline sends a short text instead.'
+const GUARDING =
+  'Ours adds 5,000 to 8,000 instructions to those of the hand-written row, and 13,000 to those of a denial in Fastify: only they could be saved. They are spent on what the baseline does not do, such as selecting policies, counting a request once, and a decision that handlers can correct.'
 
 const KEYS =
   'A hand-written Map keeps and returns what one limiter needs. Ours bounds the length of a key, and returns a decision of ten fields.'
@@ -40,6 +42,7 @@ const REASONS: readonly (readonly [title: string, ours: string, why: string])[] 
     'two policies',
     'Ours returns a decision of each policy and a merged one, of ten fields each: 530 bytes. Two buckets written by hand that return the same objects take 1.6 times as long as the baseline, and 1.9 times if they deny. The baseline returns one decision of four fields.',
   ],
+  ['Instructions of a request through', 'spillway', GUARDING],
   ['A request through', 'spillway, denying', REFUSING],
   ['A request through', 'spillway', TELLING],
   [
