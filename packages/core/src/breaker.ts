@@ -1,5 +1,5 @@
 import { type CallDeadline, whenExpired } from './deadline.ts'
-import { formatValue, QuotaError, StoreError } from './errors.ts'
+import { formatThrown, QuotaError, StoreError } from './errors.ts'
 import { failureLog } from './failure-log.ts'
 import { type MaybePromise, promised } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
@@ -77,7 +77,14 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
   let refundsQueued = 0
   let refundsDropped = 0
 
-  const shardOf = (key: StateKey): Shard => store.shardOf?.(key) ?? store.slotOf?.(key)
+  // Thrown here, an error would leave the call without an answer. Keys of unknown shards have one circuit.
+  const shardOf = (key: StateKey): Shard => {
+    try {
+      return store.shardOf?.(key) ?? store.slotOf?.(key)
+    } catch {
+      return undefined
+    }
+  }
   // As long as no shard has failed, the shard does not matter.
   const circuitOf = (key: StateKey): Circuit | undefined =>
     circuits.size === 0 ? undefined : circuits.get(shardOf(key))
@@ -229,5 +236,5 @@ const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error
 /** Wraps what a store throws in a {@link StoreError}; a {@link QuotaError} is left as it is. */
 export function asStoreError(cause: unknown): StoreError | QuotaError {
   if (cause instanceof StoreError || cause instanceof QuotaError) return cause
-  return new StoreError(`The store failed: ${cause instanceof Error ? cause.message : formatValue(cause)}.`, cause)
+  return new StoreError(`The store failed: ${formatThrown(cause)}.`, cause)
 }

@@ -110,6 +110,15 @@ export class StoreError extends Error {
   }
 }
 
+/** Renders what was thrown, for a message. Never throws, though the message of an error may. */
+export function formatThrown(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : formatValue(thrown)
+  } catch {
+    return 'an error that cannot be read'
+  }
+}
+
 /** Renders any value for an error message: short, on one line, and never throwing. */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)

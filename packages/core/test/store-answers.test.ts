@@ -76,6 +76,39 @@ const quotas: readonly [Quota['kernel'], Quota][] = [
   ['penalty', penalty({ after: 5, within: '1m', block: '1m' })],
 ]
 
+// Reproduces a bug: the error was thrown where no one waits for it. The call was never answered, and after a timeout the
+// process ended.
+describe.each(['slotOf', 'shardOf'] as const)('a store whose %s throws', (name) => {
+  const broken = (answer: () => unknown): Store => ({
+    ...answering(answer),
+    [name]: () => {
+      throw new Error('no cluster')
+    },
+  })
+
+  test.each([
+    ['error', () => Promise.reject(new Error('connection lost'))],
+    ['timeout', () => new Promise(() => {})],
+  ])('has failed all the same: %s', async (reason, answer) => {
+    const limiter = rateLimiter({ quota: perMinute(2), store: broken(answer), deadline: 1, logger })
+    for (const allowed of [true, true, false]) {
+      expect(await limiter.consume('ann')).toMatchObject({ allowed, degraded: { reason, action: 'local' } })
+    }
+    expect(unhandled).toEqual([])
+  })
+})
+
+test('a store that throws an error that cannot be read has failed', async () => {
+  const unreadable = Object.defineProperty(new Error(), 'message', {
+    get: () => {
+      throw new Error('unreadable')
+    },
+  })
+  const limiter = rateLimiter({ quota: perMinute(2), store: answering(() => Promise.reject(unreadable)), logger })
+  expect(await limiter.consume('ann')).toMatchObject({ degraded: { reason: 'error', action: 'local' } })
+  expect(unhandled).toEqual([])
+})
+
 test.each(quotas)('each number of a %s result is needed', async (_, quota) => {
   const model = modelStore(fakeClock())
   const [whole] = (await model.take([

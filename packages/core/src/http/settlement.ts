@@ -1,7 +1,7 @@
 import { rollback, settleAcquisition } from '../acquisition.ts'
 import { checkActual } from '../costs.ts'
 import type { Decision } from '../decision.ts'
-import { formatValue, QuotaError } from '../errors.ts'
+import { formatThrown, formatValue, QuotaError } from '../errors.ts'
 import type { Awaitable, MaybePromise } from '../maybe-promise.ts'
 import type { PolicyCheck } from '../policy.ts'
 import type { Acquisition } from '../store-result.ts'
@@ -138,8 +138,7 @@ async function actualCost<S>(
 
 /** The response has been sent, so a failure can only be logged. */
 function warnOfFailure(logger: Logger, error: unknown): void {
-  const why = error instanceof Error ? error.message : formatValue(error)
-  warnOnce(logger, 'WARN_SPILLWAY_SETTLE', 'the cost of a request could not be corrected: ', why)
+  warnOnce(logger, 'WARN_SPILLWAY_SETTLE', 'the cost of a request could not be corrected: ', formatThrown(error))
 }
 
 /** Whether this is the policy named, or consumed in its place. */
