@@ -22,7 +22,8 @@ export class ConsumeSteps {
 
   constructor(policy: string, quota: Quota, store: Store) {
     this.#make = (cost) => {
-      const step = stepFor(quota, 'consume', checkCost(cost, quota, 'consume'))
+      // Frozen, because the store is given the same step for many requests.
+      const step = Object.freeze(stepFor(quota, 'consume', checkCost(cost, quota, 'consume')))
       const take = isSync(store) && store.clock ? store.prepareSync?.(policy, step) : undefined
       return { cost, step, decide: decider(policy, quota, cost, step), take }
     }

@@ -109,6 +109,21 @@ test('a store that throws an error that cannot be read has failed', async () => 
   expect(unhandled).toEqual([])
 })
 
+// Reproduces a bug: a step is built once for many requests. A store that changed it ended the limit.
+test.each(quotas)('a store cannot change the step of a %s for later requests', async (_, quota) => {
+  const model = modelStore(fakeClock())
+  const store: Store = {
+    delete: model.delete,
+    async take(ops) {
+      const taken = await model.take(ops)
+      for (const { step } of ops) Object.assign(step, { increment: 0, check: 0 })
+      return taken
+    },
+  }
+  const limiter = rateLimiter({ quota, store, logger, onStoreError: 'throw' })
+  for (let i = 0; i < 2; i++) await expect(limiter.consume('ann')).rejects.toThrow('read only property')
+})
+
 test.each(quotas)('each number of a %s result is needed', async (_, quota) => {
   const model = modelStore(fakeClock())
   const [whole] = (await model.take([
