@@ -468,6 +468,22 @@ describe('a lease', () => {
     await consume(limiter, 1)
   })
 
+  // Reproduces a bug: with a server that was down, a process that awaited `release` on SIGTERM never ended.
+  test('that the store does not take back is waited for 10 seconds when the process says so', async () => {
+    const { limiter, shared, stores } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    shared.break('frozen')
+    let isOver = false
+    const released = stores[0]?.release().then(() => {
+      isOver = true
+    })
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(isOver).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    await released
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('that cannot be returned causes no error', async () => {
     const { clock, limiter, shared, stores } = setUp(perMinute(100))
     await consume(limiter, 4)

@@ -1,4 +1,4 @@
-import { expiredError, isExpired } from '../deadline.ts'
+import { deadlineIn, expiredError, isExpired, unlessExpired } from '../deadline.ts'
 import type { BucketTaken } from '../kernels/bucket.ts'
 import { setLongTimeout } from '../long-timeout.ts'
 import type { StateKey, Store } from '../store.ts'
@@ -10,7 +10,10 @@ import type { Answer } from './lease-size.ts'
 
 /** A store with leases. */
 export interface LeasingStore extends Store {
-  /** Returns all unspent units to the store. Call it before the process ends, so that other processes can consume them. */
+  /**
+   * Returns all unspent units to the store. Call it before the process ends, so that other processes can consume them. It
+   * resolves after 10 seconds at most, also if the store does not answer: units that were not returned then refill with time.
+   */
   release(): Promise<void>
 }
 
@@ -60,6 +63,9 @@ export interface LeaseServer<E extends Entry> {
    */
   isStuck(entry: E): boolean
 }
+
+/** How long `release` waits: a client may keep what it cannot send for as long as the process runs. */
+const LONGEST_RELEASE: Micros = 10e6
 
 /** The most keys with an entry; requests for further keys go to the store. */
 const MOST = 10_000
@@ -186,7 +192,10 @@ export function leasing<E extends Entry>(
     }),
     ...listing(store),
     async release() {
-      await endAll(() => true)
+      await unlessExpired(
+        endAll(() => true),
+        deadlineIn(LONGEST_RELEASE),
+      )
       if (hasLease()) return
       stop?.()
       stop = undefined
