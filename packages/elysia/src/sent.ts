@@ -47,8 +47,15 @@ function settlementOf(request: Request, response: Response, abandoned: boolean):
 
 /** Settles when Elysia reports that it has sent a response. */
 export const settleNow = ({ request, response, set }: Sent): void => {
-  const sent = response instanceof Response ? response : new Response(null, { status: Number(set.status ?? 200) })
+  const sent = response instanceof Response ? response : new Response(null, { status: statusOf(response, set.status) })
   settlementOf(request, sent, request.signal.aborted)?.()
+}
+
+/** The status of what a handler returned: an error without a status, or a status that no response can have, is a 500. */
+function statusOf(returned: unknown, set: number | string = 200): number {
+  const status = Number(set)
+  const failed = returned instanceof Error && status === 200
+  return status >= 200 && status <= 599 && !failed ? status : 500
 }
 
 /** The part that is read of what Elysia reports. */

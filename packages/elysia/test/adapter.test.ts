@@ -5,7 +5,10 @@ import { node } from '@elysiajs/node'
 import { fakeClock, type NeutralOptions, type Scene, sendInto, testAdapter } from '@spillway/conformance'
 import { type AnyElysia, Elysia, t } from 'elysia'
 import { describe, expect, test, vi } from 'vitest'
+import { unhandledRejections } from '../../../test/unhandled.ts'
 import { decisionOf, memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
+
+const unhandled = unhandledRejections()
 
 function build(aot: boolean, options: NeutralOptions, { inner, onHandled, limited }: Omit<Scene, 'timeout'>): Elysia {
   const app = new Elysia({ aot })
@@ -97,6 +100,27 @@ test.each([true, false])('settles when a response has been read, of any status; 
     await (await send(app, path)).text()
     await vi.waitFor(async () => expect(await left(), path).toBe(remaining))
   }
+})
+
+// Reproduces a bug: without compilation, a status that no response can have was thrown after the response, which ended the
+// process; and a returned error was settled as a 200.
+test.each([true, false])('settles a handler that fails without throwing as a 500; aot: %s', async (aot) => {
+  const store = memoryStore({ clock: fakeClock() })
+  const limit = rateLimit({ ...ann, quota: perMinute(9), refundIf: (status) => status === 500, store })
+  const app = new Elysia({ aot }).use((app) => limit(app))
+  app.get('/error', () => new Error('no'))
+  app.get('/status', ({ set }) => {
+    set.status = 101
+    return 'no'
+  })
+  const left = async () => (await rateLimiter({ quota: perMinute(9), store }).peek('ann')).remaining
+  for (const path of ['/error', '/status']) {
+    const answered = send(app, path).then((response) => response.text())
+    expect(await left(), path).toBe(8)
+    await answered.catch(() => {})
+    await vi.waitFor(async () => expect(await left(), path).toBe(9))
+  }
+  expect(unhandled).toEqual([])
 })
 
 test('limits static responses', async () => {
