@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { policiesFrom, type RulePolicy } from '@spillway/core/rules'
+import { duplicateIn } from './duplicate-names.ts'
 import { EXIT } from './exit.ts'
 import { UserError, unreadable } from './io.ts'
 
@@ -39,6 +40,8 @@ function policiesIn(path: string, text: string): Pick<PolicyFile, 'policies' | '
   } catch (error) {
     throw new UserError(`${path} is not JSON: ${(error as Error).message}`, EXIT.failure)
   }
+  const twice = duplicateIn(text)
+  if (twice !== undefined) throw new UserError(`${path}: ${twice} is named twice: keep one.`, EXIT.failure)
   try {
     return { policies: policiesFrom(document), document }
   } catch (error) {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { policiesFrom } from '@spillway/core/rules'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sentenceOf } from '../src/explain/sentence.ts'
@@ -166,6 +167,17 @@ describe('spillway check', () => {
   afterAll(() => folder.remove())
   const check = (...args: string[]) =>
     spillway(['check', ...args.map((arg) => (arg.endsWith('.json') ? folder.path(arg) : arg))])
+
+  // `JSON.parse` keeps the last: the first limit was silently not there.
+  test.each([
+    ['{"rules": [], "rules": []}', 'rules'],
+    ['[{"name": "a", "match": {"path": "/a"}, "limit_keys": ["ip:address"], "match": {}}]', '[0].match'],
+    ['{"rules": [{"a": [1, {}, "b"], "c": "{,\\"}"}, {"d": {"e": "e", "\\u0065": 2}}]}', 'rules[1].d.e'],
+  ])('refuses a name that an object has twice: %s', async (text, where) => {
+    writeFileSync(folder.path('twice.json'), text)
+    const { exitCode, out } = await check('twice.json')
+    expect([exitCode, out]).toEqual([1, expect.stringContaining(`twice.json: ${where} is named twice: keep one.`)])
+  })
 
   test('describes valid policies, and reports the problems of invalid ones', async () => {
     const { exitCode, out } = await check('good.json', 'trap.json', 'bad.json', 'torn.json')
