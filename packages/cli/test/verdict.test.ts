@@ -53,6 +53,7 @@ describe('nothing to judge', () => {
     ['a packed log that is cut off', gzipSync(good).subarray(0, -9), 'ends too early: unexpected end of file'],
     ['a log in UTF-16', Buffer.from(good, 'utf16le'), 'no line of the log is a request'],
     ['a line of 10 MB and little else', `${'x'.repeat(10 << 20)}\n${line(0)}`, 'it is longer than a megabyte'],
+    ['lines that end with carriage returns', good.replaceAll('\n', '\r'), 'it has carriage returns within'],
     ['the newest first', good.split('\n').reverse().join('\n'), 'the log is not in the order of time'],
     [
       'a clock that was wrong for a moment',

@@ -38,6 +38,8 @@ export interface Cursor {
 }
 
 const SHOWN_LENGTH = 120
+/** Servers escape a carriage return in a request: one that is not at the end of a line has ended another. */
+const LINE_WITHIN = /\r[^\r]/
 const BEGINNING = 4096
 
 export const isEntry = (item: Entry | BadLine): item is Entry => 'at' in item
@@ -55,7 +57,11 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
   let entries = 0
   let beginning: Uint8Array = new Uint8Array()
   const splitter = lineSplitter(source.decoder(), (text, line, tooLong) => {
-    const parsed = tooLong ? 'it is longer than a megabyte' : parse(text)
+    const parsed = tooLong
+      ? 'it is longer than a megabyte'
+      : LINE_WITHIN.test(text)
+        ? 'it has carriage returns within: end its lines with line feeds'
+        : parse(text)
     if (parsed === undefined) return
     lines++
     numbers.push(line)
