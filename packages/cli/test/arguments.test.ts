@@ -77,6 +77,17 @@ describe('one sentence for', () => {
       1,
       'no space left',
     ],
+    // Reproduces a bug: the log was overwritten.
+    ['denied requests over the log', () => ['replay', log, ...policy, '--denials', path('./a.log')], 2, 'used twice'],
+    ['a report over the log', () => ['replay', log, ...policy, '--html', log], 2, 'used twice'],
+    ['a report over the policies', () => ['replay', log, ...policy, '--html', path('p.json')], 2, 'used twice'],
+    [
+      'two results in one new file',
+      () => ['replay', log, ...policy, '--html', path('new'), '--denials', path('./new')],
+      2,
+      'used twice',
+    ],
+    ['suggestions over the log', () => ['suggest', log, '--output', log], 2, 'used twice'],
     ['suggestions that have no folder', () => ['suggest', log, '--output', path('no/x')], 1, 'cannot be written'],
     ['too many proxies', () => ['replay', log, ...policy, '--trust-proxy', '65'], 2, '--trust-proxy'],
     ['a prefix of too few bits', () => ['replay', log, ...policy, '--ipv6-prefix', '8'], 2, 'from 32 to 128'],

@@ -1,4 +1,5 @@
-import { open, writeFile } from 'node:fs/promises'
+import { open, stat, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { EXIT } from '../exit.ts'
 import { UserError } from '../io.ts'
 
@@ -8,6 +9,23 @@ import { UserError } from '../io.ts'
 interface OutFile {
   write(text: string): void
   end(): Promise<void>
+}
+
+/** Throws a UserError if results would overwrite a file that is read, or each other. */
+export async function checkOutputs(outputs: readonly (string | undefined)[], inputs: readonly string[]): Promise<void> {
+  const used = await Promise.all(inputs.map(idOf))
+  for (const output of outputs.filter((path) => path !== undefined)) {
+    const id = await idOf(output)
+    if (used.includes(id)) throw new UserError(`${output} is used twice: write the results to a file of their own.`)
+    used.push(id)
+  }
+}
+
+/** The same value for one file under two names. Devices and standard input differ from all others. */
+async function idOf(path: string): Promise<unknown> {
+  const stats = await stat(path).catch(() => undefined)
+  if (stats === undefined) return resolve(path)
+  return stats.isFile() ? `${stats.dev}:${stats.ino}` : {}
 }
 
 /** Opens a file that is written in parts. Throws a UserError if that fails. */

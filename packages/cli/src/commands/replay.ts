@@ -11,7 +11,7 @@ import { textOf } from '../replay/text.ts'
 import { reportOf } from '../report/html.ts'
 import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './logs.ts'
 import { shareOf } from './options.ts'
-import { fileOf, written } from './output.ts'
+import { checkOutputs, fileOf, written } from './output.ts'
 
 export interface ReplayOptions extends LogOptions {
   readonly policy: readonly string[]
@@ -32,6 +32,7 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
   const most = options.denyAtMost === undefined ? undefined : shareOf('--deny-at-most', options.denyAtMost)
   const unreadable = shareOf('--unreadable-at-most', options.unreadableAtMost)
   const sources = await openAll(paths, io)
+  await checkOutputs([options.denials, options.html], [...paths, ...options.policy])
   const denials = options.denials === undefined ? undefined : await fileOf(options.denials)
   const address = addressOf(options.trustProxy)
   const { ipv6Prefix, maxKeys } = options

@@ -11,7 +11,7 @@ import { temporaryFile } from '../suggest/temporary-file.ts'
 import { PERIODS, type Period, type Suggestion } from '../suggest/tightest.ts'
 import { addressOf, type LogOptions, openAll, readAll, reportDoubts } from './logs.ts'
 import { shareOf } from './options.ts'
-import { written } from './output.ts'
+import { checkOutputs, written } from './output.ts'
 
 /** The options of `spillway suggest`. */
 export interface SuggestOptions extends LogOptions {
@@ -36,6 +36,7 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
   const share = shareOf('--deny-at-most', options.denyAtMost)
   const unreadable = shareOf('--unreadable-at-most', options.unreadableAtMost)
   const periods = periodsOf(options.per)
+  await checkOutputs([options.output], paths)
   const selectors = options.key.length === 0 ? ['ip'] : options.key
   const { trustProxy, ipv6Prefix } = options
   const address = addressOf(trustProxy)
