@@ -35,9 +35,9 @@ const values: readonly unknown[] = [
 const quota = core.perMinute(5)
 const store = () => modelStore(fakeClock())
 const limiter = core.rateLimiter({ quota: core.perMinute(1_000), blocks: true, store: store() })
-const remote = (): core.Store => {
+const remote = (more: object = {}): core.Store => {
   const { take, delete: remove } = store()
-  return { take, delete: remove }
+  return { take, delete: remove, ...more }
 }
 const batching: core.Store = { ...remote(), takeEach: async () => [] }
 const redis = new Redis({ lazyConnect: true })
@@ -50,6 +50,8 @@ type Row = readonly [name: string, call: (value: never) => unknown, works?: read
 const rows: readonly Row[] = [
   ['rateLimiter', (value) => core.rateLimiter(value)],
   ['rateLimiter of memory', (value) => memory.rateLimiter(value)],
+  ['quotas of rateLimiter', (value) => core.rateLimiter({ quotas: value, store: store() })],
+  ['takeSync of a store', (value) => core.rateLimiter({ quota, store: remote({ takeSync: value }) }), [undefined]],
   ['perSecond', (value) => core.perSecond(value), [5]],
   ['perSecond options', (value) => core.perSecond(5, value), [undefined]],
   ['perMinute options', (value) => core.perMinute(5, value), [undefined]],
@@ -57,6 +59,8 @@ const rows: readonly Row[] = [
   ['perDay options', (value) => core.perDay(5, value), [undefined]],
   ['perMonth options', (value) => core.perMonth(5, value), [undefined]],
   ['calendarWindow', (value) => core.calendarWindow(value)],
+  ['calendarWindow unit', (value) => core.calendarWindow({ limit: 5, unit: value })],
+  ['calendarWindow timeZone', (value) => core.calendarWindow({ limit: 5, unit: 'day', timeZone: value }), [undefined]],
   ['fixedWindow', (value) => core.fixedWindow(value)],
   ['leakyBucket', (value) => core.leakyBucket(value)],
   ['penalty', (value) => core.penalty(value)],
@@ -117,6 +121,11 @@ const rows: readonly Row[] = [
   ['durableObjectStore', (value) => durableObjectStore(value)],
   ['durableObjectStore options', (value) => durableObjectStore(namespace, value), [undefined]],
   ['adminHandler', (value) => adminHandler(value)],
+  ['meter of telemetry', (value) => telemetry({ meter: value }), [undefined]],
+  ['tracer of telemetry', (value) => telemetry({ tracer: value }), [undefined]],
+  ['coalesce of redisStore', (value) => redisStore(redis, { coalesce: value }), [undefined, true]],
+  ['coalesce of postgresStore', (value) => postgresStore(pool, { coalesce: value }), [undefined, true]],
+  ['prepare of postgresStore', (value) => postgresStore(pool, { prepare: value }), [undefined, true]],
   ['telemetry', (value) => telemetry(value), [undefined]],
   ['telemetry().store', (value) => telemetry().store(value)],
   ['rateLimit of Express', (value) => onExpress.rateLimit(value)],

@@ -5,7 +5,7 @@ import { checkOptions, checkWhole } from './options.ts'
 import type { CalendarUnit, CalendarWindowOptions, PeriodOptions } from './quota-options.ts'
 import type { SlidingWindowQuota, ZonedPeriods } from './quota-types.ts'
 import type { Micros } from './time.ts'
-import { TimeZone } from './time-zone.ts'
+import { checkZone, TimeZone } from './time-zone.ts'
 
 const DAY_MS = 86_400_000
 
@@ -33,7 +33,7 @@ export function calendarWindow(options: CalendarWindowOptions): SlidingWindowQuo
 
 function build(what: string, { limit, unit, timeZone = 'UTC', firstDay }: CalendarWindowOptions): SlidingWindowQuota {
   checkWhole(`${what} limit`, limit, 1)
-  const days = Object.hasOwn(DAYS, unit) ? DAYS[unit] : undefined
+  const days = typeof unit === 'string' && Object.hasOwn(DAYS, unit) ? DAYS[unit] : undefined
   if (days === undefined) throw invalid(what, `unit must be 'month', 'week' or 'day'; got ${formatValue(unit)}.`)
   checkFirstDay(what, unit, firstDay)
   const window = days * DAY_MS * 1000
@@ -58,10 +58,11 @@ const calendars = new Map<string, ZonedCalendar>()
 
 /** The calendar of a zone. Quotas of one zone share it, so that its format and its last periods are made once. */
 function calendarOf(what: string, unit: CalendarUnit, timeZone: unknown, firstDay: number): ZonedCalendar {
-  const name = `${unit} ${firstDay} ${timeZone}`
+  const zone = checkZone(timeZone, what)
+  const name = `${unit} ${firstDay} ${zone}`
   const known = calendars.get(name)
-  if (known !== undefined && known.timeZone === timeZone) return known
-  const made = new ZonedCalendar(new TimeZone(timeZone, what), unit, timeZone as string, firstDay)
+  if (known !== undefined) return known
+  const made = new ZonedCalendar(new TimeZone(zone, what), unit, zone, firstDay)
   if (calendars.size >= MOST_CALENDARS) calendars.clear()
   calendars.set(name, made)
   return made

@@ -1,7 +1,7 @@
 import { BLOCK_LIST, blockListName } from './block-list.ts'
 import type { NamedPolicies } from './costs.ts'
-import { QuotaError } from './errors.ts'
-import { checkBoolean, checkOptions, hintOfQuota } from './options.ts'
+import { formatValue, QuotaError } from './errors.ts'
+import { checkBoolean, checkOptions, hintOfQuota, isObject } from './options.ts'
 import { checkPolicyName, type Policy, policyOf } from './policy.ts'
 import type { Quota } from './quota-types.ts'
 import { checkSpill, type Targets } from './spill.ts'
@@ -65,10 +65,10 @@ export function checkLimiterOptions(options: unknown): void {
 /** The policies of a limiter. Throws a `QuotaError` if an option is invalid. */
 export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreConfig): NamedPolicies {
   const { quota, quotas, name } = options
-  if (quota && quotas) {
+  if (quota !== undefined && quotas !== undefined) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', 'rateLimiter takes quota or quotas, not both.')
   }
-  if (!quotas) {
+  if (quotas === undefined) {
     const policy = policyOf(name ?? 'default', quota as Quota, storeConfig)
     return {
       policies: [policy, ...blockListFor(options, policy.name, storeConfig)],
@@ -77,9 +77,12 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
     }
   }
   if (name !== undefined) checkPolicyName(name)
-  const names = Object.keys(quotas)
-  if (names.length === 0 || Array.isArray(quotas)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', 'quotas must name at least one quota: { burst: perSecond(10) }.')
+  const names = isObject(quotas) && !Array.isArray(quotas) ? Object.keys(quotas) : []
+  if (names.length === 0) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `quotas must name at least one quota: { burst: perSecond(10) }; got ${formatValue(quotas)}.`,
+    )
   }
   const policies = Object.entries(quotas).map(([each, quota]) =>
     policyOf(name === undefined ? each : `${name}.${each}`, quota, storeConfig),

@@ -89,9 +89,9 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number
 }
 
-/** Checks a boolean option; `name` names it in the error. Default: false. */
-export function checkBoolean(name: string, value: unknown): boolean {
-  if (value === undefined || typeof value === 'boolean') return value ?? false
+/** Checks a boolean option; `name` names it in the error. */
+export function checkBoolean(name: string, value: unknown, whenUnset = false): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? whenUnset
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be true or false; got ${formatValue(value)}.`)
 }
 

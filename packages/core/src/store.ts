@@ -1,5 +1,6 @@
 import { formatValue, QuotaError } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
+import { checkFunctions } from './options.ts'
 import type { Micros } from './time.ts'
 
 /** Identifies one state by policy and key. A store must not mix up two pairs. */
@@ -152,7 +153,10 @@ export function isSync(store: Store): store is SyncStore {
 /** Throws a QuotaError if a value is not a store; `what` names the function or option in the error. */
 export function checkIsStore(what: string, store: unknown): asserts store is Store {
   const { take, delete: remove } = (store ?? {}) as Partial<Record<keyof Store, unknown>>
-  if (typeof take === 'function' && typeof remove === 'function') return
+  if (typeof take === 'function' && typeof remove === 'function') {
+    if (isSync(store as Store)) checkFunctions(store as SyncStore, ['takeSync', 'deleteSync'], true)
+    return
+  }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `${what} must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,

@@ -6,8 +6,8 @@ const DAY_MS = 86_400_000
 export class TimeZone {
   readonly #format: Intl.DateTimeFormat
 
-  /** Throws a `QuotaError` if the name is invalid. */
-  constructor(name: unknown, what: string) {
+  /** Throws a `QuotaError` if the runtime has no such zone. */
+  constructor(name: string, what: string) {
     this.#format = formatOf(name, what)
   }
 
@@ -41,15 +41,23 @@ export class TimeZone {
 
 const FIELDS = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const
 
-function formatOf(timeZone: unknown, what: string): Intl.DateTimeFormat {
+/** Checks that the name of a time zone is text. */
+export function checkZone(timeZone: unknown, what: string): string {
+  if (typeof timeZone === 'string') return timeZone
+  throw invalidZone(timeZone, what)
+}
+
+function formatOf(timeZone: string, what: string): Intl.DateTimeFormat {
   try {
-    if (typeof timeZone !== 'string') throw new TypeError()
     const fields = Object.fromEntries(FIELDS.map((field) => [field, 'numeric']))
     return new Intl.DateTimeFormat('en-u-ca-gregory-nu-latn', { ...fields, hourCycle: 'h23', timeZone })
   } catch {
-    throw new QuotaError(
-      'ERR_SPILLWAY_QUOTA',
-      `${what} timeZone must be the name of a time zone, such as 'Europe/Berlin' or 'UTC'; got ${formatValue(timeZone)}. The runtime has no such zone. Intl.supportedValuesOf('timeZone') lists those it has.`,
-    )
+    throw invalidZone(timeZone, what)
   }
 }
+
+const invalidZone = (timeZone: unknown, what: string): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what} timeZone must be the name of a time zone, such as 'Europe/Berlin' or 'UTC'; got ${formatValue(timeZone)}. The runtime has no such zone. Intl.supportedValuesOf('timeZone') lists those it has.`,
+  )

@@ -58,6 +58,7 @@ describe('options', () => {
       () => calendarWindow({ limit: 1, unit: 'year' as never }),
       `unit must be 'month', 'week' or 'day'; got "year".`,
     ],
+    ['a unit in a list', () => calendarWindow({ limit: 1, unit: ['day'] as never }), 'unit must be'],
     ['a unit of Object', () => calendarWindow({ limit: 1, unit: 'toString' as never }), 'unit must be'],
     ['a limit', () => perMonth(0.5), 'perMonth limit must be a whole number, 1 or more; got 0.5.'],
     [

@@ -132,6 +132,7 @@ describe('the guard', () => {
       'exposeHeaders must be true or false; got "no".',
     ],
     ['another', { quota: perMinute(1), countPreflight: 0 }, 'countPreflight must be true or false; got 0.'],
+    ['a cost in a list', { quota: perMinute(1), cost: ['header:x-cost'] }, 'cost must be a whole number'],
     ['a store that is null', { quota: perMinute(1), store: null }, 'store must be a store'],
     ['no selectors', { quota: perMinute(1), key: [] }, 'a selector, a list of them or a function'],
     ['an unknown cost', { quota: perMinute(1), cost: 'body:weight' }, "'header:NAME', 'query:NAME' or a function"],

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Meter, type Tracer, trace } from '@opentelemetry/api'
-import { isSync, type Store } from '@spillway/core'
-import { checkIsStore, checkOptions } from '@spillway/core/internal'
+import { isSync, QuotaError, type Store } from '@spillway/core'
+import { checkIsStore, checkOptions, formatValue } from '@spillway/core/internal'
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
 import { timed, watchSize } from './stores.ts'
@@ -49,6 +49,8 @@ export interface Telemetry {
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
   checkOptions('telemetry', options, ['meter', 'tracer'])
   const { meter } = options
+  checkHas('meter', meter, 'createCounter')
+  checkHas('tracer', options.tracer, 'startSpan')
   // Made on first use: instruments that are made before the SDK starts record nothing.
   let made: Instruments | undefined
   /** What is watched once the instruments are made. */
@@ -80,6 +82,14 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
       return store
     },
   }
+}
+
+function checkHas(option: string, value: unknown, method: string): void {
+  if (value === undefined || typeof (value as Record<string, unknown> | null)?.[method] === 'function') return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${option} must be a ${option} of OpenTelemetry, with ${method}; got ${formatValue(value)}.`,
+  )
 }
 
 export type { AnyDecisionEvent } from './decisions.ts'

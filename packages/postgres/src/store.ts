@@ -9,7 +9,7 @@ import {
   type Taken,
   withHashedKeys,
 } from '@spillway/core'
-import { checkSecret, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
+import { checkBoolean, checkSecret, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, lateOf, type Send } from './coalesce.ts'
 import { endOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
@@ -75,7 +75,9 @@ const OPTIONS = ['table', 'schema', 'durability', 'coalesce', 'deadline', 'prepa
  */
 export function postgresStore(database: Database, options: PostgresStoreOptions = {}): PostgresStore {
   const names = namesFrom('postgresStore', options, OPTIONS)
-  const { durability = 'logged', coalesce = true, prepare = false } = options
+  const { durability = 'logged' } = options
+  const coalesce = checkBoolean('coalesce', options.coalesce, true)
+  const prepare = checkBoolean('prepare', options.prepare)
   const timeoutMs = millis('postgresStore deadline', options.deadline ?? '1s')
   const run = runOn(database)
   const migration = migratingOnce(() =>

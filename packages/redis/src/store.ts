@@ -14,7 +14,14 @@ import {
   withHashedKeys,
   withLeases,
 } from '@spillway/core'
-import { checkOptions, checkSecret, formatValue, oncePer, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
+import {
+  checkBoolean,
+  checkOptions,
+  checkSecret,
+  formatValue,
+  oncePer,
+  REMOTE_LOG_LIMIT,
+} from '@spillway/core/internal'
 import { bucketsOf, decodeBuckets, encodeBuckets } from './buckets.ts'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
@@ -111,10 +118,9 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
       },
     )
   }
-  const { put, flush } =
-    options.coalesce === false
-      ? { put: async (call: Call) => (await send([call], call.deadline))[0] ?? [], flush: () => {} }
-      : coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
+  const { put, flush } = checkBoolean('coalesce', options.coalesce, true)
+    ? coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
+    : { put: async (call: Call) => (await send([call], call.deadline))[0] ?? [], flush: () => {} }
 
   const mistakeOf = (ops: readonly Take[], names: readonly string[]): QuotaError | undefined =>
     redis.clustered && names.length > 1 ? errorOfSlots(ops, names) : undefined

@@ -13,7 +13,7 @@ const NAMELESS: readonly string[] = ['ip', 'method', 'path']
 
 /** Splits a selector into its kind and its name. Throws a QuotaError for a name that is missing or cannot occur. */
 export function splitSelector(selector: unknown): readonly [kind: string, name: string] {
-  const [kind = '', ...rest] = String(selector).split(':')
+  const [kind = '', ...rest] = typeof selector === 'string' ? selector.split(':') : []
   const name = rest.join(':')
   if (NAMES.has(kind)) return [kind, checkName(kind, name)]
   if (NAMELESS.includes(kind) && rest.length > 0) {
