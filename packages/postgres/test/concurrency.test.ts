@@ -1,5 +1,6 @@
 import { START } from '@spillway/conformance'
-import { perDay, type Quota, type Store, slidingLog, slidingWindow, type Take, type Taken } from '@spillway/core'
+import type { Quota, Store, Take, Taken } from '@spillway/core'
+import { perDay, perSecond, slidingLog, slidingWindow } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -160,6 +161,20 @@ test('a take that loses the race for a new row releases its other locks, which w
   expect(admitted([await lost])).toBe(1)
   await client.query('DROP FUNCTION halt CASCADE')
   client.release()
+})
+
+test('a take that has waited for another counts on it, even if both end in one microsecond', async () => {
+  const [store, second] = stores('read committed') as [Store, Store]
+  const third = [consume('a', 1, perSecond(3_000_000))]
+  await store.take(third, START)
+  // The next take reads the row before it writes it, because its expiry is too early.
+  await admin.query('UPDATE spillway SET expires = 0')
+  await admin.query('BEGIN')
+  await admin.query('UPDATE spillway SET counts = ARRAY[3, 1]')
+  const waited = second.take(third, START)
+  await waiting(sessions[2] as pg.Pool, 'transactionid')
+  await admin.query('COMMIT')
+  expect(await waited).toMatchObject([{ tat: START + 1, early: { scale: 3, base: 1, tat: 0 } }])
 })
 
 describe('what is not written', () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { START, testStore } from '@spillway/conformance'
+import { modelStore, START, testStore } from '@spillway/conformance'
 import { perDay, perMinute, type Quota, slidingLog, slidingWindow } from '@spillway/core'
 import { stepFor, type Verb } from '@spillway/core/internal'
 import pg from 'pg'
@@ -53,6 +53,16 @@ describe.each([
     const window = slidingWindow({ limit: 10, window: '1m' })
     expect([await ask(window, 'consume'), await ask(perMinute(10), 'consume')]).toEqual([true, true])
     expect([await ask(window, 'charge'), await ask(perMinute(10), 'charge')]).toEqual([true, true])
+  })
+
+  test('a bucket counts on the state that another rate has left', async () => {
+    await pool.query('DELETE FROM spillway')
+    const store = unhurried(pool)
+    const model = modelStore(() => START)
+    for (const limit of [300, 299, 298, 300]) {
+      const ops = [{ policy: 'p', key: 'a', step: stepFor(perDay(limit), 'consume', 1) }]
+      expect(await store.take(ops, START)).toEqual(model.takeSync(ops, START))
+    }
   })
 
   test('denies a cost above any quota, for every algorithm', async () => {

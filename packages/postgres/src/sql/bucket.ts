@@ -6,7 +6,8 @@ import type { Names } from './names.ts'
  *
  * A state is `tat`, the theoretical arrival time, or null and the array `refunded`: tat, gross, turn, 0, 0. Its length of
  * five distinguishes it from a window (three) and a log (pairs). A state that is not whole microseconds is `tat` and the
- * array scale, early; if refunded, seven numbers: tat, gross, turn, 0, scale, early, gross_early. A step is an array:
+ * array scale, early; if refunded, seven numbers: tat, gross, turn, 0, scale, early, gross_early. `state_early` is the early
+ * beside `tat`, or 0 if its scale is not the step's: a number, because an array takes more CPU time. A step is an array:
  * kernel, peek, increment, check, tolerance, ceiling, the wait, until, burst, ends, whole, the four numbers of the refill
  * schedule, the start's lacking and keep (0 if there is none), the fraction's scale (1 if there is none), increment, check,
  * tolerance, burst and until, and the start's early. An outcome is an array: allowed, base, next, gross_next, the earlies
@@ -74,7 +75,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION ${fn('bucket')}(state int8, refunded int8[], now int8, step int8[]) RETURNS int8[]
+CREATE OR REPLACE FUNCTION ${fn('bucket')}(state int8, state_early int8, refunded int8[], now int8, step int8[]) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   ceiling CONSTANT int8 := step[6];
@@ -84,15 +85,15 @@ DECLARE
   now_tick int8 := now;
   due int8 := now + step[7];
   tat int8 := coalesce(abs(stored), now);
-  gross int8; turn int8 := 0; early int8 := 0; gross_early int8 := 0;
+  early int8 := CASE WHEN abs(state) > now THEN state_early ELSE 0 END;
+  gross int8; turn int8 := 0; gross_early int8 := early;
   within_ceiling bool; base int8; change int8 := step[3]; part int8 := step[19]; next int8; gross_next int8; turn_next int8;
   fits_at int8; last bool; newest int8; returned int8[]; next_early int8 := 0; gross_next_early int8 := 0;
-  taken int8[]; kept int8[]; started bool := false;
+  started bool := false;
 BEGIN
   IF step[16] > 0 AND coalesce(abs(state), refunded[2], 0) + step[17] <= now THEN
     stored := ${fn('full_moment')}(${fn('tick_of')}(now, step) + step[16], step);
-    refunded := NULL; tat := stored; started := true;
-    IF step[24] > 0 THEN refunded := ARRAY[scale, step[24]]; END IF;
+    refunded := NULL; tat := stored; started := true; early := step[24]; gross_early := early;
   END IF;
   IF step[12] > 0 THEN
     tick_micros := step[14];
@@ -104,21 +105,14 @@ BEGIN
   base := greatest(CASE WHEN within_ceiling THEN tat ELSE now_tick + ceiling END, now_tick);
   gross := greatest(tat, base);
   IF refunded IS NOT NULL THEN
-    IF cardinality(refunded) = 2 THEN
-      IF refunded[1] = scale AND gross > now_tick THEN
-        gross_early := refunded[2];
-        IF within_ceiling THEN early := gross_early; END IF;
-      END IF;
-    ELSE
-      gross := ${fn('full_tick')}(refunded[2], step);
-      IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], step); END IF;
-      IF scale > 1 AND refunded[5] = scale THEN early := refunded[6]; gross_early := refunded[7]; END IF;
-      IF NOT within_ceiling OR base = now_tick THEN early := 0; END IF;
-      IF (gross, -gross_early) < (base, -early) THEN gross := base; gross_early := early; END IF;
-    END IF;
+    gross := ${fn('full_tick')}(refunded[2], step);
+    IF refunded[3] > 0 THEN turn := ${fn('full_tick')}(refunded[3], step); END IF;
+    IF scale > 1 AND refunded[5] = scale THEN early := refunded[6]; gross_early := refunded[7]; END IF;
+    IF NOT within_ceiling OR base = now_tick THEN early := 0; END IF;
+    IF (gross, -gross_early) < (base, -early) THEN gross := base; gross_early := early; END IF;
   END IF;
   IF NOT within_ceiling THEN
-    turn := gross;
+    turn := gross; early := 0;
     IF (gross - base) * tick_micros > ${LONGEST_STEP} THEN gross := base; gross_early := early; turn := 0; END IF;
   END IF;
   fits_at := base + step[4] - step[5];
@@ -127,30 +121,28 @@ BEGIN
     last := step[8] = gross AND step[23] = gross_early;
     newest := greatest(turn, base - step[9] + ${fn('carry')}(early - step[22], scale));
     returned := ${fn('returned_by')}(step, last, now_tick, base, early, gross, gross_early, newest);
-    change := -returned[1]; part := -returned[2];
-    IF change <> 0 AND NOT (last AND step[11] = 1 AND gross = base AND gross_early = early) THEN turn_next := newest; END IF;
+    change := (returned[2] > 0)::int - returned[1]; part := (scale - returned[2]) % scale;
+    IF returned[1] <> 0 AND NOT (last AND step[11] = 1 AND gross = base AND gross_early = early) THEN turn_next := newest; END IF;
   ELSE last := true;
   END IF;
   next := base + change;
   IF last THEN gross_next := gross + change; END IF;
   IF scale > 1 THEN
     fits_at := fits_at + ${fn('carry')}(early + step[20] - step[21], scale);
-    next_early := early + part;
-    next := next + ${fn('carry')}(next_early, scale);
-    next_early := next_early + ${fn('carry')}(next_early, scale) * scale;
+    next := next - (early + part) / scale;
+    next_early := (early + part) % scale;
     IF last THEN
-      gross_next_early := gross_early + part;
-      gross_next := gross_next + ${fn('carry')}(gross_next_early, scale);
-      gross_next_early := gross_next_early + ${fn('carry')}(gross_next_early, scale) * scale;
+      gross_next := gross_next - (gross_early + part) / scale;
+      gross_next_early := (gross_early + part) % scale;
     END IF;
   END IF;
   IF gross_next > next + ${MOST_RETURNED} / tick_micros THEN gross_next := next + ${MOST_RETURNED} / tick_micros; gross_next_early := 0; END IF;
-  taken := CASE WHEN stored IS NOT NULL OR next <> now_tick THEN
-      ${fn('state_at')}(next, next_early, gross_next, gross_next_early, turn_next, now_tick, step)
-    ELSE ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[] END;
-  kept := CASE WHEN within_ceiling AND NOT started THEN ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[]
-    ELSE ${fn('state_at')}(base, early, gross, gross_early, turn, now_tick, step) END;
-  RETURN ARRAY[(fits_at <= due)::int::int8, base, next, gross_next, early, next_early, gross_next_early] || taken || kept;
+  RETURN ARRAY[(fits_at <= due)::int::int8, base, next, gross_next, early, next_early, gross_next_early]
+    || CASE WHEN stored IS NOT NULL OR next <> now_tick
+      THEN ${fn('state_at')}(next, next_early, gross_next, gross_next_early, turn_next, now_tick, step)
+      ELSE ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[] END
+    || CASE WHEN within_ceiling AND NOT started THEN ARRAY[NULL, NULL, NULL, NULL, NULL]::int8[]
+      ELSE ${fn('state_at')}(base, early, gross, gross_early, turn, now_tick, step) END;
 END
 $$;
 `

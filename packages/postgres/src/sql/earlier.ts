@@ -5,7 +5,8 @@ import type { Names } from './names.ts'
  * parameters cannot be replaced, so these have those of version 9. They run before and after the migration, on the same
  * rows as those of this version: the migration drops nothing, because a call under way would fail. The first version
  * that no such process can meet drops these three, and the helpers of version 9 that nothing else calls: `tick_of`,
- * `full_tick`, `full_moment` and `state_at` of int8 alone, `returned_by` whose step is last, `spent_at` and `bucket_state`.
+ * `full_tick`, `full_moment` and `state_at` of int8 alone, `returned_by` whose step is last, `spent_at`, `bucket_state`,
+ * and `bucket` of four arguments.
  *
  * The steps of `take_all` begin with how many numbers a step has. Until version 2 they had fifteen, without that number.
  */

@@ -5,9 +5,10 @@ import { expirySql, type Names } from './names.ts'
  * the bucket kernel as one conditional update. PostgreSQL prepares the expressions of a function again in each
  * transaction, so the update has few: it takes only from states with the usual sign and an expiry that is late enough.
  *
- * What the update leaves is read, stepped, and written if it is still what was read: a later expiry, a debt. A new key is
- * inserted. A batch whose first call does not fit is denied. Other cases use `take_calls`: a state of another kernel, with
- * refunds, or dated after now; room for some calls but not all; and a state that keeps changing between read and write.
+ * What the update leaves is read, stepped, and written if it is still what was read: a later expiry, a debt, another scale.
+ * A new key is inserted. A batch whose first call does not fit is denied. Other cases use `take_calls`: a state of another
+ * kernel, with refunds, or dated after now; room for some calls but not all; and a state that keeps changing between read
+ * and write.
  *
  * Each number of a step is `tick − early / scale`. `early + x` is at least 0 and less than twice the scale, so that `/` is
  * the carry, and `%` is the rest. The clock is read before a take waits for the row's lock, which never over-admits.
@@ -21,11 +22,11 @@ import { expirySql, type Names } from './names.ts'
  */
 export const takeBucketSql = ({ table, fn }: Names): string => {
   const clock = 'coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)'
-  const found = 'CASE WHEN t.counts[1] = scale AND t.tat > now THEN t.counts[2] ELSE 0 END'
+  const found = 'CASE WHEN t.counts[1] = scale AND abs(t.tat) > now THEN t.counts[2] ELSE 0 END'
   const usual = `WHERE t.name = state_name AND t.tat > 0 AND t.tat <= now + most_ahead
         AND t.expires >= greatest(t.tat, now) + total + 60000000`
   const signed = 'next * CASE WHEN next - now > ceiling THEN -1 ELSE 1 END'
-  const counts = 'CASE WHEN next_early > 0 THEN ARRAY[scale, next_early] END'
+  const counts = 'CASE WHEN scale > 1 THEN ARRAY[scale, next_early] END'
   const taken = "IF FOUND THEN RETURN concat_ws(' ', now, 1, next, next_early); END IF;"
   return `
 CREATE OR REPLACE FUNCTION ${fn('take_bucket')}
@@ -37,21 +38,21 @@ DECLARE
   settings CONSTANT text := concat(set_config('lock_timeout', lock_timeout_ms, true),
     CASE WHEN async_commit THEN set_config('synchronous_commit', 'off', true) END);
   now int8 := ${clock};
-  next int8; next_early int8 := 0; stored int8; stored_counts int8[]; base int8; early int8;
+  next int8; next_early int8 := 0; stored int8; base int8; early int8;
 BEGIN
   IF scale = 1 THEN
     UPDATE ${table} t SET tat = greatest(t.tat, now) + total, counts = NULL
       ${usual} RETURNING t.tat INTO next;
   ELSE
-    UPDATE ${table} t SET tat = greatest(t.tat, now) + total - (${found} + total_early) / scale,
-        counts = ARRAY[scale, (${found} + total_early) % scale]
-      ${usual} RETURNING t.tat, t.counts[2] INTO next, next_early;
+    UPDATE ${table} t SET tat = greatest(t.tat - (t.counts[2] + total_early) / scale, now) + total,
+        counts = ARRAY[scale, CASE WHEN t.tat > now THEN (t.counts[2] + total_early) % scale ELSE total_early END]
+      ${usual} AND t.counts[1] = scale RETURNING t.tat, t.counts[2] INTO next, next_early;
   END IF;
   ${taken}
 
   FOR attempt IN 1..3 LOOP
-    SELECT t.tat, t.counts, greatest(abs(t.tat), now), CASE WHEN t.counts[1] = scale AND abs(t.tat) > now THEN t.counts[2] ELSE 0 END
-      INTO stored, stored_counts, base, early FROM ${table} t WHERE t.name = state_name;
+    SELECT t.tat, greatest(abs(t.tat), now), ${found}
+      INTO stored, base, early FROM ${table} t WHERE t.name = state_name;
     IF FOUND THEN
       EXIT WHEN (stored - now <= ceiling) IS NOT TRUE;
       IF base - (early + first_early) / scale > now + first_ahead THEN RETURN concat_ws(' ', now, 0, base, early); END IF;
@@ -59,7 +60,7 @@ BEGIN
       next := base + total - (early + total_early) / scale;
       next_early := (early + total_early) % scale;
       UPDATE ${table} t SET tat = ${signed}, counts = ${counts}, expires = ${expirySql('next', 't.expires')}
-      WHERE t.name = state_name AND t.tat = stored AND t.counts IS NOT DISTINCT FROM stored_counts;
+      WHERE t.name = state_name AND t.tat = stored AND ${found} = early;
     ELSE
       EXIT WHEN last_ahead < 0;
       next := now + total;

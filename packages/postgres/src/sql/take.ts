@@ -56,12 +56,6 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 `
 
-/** Sets `row_counts` to those of a row. Most batches have none. */
-const countsSql = (row: string, others = ''): string => `IF scales IS NOT NULL OR counts_text IS NOT NULL THEN
-            row_counts := CASE WHEN earlies[${row}] > 0 THEN ARRAY[scales[${row}], earlies[${row}]]
-              ELSE ${others}(counts_text[${row}]::int8[]) END;
-          END IF;`
-
 /** The step of an op. */
 const loadSql = `IF k <> loaded THEN step := step_numbers[24 * k - 23:24 * k]; loaded := k; END IF;`
 
@@ -105,23 +99,23 @@ DECLARE
   step_numbers CONSTANT int8[] := string_to_array(steps, ' ')::int8[];
   call_numbers CONSTANT int4[] := string_to_array(calls, ' ')::int4[];
   name_count CONSTANT int := cardinality(state_names);
-  row_exists bool[]; tats int8[]; scales int8[]; earlies int8[]; counts_text text[]; row_counts int8[]; empty_at int8[];
-  nothing_written bool;
-  now int8; answer int8[]; stored record;
+  row_exists bool[]; tats int8[]; scales int8[]; earlies int8[]; counts_text text[]; empty_at int8[];
+  refunded int8[]; row_counts int8[]; nothing_written bool;
+  now int8; answer text; stored record;
   c int; i int; k int; ops int; loaded int; allowed_all bool; written bool;
   step int8[]; outcome int8[]; outcomes text[]; tat int8; gross int8; early int8; state int8[]; place int;
 BEGIN
   <<attempts>>
   FOR attempt IN 0..9 LOOP
     row_exists := array_fill(false, ARRAY[name_count]); tats := array_fill(NULL::int8, ARRAY[name_count]);
-    scales := NULL; earlies := NULL; counts_text := NULL; row_counts := NULL; empty_at := NULL; i := 1;
+    scales := NULL; earlies := NULL; counts_text := NULL; empty_at := NULL; refunded := NULL; row_counts := NULL; i := 1;
     IF attempt = 0 THEN${readSql(rows)}
     ELSE
       IF attempt = 1 THEN PERFORM set_config('lock_timeout', lock_timeout_ms, true); END IF;
       IF attempt = 1 AND async_commit THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;${readSql(`${rows} FOR UPDATE`)}
     END IF;
     now := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8);
-    answer := ARRAY[now]; loaded := 0; c := 1;
+    answer := now; loaded := 0; c := 1;
 
     WHILE c < cardinality(call_numbers) LOOP
       ops := call_numbers[c]; allowed_all := true;
@@ -129,8 +123,8 @@ BEGIN
         i := call_numbers[c + 2 * op - 1]; k := call_numbers[c + 2 * op];
         ${loadSql}
         IF step[1] = 1 THEN
-          ${countsSql('i', fn('refunded_in'))}
-          outcome := ${fn('bucket')}(tats[i], row_counts, now, step);
+          IF counts_text IS NOT NULL THEN refunded := ${fn('refunded_in')}(counts_text[i]::int8[]); END IF;
+          outcome := ${fn('bucket')}(tats[i], CASE WHEN scales[i] = step[18] THEN earlies[i] ELSE 0 END, refunded, now, step);
         ELSE outcome := ${fn('run_kernel')}(counts_text[i]::int8[], now, step); END IF;
         allowed_all := allowed_all AND outcome[1] = 1;
         IF ops > 1 THEN outcomes[op] := outcome::text; END IF;
@@ -143,11 +137,10 @@ BEGIN
         END IF;
         written := allowed_all AND step[2] = 0;
         IF step[1] = 1 THEN
-          IF written THEN answer := answer || outcome[1:CASE WHEN step[18] > 1 THEN 7 ELSE 4 END];
-          ELSE
-            answer := answer || ARRAY[outcome[1], outcome[2], outcome[2], outcome[2]];
-            IF step[18] > 1 THEN answer := answer || ARRAY[outcome[5], outcome[5], outcome[5]]; END IF;
-          END IF;
+          IF written THEN answer := concat_ws(' ', answer, array_to_string(outcome[1:CASE WHEN step[18] > 1 THEN 7 ELSE 4 END], ' '));
+          ELSIF step[18] > 1 THEN
+            answer := concat_ws(' ', answer, outcome[1], outcome[2], outcome[2], outcome[2], outcome[5], outcome[5], outcome[5]);
+          ELSE answer := concat_ws(' ', answer, outcome[1], outcome[2], outcome[2], outcome[2]); END IF;
           place := CASE WHEN allowed_all THEN 8 ELSE 13 END;
           tat := outcome[place];
           CONTINUE WHEN step[2] = 1 OR tat IS NULL;
@@ -167,7 +160,7 @@ BEGIN
             tats[i] := NULL; earlies[i] := NULL; empty_at[i] := gross + step[17]; counts_text[i] := state::text;
           END IF;
         ELSE
-          answer := answer || ${fn('taken_of')}(outcome, now, step, written);
+          answer := concat_ws(' ', answer, array_to_string(${fn('taken_of')}(outcome, now, step, written), ' '));
           state := ${fn('state_of')}(outcome, step, allowed_all);
           CONTINUE WHEN step[2] = 1 OR state IS NULL OR state = counts_text[i]::int8[];
           CONTINUE attempts WHEN attempt = 0;
@@ -181,7 +174,9 @@ BEGIN
     nothing_written := true;
     FOR w IN coalesce(array_lower(empty_at, 1), 1)..coalesce(array_upper(empty_at, 1), 0) LOOP
       CONTINUE WHEN empty_at[w] IS NULL;
-      ${countsSql('w')}
+      IF scales IS NOT NULL OR counts_text IS NOT NULL THEN
+        row_counts := CASE WHEN earlies[w] > 0 THEN ARRAY[scales[w], earlies[w]] ELSE counts_text[w]::int8[] END;
+      END IF;
       IF row_exists[w] THEN
         UPDATE ${table} t SET tat = tats[w], counts = row_counts,
           expires = ${expirySql('empty_at[w]', 't.expires')} WHERE t.name = state_names[w];
@@ -195,7 +190,7 @@ BEGIN
       END IF;
       nothing_written := false;
     END LOOP;
-    RETURN array_to_string(answer, ' ');
+    RETURN answer;
   END LOOP;
   RAISE serialization_failure USING MESSAGE = 'spillway: another take was first to write a new state';
 END
