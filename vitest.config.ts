@@ -17,8 +17,9 @@ const NEST = [
 
 export default defineConfig({
   test: {
-    // Threads start faster than processes. Many tests wait for servers: three threads keep two cores busy.
-    pool: 'threads',
+    // Processes, because a test starts a server by a copy of its own process, and one of many threads is large. Many tests
+    // wait for servers: three processes keep two cores busy.
+    pool: 'forks',
     maxWorkers: 3,
     retry: 0,
     // A limit for what hangs, far above what anything takes: slow machines are no failures.
