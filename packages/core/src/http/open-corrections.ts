@@ -1,9 +1,11 @@
+import { deadlineIn, unlessExpired } from '../deadline.ts'
 import { setLongTimeout } from '../long-timeout.ts'
 import { processState } from '../process-state.ts'
+import type { Micros } from '../time.ts'
 import { type Logger, warnOnce } from '../warn.ts'
 
-/** How long `settled` waits, in milliseconds: a function of the options may return a promise that never settles. */
-const LONGEST_WAIT_MS = 10_000
+/** How long `settled` waits: a function of the options may return a promise that never settles. */
+const LONGEST_WAIT: Micros = 10e6
 
 /** The corrections that have not ended, each with the logger of its limiter. */
 const openCorrections = (): Map<Promise<unknown>, Logger> => processState('open corrections', () => new Map())
@@ -29,12 +31,7 @@ export async function settled(): Promise<void> {
   const allEnded = async (): Promise<void> => {
     while (open.size > 0) await Promise.allSettled(open.keys())
   }
-  let stop: () => void = () => {}
-  const late = new Promise<void>((resolve) => {
-    stop = setLongTimeout(LONGEST_WAIT_MS, resolve)
-  })
-  await Promise.race([allEnded(), late])
-  stop()
+  await unlessExpired(allEnded(), deadlineIn(LONGEST_WAIT))
   for (const logger of open.values()) {
     warnOnce(
       logger,
