@@ -13,20 +13,18 @@ import {
   greater,
   implies,
   lesser,
-  logical,
   type Num,
   not,
   number,
-  numeric,
   object,
+  same,
   sum,
   UNDEFINED,
+  when,
 } from './values.ts'
 import { microsAt } from './window-model.ts'
 
 const ZERO = number(0)
-const same = (a: Bool, b: Bool): Bool => logical(`(= ${a.term} ${b.term})`)
-const when = (condition: Bool, units: Num): Num => numeric(`(ite ${condition.term} ${units.term} 0)`)
 const sameNumbers = (a: PenaltyNumbers, b: PenaltyNumbers, names: readonly (keyof PenaltyNumbers)[] = ALL): Bool =>
   both(...names.map((name) => equal(a[name], b[name])))
 const ALL = ['writtenAt', 'first', 'count', 'until', 'level', 'last'] as const

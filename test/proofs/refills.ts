@@ -5,7 +5,6 @@ import type { Claims, Property } from './solver.ts'
 import {
   asNumber,
   atMost,
-  type Bool,
   below,
   boolean,
   both,
@@ -18,13 +17,13 @@ import {
   implies,
   lesser,
   literal,
-  logical,
   type Num,
   not,
   number,
   numberAt,
   type Obj,
   object,
+  same,
   sum,
   UNDEFINED,
   type Value,
@@ -215,5 +214,3 @@ export function refillProperties(source: string, schedule: Schedule): Readonly<R
     }),
   }
 }
-
-const same = (a: Bool, b: Bool): Bool => logical(`(= ${a.term} ${b.term})`)

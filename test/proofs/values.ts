@@ -89,6 +89,10 @@ export const both = (...terms: readonly Bool[]): Bool =>
 export const either = (...terms: readonly Bool[]): Bool =>
   logical(`(or false ${terms.map(({ term }) => term).join(' ')})`)
 export const not = (a: Bool): Bool => (a.known === undefined ? logical(`(not ${a.term})`) : boolean(!a.known))
+/** That two conditions hold together or not at all. */
+export const same = (a: Bool, b: Bool): Bool => logical(`(= ${a.term} ${b.term})`)
+/** Units where a condition holds, and none elsewhere. */
+export const when = (condition: Bool, units: Num): Num => numeric(`(ite ${condition.term} ${units.term} 0)`)
 export const implies = (a: Bool, b: Bool): Bool => logical(`(=> ${a.term} ${b.term})`)
 
 /** What a call returns. */

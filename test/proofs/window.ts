@@ -11,18 +11,17 @@ import {
   field,
   implies,
   lesser,
-  logical,
   type Num,
   not,
   number,
-  numeric,
+  same,
   sum,
   UNDEFINED,
+  when,
 } from './values.ts'
 import { counts, MOST_SHARES, microsAt, Window } from './window-model.ts'
 
 const ZERO = number(0)
-const when = (condition: Bool, units: Num): Num => numeric(`(ite ${condition.term} ${units.term} 0)`)
 const sameCounts = (a: readonly Num[], b: readonly Num[]): Bool => both(...a.map((each, i) => equal(each, b[i] as Num)))
 
 /** The properties of the window kernel, each over all limits, lengths, costs, states and times; `micros` is a tick. */
@@ -37,7 +36,7 @@ export function windowProperties(source: string, micros?: number): Readonly<Reco
     'a take is allowed if and only if its units fit beside those in use': over((window) => {
       const [state, now, cost] = [window.state(), window.moment('now'), window.cost('cost')]
       const taken = window.consume(state, now, cost)
-      return { fits: equalBool(allowed(taken), atMost(sum(window.used(taken, now), cost), window.limit)) }
+      return { fits: same(allowed(taken), atMost(sum(window.used(taken, now), cost), window.limit)) }
     }),
     'takes of one window are within the limit': over((window) => {
       const [state, now, cost] = [window.state(), window.moment('now'), window.cost('cost')]
@@ -175,5 +174,3 @@ function waitClaims(window: Window): Claims {
     'not before': not(allowed(before)),
   }
 }
-
-const equalBool = (a: Bool, b: Bool): Bool => logical(`(= ${a.term} ${b.term})`)
