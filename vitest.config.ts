@@ -23,8 +23,8 @@ export default defineConfig({
     maxWorkers: 3,
     retry: 0,
     // A limit for what hangs, far above what anything takes: slow machines are no failures.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     restoreMocks: true,
     projects: [
       {
