@@ -42,9 +42,9 @@ export function steadyClock(sources: ClockSources = MACHINE): () => Micros {
   // The last reading of the wall clock, and the value returned for it. A typed array stores numbers unboxed; a variable
   // that a closure changes would allocate each on the heap.
   const last = new Float64Array([latest, inMicros(latest)])
-  const move = (now: number): Micros => {
+  const move = (now: number): void => {
     // Time stands still while the wall clock has no time. Windows never denied at NaN, which would last.
-    if (!isTime(now)) return last[1] as Micros
+    if (!isTime(now)) return
     const run = now + lead - anchor.at
     const back = now < (last[0] as number)
     if (back || run >= SLACK_MS) {
@@ -58,17 +58,20 @@ export function steadyClock(sources: ClockSources = MACHINE): () => Micros {
     latest = Math.max(latest, now + lead)
     last[0] = now
     last[1] = inMicros(latest)
-    return last[1]
   }
   return reader(wall, last, move)
 }
 
-/** Most calls are in the same millisecond as the previous one. */
+/**
+ * Most calls are in the same millisecond as the previous one. The result is always read from the typed array: engines know
+ * then that it is a number, and do not box it.
+ */
 const reader =
-  (wall: () => number, last: Float64Array, move: (now: number) => Micros): (() => Micros) =>
+  (wall: () => number, last: Float64Array, move: (now: number) => void): (() => Micros) =>
   () => {
     const now = wall()
-    return now === last[0] ? (last[1] as Micros) : move(now)
+    if (now !== last[0]) move(now)
+    return last[1] as Micros
   }
 
 const inMicros = (millis: number): Micros => Math.round(millis * 1000)
