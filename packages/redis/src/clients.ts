@@ -142,7 +142,7 @@ function adapterFor<Client extends RedisClient>(
     try {
       return await evaluate(by, request)
     } catch (error) {
-      const untilMs = movesUntilMs ?? deadline?.atMs ?? performance.now() + MOVING_MS
+      const untilMs = movesUntilMs ?? lastAttemptMs(deadline)
       // A server that was restarted, flushed or promoted does not have the script, and did not run it.
       const isUnknown = by === 'sha' && isReply(error, 'NOSCRIPT')
       if (isUnknown) known.delete(request.script)
@@ -162,6 +162,12 @@ function adapterFor<Client extends RedisClient>(
     deleteMatching: (match) => deleteMatching(client, match),
     listMatching: (match) => listMatching(client, match),
   }
+}
+
+/** When a call is sent for the last time. A tenth of the time that is left is for its answer: "TRYAGAIN" is no timeout. */
+function lastAttemptMs(deadline: Deadline | undefined): number {
+  const nowMs = performance.now()
+  return nowMs + ((deadline?.atMs ?? nowMs + MOVING_MS) - nowMs) * 0.9
 }
 
 /** Waits while a hash slot moves: its keys are on two nodes, and the script did not run. Rejects with any other error. */
