@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { type Micros, perMinute, perSecond, type Store, type Taken, tokenBucket } from '@spillway/core'
+import {
+  type BucketTaken,
+  type Micros,
+  perMinute,
+  perSecond,
+  type Store,
+  type Taken,
+  tokenBucket,
+} from '@spillway/core'
 import { decide, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { testAnyRate } from './any-rate.ts'
@@ -170,6 +178,14 @@ export function testStore(
     const [early] = await store.take([consume('a', 1, quota)], START + 91 * 6_000_000 - 1)
     const [paid] = await store.take([consume('a', 1, quota)], START + 91 * 6_000_000)
     assert.deepEqual([early?.allowed, paid?.allowed], [false, true])
+  })
+
+  // The first unit ends at 142,857 1/7 µs. A seventh is no number of elevenths: the next one follows 142,858.
+  test('rounds up the part of a microsecond that another quota has left', async () => {
+    const store = await makeStore()
+    await store.take([consume('a', 1, perSecond(7))], START)
+    const [taken] = await store.take([consume('a', 1, perSecond(11))], START)
+    assert.equal((taken as BucketTaken).tat, START + 142_858 + 90_910)
   })
 
   testDeletion(test, makeStore)
