@@ -89,24 +89,44 @@ function decideScheduled(
   { interval, amount, offset }: RefillSchedule,
 ): Decide<BucketTaken> {
   const over = cost > limit + overdraft ? Infinity : step.check - step.tolerance
-  const turn = turnOf(step)
   /** How long until units have refilled, if the interval has `left` microseconds. */
   const span = (units: number, left: Micros): Micros =>
     units <= 0 ? 0 : units <= amount ? left : left + (Math.ceil(units / amount) - 1) * interval
-  return ({ allowed, now, base, tat }) => {
-    const start = Math.floor((now + offset) / interval)
-    const ahead = tat - start * amount
-    const before = base - start * amount
-    const left = (start + 1) * interval - offset - now
+  const decideLater = (allowed: boolean, ahead: number, wait: number, left: Micros): Decision => {
     const remaining = Math.max(limit - ahead, 0)
-    const reset = span(ahead, left)
-    const replenish = ahead === 0 ? 0 : ahead <= limit ? left : span(ahead - limit + 1, left)
-    const wait = span(before + (allowed ? turn : over), left)
-    return allowed
-      ? allow(policy, limit, remaining, cost, reset, replenish, wait)
-      : deny(policy, limit, remaining, cost, reset, replenish, wait)
+    const replenish = ahead === 0 ? 0 : span(Math.max(ahead - limit, 0) + 1, left)
+    return (allowed ? allow : deny)(policy, limit, remaining, cost, span(ahead, left), replenish, span(wait, left))
   }
+  return scheduleDecider(policy, cost, limit, interval, amount, offset, turnOf(step), over, decideLater)
 }
+
+/** Decides by itself if all that is asked about refills at the end of the interval. */
+const scheduleDecider =
+  (
+    policy: string,
+    cost: number,
+    limit: number,
+    interval: Micros,
+    amount: number,
+    offset: Micros,
+    turn: number,
+    over: number,
+    decideLater: (allowed: boolean, ahead: number, wait: number, left: Micros) => Decision,
+  ): Decide<BucketTaken> =>
+  (taken) => {
+    const { allowed, now } = taken
+    const count = Math.floor((now + offset) / interval)
+    const tick = count * amount
+    const ahead = taken.tat - tick
+    const wait = taken.base - tick + (allowed ? turn : over)
+    const left = (count + 1) * interval - offset - now
+    if (ahead > amount || wait > amount) return decideLater(allowed, ahead, wait, left)
+    const remaining = ahead > limit ? 0 : limit - ahead
+    const reset = ahead === 0 ? 0 : left
+    return allowed
+      ? allow(policy, limit, remaining, cost, reset, reset, wait > 0 ? left : 0)
+      : deny(policy, limit, remaining, cost, reset, reset, left)
+  }
 
 /** A bucket whose units take parts of a microsecond: numbers are `tick − early / scale`, apart instead of in objects. */
 function decideFraction(
@@ -156,17 +176,35 @@ function decideWindow(policy: string, quota: SlidingWindowQuota, cost: number): 
   }
   const unitsOf = ({ now, start, previous }: SlidingWindowTaken): number =>
     Math.floor((previous * (ticks - Math.floor((now - start) / tick))) / ticks)
-  return (taken) => {
+  const decideAny: Decide<SlidingWindowTaken> = (taken) => {
     const { allowed, now, start, current, previous } = taken
     const remaining = Math.max(limit - current - (previous === 0 ? 0 : unitsOf(taken)), 0)
     const windows = current > 0 ? most : previous > 0 ? 1 : 0
     const reset = windows === 0 ? 0 : start + windows * window - now
     const replenish = remaining === limit ? 0 : fitsAfter(taken, remaining + 1)
     if (allowed) return allow(policy, limit, remaining, cost, reset, replenish, 0)
-    const retry = cost > limit ? Infinity : fitsAfter(taken, cost)
+    const retry = cost > limit ? Infinity : cost === remaining + 1 ? replenish : fitsAfter(taken, cost)
     return deny(policy, limit, remaining, cost, reset, replenish, retry)
   }
+  return windowDecider(policy, cost, limit, most * window, window + (fixed ? 0 : tick), decideAny)
 }
+
+/** Decides by itself if units of the current window were consumed, and none of the previous one: `decideAny` finds the same. */
+const windowDecider =
+  (
+    policy: string,
+    cost: number,
+    limit: number,
+    span: Micros,
+    refill: Micros,
+    decideAny: Decide<SlidingWindowTaken>,
+  ): Decide<SlidingWindowTaken> =>
+  (taken) => {
+    const { now, start, current } = taken
+    if (!taken.allowed || taken.previous > 0 || current === 0 || current > limit) return decideAny(taken)
+    const past = now - start
+    return allow(policy, limit, limit - current, cost, span - past, refill - past, 0)
+  }
 
 /** The ticks after which no more than `room` of `count` units of the previous window count. */
 const fadedAfter = (ticks: number, count: number, room: number): number =>

@@ -61,6 +61,11 @@ export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | un
   if (!isSync(store) || !store.clock || !store.prepareSync || !areApart(checks)) return undefined
   const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as Prepared)
   const now = store.clock()
+  if (checks.length === 1) {
+    const [{ take, decide }, { key }] = [consumed[0] as Prepared, checks[0] as PolicyCheck]
+    const taken = copyOf(take.take(key, now))
+    return { checks, decisions: [decide(taken)], taken: [taken] }
+  }
   let allowed = true
   for (let i = 0; i < checks.length; i++) {
     allowed = (consumed[i] as Prepared).take.look((checks[i] as PolicyCheck).key, now) && allowed

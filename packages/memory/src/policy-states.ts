@@ -62,6 +62,11 @@ export class PolicyStates {
     return this.#others.length > 0 ? this.#others[slot] : undefined
   }
 
+  /** Reports whether a slot that has no bucket has the window of this start, and of this time per unit. */
+  isWindow(slot: number, start: Micros, unit: Micros): boolean {
+    return this.other(slot) === undefined && this.windows.start(slot) === start && this.#units[slot] === unit
+  }
+
   state(slot: number): State | undefined {
     if (slot < 0) return undefined
     const moment = this.slots.moment(slot)

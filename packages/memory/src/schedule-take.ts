@@ -1,6 +1,16 @@
 import type { BucketStep, BucketTaken, Micros, PreparedTake, RefillSchedule, Taken } from '@spillway/core'
 import { type Found, GENERAL, NONE, type Reused } from './bucket-take.ts'
+import type { Earlies } from './earlies.ts'
 import type { PolicyStates } from './policy-states.ts'
+import type { Slots } from './slots.ts'
+
+/** The interval of the last take. */
+interface Interval {
+  start: Micros
+  /** The first moment after it. */
+  end: Micros
+  tick: number
+}
 
 /**
  * The bucket kernel on stored numbers, for a bucket that refills at intervals: a tick is a unit. The interval of the last take
@@ -18,8 +28,7 @@ export function scheduleTake(
   const room = step.tolerance - step.check
   const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, gross: 0 }
   const found: Found = { slot: NONE, key: '' }
-  // The first moment of the interval, the first after it, and its tick.
-  const current = { start: 0, end: 0, tick: 0 }
+  const current: Interval = { start: 0, end: 0, tick: 0 }
 
   const moveTo = (now: Micros): void => {
     const count = Math.floor((now + offset) / interval)
@@ -63,5 +72,57 @@ export function scheduleTake(
     if (earlies.scale !== 1) earlies.set(slot, 0)
     return taken
   }
-  return { look, commit, take: (key, now) => commit(look(key, now)) }
+  const most = Math.min(ceiling, amount)
+  const take = taking(
+    slots,
+    earlies,
+    current,
+    moveTo,
+    interval,
+    amount,
+    tick,
+    most,
+    room,
+    increment,
+    taken,
+    look,
+    commit,
+  )
+  return { look, commit, take }
 }
+
+/** The most common take: of a bucket that is full again by the end of the next interval, before and after it. */
+const taking =
+  (
+    slots: Slots,
+    earlies: Earlies,
+    current: Interval,
+    moveTo: (now: Micros) => void,
+    interval: Micros,
+    amount: number,
+    each: Micros,
+    most: number,
+    room: number,
+    increment: number,
+    taken: Reused<BucketTaken>,
+    look: PreparedTake['look'],
+    commit: PreparedTake['commit'],
+  ): PreparedTake['take'] =>
+  (key, now) => {
+    if (now >= current.end || now < current.start) moveTo(now)
+    const slot = slots.find(key)
+    const moment = slot < 0 ? -1 : slots.moment(slot)
+    const { end, tick } = current
+    const span = moment - end
+    if (moment < 0 || span > interval || earlies.scale !== 1) return commit(look(key, now))
+    const ahead = span <= 0 ? 0 : Math.min(Math.ceil(span / each), amount)
+    const allowed = ahead <= room
+    const next = allowed ? ahead + increment : ahead
+    if (ahead > most || next > amount) return commit(look(key, now))
+    if (allowed) slots.move(slot, end + (next < amount ? next * each : interval))
+    taken.allowed = allowed
+    taken.now = now
+    taken.base = tick + ahead
+    taken.tat = taken.gross = tick + next
+    return taken
+  }

@@ -2,7 +2,8 @@ import type { Micros, PreparedTake, SlidingWindowStep, SlidingWindowTaken, Taken
 import { unitTime } from '@spillway/core/internal'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
 import type { PolicyStates } from './policy-states.ts'
-import { MOST_COUNT } from './windows.ts'
+import type { Slots } from './slots.ts'
+import { MOST_COUNT, type Windows } from './windows.ts'
 
 /** The sliding-window kernel on stored numbers. The kernel itself decides about counts that are too large for those. */
 export function windowTake(states: PolicyStates, step: SlidingWindowStep, general: PreparedTake): PreparedTake {
@@ -35,10 +36,8 @@ export function windowTake(states: PolicyStates, step: SlidingWindowStep, genera
     taken.start = now
     taken.current = taken.previous = 0
   }
-  const fades = (now: Micros): boolean => {
-    const rest = ticks - Math.floor((now - taken.start) / tick)
-    return taken.previous * rest < (most - taken.current) * ticks
-  }
+  const fits = (past: Micros, current: number, previous: number): boolean =>
+    previous * (ticks - Math.floor(past / tick)) < (most - current) * ticks
   const write = (): void => {
     const { now, start, current, previous } = taken
     if (found.slot < 0) found.slot = states.insert(found.key, Math.abs(unit) * current, now)
@@ -58,7 +57,7 @@ export function windowTake(states: PolicyStates, step: SlidingWindowStep, genera
     if (isWindow) find(slot, now)
     else begin(now)
     taken.now = now
-    taken.allowed = taken.previous === 0 ? taken.current < most : fades(now)
+    taken.allowed = fits(now - taken.start, taken.current, taken.previous)
     return taken.allowed
   }
   const commit = (allowed: boolean): Taken => {
@@ -67,5 +66,41 @@ export function windowTake(states: PolicyStates, step: SlidingWindowStep, genera
     if (allowed || found.moved) write()
     return taken
   }
-  return { look, commit, take: (key, now) => commit(look(key, now)) }
+  const take = taking(states, slots, windows, window, span, unit, most, increment, fits, taken, look, commit)
+  return { look, commit, take }
 }
+
+/** The most common take: in the window that this step has written, so that only its count changes. */
+const taking =
+  (
+    states: PolicyStates,
+    slots: Slots,
+    windows: Windows,
+    window: Micros,
+    span: Micros,
+    unit: Micros,
+    most: number,
+    increment: number,
+    fits: (past: Micros, current: number, previous: number) => boolean,
+    taken: Reused<SlidingWindowTaken>,
+    look: PreparedTake['look'],
+    commit: PreparedTake['commit'],
+  ): PreparedTake['take'] =>
+  (key, now) => {
+    const slot = slots.find(key)
+    const start = slot < 0 ? 0 : -slots.moment(slot) - span
+    const past = now - start
+    if (start <= 0 || past < 0 || past >= window || !states.isWindow(slot, start, unit)) return commit(look(key, now))
+    const current = windows.current(slot)
+    const previous = windows.previous(slot)
+    const allowed = previous === 0 ? current < most : fits(past, current, previous)
+    const next = allowed ? current + increment : current
+    if (next > MOST_COUNT) return commit(look(key, now))
+    if (allowed) windows.setCurrent(slot, next)
+    taken.allowed = allowed
+    taken.now = now
+    taken.start = start
+    taken.current = next
+    taken.previous = previous
+    return taken
+  }

@@ -36,6 +36,10 @@ export class Windows {
     counts[(place << 2) + 3] = previous
   }
 
+  setCurrent(slot: number, current: number): void {
+    ;(this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & (PAGE - 1)) << 2) + 2] = current
+  }
+
   stateOf(slot: number): SlidingWindowState {
     return { start: this.start(slot), current: this.current(slot), previous: this.previous(slot) }
   }
