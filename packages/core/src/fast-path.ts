@@ -1,4 +1,4 @@
-import { isShown } from './block-list.ts'
+import { blockListOf, isShown } from './block-list.ts'
 import type { ConsumeStep } from './consume-steps.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import { deadlineIn } from './deadline.ts'
@@ -48,18 +48,20 @@ const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
 function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync {
   const { policies } = named
   const ones = policies.map(({ steps }) => steps.one as Prepared)
+  const showsAll = blockListOf(policies) === undefined
   return (key, cost = 1) => {
     const consumed = cost === 1 ? ones : costing(named, cost)
     checkKey(key)
     const now = clock()
     let allowed = true
-    for (const { take } of consumed) if (!take.look(key, now)) allowed = false
+    // Iterators and destructured elements would make this too large to inline what it calls.
+    for (let i = 0; i < consumed.length; i++) if (!(consumed[i] as Prepared).take.look(key, now)) allowed = false
     const decisions = new Array<Decision>(consumed.length)
     for (let i = 0; i < consumed.length; i++) {
       const { take, decide } = consumed[i] as Prepared
       decisions[i] = decide(take.commit(allowed))
     }
-    const shown = decisions.every(isShown) ? decisions : decisions.filter(isShown)
+    const shown = showsAll || decisions.every(isShown) ? decisions : decisions.filter(isShown)
     return shown.length === 1 ? (shown[0] as Decision) : merge(shown)
   }
 }

@@ -46,13 +46,19 @@ const looking =
   (key, now) => {
     const slot = slots.find(key)
     const tat = slot < 0 ? 0 : slots.moment(slot)
-    found.slot = tat < 0 || tat - now > ceiling ? GENERAL : slot
-    if (found.slot === GENERAL) return general.look(key, now)
+    if (tat < 0 || tat - now > ceiling) {
+      found.slot = GENERAL
+      return general.look(key, now)
+    }
+    found.slot = slot
     if (slot < 0) found.key = key
+    // biome-ignore lint/complexity/useMathMinMax: engines compile a comparison to less.
+    const base = tat > now ? tat : now
+    const allowed = base - now <= room
+    taken.allowed = allowed
     taken.now = now
-    taken.base = Math.max(tat, now)
-    taken.allowed = taken.base - now <= room
-    return taken.allowed
+    taken.base = base
+    return allowed
   }
 
 const committing =
@@ -67,11 +73,14 @@ const committing =
   ): PreparedTake['commit'] =>
   (allowed) => {
     if (found.slot === GENERAL) return general.commit(allowed)
-    taken.tat = taken.gross = allowed ? taken.base + increment : taken.base
+    const { base } = taken
+    const tat = allowed ? base + increment : base
+    taken.tat = tat
+    taken.gross = tat
     if (!allowed) return taken
-    const slot = found.slot < 0 ? states.insert(found.key, taken.tat - taken.now, taken.now) : found.slot
-    slots.move(slot, taken.tat)
-    earlies.set(slot, 0)
+    const slot = found.slot < 0 ? states.insert(found.key, tat - taken.now, taken.now) : found.slot
+    slots.move(slot, tat)
+    if (earlies.scale !== 1) earlies.set(slot, 0)
     return taken
   }
 
