@@ -56,14 +56,15 @@ const fractionOf = (
   tolerance: Exact,
   burst: Exact,
   until: Exact,
-): Fraction => ({
-  scale,
-  increment: increment.early,
-  check: check.early,
-  tolerance: tolerance.early,
-  burst: burst.early,
-  until: until.early,
-})
+): Fraction =>
+  Object.freeze({
+    scale,
+    increment: increment.early,
+    check: check.early,
+    tolerance: tolerance.early,
+    burst: burst.early,
+    until: until.early,
+  })
 
 /** The take that is refunded: its `gross`, its earliest end, and its ticks. */
 interface Refunded {

@@ -4,6 +4,7 @@ import { formatValue, QuotaError } from './errors.ts'
 import { localStoreOf } from './local-store.ts'
 import type { Policy } from './policy.ts'
 import { isSync, type StateKey, type Store } from './store.ts'
+import { checkDeleted } from './store-call.ts'
 import type { StoreConfig } from './store-config.ts'
 
 /** Deletes states of one key in a store and in the local store; resolves with whether there was any. */
@@ -11,10 +12,10 @@ export async function resetKey(
   names: readonly [StateKey, ...StateKey[]],
   { store, deadline, logger }: StoreConfig,
 ): Promise<boolean> {
-  if (isSync(store)) return store.deleteSync(names) > 0
+  if (isSync(store)) return checkDeleted(store.deleteSync(names)) > 0
   const local = localStoreOf(store).deleteSync(names)
   const until = deadlineIn(deadline)
-  const stored = await breakerOf(store).call(names[0], () => store.delete(names, until), until, logger)
+  const stored = await breakerOf(store).call(names[0], () => store.delete(names, until), until, logger, checkDeleted)
   return local + stored > 0
 }
 
@@ -36,7 +37,7 @@ export async function resetAll(policies: readonly Policy[], store: Store, named:
   const due = named === undefined ? names : [named]
   const local = isSync(store) ? 0 : await localStoreOf(store).deleteAll(due)
   try {
-    return local + (await store.deleteAll(due))
+    return local + checkDeleted(await store.deleteAll(due))
   } catch (error) {
     throw asStoreError(error)
   }

@@ -57,3 +57,11 @@ export function checkTaken(answer: unknown, ops: readonly Take[]): readonly Take
     `The store did not return the result of each op: take resolves with a list of them, in the order of the ops; got ${formatValue(answer)}.`,
   )
 }
+
+/** Checks how many states a store says that it has deleted: without a number, a reset would report that there was none. */
+export function checkDeleted(count: unknown): number {
+  if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
+  throw new StoreError(
+    `The store did not return how many states it has deleted: delete and deleteAll resolve with a whole number; got ${formatValue(count)}.`,
+  )
+}

@@ -1,15 +1,20 @@
-import { fakeClock, modelStore } from '@spillway/conformance'
+import { fakeClock, modelStore, START } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { unhandledRejections } from '../../../test/unhandled.ts'
 import {
   penalty,
+  perDay,
   perMinute,
+  perSecond,
   type Quota,
   rateLimiter,
+  type Step,
   type Store,
+  type SyncStore,
   slidingLog,
   slidingWindow,
   type Taken,
+  tokenBucket,
   warmingUp,
 } from '../src/index.ts'
 
@@ -151,3 +156,40 @@ async function stepOf(quota: Quota): Promise<unknown> {
   await rateLimiter({ quota, store: spy, logger }).consume('ann')
   return step
 }
+
+// Reproduces a bug: resetAll resolved with NaN, and reset reported that there was no state.
+describe.each([undefined, '2', -1, 1.5, Number.NaN])('a store that has deleted %s states', (count) => {
+  const delivers = { delete: async () => count, deleteAll: async () => count } as unknown as Partial<Store>
+  const store: Store = { ...modelStore(() => START), ...delivers }
+  const { deleteSync: _, takeSync: __, ...remote } = store as SyncStore
+  const sync = { ...store, deleteSync: () => count } as unknown as SyncStore
+
+  test.each([
+    ['remote', remote],
+    ['in memory', sync],
+  ])('has failed, %s', async (_, store: Store) => {
+    const limiter = rateLimiter({ quota: perMinute(2), store, logger })
+    const failure = { code: 'ERR_SPILLWAY_STORE', message: expect.stringContaining('how many states it has deleted') }
+    await expect(limiter.reset('ann')).rejects.toMatchObject(failure)
+    await expect(limiter.resetAll()).rejects.toMatchObject(failure)
+  })
+})
+
+// Reproduces a bug: parts of a step were not frozen, and a store that changed them ended the limit.
+test('a store cannot change the steps that it is given', async () => {
+  const seen: Step[] = []
+  const model = modelStore(() => START)
+  const store: Store = {
+    take: (ops, at) => {
+      seen.push(...ops.map(({ step }) => step))
+      return model.take(ops, at)
+    },
+    delete: async () => 0,
+  }
+  const quotas = { parts: perSecond(7), start: tokenBucket({ limit: 7, per: '1s', initial: 1 }), daily: perDay(5) }
+  await rateLimiter({ quotas, store, logger }).consume('ann')
+  expect(seen).toHaveLength(3)
+  for (const step of seen) {
+    expect(Object.entries(step).filter(([, value]) => !Object.isFrozen(value))).toEqual([])
+  }
+})
