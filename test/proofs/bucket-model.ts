@@ -15,6 +15,7 @@ import {
   type Obj,
   object,
   type Value,
+  ZERO,
 } from './values.ts'
 
 /** The start of the year 2100 in microseconds since 1970: what is computed is exact until then, for the largest bucket. */
@@ -22,7 +23,6 @@ export const LATEST = 4_102_444_800e6
 /** The largest bucket and the largest cost, in microseconds: `LONGEST` of core, 95 years. */
 export const LONGEST = 3e15
 const UNKNOWN = number(Number.MAX_SAFE_INTEGER)
-export const ZERO = number(0)
 
 /** A step of a bucket that refills continuously, without a wait and a starting level. */
 export const bucketStep = (fields: Readonly<Record<string, Value>>): Obj =>

@@ -1,5 +1,5 @@
 import { allowed, anyState, Bucket, base, LONGEST, missing, tatOf } from './bucket-model.ts'
-import type { Property } from './solver.ts'
+import { exactOver, type Property } from './solver.ts'
 import {
   atMost,
   below,
@@ -20,12 +20,7 @@ import {
 
 /** The properties of the bucket kernel, each over all sizes, costs, states and times. */
 export function bucketProperties(source: string): Readonly<Record<string, Property>> {
-  const over =
-    (body: (bucket: Bucket) => ReturnType<Property>): Property =>
-    (path) => {
-      const claims = body(new Bucket(source, path))
-      return { ...claims, 'numbers stay exact': both(...path.ranges) }
-    }
+  const over = exactOver((path) => new Bucket(source, path))
   return {
     'a take ends at most one burst after now, and after all earlier takes': over((bucket) => {
       const [state, now, cost] = [anyState(bucket), bucket.moment('now'), bucket.cost('cost')]

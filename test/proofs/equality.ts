@@ -22,11 +22,11 @@ import {
   object,
   UNDEFINED,
   type Value,
+  ZERO,
 } from './values.ts'
 
 /** The numbers of a step and a state, of any size that a store may hold. */
 const MOST = LATEST + LONGEST
-const ZERO = number(0)
 
 /** Whether two values are the same, in all their fields. */
 function same(a: Value, b: Value): Bool {

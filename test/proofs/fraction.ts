@@ -1,7 +1,7 @@
-import { allowed, bucketStep, LATEST, LONGEST, ZERO } from './bucket-model.ts'
+import { allowed, bucketStep, LATEST, LONGEST } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
 import type { Path } from './path.ts'
-import type { Property } from './solver.ts'
+import { exactOver, type Property } from './solver.ts'
 import {
   asNumber,
   atMost,
@@ -20,6 +20,7 @@ import {
   object,
   sum,
   type Value,
+  ZERO,
 } from './values.ts'
 
 /** The most parts of a microsecond that are tried. Their sums are the same for more. */
@@ -106,12 +107,7 @@ const exactSum = (a: Exact, b: Exact, scale: Num): Exact => {
 
 /** The properties of a bucket whose units take no whole microseconds. */
 export function fractionProperties(source: string): Readonly<Record<string, Property>> {
-  const over =
-    (body: (bucket: FractionalBucket) => ReturnType<Property>): Property =>
-    (path) => {
-      const claims = body(new FractionalBucket(source, path))
-      return { ...claims, 'numbers stay exact': both(...path.ranges) }
-    }
+  const over = exactOver((path) => new FractionalBucket(source, path))
   return {
     'a take of parts of a microsecond ends exactly one cost later, within the burst': over((bucket) => {
       const [state, now] = [bucket.state(), bucket.path.input('now', 1, LATEST)]

@@ -13,6 +13,7 @@ import {
   numeric,
   UNDEFINED,
   type Value,
+  ZERO,
 } from './values.ts'
 
 type Builtin = Num | { readonly kind: 'call'; readonly run: (path: Path, args: readonly Value[]) => Value }
@@ -144,5 +145,3 @@ export const builtins: Readonly<Record<string, Builtin>> = {
   'Object.freeze': call((_, [value]) => value as Value),
   'Number.MAX_SAFE_INTEGER': number(Number.MAX_SAFE_INTEGER),
 }
-
-const ZERO = number(0)

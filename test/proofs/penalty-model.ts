@@ -17,11 +17,12 @@ import {
   number,
   numberAt,
   type Obj,
+  ONE,
   object,
   type Value,
+  ZERO,
 } from './values.ts'
 
-const [ZERO, ONE] = [number(0), number(1)]
 /** The most units that a window counts, and that one call charges: `MOST_UNITS` of core. */
 export const MOST_UNITS = 2 ** 50
 /** How early a state may have moments: 142 years before 1970, because they are moved back with the clock. */

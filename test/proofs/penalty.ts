@@ -1,6 +1,6 @@
 import { allowed, LATEST } from './bucket-model.ts'
 import { isState, MOST_UNITS, numbersOf, Penalty, type PenaltyNumbers } from './penalty-model.ts'
-import type { Claims, Property } from './solver.ts'
+import { exactOver, type Property } from './solver.ts'
 import {
   atMost,
   type Bool,
@@ -21,22 +21,17 @@ import {
   sum,
   UNDEFINED,
   when,
+  ZERO,
 } from './values.ts'
 import { microsAt } from './window-model.ts'
 
-const ZERO = number(0)
 const sameNumbers = (a: PenaltyNumbers, b: PenaltyNumbers, names: readonly (keyof PenaltyNumbers)[] = ALL): Bool =>
   both(...names.map((name) => equal(a[name], b[name])))
 const ALL = ['writtenAt', 'first', 'count', 'until', 'level', 'last'] as const
 
 /** The properties of the penalty kernel, each over all limits, lengths, costs, states and times. */
 export function penaltyProperties(source: string, extend: boolean): Readonly<Record<string, Property>> {
-  const over =
-    (body: (penalty: Penalty) => Claims): Property =>
-    (path) => {
-      const claims = body(new Penalty(source, path, extend))
-      return { ...claims, 'numbers stay exact': both(...path.ranges) }
-    }
+  const over = exactOver((path) => new Penalty(source, path, extend))
   const common = {
     'a request is allowed if and only if its key is not blocked, and its units fit those of the window': over(
       (penalty) => {

@@ -1,7 +1,5 @@
 import type { Path, Products } from './path.ts'
-import { atMost, type Bool, below, both, equal, implies, type Num, number, numeric } from './values.ts'
-
-const [ZERO, ONE] = [number(0), number(1)]
+import { atMost, type Bool, below, both, equal, implies, type Num, numeric, ONE, ZERO } from './values.ts'
 
 /**
  * Products and quotients of unknowns as functions of which only some laws are known. What is proved of them is true of the

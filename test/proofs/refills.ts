@@ -1,7 +1,7 @@
-import { allowed, base, bucketStep, LATEST, LONGEST, tatOf, ZERO } from './bucket-model.ts'
+import { allowed, base, bucketStep, LATEST, LONGEST, tatOf } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
 import type { Path } from './path.ts'
-import type { Claims, Property } from './solver.ts'
+import { exactOver, type Property } from './solver.ts'
 import {
   asNumber,
   atMost,
@@ -27,6 +27,7 @@ import {
   sum,
   UNDEFINED,
   type Value,
+  ZERO,
 } from './values.ts'
 import { microsAt } from './window-model.ts'
 
@@ -117,12 +118,7 @@ class ScheduledBucket {
 
 /** The properties of a bucket that refills at intervals, each over all sizes, costs, states and times. */
 export function refillProperties(source: string, schedule: Schedule): Readonly<Record<string, Property>> {
-  const over =
-    (body: (bucket: ScheduledBucket) => Claims): Property =>
-    (path) => {
-      const claims = body(new ScheduledBucket(source, path, schedule))
-      return { ...claims, 'numbers stay exact': both(...path.ranges) }
-    }
+  const over = exactOver((path) => new ScheduledBucket(source, path, schedule))
   return {
     'a take ends at most one burst after now, and is what is stored': over((bucket) => {
       const [state, now, cost] = [bucket.moment('state'), bucket.moment('now'), bucket.cost('cost')]

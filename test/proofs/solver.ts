@@ -17,6 +17,15 @@ export type Claims = Readonly<Record<string, Bool>>
 /** Runs a program on unknown inputs, and claims something about the results. */
 export type Property = (path: Path) => Claims
 
+/** Makes properties of a model from what they claim of it, and claims that each number that it computes is exact. */
+export const exactOver =
+  <Model>(modelOf: (path: Path) => Model) =>
+  (claimsOf: (model: Model) => Claims): Property =>
+  (path) => {
+    const claims = claimsOf(modelOf(path))
+    return { ...claims, 'numbers stay exact': both(...path.ranges) }
+  }
+
 /** Decides whether properties hold for all inputs. */
 export interface Solver {
   /** Inputs for which the property does not hold, of those that are wanted; undefined if it always holds. */

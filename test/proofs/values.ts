@@ -40,6 +40,7 @@ export const number = (known: number): Num => {
   if (!Number.isSafeInteger(known)) throw new RangeError(`${known} is no safe integer`)
   return { kind: 'number', term: known < 0 ? `(- ${-known})` : String(known), known }
 }
+export const [ZERO, ONE] = [number(0), number(1)]
 export const boolean = (known: boolean): Bool => ({ kind: 'boolean', term: String(known), known })
 export const object = (fields: Readonly<Record<string, Value>>): Obj => ({ kind: 'object', fields })
 export const constant = (value: Const['value']): Const => ({ kind: 'const', value })

@@ -24,9 +24,9 @@ import {
   object,
   sum,
   type Value,
+  ZERO,
 } from './values.ts'
 
-const ZERO = number(0)
 /** The most units times ticks: `MOST_SHARES` of core. */
 export const MOST_SHARES = 2 ** 50
 /** The most units times ticks that a window counts: `MOST_COUNTED` of core. */

@@ -1,5 +1,5 @@
 import { allowed } from './bucket-model.ts'
-import type { Claims, Property } from './solver.ts'
+import { type Claims, exactOver, type Property } from './solver.ts'
 import {
   atMost,
   type Bool,
@@ -18,20 +18,15 @@ import {
   sum,
   UNDEFINED,
   when,
+  ZERO,
 } from './values.ts'
 import { counts, MOST_SHARES, microsAt, Window } from './window-model.ts'
 
-const ZERO = number(0)
 const sameCounts = (a: readonly Num[], b: readonly Num[]): Bool => both(...a.map((each, i) => equal(each, b[i] as Num)))
 
 /** The properties of the window kernel, each over all limits, lengths, costs, states and times; `micros` is a tick. */
 export function windowProperties(source: string, micros?: number): Readonly<Record<string, Property>> {
-  const over =
-    (body: (window: Window) => ReturnType<Property>): Property =>
-    (path) => {
-      const claims = body(new Window(source, path, micros))
-      return { ...claims, 'numbers stay exact': both(...path.ranges) }
-    }
+  const over = exactOver((path) => new Window(source, path, micros))
   return {
     'a take is allowed if and only if its units fit beside those in use': over((window) => {
       const [state, now, cost] = [window.state(), window.moment('now'), window.cost('cost')]
@@ -143,7 +138,7 @@ export const slidingWaitProperties = (source: string, micros: number): Readonly<
 /** The properties of the waits of a fixed window, and of its clock. */
 export function fixedWaitProperties(source: string): Readonly<Record<string, Property>> {
   return {
-    [WAIT]: (path) => ({ ...waitClaims(new Window(source, path)), 'numbers stay exact': both(...path.ranges) }),
+    [WAIT]: exactOver((path) => new Window(source, path))(waitClaims),
     'a clock that steps back adds no units': (path) => {
       const window = new Window(source, path)
       const [state, now, earlier] = [window.state(), window.moment('now'), window.moment('earlier')]
