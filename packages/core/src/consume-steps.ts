@@ -1,4 +1,5 @@
-import { type Decide, decider } from './decide.ts'
+import { decider } from './decide.ts'
+import type { Decide } from './decision.ts'
 import type { Step } from './kernels/kernel.ts'
 import type { Quota } from './quota-types.ts'
 import { isSync, type PreparedTake, type Store } from './store.ts'

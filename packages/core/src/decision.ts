@@ -1,5 +1,6 @@
 import type { LookupAction } from './degraded-quota.ts'
 import type { StoreFailure } from './errors.ts'
+import type { Taken } from './kernels/kernel.ts'
 import type { Micros } from './time.ts'
 
 /** Why a decision is not the one of a healthy system, and what was done instead. */
@@ -45,6 +46,9 @@ export interface Decision<Name extends string = string> {
   /** The decision of each policy, if there are several. */
   readonly policies?: readonly Decision<Name>[]
 }
+
+/** Turns the results of one step into decisions. A result is only read: a prepared take may reuse it. */
+export type Decide<T extends Taken = Taken> = (taken: T) => Decision
 
 /** An empty list, such as of the policies that deny an allowed request: it is not allocated per request. */
 export const NONE: readonly never[] = Object.freeze([])
