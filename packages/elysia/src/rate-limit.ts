@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
   type RequestDecision,
 } from '@spillway/core/http'
-import { processState } from '@spillway/core/internal'
+import { calledByHand, hasMethod, processState } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { AnyElysia } from 'elysia'
 import { type RequestContext, reader, runtimeOf } from './reader.ts'
@@ -64,6 +64,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       throw error
     })
   const plugin = <App extends AnyElysia>(app: App): App => {
+    if (!hasMethod(app, 'onRequest')) throw calledByHand('(app)', [app])
     // Elysia reads in a hook's source which parts of a request to parse. So it names them, and awaits in the source.
     app.onRequest(async ({ request, server, set }) => await limit({ request, server, set }))
     // Without compilation, Elysia calls no wrapper.

@@ -11,6 +11,7 @@ import {
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
+import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { reader } from './reader.ts'
@@ -46,6 +47,9 @@ export interface RateLimit<Name extends string = string> extends RequestHandler,
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
   const middleware: RequestHandler = (req, res, next) => {
+    if (typeof next !== 'function' || !hasMethod(res, 'setHeader')) {
+      throw calledByHand('(req, res, next)', [req, res, next])
+    }
     const verdict = guard(req)
     if (!(verdict instanceof Promise)) follow(verdict, req, res, next)
     else verdict.then((known) => follow(known, req, res, next)).catch((error: unknown) => isOver(res) || next(error))

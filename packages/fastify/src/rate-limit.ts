@@ -9,6 +9,7 @@ import {
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
+import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type {
   FastifyInstance,
@@ -56,7 +57,9 @@ export interface RateLimit<Name extends string = string>
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
   const hook: onRequestHookHandler = (request, reply, done) => {
-    if ('addHook' in request) return register(request as unknown as FastifyInstance, hook, done)
+    const called = typeof done === 'function'
+    if (called && hasMethod(request, 'addHook')) return register(request as unknown as FastifyInstance, hook, done)
+    if (!called || !hasMethod(reply, 'header')) throw calledByHand('(request, reply, done)', [request, reply, done])
     const verdict = guard(request)
     if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
     else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))

@@ -6,6 +6,7 @@ import {
   type PolicyOptions,
   type RequestDecision,
 } from '@spillway/core/http'
+import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import { keepVerdict, reader, recordOf } from './reader.ts'
 import { denialResponse, settleWhenRead, withLimitHeaders } from './response.ts'
@@ -42,11 +43,11 @@ export interface RateLimit<Name extends string = string> extends ByKey<Name> {
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Request, Response, Name, undefined>(options, reader, memoryStore)
-  const limit =
-    <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
-      handler: Handler<R, Rest, A>,
-    ) =>
-    async (request: R, ...rest: Rest): Promise<Response | A> => {
+  const limit = <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
+    handler: Handler<R, Rest, A>,
+  ) => {
+    if (typeof handler !== 'function') throw calledByHand('(handler)', [handler])
+    return async (request: R, ...rest: Rest): Promise<Response | A> => {
       const record = recordOf(request, rest[0])
       const verdict = guard(request)
       const known = await verdict
@@ -68,5 +69,6 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         throw error
       }
     }
+  }
   return Object.assign(limit, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }

@@ -7,7 +7,7 @@ import {
   type Verdict,
   whenAbandoned,
 } from '@spillway/core/http'
-import { processState } from '@spillway/core/internal'
+import { calledByHand, hasMethod, processState } from '@spillway/core/internal'
 
 /** The state of a request, shared by all limiters that it passes. */
 interface RequestRecord {
@@ -20,6 +20,7 @@ const records = (): WeakMap<Request, RequestRecord> => processState('fetch reque
 
 /** The state of a request; `beside` is what the runtime passes beside the request. */
 export function recordOf(request: Request, context: unknown): RequestRecord {
+  if (!hasMethod(request?.headers, 'get')) throw calledByHand('(request)', [request])
   const record = records().get(request) ?? { context, limitHeaders: new Map(), decision: undefined }
   records().set(request, record)
   return record

@@ -9,6 +9,7 @@ import {
   type RequestDecision,
   type Verdict,
 } from '@spillway/core/http'
+import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { H3, H3Event, Middleware } from 'h3'
 import { contextOf, reader } from './reader.ts'
@@ -55,8 +56,11 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       : follow(verdict, event, next)
   }
   // h3 passes an event and a function to middleware of two parameters, and its app to a plugin.
-  const limit = (subject: H3Event | H3, next?: Next): unknown =>
-    next ? middleware(subject as H3Event, next) : void (subject as H3).use(middleware)
+  const limit = (subject: H3Event | H3, next?: Next): unknown => {
+    if (next === undefined && hasMethod(subject, 'use')) return void (subject as H3).use(middleware)
+    if (typeof next === 'function' && 'context' in Object(subject)) return middleware(subject as H3Event, next)
+    throw calledByHand('(event, next)', [subject, next])
+  }
   return Object.assign(limit as RateLimit<Name>, {
     ...guard.byKey,
     replace: guard.replace,

@@ -10,6 +10,7 @@ import {
   type RequestDecision,
   type Verdict,
 } from '@spillway/core/http'
+import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
@@ -51,6 +52,7 @@ export interface Counted<Name extends string = string> {
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
   const middleware: MiddlewareHandler<Counted<Name>> = (c, next) => {
+    if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
     const verdict = guard(c)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise ? verdict.then((known) => followLate(known, c, next)) : follow(verdict, c, next)

@@ -12,6 +12,7 @@ import {
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
+import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { Context, Middleware, Next } from 'koa'
 import { reader } from './reader.ts'
@@ -66,6 +67,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     return DONE
   }
   const middleware: Middleware = (ctx, next) => {
+    if (typeof next !== 'function' || !ctx?.res) throw calledByHand('(ctx, next)', [ctx, next])
     const verdict = guard(ctx)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise ? verdict.then((known) => follow(ctx, next, known)) : follow(ctx, next, verdict)

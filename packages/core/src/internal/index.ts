@@ -2,6 +2,7 @@
 // entry instead.
 
 export { BLOCK_LIST } from '../block-list.ts'
+export { calledByHand, hasMethod } from '../by-hand.ts'
 export { type ConsumeStep, ConsumeSteps } from '../consume-steps.ts'
 export { deadlineIn, isExpired, latestDeadline, whenExpired } from '../deadline.ts'
 export { decide } from '../decide.ts'

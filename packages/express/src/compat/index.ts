@@ -1,3 +1,4 @@
+import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Checks } from './checks.ts'
@@ -29,8 +30,12 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
   checks.store(store, options.store)
   begin(store, options)
   const limit = limiter(store, options, checks)
-  const middleware = (request: Request, response: Response, next: NextFunction): Promise<void> =>
-    limit(request, response, next).then(() => {}, next)
+  const middleware = (request: Request, response: Response, next: NextFunction): Promise<void> => {
+    if (typeof next !== 'function' || !hasMethod(response, 'setHeader')) {
+      throw calledByHand('(req, res, next)', [request, response, next])
+    }
+    return limit(request, response, next).then(() => {}, next)
+  }
   return Object.assign(middleware, {
     resetKey: (key: string) => store.resetKey(key),
     getKey: (key: string) => {

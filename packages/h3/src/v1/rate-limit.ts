@@ -11,6 +11,7 @@ import {
   statusOf,
   type Verdict,
 } from '@spillway/core/http'
+import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { EventHandler, EventHandlerRequest, H3Event } from 'h3'
 import { readAddress, reader, whenOver } from './reader.ts'
@@ -49,6 +50,7 @@ export interface RateLimit<Name extends string = string> extends Handler, ByKey<
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<H3Event, H3Event, Name, undefined>(options, reader, memoryStore)
   const handler: Handler = (event) => {
+    if (!event?.node) throw calledByHand('(event)', [event])
     readAddress(event)
     const verdict = guard(event)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
