@@ -80,7 +80,7 @@ export const MOST_UNITS: number = 2 ** 50
 export function penalty(state: PenaltyState | undefined, now: Micros, step: PenaltyStep): PenaltyOutcome {
   const base = extended(found(state, now, step), step)
   const used = base.until > 0 ? Math.max(base.count, step.limit) : base.count
-  const next = step.increment < 0 ? less(base, step) : more(base, step)
+  const next = step.increment < 0 ? refund(base, step) : take(base, step)
   const isMoved = state !== undefined && (state.writtenAt > now || (step.extend && base.until > 0))
   const kept = isMoved ? base : state
   const isKept = step.increment === 0 || (state === undefined && step.increment < 0)
@@ -122,13 +122,13 @@ function lengthOf({ block, grow, max }: PenaltyStep, level: number): Micros {
   return length
 }
 
-function more(base: PenaltyState, step: PenaltyStep): PenaltyState {
+function take(base: PenaltyState, step: PenaltyStep): PenaltyState {
   const count = Math.min(base.count + step.increment, MOST_UNITS)
   if (count < step.limit) return { ...base, count }
   return { ...base, count, until: Math.max(base.until, base.writtenAt + lengthOf(step, base.level)) }
 }
 
-function less(base: PenaltyState, { increment, limit, since }: PenaltyStep): PenaltyState {
+function refund(base: PenaltyState, { increment, limit, since }: PenaltyStep): PenaltyState {
   const give = since === 0 || since === base.first ? Math.min(-increment, base.count) : 0
   const count = base.count - give
   return { ...base, count, until: give > 0 && count < limit ? 0 : base.until }

@@ -47,7 +47,7 @@ export interface SlidingLogOutcome {
 export function slidingLog(state: SlidingLogState | undefined, now: Micros, step: SlidingLogStep): SlidingLogOutcome {
   const base = live(state ?? [], now, step.window)
   const allowed = unitsOf(base) + step.check <= step.limit
-  const next = step.increment < 0 ? less(base, step) : more(base, now, step)
+  const next = step.increment < 0 ? refund(base, step) : take(base, now, step)
   const ahead = state !== undefined && state.length > 0 && (state[state.length - 2] as number) > now
   return {
     allowed,
@@ -98,7 +98,7 @@ function unitsOf(log: SlidingLogState): number {
 }
 
 /** Beyond the limit, which only a charge exceeds, the debt is one entry, so that the log is bounded. */
-function more(log: SlidingLogState, now: Micros, { increment, limit }: SlidingLogStep): SlidingLogState {
+function take(log: SlidingLogState, now: Micros, { increment, limit }: SlidingLogStep): SlidingLogState {
   const newest = log.length === 0 ? Number.NaN : (log[log.length - 2] as number)
   const owed = log.length > 0 && unitsOf(log) >= limit
   if (newest !== now && !owed) return [...log, now, increment]
@@ -106,7 +106,7 @@ function more(log: SlidingLogState, now: Micros, { increment, limit }: SlidingLo
 }
 
 /** Refunds units to the entry of their take; if that is not known, to the latest. */
-function less(log: SlidingLogState, { increment, since }: SlidingLogStep): SlidingLogState {
+function refund(log: SlidingLogState, { increment, since }: SlidingLogStep): SlidingLogState {
   const left = [...log]
   let give = -increment
   for (let i = left.length - 2; i >= 0 && give > 0; i -= 2) {

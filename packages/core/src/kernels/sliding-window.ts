@@ -89,7 +89,7 @@ export function slidingWindow(
   const rest = step.ticks - Math.floor((now - base.start) / step.tick)
   const allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
   const next =
-    step.increment < 0 ? less(base, step) : { ...base, current: Math.min(base.current + step.increment, step.most) }
+    step.increment < 0 ? refund(base, step) : { ...base, current: Math.min(base.current + step.increment, step.most) }
   return {
     allowed,
     base,
@@ -107,7 +107,7 @@ function turned(state: SlidingWindowState | undefined, now: Micros, window: Micr
 }
 
 /** Refunds units to the window of their take; if that is not known, to the current one first. */
-function less({ start, current, previous }: SlidingWindowState, step: SlidingWindowStep): SlidingWindowState {
+function refund({ start, current, previous }: SlidingWindowState, step: SlidingWindowStep): SlidingWindowState {
   const give = -step.increment
   const unknown = step.since === 0
   const fromCurrent = unknown || step.since === start ? Math.min(give, current) : 0

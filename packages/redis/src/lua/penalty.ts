@@ -38,13 +38,13 @@ local function extendedPenalty(base, step)
   return withPenalty(base, base.count, max(base['until'], base.writtenAt + lengthOf(step, base.level)))
 end
 
-local function morePenalty(base, step)
+local function takePenalty(base, step)
   local count = min(base.count + step.increment, ${2 ** 50})
   if count < step.limit then return withPenalty(base, count, base['until']) end
   return withPenalty(base, count, max(base['until'], base.writtenAt + lengthOf(step, base.level)))
 end
 
-local function lessPenalty(base, step)
+local function refundPenalty(base, step)
   local give = (step.since == 0 or step.since == base.first) and min(-step.increment, base.count) or 0
   local count = base.count - give
   return withPenalty(base, count, give > 0 and count < step.limit and 0 or base['until'])
@@ -53,7 +53,7 @@ end
 local function penalty(state, now, step)
   local base = extendedPenalty(foundPenalty(state, now, step), step)
   local used = base['until'] > 0 and max(base.count, step.limit) or base.count
-  local next = step.increment < 0 and lessPenalty(base, step) or morePenalty(base, step)
+  local next = step.increment < 0 and refundPenalty(base, step) or takePenalty(base, step)
   local isMoved = state ~= nil and (state.writtenAt > now or step.extend and base['until'] > 0)
   local taken, kept = next, state
   if isMoved then kept = base end

@@ -28,7 +28,7 @@ local function live(log, now, window)
   return newest <= now and rest or dated(rest, now)
 end
 
-local function more(log, now, step)
+local function takeLog(log, now, step)
   local newest = log[#log - 1]
   local owed = #log > 0 and unitsOf(log) >= step.limit
   local fresh = newest ~= now and not owed
@@ -39,7 +39,7 @@ local function more(log, now, step)
   return kept
 end
 
-local function lessLog(log, step)
+local function refundLog(log, step)
   local left = slice(log, 1, #log)
   local give = -step.increment
   for i = #left - 1, 1, -2 do
@@ -62,7 +62,7 @@ end
 local function slidingLog(state, now, step)
   local base = live(state or {}, now, step.window)
   local allowed = unitsOf(base) + step.check <= step.limit
-  local next = step.increment < 0 and lessLog(base, step) or more(base, now, step)
+  local next = step.increment < 0 and refundLog(base, step) or takeLog(base, now, step)
   local ahead = state ~= nil and #state > 0 and state[#state - 1] > now
   local taken, kept = next, state
   if state == nil and step.increment < 0 then taken = nil end

@@ -29,7 +29,7 @@ local function endOf(starts, start)
   return time + starts[#starts] - starts[1]
 end
 
-local function lessWindow(base, step)
+local function refundWindow(base, step)
   local start, current, previous = base.start, base.current, base.previous
   local give = -step.increment
   local unknown = step.since == 0
@@ -39,7 +39,7 @@ local function lessWindow(base, step)
   return { start = start, current = current - fromCurrent, previous = previous - fromPrevious }
 end
 
-local function moreWindow(base, step)
+local function takeWindow(base, step)
   return { start = base.start, current = min(base.current + step.increment, step.most), previous = base.previous }
 end
 
@@ -49,7 +49,7 @@ local function slidingWindow(state, now, step)
   local base = step.calendar and windowAt(step.calendar, state, now) or turned(not over and state or nil, now, window)
   local rest = step.ticks - floor((now - base.start) / step.tick)
   local allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
-  local next = step.increment < 0 and lessWindow(base, step) or moreWindow(base, step)
+  local next = step.increment < 0 and refundWindow(base, step) or takeWindow(base, step)
   local taken, kept = next, state
   if state == nil and step.increment < 0 then taken = nil end
   if state ~= nil and state.start > now then kept = base end
