@@ -1,4 +1,5 @@
 import { allowed, bucketStep, LATEST, LONGEST } from './bucket-model.ts'
+import { type Exact, exactSum, notAfter } from './exact.ts'
 import { Interpreter } from './interpreter.ts'
 import type { Path } from './path.ts'
 import { exactOver, type Property } from './solver.ts'
@@ -8,7 +9,6 @@ import {
   below,
   both,
   difference,
-  either,
   equal,
   field,
   implies,
@@ -18,19 +18,12 @@ import {
   numberAt,
   type Obj,
   object,
-  sum,
   type Value,
   ZERO,
 } from './values.ts'
 
 /** The most parts of a microsecond that are tried. Their sums are the same for more. */
 const MOST_SCALE = 2 ** 40
-
-/** A number of microseconds less `early / scale`. */
-interface Exact {
-  readonly tick: Num
-  readonly early: Num
-}
 
 /** A bucket, each unit of which takes a number of microseconds that is not whole. */
 class FractionalBucket {
@@ -91,19 +84,6 @@ class FractionalBucket {
 }
 
 const earlyOf = (outcome: Obj, name: string): Num => numberAt(field(outcome, 'early'), name)
-
-/** Whether `a` is not after `b`. */
-const notAfter = (a: Exact, b: Exact) =>
-  either(below(a.tick, b.tick), both(equal(a.tick, b.tick), atMost(b.early, a.early)))
-
-/** The exact sum of two: `early` counts parts of `scale`, so that it carries. */
-const exactSum = (a: Exact, b: Exact, scale: Num): Exact => {
-  const early = sum(a.early, b.early)
-  const carries = atMost(scale, early)
-  const chosen = (yes: Num, no: Num): Num => ({ ...no, term: `(ite ${carries.term} ${yes.term} ${no.term})` })
-  const tick = sum(a.tick, b.tick)
-  return { tick: chosen(difference(tick, number(1)), tick), early: chosen(difference(early, scale), early) }
-}
 
 /** The properties of a bucket whose units take no whole microseconds. */
 export function fractionProperties(source: string): Readonly<Record<string, Property>> {

@@ -7,7 +7,7 @@ const core = fileURLToPath(new URL('../../packages/core/src/', import.meta.url))
 export function kernelSource(): string {
   const contents = `
     export { bucket, fitsAt } from './kernels/bucket.ts'
-    export { runKernel } from './kernels/kernel.ts'
+    export { emptyAt, runKernel } from './kernels/kernel.ts'
     export { decider } from './decide.ts'
     export { stepFor } from './verbs.ts'`
   const { outputFiles } = buildSync({

@@ -63,4 +63,24 @@ export const warmUpVectors: readonly Vector[] = [
       [-666.166, 'charge', 2, true, 0, 0, 1_000],
     ],
   },
+  {
+    name: 'a key that warms up allows a burst at its turn, no more than a burst ever, and no refund after its turn',
+    quota: warmingUp({ limit: 1, per: '1s', warmUpPeriod: '4s', burst: 3 }),
+    rows: [
+      [0, 'consume', 4, false, 1, Infinity, 0],
+      [0, 'consume', 1, true, 0, 0, 2_500],
+      [2_500, 'refund', 1, true, 1, 0, 0],
+      // Still 3 s cold.
+      [2_500, 'consume', 1, true, 0, 0, 1_500],
+    ],
+  },
+  {
+    name: 'a key that warms up multiplies exactly beyond 2^53',
+    quota: warmingUp({ limit: 1, per: 37_102.76, warmUpPeriod: 7_199_999.998 }),
+    rows: [
+      // 37,102,760 × (7,199,999,998 − 37,102,760) / 3,599,999,999 µs more, which is 73,823,127 and a bit.
+      [0, 'consume', 1, true, 0, 0, 110_925.888],
+      [110_925.887, 'consume', 1, false, 0, 0.001, 0.001],
+    ],
+  },
 ]
