@@ -5,15 +5,15 @@ export function addressKey(address: string | undefined, ipv6Prefix: number): str
   if (!address?.includes(':')) return address ?? ''
   const groups = parseIPv6(address)
   if (groups === undefined) return address
-  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  if (mapped)
-    return groups
-      .slice(6)
-      .flatMap((group) => [group >> 8, group & 0xff])
-      .join('.')
-  const network = groups.map((group, i) => group & mask(ipv6Prefix - 16 * i))
-  return `${network.map((group) => group.toString(16)).join(':')}/${ipv6Prefix}`
+  const [a, b, c, d, e, f, g, h] = groups
+  if ((a | b | c | d | e) === 0 && f === 0xffff) return `${g >> 8}.${g & 0xff}.${h >> 8}.${h & 0xff}`
+  let network = hex(a & mask(ipv6Prefix))
+  let kept = 1
+  for (; 16 * kept < ipv6Prefix; kept++) network += `:${hex((groups[kept] as number) & mask(ipv6Prefix - 16 * kept))}`
+  return `${network}${':0'.repeat(8 - kept)}/${ipv6Prefix}`
 }
+
+const hex = (group: number): string => (group === 0 ? '0' : group.toString(16))
 
 export function checkPrefix(ipv6Prefix: number, least: number): void {
   if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= least && ipv6Prefix <= 128) return
@@ -26,57 +26,104 @@ export function checkPrefix(ipv6Prefix: number, least: number): void {
 /** The mask of the upper `bits` of a 16-bit group. */
 const mask = (bits: number): number => (bits >= 16 ? 0xffff : bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff)
 
-/** The eight 16-bit groups of an IPv4 or IPv6 address, IPv4 as mapped into IPv6; undefined if it is invalid. */
-export function parseAddress(address: string): readonly number[] | undefined {
+/** The eight 16-bit groups of an IPv6 address. */
+type Groups = [number, number, number, number, number, number, number, number]
+
+/** The groups of an IPv4 or IPv6 address, IPv4 as mapped into IPv6; undefined if it is invalid. */
+export function parseAddress(address: string): Groups | undefined {
   if (address.includes(':')) return parseIPv6(address)
-  const bytes = parseIPv4(address)
-  if (bytes === undefined) return undefined
-  const [a, b, c, d] = bytes as [number, number, number, number]
-  return [0, 0, 0, 0, 0, 0xffff, (a << 8) | b, (c << 8) | d]
+  const bits = parseIPv4(address, 0, address.length)
+  return bits === undefined ? undefined : [0, 0, 0, 0, 0, 0xffff, bits >>> 16, bits & 0xffff]
 }
 
-/** The eight 16-bit groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is invalid. */
-function parseIPv6(address: string): readonly number[] | undefined {
-  const [text = ''] = address.split('%', 1)
-  const halves = text.split('::')
-  if (halves.length > 2) return undefined
-  const [head, tail] = halves.map(parseGroups)
-  if (head === undefined || (halves.length === 2 && tail === undefined)) return undefined
-  const missing = 8 - head.length - (tail?.length ?? 0)
-  if (halves.length === 1) return missing === 0 ? head : undefined
-  return missing >= 1 ? [...head, ...Array<number>(missing).fill(0), ...(tail ?? [])] : undefined
-}
+const DOT = 46
+const COLON = 58
 
-function parseGroups(text: string, half: number, halves: readonly string[]): number[] | undefined {
-  if (text === '') return halves.length === 2 ? [] : undefined
-  const groups: number[] = []
-  const parts = text.split(':')
-  for (const [i, part] of parts.entries()) {
-    const last = i === parts.length - 1 && half === halves.length - 1
-    if (last && part.includes('.')) {
-      const bytes = parseIPv4(part)
-      if (bytes === undefined) return undefined
-      const [a, b, c, d] = bytes as [number, number, number, number]
-      groups.push((a << 8) | b, (c << 8) | d)
-    } else if (/^[0-9a-f]{1,4}$/i.test(part)) {
-      groups.push(Number.parseInt(part, 16))
-    } else {
-      return undefined
-    }
+/**
+ * The groups of an IPv6 address, with or without zone and embedded IPv4; undefined if it is invalid. It is parsed by
+ * character: each request of an IPv6 client needs it, and texts of its groups take several times as long.
+ */
+function parseIPv6(address: string): Groups | undefined {
+  const zone = address.indexOf('%')
+  const end = zone < 0 ? address.length : zone
+  const groups: Groups = [0, 0, 0, 0, 0, 0, 0, 0]
+  const gap = address.indexOf('::')
+  if (gap < 0 || gap >= end) return appendGroups(groups, 0, address, 0, end) === 8 ? groups : undefined
+  const before = gap === 0 ? 0 : appendGroups(groups, 0, address, 0, gap)
+  const count = gap + 2 === end ? before : appendGroups(groups, before, address, gap + 2, end)
+  if (count > 7) return undefined
+  // The groups after `::` are the last ones.
+  for (let from = count - 1, to = 7; from >= before; from--, to--) {
+    groups[to] = groups[from] as number
+    groups[from] = 0
   }
   return groups
 }
 
-/** The four bytes of a dotted IPv4 address; undefined if it is invalid. */
-function parseIPv4(address: string): readonly number[] | undefined {
-  const parts = address.split('.')
-  const bytes = parts.map((part) => (/^(0|[1-9]\d{0,2})$/.test(part) ? Number(part) : 256))
-  return parts.length === 4 && bytes.every((byte) => byte < 256) ? bytes : undefined
+/** The number of groups in a text that has none, or too many. */
+const INVALID = 9
+
+/** Appends the groups between two positions to the first `count`. Returns how many there are then, or `INVALID`. */
+function appendGroups(groups: Groups, count: number, address: string, from: number, end: number): number {
+  let start = from
+  for (let length = count; length < 8; length++) {
+    let at = start
+    let group = 0
+    for (let digit = hexDigit(address, at); digit >= 0; digit = hexDigit(address, ++at)) group = (group << 4) | digit
+    if (address.charCodeAt(at) === DOT) return appendIPv4(groups, length, address, start, end)
+    if (at === start || at > start + 4) return INVALID
+    groups[length] = group
+    if (at === end) return length + 1
+    if (address.charCodeAt(at) !== COLON) return INVALID
+    start = at + 1
+  }
+  return INVALID
+}
+
+/** The same of an IPv4 address, which can only be at the end of an IPv6 address. */
+function appendIPv4(groups: Groups, count: number, address: string, start: number, end: number): number {
+  const isLast = address.charCodeAt(end) !== COLON
+  const bits = isLast ? parseIPv4(address, start, end) : undefined
+  if (bits === undefined) return INVALID
+  groups[count] = bits >>> 16
+  groups[count + 1] = bits & 0xffff
+  return count + 2
+}
+
+/** The hexadecimal digit at a position; negative if there is none. */
+function hexDigit(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  if (code >= 48 && code <= 57) return code - 48
+  const letter = code | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1
+}
+
+/** The 32 bits of the dotted IPv4 address from `start` to `end`; undefined if it is invalid. */
+function parseIPv4(address: string, start: number, end: number): number | undefined {
+  let bits = 0
+  let dots = 0
+  let byte = 0
+  let digits = 0
+  for (let at = start; at < end; at++) {
+    const code = address.charCodeAt(at)
+    if (code === DOT && digits > 0) {
+      bits = bits * 256 + byte
+      byte = digits = 0
+      dots++
+      continue
+    }
+    // A number with a leading 0 would be octal.
+    if (code < 48 || code > 57 || (digits > 0 && byte === 0)) return undefined
+    byte = byte * 10 + code - 48
+    digits++
+    if (byte > 255) return undefined
+  }
+  return dots === 3 && digits > 0 ? bits * 256 + byte : undefined
 }
 
 /** The first `bits` of an address, which all addresses of a network share. */
 interface Network {
-  readonly groups: readonly number[]
+  readonly groups: Groups
   readonly bits: number
 }
 
@@ -93,7 +140,7 @@ export function within(what: string, cidrs: readonly unknown[]): (address: strin
 }
 
 /** IPv4 is compared as mapped into IPv6, on both sides. */
-function contains({ groups, bits }: Network, address: readonly number[]): boolean {
+function contains({ groups, bits }: Network, address: Groups): boolean {
   return groups.every((group, i) => ((group ^ (address[i] as number)) & mask(bits - 16 * i)) === 0)
 }
 
