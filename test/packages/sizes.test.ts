@@ -35,7 +35,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cli/browser': 35_800,
   '@spillway/cloudflare': 2_100,
   '@spillway/cloudflare/object': 4_800,
-  '@spillway/conformance': 53_300,
+  '@spillway/conformance': 53_400,
   '@spillway/core': 36_600,
   '@spillway/core/http': 38_900,
   '@spillway/core/internal': 12_000,
