@@ -42,7 +42,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/core/rules': 10_900,
   '@spillway/elysia': 61_100,
   '@spillway/express': 60_200,
-  '@spillway/express/compat': 21_400,
+  '@spillway/express/compat': 21_700,
   '@spillway/fastify': 60_500,
   '@spillway/fetch': 60_900,
   '@spillway/h3': 61_000,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Request, Response } from 'express'
 import type { Options } from './options.ts'
 
@@ -14,6 +14,29 @@ export interface RateLimitInfo {
   readonly resetTime: Date | undefined
   /** The key that the request was counted for. */
   readonly key: string
+}
+
+/** The counts of a window that a store has counted. */
+export class WindowInfo implements RateLimitInfo {
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly resetTime: Date | undefined
+  readonly key: string
+
+  constructor(limit: number, used: number, resetTime: Date | undefined, key: string) {
+    this.limit = limit
+    this.used = used
+    this.remaining = Math.max(limit - used, 0)
+    // Copied, because some stores change a date after returning it.
+    this.resetTime = resetTime && new Date(resetTime.getTime())
+    this.key = key
+  }
+
+  /** The former name of `used`, for existing code. */
+  get current(): number {
+    return this.used
+  }
 }
 
 /** A request with its counts, by the name that `requestPropertyName` has. */
@@ -61,5 +84,4 @@ export const secondsTo = (resetTime: Date | undefined, windowMs: number): number
     : Math.max(Math.ceil((resetTime.getTime() - Date.now()) / 1000), 0)
 
 /** Identifies a client without revealing its key: the first 12 hexadecimal digits of a hash. */
-const partitionOf = (key: string): string =>
-  Buffer.from(createHash('sha256').update(key).digest('hex').slice(0, 12)).toString('base64')
+const partitionOf = (key: string): string => btoa(hash('sha256', key, 'hex').slice(0, 12))

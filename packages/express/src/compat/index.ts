@@ -1,9 +1,9 @@
-import { calledByHand, hasMethod } from '@spillway/core/internal'
+import { andThen, calledByHand, hasMethod, type MaybePromise } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Checks } from './checks.ts'
-import { type RateLimitInfo, secondsTo, setLegacyFields, setStandardFields } from './fields.ts'
-import { configOf, type FromRequest, type Options } from './options.ts'
+import { type RateLimitInfo, secondsTo, setLegacyFields, setStandardFields, WindowInfo } from './fields.ts'
+import { configOf, type Options, valueFor } from './options.ts'
 import { type Counted, type ExpressRateLimitStore, isSpillwayStore, promised } from './store.ts'
 import { toExpressRateLimitStore } from './to.ts'
 import { uncounter } from './uncount.ts'
@@ -78,7 +78,7 @@ function limiter(
     if (await options.skip(request, response)) return next()
     const exchange = { request, response, options, checks }
     const key = await options.keyGenerator(request, response)
-    const counted = await count(store, key, options)
+    const counted = options.passOnStoreError ? await countOrError(store, key) : await store.increment(key)
     if (counted instanceof Error) {
       options.logger.error(counted, 'the store failed; the request is allowed without being counted.')
       return next()
@@ -94,44 +94,35 @@ function limiter(
   }
 }
 
-/** Counts a request. Returns the error if `passOnStoreError` allows requests while the store fails. */
-async function count(
-  store: ExpressRateLimitStore,
-  key: string,
-  { passOnStoreError }: Options,
-): Promise<Counted | Error> {
+/** Counts a request, or returns the error: `passOnStoreError` allows requests while the store fails. */
+async function countOrError(store: ExpressRateLimitStore, key: string): Promise<Counted | Error> {
   try {
     return await store.increment(key)
   } catch (error) {
-    if (passOnStoreError) return error instanceof Error ? error : new Error(String(error))
-    throw error
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 
-async function infoOf(
+function infoOf(
   { request, response, options, checks }: Exchange,
   key: string,
-  counted: Counted,
-): Promise<RateLimitInfo> {
-  const { totalHits: used } = counted
-  checks.hits(used)
-  const limit = await valueFor(options.limit, request, response)
-  checks.limit(limit)
-  // Copied, because some stores change a date after returning it.
-  const resetTime = counted.resetTime && new Date(counted.resetTime.getTime())
-  const info = { limit, used, remaining: Math.max(limit - used, 0), resetTime, key }
-  // The former name of `used`, for existing code.
-  return Object.defineProperty(info, 'current', { value: used })
+  { totalHits, resetTime }: Counted,
+): MaybePromise<RateLimitInfo> {
+  checks.hits(totalHits)
+  return andThen(valueFor(options.limit, request, response), (limit) => {
+    checks.limit(limit)
+    return new WindowInfo(limit, totalHits, resetTime, key)
+  })
 }
 
-async function setHeaders({ request, response, options, checks }: Exchange, info: RateLimitInfo): Promise<void> {
+function setHeaders({ request, response, options, checks }: Exchange, info: RateLimitInfo): MaybePromise<void> {
   const { legacyHeaders, standardHeaders, identifier } = options
   if (legacyHeaders) setLegacyFields(response, info)
   if (!standardHeaders) return
   checks.draft(standardHeaders)
   if (standardHeaders !== 'draft-6') checks.reset(info.resetTime)
-  const name = standardHeaders === 'draft-8' ? await valueFor(identifier, request, response) : ''
-  setStandardFields(response, info, options, name)
+  const name = standardHeaders === 'draft-8' ? valueFor(identifier, request, response) : ''
+  return andThen(name, (known) => setStandardFields(response, info, options, known))
 }
 
 async function setRetryAfter({ request, response, options }: Exchange, { resetTime }: RateLimitInfo): Promise<void> {
@@ -139,11 +130,6 @@ async function setRetryAfter({ request, response, options }: Exchange, { resetTi
   if ((!legacyHeaders && !standardHeaders) || response.headersSent) return
   const seconds = (await valueFor(retryAfter, request, response)) ?? secondsTo(resetTime, windowMs)
   response.setHeader('Retry-After', String(seconds))
-}
-
-/** The value of an option for a request: the option itself, or what it returns. */
-function valueFor<T>(option: T | FromRequest<T>, request: Request, response: Response): T | Promise<T> {
-  return typeof option === 'function' ? (option as FromRequest<T>)(request, response) : option
 }
 
 export { memoryStore } from '@spillway/memory'

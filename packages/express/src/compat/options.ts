@@ -1,5 +1,5 @@
 import { micros, QuotaError, type Store } from '@spillway/core'
-import { checkObject, formatValue } from '@spillway/core/internal'
+import { andThen, checkObject, formatValue, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import type { NextFunction, Request, Response } from 'express'
 import { ipKeyGenerator } from './address.ts'
 import { type Checks, checksOf, type Logger, type ValidateOption } from './checks.ts'
@@ -154,12 +154,12 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
     skipSuccessfulRequests: false,
     requestWasSuccessful: (_request, { statusCode }) => statusCode < 400,
     skip: () => false,
-    keyGenerator: async (request, response) => {
+    keyGenerator: (request, response) => {
       checks.address(request)
-      const { ipv6Subnet } = options
-      const subnet = typeof ipv6Subnet === 'function' ? await ipv6Subnet(request, response) : ipv6Subnet
-      checks.ipv6Subnet(subnet)
-      return ipKeyGenerator(request.ip ?? '', subnet)
+      return andThen(valueFor(options.ipv6Subnet, request, response), (subnet) => {
+        checks.ipv6Subnet(subnet)
+        return ipKeyGenerator(request.ip ?? '', subnet)
+      })
     },
     ipv6Subnet: 56,
     handler: async (request, response) => {
@@ -180,6 +180,10 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
   micros(options.windowMs, 'windowMs')
   return { options, checks }
 }
+
+/** The value of an option for a request, in the same tick if possible: the option itself, or what it returns. */
+export const valueFor = <T>(option: T | FromRequest<T>, request: Request, response: Response): MaybePromise<T> =>
+  typeof option === 'function' ? maybePromise((option as FromRequest<T>)(request, response)) : option
 
 /** A number that may have been passed as text, such as one from an environment variable. */
 const numberFrom = (value: unknown): number => (/^\d+$/.test(String(value)) ? Number(value) : (value as number))

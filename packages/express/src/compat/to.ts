@@ -1,10 +1,11 @@
 import {
   fixedWindow,
   isSync,
+  type Micros,
   micros,
   QuotaError,
-  type SlidingWindowQuota,
   type SlidingWindowTaken,
+  type Step,
   type Store,
 } from '@spillway/core'
 import { checkOptions, stepFor, type Verb } from '@spillway/core/internal'
@@ -34,24 +35,25 @@ export function toExpressRateLimitStore(
 ): ExpressRateLimitStore {
   checkOptions('toExpressRateLimitStore', options, ['name', 'windowMs'])
   const { name = 'express-rate-limit' } = options
-  let quota = options.windowMs === undefined ? undefined : quotaOf(options.windowMs)
-  const take = async (key: string, verb: Verb): Promise<SlidingWindowTaken> => {
-    if (quota === undefined) {
+  let windows = options.windowMs === undefined ? undefined : windowsOf(options.windowMs)
+  const take = async (key: string, verb: keyof Windows['steps']): Promise<SlidingWindowTaken> => {
+    if (windows === undefined) {
       throw new QuotaError('ERR_SPILLWAY_OPTION', 'toExpressRateLimitStore needs windowMs if no limiter calls init.')
     }
     // In JavaScript a keyGenerator may return undefined: such requests count as one client.
-    const [taken] = await store.take([{ policy: name, key: String(key), step: stepFor(quota, verb, 1) }])
+    const ops = [{ policy: name, key: String(key), step: windows.steps[verb] }]
+    const [taken] = isSync(store) ? store.takeSync(ops) : await store.take(ops)
     return taken as SlidingWindowTaken
   }
   const counted = ({ start, current }: SlidingWindowTaken): Counted => ({
     totalHits: current,
-    resetTime: new Date(Math.ceil((start + (quota as SlidingWindowQuota).window) / 1000)),
+    resetTime: new Date(Math.ceil((start + (windows as Windows).length) / 1000)),
   })
   return {
     localKeys: isSync(store),
     prefix: name,
     init: ({ windowMs }) => {
-      quota ??= quotaOf(windowMs)
+      windows ??= windowsOf(windowMs)
     },
     ...(store.deleteAll && {
       resetAll: async () => {
@@ -60,7 +62,7 @@ export function toExpressRateLimitStore(
     }),
     // A window whose requests were all subtracted differs from a missing one by its start, which is in the past.
     get: async (key) => {
-      if (quota === undefined) return undefined // No limiter has counted yet.
+      if (windows === undefined) return undefined // No limiter has counted yet.
       const found = await take(key, 'peek')
       return found.current > 0 || found.start < found.now ? counted(found) : undefined
     },
@@ -75,6 +77,16 @@ export function toExpressRateLimitStore(
   }
 }
 
-const quotaOf = (windowMs: number): SlidingWindowQuota =>
+/** The windows of all keys. */
+interface Windows {
+  readonly length: Micros
+  readonly steps: Readonly<Record<'peek' | 'charge' | 'refund', Step>>
+}
+
+function windowsOf(windowMs: number): Windows {
   // Rounded up to whole milliseconds, as express-rate-limit does.
-  fixedWindow({ limit: 1, window: Math.ceil(micros(windowMs, 'windowMs') / 1000), align: 'first' })
+  const quota = fixedWindow({ limit: 1, window: Math.ceil(micros(windowMs, 'windowMs') / 1000), align: 'first' })
+  const stepOf = (verb: Verb): Step => Object.freeze(stepFor(quota, verb, 1))
+  const steps = { peek: stepOf('peek'), charge: stepOf('charge'), refund: stepOf('refund') }
+  return { length: quota.window, steps }
+}
