@@ -2,8 +2,8 @@ import { formatValue, QuotaError } from './errors.ts'
 import { MOST_SCALE } from './kernels/fraction.ts'
 
 /**
- * Throws a QuotaError if `options` is not an object, or has an unknown name. The error proposes what to write instead: the
- * hint of `hintFor`, or the nearest known name.
+ * Throws a QuotaError if `options` is not an object, has an unknown name, or has `null` for an option: only `undefined` counts
+ * as not given. The error proposes what to write instead: the hint of `hintFor`, or the nearest known name.
  */
 export function checkOptions(
   where: string,
@@ -17,6 +17,11 @@ export function checkOptions(
     if (known.includes(name)) continue
     const hint = hintFor?.(name, given) ?? guess(name, known) ?? `It knows ${known.join(', ')}.`
     throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} has no option ${formatValue(name)}. ${hint}`)
+  }
+  for (const name of known) {
+    // The default of a lookup is a value of the app.
+    if (options[name as keyof object] !== null || name === 'default') continue
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} ${name} is null. Give it a value, or leave it out.`)
   }
 }
 

@@ -32,7 +32,7 @@ export interface WaitOptions extends ReserveOptions {
 
 /** Checks an `AbortSignal`. */
 export function checkSignal(signal: unknown): Signal | undefined {
-  if (signal === undefined || signal === null) return undefined
+  if (signal === undefined) return undefined
   const { aborted, addEventListener, removeEventListener } = signal as Partial<Signal>
   const methods = [addEventListener, removeEventListener]
   if (typeof aborted === 'boolean' && methods.every((method) => typeof method === 'function')) return signal as Signal

@@ -52,7 +52,7 @@ describe('options', () => {
     ],
     ['no text', () => calendarWindow({ limit: 1, unit: 'day', timeZone: 1 as never }), 'timeZone must be'],
     ['an empty zone', () => perMonth(10, { timeZone: '' }), 'got ""'],
-    ['null', () => perMonth(10, { timeZone: null as never }), 'got null'],
+    ['null', () => perMonth(10, { timeZone: null as never }), 'is null'],
     [
       'a unit',
       () => calendarWindow({ limit: 1, unit: 'year' as never }),

@@ -133,7 +133,7 @@ describe('the guard', () => {
     ],
     ['another', { quota: perMinute(1), countPreflight: 0 }, 'countPreflight must be true or false; got 0.'],
     ['a cost in a list', { quota: perMinute(1), cost: ['header:x-cost'] }, 'cost must be a whole number'],
-    ['a store that is null', { quota: perMinute(1), store: null }, 'store must be a store'],
+    ['a store that is null', { quota: perMinute(1), store: null }, 'rateLimit store is null. Give it a value'],
     ['no selectors', { quota: perMinute(1), key: [] }, 'a selector, a list of them or a function'],
     ['an unknown cost', { quota: perMinute(1), cost: 'body:weight' }, "'header:NAME', 'query:NAME' or a function"],
     ['a cost of 0', { quota: perMinute(1), cost: 0 }, 'cost must be a whole number'],

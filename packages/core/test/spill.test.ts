@@ -335,7 +335,7 @@ describe('a spill that cannot be', () => {
     expect(() => rateLimiter({ quotas, spill: { second: 'extar' }, store })).toThrow('Did you mean "extra"?')
     expect(() => rateLimiter({ quotas, spill: { secnd: 'extra' }, store })).toThrow('Did you mean "second"?')
     expect(() => rateLimiter({ quotas, spill: null as never, store })).toThrow(
-      'spill takes an object of options; got null',
+      'rateLimiter spill is null. Give it a value, or leave it out.',
     )
     expect(() => rateLimiter({ quotas, spill: { toString: 'extra' }, store })).toThrow('spill has no option "toString"')
   })

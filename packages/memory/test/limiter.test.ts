@@ -14,7 +14,7 @@ test('uses the store option, and rejects null', () => {
   const store = memoryStore()
   rateLimiter({ quota: perMinute(1), store }).consumeSync('ann')
   expect(store.size).toBe(1)
-  expect(() => rateLimiter({ quota: perMinute(1), store: null as never })).toThrow('store must be a store')
+  expect(() => rateLimiter({ quota: perMinute(1), store: null as never })).toThrow('rateLimiter store is null')
 })
 
 test.each([1_000, 1_000_000])('resetAll applies to takes prepared before, of %i keys', async (maxKeys) => {

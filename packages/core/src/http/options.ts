@@ -106,7 +106,7 @@ const PEER_NAMES: Readonly<Record<string, string>> = {
  * does not have.
  */
 export function checkedOptions(options: unknown): object {
-  const several = (options as { policies?: unknown } | null | undefined)?.policies !== undefined
+  const several = ((options as { policies?: unknown } | null | undefined)?.policies ?? undefined) !== undefined
   const known = ['policies', ...(several ? [] : ownOptions()), ...COMMON_OPTIONS]
   checkOptions('rateLimit', options, known, (name, given) => {
     const [here] = Object.entries(PEER_NAMES).find(([, theirs]) => theirs.split(' ').includes(name)) ?? []
