@@ -59,13 +59,14 @@ const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOpt
 export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
   const { store } = (checks[0] as PolicyCheck).policy.storeConfig
   if (!isSync(store) || !store.clock || !store.prepareSync || !areApart(checks)) return undefined
-  const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as Prepared)
   const now = store.clock()
   if (checks.length === 1) {
-    const [{ take, decide }, { key }] = [consumed[0] as Prepared, checks[0] as PolicyCheck]
+    const [{ policy, cost, key }] = checks as readonly [PolicyCheck]
+    const { take, decide } = policy.steps.costing(cost) as Prepared
     const taken = copyOf(take.take(key, now))
     return { checks, decisions: [decide(taken)], taken: [taken] }
   }
+  const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as Prepared)
   let allowed = true
   for (let i = 0; i < checks.length; i++) {
     allowed = (consumed[i] as Prepared).take.look((checks[i] as PolicyCheck).key, now) && allowed

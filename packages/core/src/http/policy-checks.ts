@@ -46,19 +46,18 @@ export function policyChecksOf<R, S>(
   const shadows = compiledPolicies.some(({ mode }) => mode === 'shadow')
   const blocks = compiledPolicies.some(({ blockList }) => blockList !== undefined)
   const enforcing = (checks: readonly (HttpCheck<R, S> | undefined)[]): readonly HttpCheck<R, S>[] =>
-    spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : checks.filter(isEnforced)
+    spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : onlyEnforced(checks)
   const sorted = (checks: readonly (HttpCheck<R, S> | undefined)[]): PolicyChecks<R, S> => ({
-    enforced: blocks ? [...enforcing(checks), ...blockListsOf(checks.filter(isEnforced))] : enforcing(checks),
+    enforced: blocks ? [...enforcing(checks), ...blockListsOf(onlyEnforced(checks))] : enforcing(checks),
     shadowed: shadows ? checks.filter(isShadow) : NONE,
   })
   return (request, claims) => {
-    const checks: MaybePromise<HttpCheck<R, S> | undefined>[] = []
-    for (const tiers of groups) {
+    const checks = groups.map((tiers) => {
       const check = checkOf(tiers, 0, request, claims)
       // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
       if (check instanceof Promise) check.catch(() => {})
-      checks.push(check)
-    }
+      return check
+    })
     return andThen(all(checks), sorted)
   }
 }
@@ -74,6 +73,10 @@ type Found<R, S> = HttpCheck<R, S> | undefined
 
 const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'shadow'
 const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'enforce'
+
+/** The checks of enforced policies. The list itself if there are no others: a copy has room for more than one check. */
+const onlyEnforced = <R, S>(checks: readonly Found<R, S>[]): readonly HttpCheck<R, S>[] =>
+  checks.every((check) => isEnforced(check)) ? (checks as readonly HttpCheck<R, S>[]) : checks.filter(isEnforced)
 
 /** The check of each policy; undefined if it is a shadow policy, or does not apply. */
 const enforcedOf = <R, S>(
