@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Entry, entryReader } from '../src/log/entry.ts'
 import { openSource } from '../src/log/file.ts'
+import { lineReader } from '../src/log/formats.ts'
 import { type ReadOptions, readLogs } from '../src/log/read.ts'
 import { folderOf } from './terminal.ts'
 
@@ -42,6 +43,12 @@ describe('common and combined logs', () => {
   ])('%s is read', async (_, line, expected) => {
     const { entry, entries } = await read(line)
     expect([partsOf(entry), entries[0]?.at]).toEqual([expected, T0])
+  })
+
+  // Its key would be another for each port.
+  test('an address with a port that is no number is no client', () => {
+    const line = common.replace('127.0.0.1', '[2001:db8::1]:https')
+    expect(lineReader('auto', {}).parse(line)).toBe('it begins with neither an address nor a hostname')
   })
 
   test('what follows the request is read as headers and as a claim', async () => {

@@ -1,4 +1,5 @@
-import { isAddress, withoutPort } from './address.ts'
+import { isAddress } from '@spillway/core/http'
+import { withoutPort } from './address.ts'
 
 /** The client that a line begins with, and how many fields precede the authenticated user. */
 export interface Client {

@@ -36,6 +36,9 @@ export function parseAddress(address: string): Groups | undefined {
   return bits === undefined ? undefined : [0, 0, 0, 0, 0, 0xffff, bits >>> 16, bits & 0xffff]
 }
 
+/** Whether a text is an IPv4 or IPv6 address, with or without zone. A port or brackets are no part of an address. */
+export const isAddress = (text: string): boolean => parseAddress(text) !== undefined
+
 const DOT = 46
 const COLON = 58
 

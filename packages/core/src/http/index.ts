@@ -1,5 +1,6 @@
 export type { StoreErrorOption } from '../failure-mode.ts'
 export { spilling, type Targets } from '../spill.ts'
+export { isAddress } from './address.ts'
 export type { ByKey, ByKeyOptions, KeyText } from './by-key.ts'
 export { type ClientReader, clientAddress, type TrustProxy } from './client-address.ts'
 export { type Closable, hidesBody, isOver, type Outgoing, statusOf, whenClosed } from './closed.ts'
