@@ -1,5 +1,6 @@
 /**
- * A copy of a text that does not keep the string that it was cut from in memory: what is cut from a string that was just
- * joined keeps only that. Engines copy short texts anyway.
+ * A copy of a text that does not keep the string that it was cut from in memory. The parts are joined by a function, because
+ * engines keep the result of `+`, and what is cut from it, as references to other strings: to compare these reads twice the
+ * memory.
  */
-export const copyOf = (text: string): string => (text.length < 13 ? text : ` ${text}`.slice(1))
+export const copyOf = (text: string): string => [text.slice(0, 1), text.slice(1)].join('')
