@@ -59,7 +59,7 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
   const splitter = lineSplitter(source.decoder(), (text, line, tooLong) => {
     const parsed = tooLong
       ? 'it is longer than a megabyte'
-      : LINE_WITHIN.test(text)
+      : text.includes('\r') && LINE_WITHIN.test(text)
         ? 'it has carriage returns within: end its lines with line feeds'
         : parse(text)
     if (parsed === undefined) return
