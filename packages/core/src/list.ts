@@ -1,15 +1,17 @@
 import { canBlock } from './block.ts'
 import { blockListOf, shownPolicies } from './block-list.ts'
 import { asStoreError } from './breaker.ts'
-import { type CallDeadline, deadlineIn, whenExpired } from './deadline.ts'
+import { type CallDeadline, deadlineIn, isExpired, whenExpired } from './deadline.ts'
 import { decider } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { formatValue, QuotaError, StoreError } from './errors.ts'
 import { blockedFor, peekAt } from './inspect.ts'
+import type { Step } from './kernels/kernel.ts'
 import { setLongTimeout } from './long-timeout.ts'
-import { checkBoolean, checkOptions, checkWhole } from './options.ts'
+import { checkBoolean, checkOptions, checkWhole, isObject } from './options.ts'
 import type { Policy } from './policy.ts'
 import { isSync, type ListedState, type Store } from './store.ts'
+import { isTaken } from './store-call.ts'
 import { type Duration, micros } from './time.ts'
 import { TopKeys } from './top-keys.ts'
 import { stepFor } from './verbs.ts'
@@ -111,6 +113,8 @@ export async function listKeys(policies: readonly Policy[], options: ListOptions
   return { policy: policy.name, keys, ...found }
 }
 
+type States = AsyncIterator<unknown, unknown, undefined>
+
 /** Passes the keys of a policy to `add`, within bounds of count and time. */
 async function examine(
   { name, quota, storeConfig: { store } }: Policy,
@@ -120,24 +124,27 @@ async function examine(
 ): Promise<Pick<KeyList, 'scanned' | 'isComplete'>> {
   const step = stepFor(quota, 'peek', 1)
   const decide = decider(name, quota, 1, step)
-  const states = listOf(store).call(store, name, step)[Symbol.asyncIterator]()
+  const states = iteratorOf(store, name, step)
   let scanned = 0
   let isComplete = false
   while (scanned < scan) {
-    const next = await before(deadline, states.next())
+    const next = await before(deadline, states)
     if (next === undefined && scanned === 0) {
       throw new StoreError('The store listed no states in time.', undefined, { reason: 'timeout' })
     }
     isComplete = next?.done === true
     if (next === undefined || isComplete) break
-    scanned += next.value.length
-    for (const { key, isDigest, taken } of next.value as readonly ListedState[]) {
+    const chunk = checkChunk(next.value, step)
+    scanned += chunk.length
+    for (const { key, isDigest, taken } of chunk) {
       add({ key, isDigest, decision: decide(taken), blockedMs: blockedFor(taken) })
     }
-    // An in-memory store never waits by itself, and other work must not wait for the whole list.
-    if (isSync(store)) await new Promise<void>((resolve) => setLongTimeout(0, resolve))
+    // An in-memory store never waits by itself, nor may one of empty chunks: other work must not wait for the whole list.
+    if (isSync(store) || chunk.length === 0) await new Promise<void>((resolve) => setLongTimeout(0, resolve))
+    // A chunk that is there at once wins against the timer of the deadline.
+    if (isExpired(deadline)) break
   }
-  if (!isComplete) void Promise.resolve(states.return?.()).catch(() => {})
+  if (!isComplete) void (async () => states.return?.())().catch(() => {})
   return { scanned, isComplete }
 }
 
@@ -171,14 +178,44 @@ function listOf(store: Store): NonNullable<Store['list']> {
   )
 }
 
-/** The promise's value; undefined if the deadline passes first. */
-function before<T>(deadline: CallDeadline, promise: Promise<T>): Promise<T | undefined> {
+/** The store's states, in chunks. */
+function iteratorOf(store: Store, policy: string, step: Step): States {
+  const list = listOf(store)
+  let states: unknown
+  try {
+    states = list.call(store, policy, step)
+  } catch (error) {
+    throw asStoreError(error)
+  }
+  const iterate = (states as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator]
+  if (typeof iterate === 'function') return iterate.call(states) as States
+  throw invalidList(states)
+}
+
+/** Checks what a store lists: from a state without its numbers, no use could be computed. */
+function checkChunk(chunk: unknown, step: Step): readonly ListedState[] {
+  const isListed = (state: unknown): boolean =>
+    isObject(state) && typeof state['key'] === 'string' && isTaken(state['taken'], step)
+  if (Array.isArray(chunk) && chunk.every(isListed)) return chunk as readonly ListedState[]
+  throw invalidList(Array.isArray(chunk) ? chunk.find((state) => !isListed(state)) : chunk)
+}
+
+const invalidList = (got: unknown): StoreError =>
+  new StoreError(
+    `The store did not list its states: list returns an async iterable of lists of { key, isDigest, taken }; got ${formatValue(got)}.`,
+  )
+
+/** The next chunk; undefined if the deadline passes first. */
+function before(deadline: CallDeadline, states: States): Promise<IteratorResult<unknown> | undefined> {
   return new Promise((resolve, reject) => {
     const stop = whenExpired(deadline, () => resolve(undefined))
-    promise.then(
+    // Asynchronous, so that what the store throws is a rejection, too.
+    const next = async (): Promise<IteratorResult<unknown>> => states.next()
+    next().then(
       (value) => {
         stop()
-        resolve(value)
+        if (isObject(value)) resolve(value)
+        else reject(invalidList(value))
       },
       (error: unknown) => {
         stop()

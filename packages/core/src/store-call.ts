@@ -2,6 +2,7 @@ import { breakerOf } from './breaker.ts'
 import type { CallDeadline } from './deadline.ts'
 import { formatValue, StoreError } from './errors.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
+import { isObject } from './options.ts'
 import type { Store, Take } from './store.ts'
 import type { Logger } from './warn.ts'
 
@@ -46,17 +47,17 @@ const NUMBERS: Readonly<Record<Step['kernel'], readonly string[]>> = {
 
 /** Checks that a store has answered each op: a missing number would allow every request. */
 export function checkTaken(answer: unknown, ops: readonly Take[]): readonly Taken[] {
-  const isTaken = ({ step }: Take, i: number): boolean => {
-    const taken: unknown = (answer as readonly unknown[])[i]
-    if (typeof taken !== 'object' || taken === null) return false
-    const fields = taken as Readonly<Record<string, unknown>>
-    return typeof fields['allowed'] === 'boolean' && NUMBERS[step.kernel].every((name) => Number.isFinite(fields[name]))
-  }
-  if (Array.isArray(answer) && ops.every(isTaken)) return answer
+  if (Array.isArray(answer) && ops.every(({ step }, i) => isTaken(answer[i], step))) return answer
   throw new StoreError(
     `The store did not return the result of each op: take resolves with a list of them, in the order of the ops; got ${formatValue(answer)}.`,
   )
 }
+
+/** Whether a value is the result of a step. */
+export const isTaken = (taken: unknown, { kernel }: Step): boolean =>
+  isObject(taken) &&
+  typeof taken['allowed'] === 'boolean' &&
+  NUMBERS[kernel].every((name) => Number.isFinite(taken[name]))
 
 /** Checks how many states a store says that it has deleted: without a number, a reset would report that there was none. */
 export function checkDeleted(count: unknown): number {
