@@ -42,13 +42,13 @@ export const luaKernel =
     return plain(outcome) as Outcome
   }
 
-function known(value: unknown): Value {
+export function known(value: unknown): Value {
   if (value === undefined) return UNDEFINED
   if (typeof value !== 'object' || value === null) return literal(value)
   return object(Object.fromEntries(Object.entries(value).map(([name, each]) => [name, known(each)])))
 }
 
-function plain(value: Value): unknown {
+export function plain(value: Value): unknown {
   if (value.kind === 'number' || value.kind === 'boolean') return value.known
   if (value.kind === 'const') return value.value
   return Object.fromEntries(Object.entries((value as Obj).fields).map(([name, each]) => [name, plain(each)]))

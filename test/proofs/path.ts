@@ -1,7 +1,7 @@
 import { type Bool, logical, type Num, numeric, type Obj, object, type Value } from './values.ts'
 
-/** The largest whole number that JavaScript counts exactly. */
-const MOST = Number.MAX_SAFE_INTEGER
+/** The largest whole numbers that are counted exactly, in JavaScript and in an `int8` of SQL. */
+const LARGEST = { double: 2n ** 53n - 1n, int8: 2n ** 63n - 1n }
 
 /** A condition that has to be decided before the path can continue. */
 export class Fork extends Error {
@@ -43,7 +43,9 @@ export class Path {
   /** Statements of SMT-LIB that declare and define the names of its terms. */
   readonly definitions: string[] = []
   readonly conditions: Bool[] = []
-  /** That each sum, difference and product is a safe integer, and each quotient whole, where it is computed. */
+  /** The numbers that the program computes with. */
+  numbers: keyof typeof LARGEST = 'double'
+  /** That each sum, difference and product is counted exactly, and each quotient whole, where it is computed. */
   readonly ranges: Bool[] = []
   /** Multiplies and divides unknowns, if the solver does not. */
   products: Products | undefined
@@ -83,11 +85,12 @@ export class Path {
     return logical(name)
   }
 
-  /** Names a number that is computed, and notes that it has to be a safe integer. */
+  /** Names a number that is computed, and notes that it has to be counted exactly. */
   computed(value: Num): Num {
     const named = this.name(value)
     if (named.known === undefined) {
-      this.claim(logical(`(<= ${inTerms(-MOST)} ${named.term} ${MOST})`))
+      const largest = LARGEST[this.numbers]
+      this.claim(logical(`(<= (- ${largest}) ${named.term} ${largest})`))
     }
     return named
   }

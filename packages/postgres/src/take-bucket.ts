@@ -1,5 +1,6 @@
 import type { BucketStep, Take, Taken } from '@spillway/core'
-import { type Exact, exactly, WHOLE } from '@spillway/core/internal'
+import { type Exact, WHOLE } from '@spillway/core/internal'
+import { boundsOf } from './bucket-bounds.ts'
 import { minus, multiple } from './fraction.ts'
 import { type Call, decode, stepsOf } from './wire.ts'
 
@@ -16,18 +17,10 @@ export function bucketArguments(calls: readonly Call[]): readonly unknown[] | un
 }
 
 function argumentsOf(name: string, count: number, step: BucketStep): readonly unknown[] | undefined {
-  const { ceiling, maxWaitMicros } = step
-  const { scale, ...parts } = step.fraction ?? WHOLE
-  const increment = { tick: step.increment, early: parts.increment }
-  const others = multiple(count - 1, increment, scale)
-  const total = multiple(count, increment, scale)
-  const first = exactly(step.check - step.tolerance, parts.check - parts.tolerance, scale)
-  const last = exactly(first.tick + others.tick, first.early + others.early, scale)
-  const ahead = maxWaitMicros - last.tick
-  const bounds = [count, ceiling, maxWaitMicros - first.tick, first.early, ahead, last.early]
+  const { scale, total, mostAhead, first, last } = boundsOf(count, step)
+  const bounds = [count, step.ceiling, first.tick, first.early, last.tick, last.early]
   // Beyond 2^53 the sums are not exact.
-  if (![count * parts.increment, total.tick, ...bounds].every(Number.isSafeInteger)) return undefined
-  const mostAhead = ahead >= 0 && ahead + total.tick <= ceiling ? ahead : null
+  if (![count * (step.fraction ?? WHOLE).increment, total.tick, ...bounds].every(Number.isSafeInteger)) return undefined
   return [name, total.tick, total.early, scale, mostAhead, ...bounds, stepsOf([step])]
 }
 

@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { BucketOutcome, BucketStep } from '../../packages/core/src/kernels/bucket.ts'
+import type { BucketState } from '../../packages/core/src/kernels/bucket-state.ts'
+import { known, plain } from './lua-kernel.ts'
+import { Path } from './path.ts'
+import type { Kernel, Program } from './replay.ts'
+import { type Row, SqlFunction } from './sql.ts'
+import { NAME, sentTo } from './sql-bucket.ts'
+import { NULL, type Num, number, type Obj, object, type Value } from './values.ts'
+
+/** Kernels of which the SQL function runs what the store sends to it, whether the row has to be kept for longer or not. */
+export const sqlKernel =
+  (source: string, sql: string, { runKernel }: Program): Kernel =>
+  (state, now, step) => {
+    const outcome = runKernel(state, now, step)
+    if (step.kernel !== 'bucket' || step.peek || step.increment < 0 || !isRow(state)) return outcome
+    const outcomes = [0, Number.MAX_SAFE_INTEGER].map((expires) => {
+      const row = state === undefined ? undefined : rowOf(state, expires)
+      const one = outcomeOf(source, sql, row, number(1), now, step, outcome as BucketOutcome)
+      const two = outcomeOf(source, sql, row, number(2), now, step, outcome as BucketOutcome)
+      const isBatch = two !== outcome && two.allowed
+      // A batch is taken only if each of its calls fits.
+      return isBatch && !runKernel(one.taken, now, step).allowed ? { ...two, allowed: false } : one
+    })
+    return outcomes.find((each) => !isDeepStrictEqual(each, outcome)) ?? outcome
+  }
+
+/** Whether a state has no refunds, for which there is another function. */
+const isRow = (state: unknown): state is BucketState | undefined =>
+  typeof state !== 'object' || (state !== null && 'scale' in state && 'turn' in state && state.turn === 0)
+
+function rowOf(state: BucketState, expires: number): Row {
+  const row = { name: NAME, expires: number(expires) }
+  if (typeof state === 'number') return { ...row, tat: number(state), counts: NULL }
+  const parts = 'scale' in state ? state : { scale: 1, early: 0 }
+  return { ...row, tat: number(state.tat), counts: object({ 1: number(parts.scale), 2: number(parts.early) }) }
+}
+
+function outcomeOf(
+  source: string,
+  sql: string,
+  row: Row | undefined,
+  count: Num,
+  now: number,
+  step: BucketStep,
+  outcome: BucketOutcome,
+): BucketOutcome {
+  const path = new Path([])
+  const sent = sentTo(source, path, count, known(step) as Obj, number(now))
+  const called = new SqlFunction(sql, path, sent, row)
+  const returned = called.call()
+  if (returned.kind !== 'object') return outcome
+  const [, isTaken, tick, early] = Object.values(plain(returned) as Record<string, number>) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  if (isTaken === 0) return { ...outcome, allowed: false, base: tick, early: { ...outcome.early, base: early } }
+  return {
+    ...outcome,
+    allowed: true,
+    next: tick,
+    grossNext: tick,
+    early: { ...outcome.early, tat: early, gross: early },
+    taken: stateOf(called.row as Row),
+  }
+}
+
+function stateOf({ tat, counts }: Row): BucketState {
+  const { known: tick } = tat as Num
+  if (tick === undefined) throw new TypeError('the state is unknown')
+  if ((counts as Value).kind !== 'object') return tick
+  const { 1: scale, 2: early } = plain(counts as Value) as Record<string, number>
+  if (!early || !scale) return tick
+  return { tat: tick, gross: Math.abs(tick), turn: 0, scale, early, grossEarly: early }
+}
