@@ -71,6 +71,20 @@ describe('common and combined logs', () => {
     },
   )
 
+  // Reproduces a bug: such a time was taken for a later one, after which other lines counted as late.
+  test.each([
+    '10/Oct/2000:24:00:00 +0000',
+    '10/Oct/2000:13:60:36 +0000',
+    '10/Oct/2000:13:55:61 +0000',
+    '10/Oct/2000:13-55-36 +0000',
+    '10/Oct/2000:13:55:36_+0000',
+    '10/Oct/2000:13:55:36 +0060',
+    '31/Feb/2000:13:55:36 +0000',
+    '00/Oct/2000:13:55:36 +0000',
+  ])('%s is no time', async (time) => {
+    expect((await read(`1.1.1.1 - - [${time}] "GET / HTTP/1.1" 200 1`)).entries).toEqual([])
+  })
+
   test('days, zones and seconds are parsed line by line', async () => {
     const times = [
       '10/Oct/2000:13:55:36 -0700',

@@ -2,11 +2,14 @@ import type { Micros } from '@spillway/core'
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
 
-/** The number in two digits at `at`; NaN if they are invalid. */
-const two = (text: string, at: number): number => {
-  const tens = text.charCodeAt(at) - 48
-  const ones = text.charCodeAt(at + 1) - 48
-  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+const COLON = 58
+
+/** The number in the two digits after a colon at `at`; NaN if they are invalid, or above `most`. */
+const two = (text: string, at: number, most: number): number => {
+  const tens = text.charCodeAt(at + 1) - 48
+  const ones = text.charCodeAt(at + 2) - 48
+  const isNumber = text.charCodeAt(at) === COLON && tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9
+  return isNumber && tens * 10 + ones <= most ? tens * 10 + ones : Number.NaN
 }
 
 /**
@@ -22,7 +25,7 @@ export function commonLogTimes(): (text: string) => Micros | undefined {
     if (text === last) return moment
     if (text.length !== 26) return undefined
     const date = text.slice(0, 11)
-    const offset = text.slice(21)
+    const offset = text.slice(20)
     if (date !== day || offset !== zone) {
       const found = midnightOf(date, offset)
       if (found === undefined) return undefined
@@ -30,7 +33,8 @@ export function commonLogTimes(): (text: string) => Micros | undefined {
       zone = offset
       midnight = found
     }
-    const seconds = two(text, 12) * 3600 + two(text, 15) * 60 + two(text, 18)
+    // A leap second is the 60th.
+    const seconds = two(text, 11, 23) * 3600 + two(text, 14, 59) * 60 + two(text, 17, 60)
     if (Number.isNaN(seconds)) return undefined
     last = text
     moment = midnight + seconds * 1e6
@@ -40,11 +44,14 @@ export function commonLogTimes(): (text: string) => Micros | undefined {
 
 function midnightOf(date: string, offset: string): Micros | undefined {
   const [, day, name, year] = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4})$/.exec(date) ?? []
-  const [, sign, hours, minutes] = /^([+-])(\d\d)(\d\d)$/.exec(offset.trim()) ?? []
+  const [, sign, hours, minutes] = /^ ([+-])(\d\d)([0-5]\d)$/.exec(offset) ?? []
   const month = name === undefined ? -1 : MONTHS.indexOf(name)
   if (sign === undefined || month < 0) return undefined
+  const midnight = new Date(Date.UTC(Number(year), month / 3, Number(day)))
+  // There is no 31st of February: the date would be in March.
+  if (midnight.getUTCDate() !== Number(day)) return undefined
   const shift = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60e6 : 60e6)
-  return Date.UTC(Number(year), month / 3, Number(day)) * 1e3 - shift
+  return midnight.getTime() * 1e3 - shift
 }
 
 /**
