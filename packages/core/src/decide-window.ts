@@ -17,6 +17,10 @@ export function decideWindow(policy: string, quota: SlidingWindowQuota, cost: nu
   }
   const unitsOf = ({ now, start, previous }: SlidingWindowTaken): number =>
     Math.floor((previous * (ticks - Math.floor((now - start) / tick))) / ticks)
+  const retryAfter = (taken: SlidingWindowTaken, remaining: number, replenish: Micros): Micros => {
+    if (cost > limit) return Infinity
+    return cost === remaining + 1 ? replenish : fitsAfter(taken, cost)
+  }
   const decideAny: Decide<SlidingWindowTaken> = (taken) => {
     const { allowed, now, start, current, previous } = taken
     const remaining = Math.max(limit - current - (previous === 0 ? 0 : unitsOf(taken)), 0)
@@ -24,8 +28,7 @@ export function decideWindow(policy: string, quota: SlidingWindowQuota, cost: nu
     const reset = windows === 0 ? 0 : start + windows * window - now
     const replenish = remaining === limit ? 0 : fitsAfter(taken, remaining + 1)
     if (allowed) return allow(policy, limit, remaining, cost, reset, replenish, 0)
-    const retry = cost > limit ? Infinity : cost === remaining + 1 ? replenish : fitsAfter(taken, cost)
-    return deny(policy, limit, remaining, cost, reset, replenish, retry)
+    return deny(policy, limit, remaining, cost, reset, replenish, retryAfter(taken, remaining, replenish))
   }
   return windowDecider(policy, cost, limit, most * window, window + (fixed ? 0 : tick), decideAny)
 }

@@ -37,10 +37,10 @@ export function scheduleTake(
     current.tick = count * amount
   }
   // A state is stored one interval late (`fullMoment`): a full bucket's is the end of the interval, or earlier.
-  const ticksIn = (span: Micros): number => {
-    if (span < interval) return Math.min(Math.ceil(span / tick), amount)
-    return Math.floor(span / interval) * amount + Math.min(Math.ceil((span % interval) / tick), amount)
-  }
+  const ticksAhead = (span: Micros): number =>
+    span < interval
+      ? ticksIn(span, tick, amount)
+      : Math.floor(span / interval) * amount + ticksIn(span % interval, tick, amount)
   const spanOf = (ticks: number): Micros =>
     ticks < amount ? ticks * tick : Math.floor(ticks / amount) * interval + (ticks % amount) * tick
   const insert = (moment: Micros): number => states.insert(found.key, moment - taken.now, taken.now)
@@ -48,7 +48,7 @@ export function scheduleTake(
     if (now >= current.end || now < current.start) moveTo(now)
     const slot = slots.find(key)
     const moment = slot < 0 ? 0 : slots.moment(slot)
-    const ahead = moment > current.end ? ticksIn(moment - current.end) : 0
+    const ahead = moment > current.end ? ticksAhead(moment - current.end) : 0
     if (ahead > ceiling || moment < 0) {
       found.slot = GENERAL
       return general.look(key, now)
@@ -91,6 +91,14 @@ export function scheduleTake(
   return { look, commit, take }
 }
 
+/** The ticks in a part of an interval. */
+const ticksIn = (span: Micros, each: Micros, amount: number): number =>
+  span <= 0 ? 0 : Math.min(Math.ceil(span / each), amount)
+
+/** The time that stands for up to an interval's units in the state. */
+const spanFor = (ticks: number, each: Micros, amount: number, interval: Micros): Micros =>
+  ticks < amount ? ticks * each : interval
+
 /** The most common take: of a bucket that is full again by the end of the next interval, before and after it. */
 const taking =
   (
@@ -115,11 +123,11 @@ const taking =
     const { end, tick } = current
     const span = moment - end
     if (moment < 0 || span > interval || earlies.scale !== 1) return commit(look(key, now))
-    const ahead = span <= 0 ? 0 : Math.min(Math.ceil(span / each), amount)
+    const ahead = ticksIn(span, each, amount)
     const allowed = ahead <= room
     const next = allowed ? ahead + increment : ahead
     if (ahead > most || next > amount) return commit(look(key, now))
-    if (allowed) slots.move(slot, end + (next < amount ? next * each : interval))
+    if (allowed) slots.move(slot, end + spanFor(next, each, amount, interval))
     taken.allowed = allowed
     taken.now = now
     taken.base = tick + ahead
