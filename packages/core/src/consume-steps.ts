@@ -1,5 +1,7 @@
+import { hasMethod } from './by-hand.ts'
 import { decider } from './decide.ts'
 import type { Decide } from './decision.ts'
+import { formatValue, QuotaError } from './errors.ts'
 import type { Step } from './kernels/kernel.ts'
 import type { Quota } from './quota-types.ts'
 import { isSync, type PreparedTake, type Store } from './store.ts'
@@ -25,9 +27,9 @@ export class ConsumeSteps {
     this.#make = (cost) => {
       // Frozen, because the store is given the same step for many requests.
       const step = Object.freeze(stepFor(quota, 'consume', checkCost(cost, quota, 'consume')))
-      const take = isSync(store) && store.clock ? store.prepareSync?.(policy, step) : undefined
-      return { cost, step, decide: decider(policy, quota, cost, step), take }
+      return { cost, step, decide: decider(policy, quota, cost, step), take: prepared(store, policy, step) }
     }
+    checkClock(store)
     this.one = this.#make(1)
     this.#last = this.one
   }
@@ -38,4 +40,25 @@ export class ConsumeSteps {
     if (cost !== this.#last.cost) this.#last = this.#make(cost)
     return this.#last
   }
+}
+
+function prepared(store: Store, policy: string, step: Step): PreparedTake | undefined {
+  if (!isSync(store) || !store.clock || !store.prepareSync) return undefined
+  const take: unknown = store.prepareSync(policy, step)
+  if (['look', 'commit', 'take'].every((name) => hasMethod(take, name))) return take as PreparedTake
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `prepareSync of a store must return an object with look, commit and take; got ${formatValue(take)}.`,
+  )
+}
+
+/** Reads the clock of prepared takes once, because they count by it without a check. */
+function checkClock(store: Store): void {
+  if (!isSync(store) || !store.clock || !store.prepareSync) return
+  const now: unknown = store.clock()
+  if (typeof now === 'number' && Number.isSafeInteger(now) && now >= 0) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `clock of a store must return whole microseconds since 1970, such as Date.now() * 1000; got ${formatValue(now)}.`,
+  )
 }

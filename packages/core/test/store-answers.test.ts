@@ -193,3 +193,24 @@ test('a store cannot change the steps that it is given', async () => {
     expect(Object.entries(step).filter(([, value]) => !Object.isFrozen(value))).toEqual([])
   }
 })
+
+const take = { look: () => true, commit: () => ({}), take: () => ({}) }
+
+// Reproduces a bug: such a clock denied every request without a word, or counted wrongly.
+test.each([
+  ['NaN', Number.NaN],
+  ['nothing', undefined],
+  ['a promise', Promise.resolve(1)],
+  ['text', '1000000'],
+  ['a fraction', 1.5],
+  ['a time before 1970', -1],
+])('a clock of a store that returns %s is refused', (_, now) => {
+  const store = { ...modelStore(() => START), clock: () => now, prepareSync: () => take } as unknown as SyncStore
+  expect(() => rateLimiter({ quota: perMinute(2), store })).toThrow('clock of a store must return whole microseconds')
+})
+
+// Reproduces a bug: a TypeError that named no option.
+test.each([null, undefined, 5, {}, Promise.resolve()])('a prepared take that is %s is refused', (take: unknown) => {
+  const store = { ...modelStore(() => START), clock: () => START, prepareSync: () => take } as unknown as SyncStore
+  expect(() => rateLimiter({ quota: perMinute(2), store })).toThrow('must return an object with look, commit and take')
+})
