@@ -4,7 +4,8 @@ import type { Decide } from './decision.ts'
 import { formatValue, QuotaError } from './errors.ts'
 import type { Step } from './kernels/kernel.ts'
 import type { Quota } from './quota-types.ts'
-import { isSync, type PreparedTake, type Store } from './store.ts'
+import { type PreparedTake, preparesTakes, type Store } from './store.ts'
+import { checkTime } from './time.ts'
 import { checkCost, stepFor } from './verbs.ts'
 
 /** A step that consumes units of a policy. */
@@ -29,7 +30,8 @@ export class ConsumeSteps {
       const step = Object.freeze(stepFor(quota, 'consume', checkCost(cost, quota, 'consume')))
       return { cost, step, decide: decider(policy, quota, cost, step), take: prepared(store, policy, step) }
     }
-    checkClock(store)
+    // Once, because prepared takes count by it without a check.
+    if (preparesTakes(store)) checkTime('clock of a store', store.clock())
     this.one = this.#make(1)
     this.#last = this.one
   }
@@ -43,22 +45,11 @@ export class ConsumeSteps {
 }
 
 function prepared(store: Store, policy: string, step: Step): PreparedTake | undefined {
-  if (!isSync(store) || !store.clock || !store.prepareSync) return undefined
+  if (!preparesTakes(store)) return undefined
   const take: unknown = store.prepareSync(policy, step)
   if (['look', 'commit', 'take'].every((name) => hasMethod(take, name))) return take as PreparedTake
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `prepareSync of a store must return an object with look, commit and take; got ${formatValue(take)}.`,
-  )
-}
-
-/** Reads the clock of prepared takes once, because they count by it without a check. */
-function checkClock(store: Store): void {
-  if (!isSync(store) || !store.clock || !store.prepareSync) return
-  const now: unknown = store.clock()
-  if (typeof now === 'number' && Number.isSafeInteger(now) && now >= 0) return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `clock of a store must return whole microseconds since 1970, such as Date.now() * 1000; got ${formatValue(now)}.`,
   )
 }

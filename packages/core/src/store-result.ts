@@ -8,7 +8,7 @@ import { copyOf, type Step, type Taken } from './kernels/kernel.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
 import type { ActualOf, PolicyCheck } from './policy.ts'
 import type { StepOptions, Verb } from './step-options.ts'
-import { isSync, type PreparedTake, type Take } from './store.ts'
+import { isSync, type PreparedTake, preparesTakes, type Take } from './store.ts'
 import { takeFrom } from './store-call.ts'
 import { maxCharge, stepFor } from './verbs.ts'
 
@@ -58,7 +58,7 @@ const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOpt
 /** Consumes units by the prepared takes of one in-memory store; undefined if it has none, or a policy has two keys. */
 export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
   const { store } = (checks[0] as PolicyCheck).policy.storeConfig
-  if (!isSync(store) || !store.clock || !store.prepareSync || !areApart(checks)) return undefined
+  if (!preparesTakes(store) || !areApart(checks)) return undefined
   const now = store.clock()
   if (checks.length === 1) {
     const [{ policy, cost, key }] = checks as readonly [PolicyCheck]

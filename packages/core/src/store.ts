@@ -162,3 +162,10 @@ export function checkIsStore(what: string, store: unknown): asserts store is Sto
     `${what} must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,
   )
 }
+
+/** A store that prepares takes, and has the clock that they need. */
+export type PreparingStore = SyncStore & Required<Pick<SyncStore, 'prepareSync' | 'clock'>>
+
+/** Reports whether a store prepares takes. */
+export const preparesTakes = (store: Store): store is PreparingStore =>
+  isSync(store) && Boolean(store.clock && store.prepareSync)

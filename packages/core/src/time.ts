@@ -41,3 +41,12 @@ function inMicros(duration: unknown): number {
   const parts = typeof duration === 'string' ? /^(\d{1,15}(?:\.\d{1,9})?)(ms|s|m|h|d)$/.exec(duration) : null
   return parts ? Number(parts[1]) * (MICROS_PER[parts[2] as string] as Micros) : Number.NaN
 }
+
+/** Checks the time that a clock has returned: kernels would count by another value without an error. */
+export function checkTime(clock: string, now: unknown): Micros {
+  if (typeof now === 'number' && Number.isSafeInteger(now) && now >= 0) return now
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${clock} must return whole microseconds since 1970, such as Date.now() * 1000; got ${formatValue(now)}.`,
+  )
+}

@@ -1,5 +1,5 @@
 import { type Micros, QuotaError } from '@spillway/core'
-import { checkFunctions, checkOptions, formatValue } from '@spillway/core/internal'
+import { checkFunctions, checkOptions, checkTime, formatValue } from '@spillway/core/internal'
 
 /** A wall clock and a stopwatch, both in milliseconds. The stopwatch never steps, but does not know the date. */
 export interface ClockSources {
@@ -76,14 +76,8 @@ const reader =
 
 const inMicros = (millis: number): Micros => Math.round(millis * 1000)
 
-/** A clock of the caller's. Throws a QuotaError if it returns no time: kernels would count by it without an error. */
+/** A clock of the caller's. Throws a QuotaError if it returns no time. */
 export const checkedClock =
   (clock: () => Micros): (() => Micros) =>
-  () => {
-    const now = clock()
-    if (Number.isSafeInteger(now) && now >= 0) return now
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `clock must return whole microseconds since 1970, such as Date.now() * 1000; got ${formatValue(now)}.`,
-    )
-  }
+  () =>
+    checkTime('clock', clock())
