@@ -62,7 +62,7 @@ const refunded: fc.Arbitrary<(takes: readonly Taken[]) => Taken | undefined> = f
 )
 
 const madeUp = (at: Micros): Taken => {
-  const bucket = { base: at, tat: at + 1_000_000, gross: at + 2_000_000 }
+  const bucket = { base: at, tat: at + 1_000_000, gross: { tick: at + 2_000_000, early: 0 } }
   const before = { aheadBefore: 0, earlyBefore: 0, coldBefore: 1_000_000 }
   const warmUp = { ...before, ahead: 1_000_000, early: 0, cold: 0 }
   const penalty = { first: at, count: 1, until: 0, level: 0, last: 0 }

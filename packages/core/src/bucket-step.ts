@@ -1,15 +1,6 @@
-import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
-import {
-  type Exact,
-  earliest,
-  exactIn,
-  exactly,
-  type Fraction,
-  isSame,
-  latest,
-  NOTHING,
-  spanOf,
-} from './kernels/fraction.ts'
+import type { BucketStep } from './kernels/bucket.ts'
+import { type BucketTaken, exactIn, grossOf } from './kernels/bucket-taken.ts'
+import { type Exact, earliest, exactly, type Fraction, isSame, latest, NOTHING, spanOf } from './kernels/fraction.ts'
 import { tickOf } from './kernels/refill-schedule.ts'
 import type { BucketQuota } from './quota-types.ts'
 import type { StepOptions, Verb } from './step-options.ts'
@@ -78,20 +69,19 @@ const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, 
 
 /** The take that is refunded, for the step. An unknown part of a microsecond is rounded down. */
 function refundOf({ scale, schedule }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {
-  const [base, tat, gross] = [exactOf(of, 'base', scale), exactOf(of, 'tat', scale), exactOf(of, 'gross', scale)]
+  const inScale = (exact: Exact): Exact => ofScale(exact, of, scale)
+  const [base, tat] = [inScale(exactIn(of, 'base')), inScale(exactIn(of, 'tat'))]
   const ticks = exactly(tat.tick - base.tick, tat.early - base.early, scale)
   const now = { tick: tickOf(of.now, schedule), early: 0 }
   const turn = latest(now, exactly(tat.tick - burst.tick, tat.early - burst.early, scale))
   const share = earliest(ticks, burst)
   const ends = exactly(turn.tick + share.tick, turn.early + share.early, scale)
-  return { until: gross, ends: ends.early === 0 ? ends.tick : ends.tick - 1, ticks }
+  return { until: inScale(grossOf(of)), ends: ends.early === 0 ? ends.tick : ends.tick - 1, ticks }
 }
 
-/** A number of an answer. One of another scale is rounded down to a whole microsecond. */
-function exactOf(of: BucketTaken, name: 'base' | 'tat' | 'gross', scale: number): Exact {
-  const exact = exactIn(of, name)
-  return exact.early === 0 || of.early?.scale === scale ? exact : { tick: exact.tick - 1, early: 0 }
-}
+/** A number of a result. One of another scale is rounded down to a whole microsecond. */
+const ofScale = (exact: Exact, { early }: BucketTaken, scale: number): Exact =>
+  exact.early === 0 || early?.scale === scale ? exact : { tick: exact.tick - 1, early: 0 }
 
 /** How far ahead of now a take may end: the size of the bucket. In a queue, the wait shortens it. */
 function toleranceOf(

@@ -1,5 +1,6 @@
 import { allow, type Decide, type Decision, deny } from './decision.ts'
-import type { BucketStep, BucketTaken } from './kernels/bucket.ts'
+import type { BucketStep } from './kernels/bucket.ts'
+import type { BucketTaken } from './kernels/bucket-taken.ts'
 import { type Fraction, MOST_SCALE, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
 import type { RefillSchedule } from './kernels/refill-schedule.ts'
 import type { BucketQuota } from './quota-types.ts'

@@ -1,6 +1,7 @@
 import { breakerOf } from './breaker.ts'
 import type { CallDeadline } from './deadline.ts'
 import { formatValue, StoreError } from './errors.ts'
+import { type Exact, NOTHING } from './kernels/fraction.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import { isObject } from './options.ts'
 import type { Store, Take } from './store.ts'
@@ -38,7 +39,7 @@ export const takeEachFrom = (
 
 /** The numbers of a result. */
 const NUMBERS: Readonly<Record<Step['kernel'], readonly string[]>> = {
-  bucket: ['now', 'base', 'tat', 'gross'],
+  bucket: ['now', 'base', 'tat'],
   'sliding-window': ['now', 'start', 'current', 'previous'],
   'sliding-log': ['now', 'used', 'fitsAt', 'freesAt', 'emptyAt'],
   'warm-up': ['now', 'aheadBefore', 'earlyBefore', 'coldBefore', 'ahead', 'early', 'cold'],
@@ -57,7 +58,8 @@ export function checkTaken(answer: unknown, ops: readonly Take[]): readonly Take
 export const isTaken = (taken: unknown, { kernel }: Step): boolean =>
   isObject(taken) &&
   typeof taken['allowed'] === 'boolean' &&
-  NUMBERS[kernel].every((name) => Number.isFinite(taken[name]))
+  NUMBERS[kernel].every((name) => Number.isFinite(taken[name])) &&
+  Number.isFinite(((taken['gross'] ?? NOTHING) as Partial<Exact>).tick)
 
 /** Checks how many states a store says that it has deleted: without a number, a reset would report that there was none. */
 export function checkDeleted(count: unknown): number {

@@ -20,7 +20,7 @@ const limiterOf = (list: unknown) =>
 
 const NAMED =
   'The store did not list its states: list returns an async iterable of lists of { key, isDigest, taken }; got'
-const taken = { allowed: true, now: 0, base: 0, tat: 6e6, gross: 6e6 }
+const taken = { allowed: true, now: 0, base: 0, tat: 6e6 }
 
 test.each<[string, unknown, string]>([
   ['nothing', () => undefined, `${NAMED} undefined`],

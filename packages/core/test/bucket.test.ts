@@ -83,7 +83,7 @@ describe('the state of a bucket', () => {
     const first = bucket(undefined, NOON, takes[0] as BucketStep)
     const second_ = bucket(first.taken, NOON, takes[1] as BucketStep)
     const handle = ({ base, next, grossNext }: BucketOutcome) => ({
-      original: { allowed: true, now: NOON, base, tat: next, gross: grossNext },
+      original: { allowed: true, now: NOON, base, tat: next, gross: { tick: grossNext, early: 0 } },
     })
     expect(bucket(second_.taken, NOON, stepFor(full, 'refund', 2, handle(second_))).taken).toBe(first.taken)
     const refunded = bucket(second_.taken, NOON, stepFor(full, 'refund', 1, handle(first))).taken

@@ -47,7 +47,6 @@ describe('the edges of a bucket, to the microsecond', () => {
         now: START,
         base: START + until - 2 * second,
         tat: START + until,
-        gross: START + until,
       }
       const { base, next } = bucket(START + 4 * second, START + later, stepFor(quota, 'refund', 2, { original: of }))
       return base - next

@@ -27,7 +27,7 @@ export function bucketTake(states: PolicyStates, step: BucketStep, general: Prep
   const { slots, earlies } = states
   const { increment, ceiling } = step
   const room = step.tolerance - step.check
-  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, gross: 0 }
+  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0 }
   const found: Found = { slot: NONE, key: '' }
   const look = looking(slots, ceiling, room, taken, found, general)
   const commit = committing(states, slots, earlies, increment, taken, found, general)
@@ -76,7 +76,6 @@ const committing =
     const { base } = taken
     const tat = allowed ? base + increment : base
     taken.tat = tat
-    taken.gross = tat
     if (!allowed) return taken
     const slot = found.slot < 0 ? states.insert(found.key, tat - taken.now, taken.now) : found.slot
     slots.move(slot, tat)
@@ -109,6 +108,5 @@ const taking =
     taken.now = now
     taken.base = base
     taken.tat = next
-    taken.gross = next
     return taken
   }

@@ -14,8 +14,8 @@ export function fractionTake(
   const { increment, ceiling } = step
   const { scale } = parts
   const room = step.tolerance - step.check
-  const early = { scale, base: 0, tat: 0, gross: 0 }
-  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, gross: 0, early }
+  const early = { scale, base: 0, tat: 0 }
+  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, early }
   const found: Found = { slot: NONE, key: '' }
 
   const look = (key: string, now: Micros): boolean => {
@@ -32,12 +32,12 @@ export function fractionTake(
   }
   const commit = (allowed: boolean): Taken => {
     if (found.slot === GENERAL) return general.commit(allowed)
-    taken.tat = taken.gross = taken.base
-    early.tat = early.gross = early.base
+    taken.tat = taken.base
+    early.tat = early.base
     if (!allowed) return taken
     const sum = early.base + parts.increment
-    early.tat = early.gross = sum < scale ? sum : sum - scale
-    taken.tat = taken.gross = taken.base + increment - (sum < scale ? 0 : 1)
+    early.tat = sum < scale ? sum : sum - scale
+    taken.tat = taken.base + increment - (sum < scale ? 0 : 1)
     const slot = found.slot < 0 ? states.insert(found.key, taken.tat - taken.now, taken.now) : found.slot
     slots.move(slot, taken.tat)
     earlies.set(slot, early.tat)

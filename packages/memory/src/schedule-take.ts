@@ -26,7 +26,7 @@ export function scheduleTake(
   const { interval, amount, tick, offset } = schedule
   const { increment, ceiling } = step
   const room = step.tolerance - step.check
-  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0, gross: 0 }
+  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0 }
   const found: Found = { slot: NONE, key: '' }
   const current: Interval = { start: 0, end: 0, tick: 0 }
 
@@ -62,10 +62,10 @@ export function scheduleTake(
   }
   const commit = (allowed: boolean): Taken => {
     if (found.slot === GENERAL) return general.commit(allowed)
-    taken.tat = taken.gross = taken.base
+    taken.tat = taken.base
     if (!allowed) return taken
     const tat = taken.base + increment
-    taken.tat = taken.gross = tat
+    taken.tat = tat
     const moment = current.end + spanOf(tat - current.tick)
     const slot = found.slot < 0 ? insert(moment) : found.slot
     slots.move(slot, moment)
@@ -131,6 +131,6 @@ const taking =
     taken.allowed = allowed
     taken.now = now
     taken.base = tick + ahead
-    taken.tat = taken.gross = tick + next
+    taken.tat = tick + next
     return taken
   }

@@ -1,5 +1,5 @@
 import type { BucketStep, Take, Taken } from '@spillway/core'
-import { type Exact, WHOLE } from '@spillway/core/internal'
+import { bucketTaken, type Exact, WHOLE } from '@spillway/core/internal'
 import { boundsOf } from './bucket-bounds.ts'
 import { minus, multiple } from './fraction.ts'
 import { type Call, decode, stepsOf } from './wire.ts'
@@ -46,8 +46,6 @@ export function decodeBucket(calls: readonly Call[], answer: string): readonly (
   return calls.map((_, i) => {
     const base = before(calls.length - i)
     const tat = before(calls.length - i - 1)
-    const taken = { allowed, now, base: base.tick, tat: tat.tick, gross: tat.tick }
-    if (fraction === null) return [taken]
-    return [{ ...taken, early: { scale, base: base.early, tat: tat.early, gross: tat.early } }]
+    return [bucketTaken(fraction, allowed, now, base, tat)]
   })
 }

@@ -1,5 +1,5 @@
 import type { Deadline, Micros, Step, Take, Taken } from '@spillway/core'
-import { type Fraction, type SentStep, sentStep } from '@spillway/core/internal'
+import { bucketTaken, type Fraction, type SentStep, sentStep } from '@spillway/core/internal'
 import { rowName } from './key.ts'
 
 /** One call of `take`: its ops, and the names of their rows. */
@@ -135,9 +135,11 @@ function takenOf(step: Step, now: Micros, next: () => number): Taken {
   const allowed = next() === 1
   switch (step.kernel) {
     case 'bucket': {
-      const taken = { allowed, now, base: next(), tat: next(), gross: next() }
-      if (step.fraction === null) return taken
-      return { ...taken, early: { scale: step.fraction.scale, base: next(), tat: next(), gross: next() } }
+      const [base, tat, gross] = [next(), next(), next()]
+      const earlies = step.fraction === null ? [0, 0, 0] : [next(), next(), next()]
+      const [ofBase, ofTat, ofGross] = earlies as [number, number, number]
+      const exact = (tick: number, early: number) => ({ tick, early })
+      return bucketTaken(step.fraction, allowed, now, exact(base, ofBase), exact(tat, ofTat), exact(gross, ofGross))
     }
     case 'sliding-window':
       return { allowed, now, start: next(), current: next(), previous: next() }

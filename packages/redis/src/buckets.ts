@@ -117,7 +117,7 @@ function takenOf({ step, places }: Bucket, now: Micros, ahead: number, next: () 
         early -= scale
       }
     }
-    if (step.fraction === null) return [{ allowed, now, base, tat: tick, gross: tick }]
-    return [{ allowed, now, base, tat: tick, gross: tick, early: { scale, base: baseEarly, tat: early, gross: early } }]
+    if (step.fraction === null) return [{ allowed, now, base, tat: tick }]
+    return [{ allowed, now, base, tat: tick, early: { scale, base: baseEarly, tat: early } }]
   })
 }

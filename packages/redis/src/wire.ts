@@ -104,10 +104,8 @@ function bucketOf(answer: number, now: Micros, fraction: Fraction | null, next: 
   const allowed = answer > 0
   const base = now + next()
   const tat = base + next()
-  if (fraction === null) return { allowed, now, base, tat, gross: answer === 2 ? tat + next() : tat }
-  const early = next()
-  const after = next()
-  const gross = answer === 2 ? tat + next() : tat
-  const last = answer === 2 ? next() : after
-  return { allowed, now, base, tat, gross, early: { scale: fraction.scale, base: early, tat: after, gross: last } }
+  const taken = { allowed, now, base, tat }
+  const of = fraction === null ? taken : { ...taken, early: { scale: fraction.scale, base: next(), tat: next() } }
+  if (answer !== 2) return of
+  return { ...of, gross: { tick: tat + next(), early: fraction === null ? 0 : next() } }
 }

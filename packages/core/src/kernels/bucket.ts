@@ -1,17 +1,6 @@
 import type { Micros } from '../time.ts'
 import type { BucketState, FractionalBucket, RefundedBucket } from './bucket-state.ts'
-import {
-  type Earlies,
-  type Exact,
-  earliest,
-  exactly,
-  type Fraction,
-  isBefore,
-  isSame,
-  latest,
-  NOTHING,
-  WHOLE,
-} from './fraction.ts'
+import { type Exact, earliest, exactly, type Fraction, isBefore, isSame, latest, NOTHING, WHOLE } from './fraction.ts'
 import { fullMoment, fullTick, microsOf, type RefillSchedule, tickOf, turnTick } from './refill-schedule.ts'
 import { type Start, startedState } from './start.ts'
 
@@ -75,24 +64,6 @@ export interface BucketStep {
   readonly peek: boolean
 }
 
-/** The result of a bucket step in a store. */
-export interface BucketTaken {
-  /** Whether this step fits. A batch takes only if each of its steps fits. */
-  readonly allowed: boolean
-  readonly now: Micros
-  /** The tick at which the bucket was full again before the step, never in the past. */
-  readonly base: number
-  /** The tick at which it is full again now: later than `base` if taken, earlier if refunded. */
-  readonly tat: number
-  /**
-   * What `tat` would be if no refund had moved takes down. It identifies the take for a refund. Equal to `tat` without
-   * refunds.
-   */
-  readonly gross: number
-  /** Present only if the step has a `fraction`. */
-  readonly early?: Earlies
-}
-
 /** The result of the kernel: whether the step fits, and the state to store in either case. */
 export interface BucketOutcome {
   readonly allowed: boolean
@@ -102,7 +73,7 @@ export interface BucketOutcome {
   /** The tick `gross` if taken. */
   readonly grossNext: number
   /** How much earlier the three are, in parts of the step's `scale`. */
-  readonly early: Pick<Earlies, 'base' | 'tat' | 'gross'>
+  readonly early: { readonly base: number; readonly tat: number; readonly gross: number }
   /** The state to store if taken. */
   readonly taken: BucketState | undefined
   /** The state to store if not: the same, unless the clock has stepped back past it. */
@@ -217,14 +188,10 @@ function atMost(gross: Exact, tat: Exact, schedule: RefillSchedule | null): Exac
   return gross.tick <= most ? gross : { tick: most, early: 0 }
 }
 
-/** The state of a bucket as a step has found it, without refunds; undefined if it is full. */
-export function bucketState(
-  { now, base, early }: Pick<BucketTaken, 'now' | 'base' | 'early'>,
-  step: BucketStep,
-): BucketState | undefined {
+/** The state of a bucket that is full again at `full`, without refunds; undefined if that is now. */
+export function bucketState(now: Micros, full: Exact, step: BucketStep): BucketState | undefined {
   const nowTick = tickOf(now, step.schedule)
-  const full = { tick: base, early: early?.base ?? 0 }
-  return base === nowTick
+  return full.tick === nowTick
     ? undefined
     : stateAt({ base: full, gross: full, turn: 0, withinCeiling: true }, nowTick, step)
 }

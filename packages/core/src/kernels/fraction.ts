@@ -25,20 +25,6 @@ export interface Fraction {
   readonly until: number
 }
 
-/** How much earlier than their ticks the numbers of an answer are, in parts of `scale`. */
-export interface Earlies {
-  readonly scale: number
-  readonly base: number
-  readonly tat: number
-  readonly gross: number
-}
-
-/** A number of an answer with its part of a microsecond. */
-export const exactIn = (
-  taken: Record<'base' | 'tat' | 'gross', number> & { readonly early?: Earlies },
-  name: 'base' | 'tat' | 'gross',
-): Exact => ({ tick: taken[name], early: taken.early?.[name] ?? 0 })
-
 /** A step all of whose numbers are whole. */
 export const WHOLE: Fraction = Object.freeze({ scale: 1, increment: 0, check: 0, tolerance: 0, burst: 0, until: 0 })
 

@@ -1,7 +1,7 @@
 import type { Micros } from '../time.ts'
-import { type BucketOutcome, type BucketStep, type BucketTaken, bucket } from './bucket.ts'
+import { type BucketOutcome, type BucketStep, bucket } from './bucket.ts'
 import type { BucketState } from './bucket-state.ts'
-import type { Earlies } from './fraction.ts'
+import { type BucketTaken, bucketTaken } from './bucket-taken.ts'
 import {
   forgivenAt,
   type PenaltyOutcome,
@@ -70,8 +70,10 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
   switch (step.kernel) {
     case 'bucket': {
       const { allowed, base, next, grossNext, early } = outcome as BucketOutcome
-      const taken = { allowed, now, base, tat: written ? next : base, gross: written ? grossNext : base }
-      return step.fraction === null ? taken : { ...taken, early: earliesOf(early, step.fraction.scale, written) }
+      const full = { tick: base, early: early.base }
+      if (!written) return bucketTaken(step.fraction, allowed, now, full, full)
+      const gross = { tick: grossNext, early: early.gross }
+      return bucketTaken(step.fraction, allowed, now, full, { tick: next, early: early.tat }, gross)
     }
     case 'sliding-window': {
       const { allowed, base, next } = outcome as SlidingWindowOutcome
@@ -92,9 +94,6 @@ export function takenOf(outcome: Outcome, now: Micros, step: Step, written: bool
     }
   }
 }
-
-const earliesOf = ({ base, tat, gross }: BucketOutcome['early'], scale: number, written: boolean): Earlies =>
-  written ? { scale, base, tat, gross } : { scale, base, tat: base, gross: base }
 
 /** A copy of a result that a prepared take may overwrite. */
 export const copyOf = (taken: Taken): Taken =>

@@ -1,4 +1,5 @@
-import { type BucketStep, type BucketTaken, bucketState } from '../kernels/bucket.ts'
+import { type BucketStep, bucketState } from '../kernels/bucket.ts'
+import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
 import type { State, Step, Taken } from '../kernels/kernel.ts'
 import type { PenaltyState, PenaltyTaken } from '../kernels/penalty.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
@@ -13,7 +14,7 @@ import type { Micros } from '../time.ts'
 export function cachedStateOf(step: Step, taken: Taken): State | undefined {
   switch (step.kernel) {
     case 'bucket':
-      return bucketState(taken as BucketTaken, step)
+      return bucketState(taken.now, exactIn(taken as BucketTaken, 'base'), step)
     case 'sliding-window': {
       const { start, current, previous } = taken as SlidingWindowTaken
       return current + previous === 0 ? undefined : { start, current, previous }

@@ -1,6 +1,7 @@
 import { expiredError, isExpired, latestDeadline } from '../deadline.ts'
-import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
-import { exactIn, isSame, laterBy, partsBetween } from '../kernels/fraction.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
+import { isSame, laterBy, partsBetween } from '../kernels/fraction.ts'
 import type { StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import {
@@ -123,7 +124,7 @@ export function leaseServer(
   const grant = (entry: LeaseEntry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
     const { step } = (waiters[0] as Waiter).take
     const scale = scaleOf(step)
-    const [tat, gross] = [exactIn(taken, 'tat'), exactIn(taken, 'gross')]
+    const [tat, gross] = [exactIn(taken, 'tat'), grossOf(taken)]
     let base = laterBy(exactIn(taken, 'base'), -left, scale)
     for (const { take, resolve } of waiters) {
       resolve(takenAt({ now: taken.now, tat, gross }, base, take.step))

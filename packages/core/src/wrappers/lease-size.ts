@@ -1,5 +1,6 @@
-import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
-import { type Exact, exactIn, partsBetween } from '../kernels/fraction.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
+import { type Exact, partsBetween } from '../kernels/fraction.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
 import type { Micros } from '../time.ts'
 import { isSameQuota, momentOf, partsOf, scaleOf } from './lease.ts'

@@ -1,4 +1,5 @@
-import { type BucketStep, type BucketTaken, bucket, bucketState } from '../kernels/bucket.ts'
+import { type BucketStep, bucket, bucketState } from '../kernels/bucket.ts'
+import { type BucketTaken, bucketTaken } from '../kernels/bucket-taken.ts'
 import { type Exact, laterBy, MOST_SCALE, partsBetween, spanOf } from '../kernels/fraction.ts'
 import type { Step } from '../kernels/kernel.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
@@ -69,8 +70,7 @@ export const partsLeft = ({ tat, held, step }: Lease, now: Micros): number =>
 
 /** Whether a step fits a bucket that is full again at `full`, and the tick at which the take begins. */
 export function tryAt(full: Exact, now: Micros, step: BucketStep): { readonly allowed: boolean; readonly base: Exact } {
-  const seen = { scale: scaleOf(step), base: full.early, tat: full.early, gross: full.early }
-  const { allowed, base, early } = bucket(bucketState({ now, base: full.tick, early: seen }, step), now, step)
+  const { allowed, base, early } = bucket(bucketState(now, full, step), now, step)
   return { allowed, base: { tick: base, early: early.base } }
 }
 
@@ -87,18 +87,13 @@ export function spend(lease: Lease, step: BucketStep, now: Micros): BucketTaken 
 export function takenAt(of: Pick<Lease, 'now' | 'tat' | 'gross'>, base: Exact, step: BucketStep): BucketTaken {
   const scale = scaleOf(step)
   const tat = laterBy(base, partsOf(step), scale)
-  return takenOf(true, of.now, base, tat, laterBy(tat, partsBetween(of.tat, of.gross, scale), scale), step)
+  const gross = laterBy(tat, partsBetween(of.tat, of.gross, scale), scale)
+  return bucketTaken(step.fraction, true, of.now, base, tat, gross)
 }
 
 /** The answer to a step that does not fit a bucket that is full again at `base`. */
 export const denial = (now: Micros, base: Exact, step: BucketStep): BucketTaken =>
-  takenOf(false, now, base, base, base, step)
-
-function takenOf(allowed: boolean, now: Micros, base: Exact, tat: Exact, gross: Exact, step: BucketStep): BucketTaken {
-  const taken = { allowed, now, base: base.tick, tat: tat.tick, gross: gross.tick }
-  if (step.fraction === null) return taken
-  return { ...taken, early: { scale: step.fraction.scale, base: base.early, tat: tat.early, gross: gross.early } }
-}
+  bucketTaken(step.fraction, false, now, base, base)
 
 /** One step for the parts of several. */
 export function stepOf(step: BucketStep, parts: number): BucketStep {

@@ -1,5 +1,5 @@
 import { deadlineIn, expiredError, isExpired, unlessExpired } from '../deadline.ts'
-import type { BucketTaken } from '../kernels/bucket.ts'
+import type { BucketTaken } from '../kernels/bucket-taken.ts'
 import { setLongTimeout } from '../long-timeout.ts'
 import type { StateKey, Store } from '../store.ts'
 import type { Micros } from '../time.ts'

@@ -1,6 +1,7 @@
 import { latestDeadline } from '../deadline.ts'
-import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
-import { exactIn, laterBy } from '../kernels/fraction.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
+import { laterBy } from '../kernels/fraction.ts'
 import type { Store } from '../store.ts'
 import type { Micros } from '../time.ts'
 import { sizesUpTo } from '../up-to.ts'
@@ -156,7 +157,7 @@ export function shareServer(
     entry.tripMs = stopwatch() - askedMs
     entry.isShort = parts < wanted
     if (entry.isShort) entry.pausedMs = askedMs + (holdFor(call) / 1000) * pauseOf(taken, stopwatch())
-    const [tat, gross, scale] = [exactIn(taken, 'tat'), exactIn(taken, 'gross'), scaleOf(step)]
+    const [tat, gross, scale] = [exactIn(taken, 'tat'), grossOf(taken), scaleOf(step)]
     let held = parts
     for (const each of waiters) {
       const size = partsOf(each.take.step)

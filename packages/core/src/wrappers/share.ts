@@ -1,4 +1,5 @@
-import type { BucketStep, BucketTaken } from '../kernels/bucket.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import type { BucketTaken } from '../kernels/bucket-taken.ts'
 import { laterBy, latest } from '../kernels/fraction.ts'
 import type { Micros } from '../time.ts'
 import { denial, type Lease, partsLeft, partsOf, scaleOf, stepOf, takenAt, tryAt } from './lease.ts'

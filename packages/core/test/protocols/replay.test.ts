@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { tokenBucket } from '../../src/index.ts'
 import { runKernel, stepFor, takenOf } from '../../src/internal/index.ts'
-import type { BucketTaken } from '../../src/kernels/bucket.ts'
-import { exactIn } from '../../src/kernels/fraction.ts'
+import { type BucketTaken, exactIn, grossOf } from '../../src/kernels/bucket-taken.ts'
 import type { State, Step } from '../../src/kernels/kernel.ts'
 import { type Lease, momentOf, partsLeft, returnStep, spend } from '../../src/wrappers/lease.ts'
 import { hasSpin, simulate } from './spin.ts'
@@ -79,7 +78,7 @@ function replay(lines: readonly string[]): readonly string[] {
       case 'lease': {
         const { taken, left, askedMs } = process as Process & { taken: BucketTaken }
         const total = left + (taken.tat - taken.base) / TICK
-        const [tat, gross] = [exactIn(taken, 'tat'), exactIn(taken, 'gross')]
+        const [tat, gross] = [exactIn(taken, 'tat'), grossOf(taken)]
         // The model chooses how many requests have waited: what is held says how many.
         expect(total - second).toBeGreaterThanOrEqual(1)
         process.lease =

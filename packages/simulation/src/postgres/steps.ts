@@ -1,5 +1,5 @@
 import type { BucketStep, BucketTaken, Step } from '@spillway/core'
-import { receivedStep, type SentStep } from '@spillway/core/internal'
+import { grossOf, receivedStep, type SentStep } from '@spillway/core/internal'
 import { type Answer, stepsReader } from '../batches.ts'
 
 /** How many numbers a step has in the arguments of the SQL functions. */
@@ -61,6 +61,7 @@ export function reportOf({ taken }: Answer): readonly number[] {
     const { aheadBefore, earlyBefore, coldBefore, ahead, early, cold } = taken
     return [allowed, aheadBefore, earlyBefore, coldBefore, ahead, early, cold]
   }
-  const { base, tat, gross, early } = taken as BucketTaken
-  return [allowed, base, tat, gross, ...(early ? [early.base, early.tat, early.gross] : [])]
+  const { base, tat, early } = taken as BucketTaken
+  const gross = grossOf(taken as BucketTaken)
+  return [allowed, base, tat, gross.tick, ...(early ? [early.base, early.tat, gross.early] : [])]
 }

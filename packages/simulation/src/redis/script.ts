@@ -80,10 +80,9 @@ function reportOf({ taken }: Answer): number[] {
     return [allowed, aheadBefore, earlyBefore, coldBefore, ahead, early, cold]
   }
   const { base, tat, gross, early } = taken as BucketTaken
-  const isGross = gross !== tat || early?.gross !== early?.tat
-  const head = [isGross ? 2 : allowed, base - now, tat - base]
-  const last = isGross ? [gross - tat] : []
-  return early ? [...head, early.base, early.tat, ...last, ...(isGross ? [early.gross] : [])] : [...head, ...last]
+  const earlies = early ? [early.base, early.tat] : []
+  const last = gross ? [gross.tick - tat, ...(early ? [gross.early] : [])] : []
+  return [gross ? 2 : allowed, base - now, tat - base, ...earlies, ...last]
 }
 
 function bucketsProgram(keys: readonly string[], given: readonly string[]): Program {
