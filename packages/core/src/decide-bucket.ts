@@ -1,4 +1,4 @@
-import { allow, type Decide, type Decision, deny } from './decision.ts'
+import { type Decide, type Decision, decisionOf } from './decision.ts'
 import type { BucketStep } from './kernels/bucket.ts'
 import type { BucketTaken } from './kernels/bucket-taken.ts'
 import { type Fraction, MOST_SCALE, spanOf, unitsIn, wholeTick } from './kernels/fraction.ts'
@@ -34,10 +34,9 @@ const bucketDecider =
     const room = size - ahead
     const remaining = room < 0 ? 0 : Math.floor(room / unit)
     const replenish = ahead === 0 ? 0 : (remaining + 1) * unit - room
-    const before = taken.base - taken.now
-    return taken.allowed
-      ? allow(policy, limit, remaining, cost, ahead, replenish, before + turn)
-      : deny(policy, limit, remaining, cost, ahead, replenish, before + over)
+    const { allowed } = taken
+    const wait = taken.base - taken.now + (allowed ? turn : over)
+    return decisionOf(allowed, policy, limit, remaining, cost, ahead, replenish, wait)
   }
 
 /** A charge has no turn. A request on an overdraft has one: it waits until earlier debts are refilled. */
@@ -58,7 +57,7 @@ function decideScheduled(
   const decideLater = (allowed: boolean, ahead: number, wait: number, left: Micros): Decision => {
     const remaining = Math.max(limit - ahead, 0)
     const replenish = ahead === 0 ? 0 : span(Math.max(ahead - limit, 0) + 1, left)
-    return (allowed ? allow : deny)(policy, limit, remaining, cost, span(ahead, left), replenish, span(wait, left))
+    return decisionOf(allowed, policy, limit, remaining, cost, span(ahead, left), replenish, span(wait, left))
   }
   return scheduleDecider(policy, cost, limit, interval, amount, offset, turnOf(step), over, decideLater)
 }
@@ -86,9 +85,7 @@ const scheduleDecider =
     if (ahead > amount || wait > amount) return decideLater(allowed, ahead, wait, left)
     const remaining = ahead > limit ? 0 : limit - ahead
     const reset = ahead === 0 ? 0 : left
-    return allowed
-      ? allow(policy, limit, remaining, cost, reset, reset, wait > 0 ? left : 0)
-      : deny(policy, limit, remaining, cost, reset, reset, left)
+    return decisionOf(allowed, policy, limit, remaining, cost, reset, reset, allowed && wait <= 0 ? 0 : left)
   }
 
 /** A bucket whose units take parts of a microsecond: numbers are `tick − early / scale`, apart instead of in objects. */
@@ -119,9 +116,7 @@ function decideFraction(
     const remaining = Math.max(limit - units, 0)
     const used = ahead === 0 ? 0 : limit - remaining - 1
     const replenish = isExact ? Math.ceil((parts - used * ticksPerUnit) / scale) : afterUsed(used, ahead, tatEarly)
-    const before = base - now
-    return allowed
-      ? allow(policy, limit, remaining, cost, ahead, replenish, wholeTick(before + turn, due - burst, scale))
-      : deny(policy, limit, remaining, cost, ahead, replenish, wholeTick(before + over, due - tolerance, scale))
+    const wait = wholeTick(base - now + (allowed ? turn : over), due - (allowed ? burst : tolerance), scale)
+    return decisionOf(allowed, policy, limit, remaining, cost, ahead, replenish, wait)
   }
 }

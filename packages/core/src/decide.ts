@@ -1,7 +1,7 @@
 import { isBlockList } from './block-list.ts'
 import { decideBucket } from './decide-bucket.ts'
 import { decideWindow } from './decide-window.ts'
-import { allow, type Decide, type Decision, deny } from './decision.ts'
+import { type Decide, type Decision, decisionOf } from './decision.ts'
 import type { BucketStep } from './kernels/bucket.ts'
 import type { Step, Taken } from './kernels/kernel.ts'
 import type { PenaltyTaken } from './kernels/penalty.ts'
@@ -39,9 +39,8 @@ const decideLog =
   ({ allowed, now, used, fitsAt, freesAt, emptyAt }) => {
     const remaining = used > limit ? 0 : limit - used
     const replenish = used === 0 ? 0 : freesAt - now
-    if (allowed) return allow(policy, limit, remaining, cost, emptyAt - now, replenish, 0)
-    const retry = cost > limit ? Infinity : fitsAt - now
-    return deny(policy, limit, remaining, cost, emptyAt - now, replenish, retry)
+    const wait = allowed ? 0 : cost > limit ? Infinity : fitsAt - now
+    return decisionOf(allowed, policy, limit, remaining, cost, emptyAt - now, replenish, wait)
   }
 
 /** A key allows one unit when its turn has come, however cold it is. */
@@ -49,8 +48,9 @@ const decideWarmUp =
   (policy: string, { limit, burst }: WarmUpQuota, cost: number, step: WarmUpStep): Decide<WarmUpTaken> =>
   ({ allowed, aheadBefore, ahead }) => {
     const left = ahead === 0 ? 1 : 0
-    if (allowed) return allow(policy, limit, left, cost, ahead, ahead, step.tolerance === LONGEST ? 0 : aheadBefore)
-    return deny(policy, limit, left, cost, ahead, ahead, cost > burst ? Infinity : aheadBefore)
+    // A charge has no turn.
+    const wait = allowed && step.tolerance === LONGEST ? 0 : !allowed && cost > burst ? Infinity : aheadBefore
+    return decisionOf(allowed, policy, limit, left, cost, ahead, ahead, wait)
   }
 
 /** The units of a key refill at midnight of the calendar's zone, whatever the time of the request that consumed them. */
@@ -80,6 +80,6 @@ function atOnce(
 ): Decision {
   const remaining = Math.max(rest, 0)
   const reset = remaining === limit ? 0 : end
-  if (allowed) return allow(policy, most, remaining, cost, reset, reset, 0)
-  return deny(policy, most, remaining, cost, reset, reset, cost > limit ? Infinity : end)
+  const wait = allowed ? 0 : cost > limit ? Infinity : end
+  return decisionOf(allowed, policy, most, remaining, cost, reset, reset, wait)
 }
