@@ -72,6 +72,7 @@ const onDebianAsRoot = () => process.getuid?.() === 0 && existsSync('/usr/bin/ap
 /**
  * Installs a Debian package without starting what it brings: our tests start their own servers, on free ports.
  * Debian asks /usr/sbin/policy-rc.d before it starts a service; 101 means no. One that is there already is left alone.
+ * Another process may be installing, such as an unattended upgrade: apt waits 300 s for it instead of failing at once.
  * @param {string} name
  */
 function aptInstall(name) {
@@ -81,9 +82,10 @@ function aptInstall(name) {
   if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n')
   if (ours) chmodSync(policy, 0o755)
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
+  const wait = ['-o', 'DPkg::Lock::Timeout=300']
   try {
-    run('apt-get', ['update', '-qq'], env)
-    run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], env)
+    run('apt-get', [...wait, 'update', '-qq'], env)
+    run('apt-get', [...wait, 'install', '-y', '-qq', '--no-install-recommends', name], env)
   } finally {
     if (ours) rmSync(policy)
   }
