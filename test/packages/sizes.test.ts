@@ -22,7 +22,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
   ['rateLimit for fetch', 46_400, adapter('fetch')],
   ['rateLimit for Express', 45_800, adapter('express')],
   ['rateLimit for Koa', 46_000, adapter('koa')],
-  ['rateLimit for Fastify', 46_000, adapter('fastify')],
+  ['rateLimit for Fastify', 46_100, adapter('fastify')],
   ['rateLimit for h3', 46_500, adapter('h3')],
   ['rateLimit for h3 1', 46_400, adapter('h3/v1')],
   ['rateLimit for Elysia', 46_600, adapter('elysia')],

@@ -1,3 +1,4 @@
+import { QuotaError } from '@spillway/core'
 import {
   type ByKey,
   httpGuard,
@@ -55,6 +56,7 @@ export interface RateLimit<Name extends string = string>
  * app.addHook('onRequest', rateLimit({ quota: perMinute(100) }))
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
+  if (hasMethod(options, 'addHook')) throw registeredUncalled()
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
   const hook: onRequestHookHandler = (request, reply, done) => {
     const called = typeof done === 'function'
@@ -72,6 +74,13 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     decisionOf: guard.decisionOf,
   })
 }
+
+/** The error for `app.register(rateLimit, options)`, as other plugins for Fastify are registered. */
+const registeredUncalled = (): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    'rateLimit takes its options itself: app.register(rateLimit({ quota: perMinute(100) })); got app.register(rateLimit, …).',
+  )
 
 /** The plugin: `app.register(rateLimit(…))` adds the hook to the app. */
 function register(app: FastifyInstance, hook: onRequestHookHandler, done: () => void): void {

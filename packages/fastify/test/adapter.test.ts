@@ -121,6 +121,13 @@ describe('registered as a plugin', () => {
   })
 })
 
+// It was called an option named "ready", which rateLimit does not have.
+test('app.register(rateLimit, options) is an error that says how it is registered', () => {
+  expect(() => rateLimit(build() as never)).toThrow(
+    'rateLimit takes its options itself: app.register(rateLimit({ quota',
+  )
+})
+
 // If every proxy is trusted, any client can choose its key: there was no warning.
 test('warns once of an app that trusts every proxy, and only of that', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
