@@ -31,6 +31,35 @@ const typesOnly = (name) => ({
   to: { path: npm(name), dependencyTypesNot: ['type-only'] },
 })
 
+/** The folders of core's src: a file imports those of its own folder and of the folders before it. */
+export const layers = [
+  'common',
+  'kernels',
+  'quotas',
+  'decisions',
+  'steps',
+  'stores',
+  'policies',
+  'checks',
+  'limiter',
+  'wrappers',
+]
+
+/**
+ * A folder of core's src knows those that it is built on, and not what is built on it.
+ * @param {string} layer @param {number} i @returns {import('dependency-cruiser').IForbiddenRuleType}
+ */
+const onTop = (layer, i) => ({
+  name: `core-${layer}`,
+  comment: `in core, src/${layer} may import only itself${layers
+    .slice(0, i)
+    .map((below) => ` and src/${below}`)
+    .join('')}`,
+  severity: 'error',
+  from: { path: `^packages/core/src/${layer}/` },
+  to: { path: '^packages/core/src/', pathNot: `^packages/core/src/(${layers.slice(0, i + 1).join('|')})/` },
+})
+
 // A program on Node may use whatever Node has.
 const builtin = `^(${builtinModules.join('|')})$`
 
@@ -62,6 +91,7 @@ export default {
     typesOnly('fastify'),
     typesOnly('h3'),
     typesOnly('elysia'),
+    ...layers.map(onTop),
     {
       name: 'http-on-top',
       comment: 'in core, src/http knows the rest and the rest does not know it',

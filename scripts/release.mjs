@@ -40,7 +40,9 @@ program(() => {
   build()
   const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   if (GITHUB_REPOSITORY && homepage !== `https://github.com/${GITHUB_REPOSITORY}`) {
-    throw new Error(`Errors link to ${homepage}: name this repository in package.json and packages/core/src/errors.ts.`)
+    throw new Error(
+      `Errors link to ${homepage}: name this repository in package.json and packages/core/src/common/errors.ts.`,
+    )
   }
   if (GITHUB_REPOSITORY) for (const name of readdirSync(join(root, 'packages'))) nameRepository(name)
   else if (!dryRun)

@@ -101,7 +101,7 @@ describe('the check', () => {
 })
 
 test('docs/errors.md has a section for each error code, and for nothing else', () => {
-  const [union = ''] = /export type ErrorCode =[^/]*/.exec(read('packages/core/src/errors.ts')) ?? []
+  const [union = ''] = /export type ErrorCode =[^/]*/.exec(read('packages/core/src/common/errors.ts')) ?? []
   const codes = [...union.matchAll(/'(ERR_\w+)'/g)].map(([, code = '']) => code.toLowerCase())
   const sections = [...read('docs/errors.md').matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
   expect(codes).not.toEqual([])
@@ -109,7 +109,7 @@ test('docs/errors.md has a section for each error code, and for nothing else', (
 })
 
 test('docs/errors/warnings.md has a section for each warning code, and for nothing else', () => {
-  const [union = ''] = /export type WarningCode =[^/]*/.exec(read('packages/core/src/errors.ts')) ?? []
+  const [union = ''] = /export type WarningCode =[^/]*/.exec(read('packages/core/src/common/errors.ts')) ?? []
   const codes = [...union.matchAll(/'(WARN_\w+)'/g)].map(([, code = '']) => code.toLowerCase())
   const sections = [...read('docs/errors/warnings.md').matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
   expect(codes).not.toEqual([])

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { layers } from '../.dependency-cruiser.mjs'
 
 // A small tree of wrong imports, and some right ones, is put before the real rules.
 
@@ -36,6 +37,12 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/core/src/test.ts', "import '../test/helper.ts'", ['core-imports']],
   ['packages/core/src/up.ts', "import type { a } from './http/index.ts'", ['http-on-top']],
   ['packages/core/src/http/down.ts', "import '../index.ts'", []],
+  ...layers.flatMap((layer, i): typeof files => [
+    [`packages/core/src/${layer}/target.ts`, 'export const a = 1', []],
+    [`packages/core/src/${layer}/down.ts`, `import '../${layers[i - 1] ?? layer}/target.ts'`, []],
+    [`packages/core/src/${layer}/up.ts`, `import '../${layers[i + 1] ?? 'internal'}/target.ts'`, [`core-${layer}`]],
+  ]),
+  ['packages/core/src/internal/target.ts', "import '../index.ts'", []],
   ['packages/core/src/ring-a.ts', "import type { a } from './ring-b.ts'", ['no-cycles']],
   ['packages/core/src/ring-b.ts', "import type { a } from './ring-a.ts'", []], // reported once, where it starts
   ['packages/core/test/helper.ts', "import '@spillway/conformance'", []],

@@ -19,7 +19,7 @@ const named = {
     atLeast: 62,
   },
   breaker: {
-    mutate: [`${core}/breaker.ts`],
+    mutate: [`${core}/stores/breaker.ts`],
     tests: testsOf('core', ['breaker', 'owed-refunds']),
     atLeast: 94,
   },

@@ -14,8 +14,8 @@ export const postgresSource = (): string =>
 const KERNELS = `
     export { bucket, fitsAt } from './core/src/kernels/bucket.ts'
     export { emptyAt, runKernel } from './core/src/kernels/kernel.ts'
-    export { decider } from './core/src/decide.ts'
-    export { stepFor } from './core/src/verbs.ts'`
+    export { decider } from './core/src/decisions/decide.ts'
+    export { stepFor } from './core/src/steps/verbs.ts'`
 
 function bundled(contents: string): string {
   const { outputFiles } = buildSync({

@@ -1,10 +1,10 @@
 import { runInThisContext } from 'node:vm'
 import { START } from '../../packages/conformance/src/clock.ts'
 import type { Row, Vector } from '../../packages/conformance/src/vectors/vector.ts'
-import type { decider } from '../../packages/core/src/decide.ts'
+import type { decider } from '../../packages/core/src/decisions/decide.ts'
 import type { Quota, Taken } from '../../packages/core/src/index.ts'
 import { type Outcome, type State, type Step, takenOf } from '../../packages/core/src/kernels/kernel.ts'
-import type { stepFor } from '../../packages/core/src/verbs.ts'
+import type { stepFor } from '../../packages/core/src/steps/verbs.ts'
 
 /** A row without its answer. */
 export type Asked = readonly [atMs: number, verb: Row[1], cost: number, of?: number]

@@ -1,13 +1,9 @@
-export type { Blocks } from './block.ts'
-export { type StoreHealth, storeHealth } from './breaker.ts'
-export { calendarWindow, perMonth } from './calendar-window.ts'
-export { type ActualCosts, consumeAll } from './consume-all.ts'
-export type { Costs } from './costs.ts'
-export type { Decision, Degraded } from './decision.ts'
-export { type DivideQuotaOptions, divideQuota } from './divide-quota.ts'
-export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './errors.ts'
-export type { FallbackLimiter, StoreErrorOption } from './failure-mode.ts'
-export type { Inspection } from './inspect.ts'
+export type { Costs } from './checks/costs.ts'
+export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './common/errors.ts'
+export { type Duration, type Micros, micros } from './common/time.ts'
+export type { Logger } from './common/warn.ts'
+export type { Decision, Degraded } from './decisions/decision.ts'
+export { RateLimitedError } from './decisions/rate-limited.ts'
 export type { BucketStep } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export type { BucketTaken } from './kernels/bucket-taken.ts'
@@ -27,12 +23,22 @@ export type {
   Starts,
 } from './kernels/sliding-window.ts'
 export type { WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
-export { type LimitedStream, type LimitStreamOptions, limitStream } from './limit-stream.ts'
-export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter.ts'
-export type { RateLimiterOptions } from './limiter-options.ts'
-export type { LimiterReports, NamedQuota } from './limiter-reports.ts'
-export type { KeyList, ListedKey, ListOptions } from './list.ts'
-export { penalty } from './penalty-quota.ts'
+export type { Blocks } from './limiter/block.ts'
+export { type ActualCosts, consumeAll } from './limiter/consume-all.ts'
+export type { Inspection } from './limiter/inspect.ts'
+export { type LimitedStream, type LimitStreamOptions, limitStream } from './limiter/limit-stream.ts'
+export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter/limiter.ts'
+export type { RateLimiterOptions } from './limiter/limiter-options.ts'
+export type { LimiterReports, NamedQuota } from './limiter/limiter-reports.ts'
+export type { KeyList, ListedKey, ListOptions } from './limiter/list.ts'
+export type { Reservation, ReserveOptions } from './limiter/reservation.ts'
+export type { UpToDecision } from './limiter/up-to.ts'
+export type { Signal, WaitOptions } from './limiter/wait.ts'
+export type { StoreOptions } from './policies/store-config.ts'
+export type { ThresholdEvent } from './policies/thresholds.ts'
+export { calendarWindow, perMonth } from './quotas/calendar-window.ts'
+export { type DivideQuotaOptions, divideQuota } from './quotas/divide-quota.ts'
+export { penalty } from './quotas/penalty-quota.ts'
 export {
   fixedWindow,
   leakyBucket,
@@ -44,7 +50,7 @@ export {
   slidingWindow,
   tokenBucket,
   warmingUp,
-} from './quota.ts'
+} from './quotas/quota.ts'
 export type {
   CalendarUnit,
   CalendarWindowOptions,
@@ -56,7 +62,7 @@ export type {
   TokenBucketOptions,
   WarmingUpOptions,
   WindowOptions,
-} from './quota-options.ts'
+} from './quotas/quota-options.ts'
 export type {
   BucketQuota,
   PenaltyQuota,
@@ -65,9 +71,9 @@ export type {
   SlidingWindowQuota,
   WarmUpQuota,
   ZonedPeriods,
-} from './quota-types.ts'
-export { RateLimitedError } from './rate-limited.ts'
-export type { Reservation, ReserveOptions } from './reservation.ts'
+} from './quotas/quota-types.ts'
+export { type StoreHealth, storeHealth } from './stores/breaker.ts'
+export type { FallbackLimiter, StoreErrorOption } from './stores/failure-mode.ts'
 export {
   type Deadline,
   isSync,
@@ -78,13 +84,7 @@ export {
   type StoreScope,
   type SyncStore,
   type Take,
-} from './store.ts'
-export type { StoreOptions } from './store-config.ts'
-export type { ThresholdEvent } from './thresholds.ts'
-export { type Duration, type Micros, micros } from './time.ts'
-export type { UpToDecision } from './up-to.ts'
-export type { Signal, WaitOptions } from './wait.ts'
-export type { Logger } from './warn.ts'
+} from './stores/store.ts'
 export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'
 export { withHashedKeys } from './wrappers/hashed-keys.ts'
 export { type LeaseOptions, withLeases } from './wrappers/leases.ts'

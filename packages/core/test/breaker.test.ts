@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { breaker } from '../src/breaker.ts'
-import { deadlineIn } from '../src/deadline.ts'
 import { perMinute, QuotaError, type Store, StoreError, type Take, type Taken } from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
+import { breaker } from '../src/stores/breaker.ts'
+import { deadlineIn } from '../src/stores/deadline.ts'
 
 const lost = () => Promise.reject(new Error('connection lost'))
 const well = () => Promise.resolve('well')

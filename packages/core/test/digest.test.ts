@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { absorb, digester } from '../src/digest.ts'
+import { absorb, digester } from '../src/common/digest.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { evictOldest } from '../src/eviction.ts'
+import { evictOldest } from '../src/common/eviction.ts'
 
 const mapOf = (size: number): Map<number, string> => new Map(Array.from({ length: size }, (_, i) => [i, 'denied']))
 

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { type ErrorCode, type WarningCode, withLink, withoutLink } from '../src/errors.ts'
+import { type ErrorCode, type WarningCode, withLink, withoutLink } from '../src/common/errors.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8')
-const codes = [...read('packages/core/src/errors.ts').matchAll(/^ {2}\| '(\w+)'$/gm)].map(
+const codes = [...read('packages/core/src/common/errors.ts').matchAll(/^ {2}\| '(\w+)'$/gm)].map(
   ([, code]) => code as ErrorCode | WarningCode,
 )
 

@@ -1,9 +1,9 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { unhandledRejections } from '../../../test/unhandled.ts'
+import { loggerOf } from '../src/common/warn.ts'
 import { httpGuard, type RateLimitOptions, type RequestReader } from '../src/http/index.ts'
 import { perMinute, rateLimiter, type Store } from '../src/index.ts'
-import { loggerOf } from '../src/warn.ts'
 
 const unhandled = unhandledRejections()
 

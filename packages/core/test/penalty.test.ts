@@ -16,8 +16,8 @@ import {
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runKernel, takenOf } from '../src/kernels/kernel.ts'
-import type { StepOptions, Verb } from '../src/step-options.ts'
-import { stepFor } from '../src/verbs.ts'
+import type { StepOptions, Verb } from '../src/steps/step-options.ts'
+import { stepFor } from '../src/steps/verbs.ts'
 import { remoteOnly } from './remote.ts'
 
 const LOGIN = { after: 5, within: '15m', block: '15m', grow: 2, max: '1d', forgive: '1d' } as const

@@ -2,6 +2,7 @@ import { fakeClock, faultyStore, modelStore, START } from '@spillway/conformance
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
+import { checkSpill } from '../src/checks/spill.ts'
 import { httpGuard, type PolicyOptions, type RateLimitOptions, type Verdict } from '../src/http/index.ts'
 import {
   type Decision,
@@ -17,7 +18,6 @@ import {
   withLeases,
 } from '../src/index.ts'
 import { policiesFrom } from '../src/rules/index.ts'
-import { checkSpill } from '../src/spill.ts'
 
 afterEach(() => void vi.useRealTimers())
 

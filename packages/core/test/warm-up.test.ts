@@ -4,7 +4,7 @@ import { runKernel, stepFor, takenOf, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LONGEST_WARM_UP, slowdown } from '../src/kernels/warm-up.ts'
-import type { WarmUpQuota } from '../src/quota-types.ts'
+import type { WarmUpQuota } from '../src/quotas/quota-types.ts'
 
 /** One key, by the kernel: asks at a time in microseconds after START. */
 function keyOf(quota: WarmUpQuota) {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { warnOnce } from '../src/warn.ts'
+import { warnOnce } from '../src/common/warn.ts'
 
 let logged: string[]
 beforeEach(() => {

@@ -4,14 +4,14 @@ import type { Planted } from './defect.ts'
 export const PLANTED: readonly Planted[] = [
   {
     name: 'units of late answers are kept',
-    file: 'core/src/store-result.ts',
+    file: 'core/src/checks/store-result.ts',
     seed: 23,
     property: 'nothingIsLost',
     replaced: [['if (takes.length > 0) breakerOf', 'if (takes.length < 0) breakerOf']],
   },
   {
     name: 'refunds of late answers go through the open circuit',
-    file: 'core/src/store-result.ts',
+    file: 'core/src/checks/store-result.ts',
     seed: 23,
     property: 'nothingIsLost',
     replaced: [
@@ -23,14 +23,14 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'refunds that wait for the store are forgotten when it answers',
-    file: 'core/src/breaker.ts',
+    file: 'core/src/stores/breaker.ts',
     seed: 1494,
     property: 'nothingIsLost',
     replaced: [['for (const each of circuit.refunds) send(each)', '']],
   },
   {
     name: 'a failed probe leaves the circuit half-open for ever',
-    file: 'core/src/breaker.ts',
+    file: 'core/src/stores/breaker.ts',
     seed: 10,
     property: 'circuitsClose',
     replaced: [['if (isProbe) circuit.probing = false', '']],
@@ -44,14 +44,14 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'a denial by one store leaves the units of another',
-    file: 'core/src/acquire-in-order.ts',
+    file: 'core/src/checks/acquire-in-order.ts',
     seed: 108,
     property: 'nothingIsLost',
     replaced: [['...taken.map(rollbackOne), ', '']],
   },
   {
     name: 'replicas are ignored while the store fails',
-    file: 'core/src/policy.ts',
+    file: 'core/src/policies/policy.ts',
     seed: 15,
     property: 'processesAdmitNoMore',
     replaced: [['replicas === 1 ? quota : divideQuota(quota, { replicas })', 'quota']],
@@ -107,7 +107,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'the turn of a caller that leaves is not returned',
-    file: 'core/src/turns.ts',
+    file: 'core/src/limiter/turns.ts',
     seed: 7,
     property: 'nothingIsLost',
     replaced: [['await rollback(unused)', '']],
@@ -121,14 +121,14 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'the deadline passes before the socket is read',
-    file: 'core/src/deadline.ts',
+    file: 'core/src/stores/deadline.ts',
     seed: 1,
     property: 'stallsAreNoFailures',
     replaced: [['stop = afterIo(callback)', 'callback()']],
   },
   {
     name: 'a denial says a wait that is 1 % too short',
-    file: 'core/src/decision.ts',
+    file: 'core/src/decisions/decision.ts',
     seed: 10,
     property: 'waitsAreLongEnough',
     replaced: [['retryAfterMs: retryAfter / 1000', 'retryAfterMs: retryAfter / 1010']],

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../errors.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
 
 /** The key of an address, grouped by its first `ipv6Prefix` bits: see `ipKey`. Both are valid. */
 export function addressKey(address: string | undefined, ipv6Prefix: number): string {

@@ -1,5 +1,5 @@
-import { formatValue, QuotaError } from '../errors.ts'
-import { checked, type MaybePromise } from '../maybe-promise.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checked, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Claims } from './reader.ts'
 import { checkReturnedClaims } from './returned.ts'
 

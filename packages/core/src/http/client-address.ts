@@ -1,5 +1,5 @@
-import { formatValue, QuotaError } from '../errors.ts'
-import { checkOptions } from '../options.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkOptions } from '../common/options.ts'
 import { parseAddress, within } from './address.ts'
 
 /**

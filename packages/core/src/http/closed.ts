@@ -1,4 +1,4 @@
-import type { Signal } from '../wait.ts'
+import type { Signal } from '../limiter/wait.ts'
 
 /** The part of Node's responses, sockets and streams that is used. */
 export interface Closable {

@@ -1,9 +1,9 @@
-import { acquire } from '../acquisition.ts'
-import type { PolicyCheck } from '../policy.ts'
-import type { Acquisition } from '../store-result.ts'
-import type { Micros } from '../time.ts'
-import { waitForTurn } from '../turns.ts'
-import { acquireTurn } from '../wait.ts'
+import { acquire } from '../checks/acquisition.ts'
+import type { Acquisition } from '../checks/store-result.ts'
+import type { Micros } from '../common/time.ts'
+import { waitForTurn } from '../limiter/turns.ts'
+import { acquireTurn } from '../limiter/wait.ts'
+import type { PolicyCheck } from '../policies/policy.ts'
 import type { RequestReader } from './reader.ts'
 
 /**

@@ -1,8 +1,8 @@
-import { isBlockList } from '../block-list.ts'
-import type { Decision } from '../decision.ts'
-import { formatValue, QuotaError } from '../errors.ts'
-import type { Awaitable } from '../maybe-promise.ts'
-import type { Quota } from '../quota-types.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import type { Awaitable } from '../common/maybe-promise.ts'
+import type { Decision } from '../decisions/decision.ts'
+import { isBlockList } from '../quotas/block-list.ts'
+import type { Quota } from '../quotas/quota-types.ts'
 import { seconds } from './headers.ts'
 import { integer, quoted } from './structured.ts'
 

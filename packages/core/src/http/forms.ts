@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../errors.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
 import { FIELDS, type Field, type PolicyResult, type Wire } from './fields.ts'
 import type { Header } from './headers.ts'
 

@@ -1,4 +1,4 @@
-import { type Logger, warnOnce } from '../warn.ts'
+import { type Logger, warnOnce } from '../common/warn.ts'
 import { withoutPort } from './ip-key.ts'
 import type { RequestReader } from './reader.ts'
 

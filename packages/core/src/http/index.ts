@@ -1,5 +1,5 @@
-export type { StoreErrorOption } from '../failure-mode.ts'
-export { spilling, type Targets } from '../spill.ts'
+export { spilling, type Targets } from '../checks/spill.ts'
+export type { StoreErrorOption } from '../stores/failure-mode.ts'
 export { isAddress } from './address.ts'
 export type { ByKey, ByKeyOptions, KeyText } from './by-key.ts'
 export { type ClientReader, clientAddress, type TrustProxy } from './client-address.ts'

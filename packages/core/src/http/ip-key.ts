@@ -1,5 +1,5 @@
-import { formatValue, QuotaError } from '../errors.ts'
-import { checkOptions } from '../options.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkOptions } from '../common/options.ts'
 import { addressKey, checkPrefix } from './address.ts'
 import { addressIn } from './client-address.ts'
 

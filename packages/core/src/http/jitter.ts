@@ -1,5 +1,5 @@
-import type { Decision } from '../decision.ts'
-import { formatValue, QuotaError } from '../errors.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import type { Decision } from '../decisions/decision.ts'
 import { seconds } from './headers.ts'
 
 /**

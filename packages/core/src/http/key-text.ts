@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../errors.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
 import { addressKey, within } from './address.ts'
 import { withoutPort } from './ip-key.ts'
 import { plainPath } from './path.ts'

@@ -1,8 +1,8 @@
-import { deadlineIn, unlessExpired } from '../deadline.ts'
-import { setLongTimeout } from '../long-timeout.ts'
-import { processState } from '../process-state.ts'
-import type { Micros } from '../time.ts'
-import { type Logger, warnOnce } from '../warn.ts'
+import { setLongTimeout } from '../common/long-timeout.ts'
+import { processState } from '../common/process-state.ts'
+import type { Micros } from '../common/time.ts'
+import { type Logger, warnOnce } from '../common/warn.ts'
+import { deadlineIn, unlessExpired } from '../stores/deadline.ts'
 
 /** How long `settled` waits: a function of the options may return a promise that never settles. */
 const LONGEST_WAIT: Micros = 10e6

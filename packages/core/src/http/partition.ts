@@ -1,5 +1,5 @@
-import { andThen, type MaybePromise, maybePromise } from '../maybe-promise.ts'
-import { type Logger, warnOnce } from '../warn.ts'
+import { andThen, type MaybePromise, maybePromise } from '../common/maybe-promise.ts'
+import { type Logger, warnOnce } from '../common/warn.ts'
 import type { PolicyHeaderOptions } from './fields.ts'
 import { byteSequence } from './structured.ts'
 

@@ -1,6 +1,6 @@
-import { type Decision, NONE } from '../decision.ts'
-import { formatValue, QuotaError } from '../errors.ts'
-import type { Quota } from '../quota-types.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { type Decision, NONE } from '../decisions/decision.ts'
+import type { Quota } from '../quotas/quota-types.ts'
 import { type ShownNames, shownName } from './display-names.ts'
 import { type Header, seconds } from './headers.ts'
 

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../maybe-promise.ts'
+import type { Awaitable } from '../common/maybe-promise.ts'
 
 /** Returns the claims about a request's user that the app has verified, such as the payload of a checked token. */
 export type Claims<R> = (request: R) => Awaitable<Readonly<Record<string, unknown>> | undefined | null>

@@ -1,5 +1,5 @@
-import { formatValue, QuotaError } from '../errors.ts'
-import { type Awaitable, checked } from '../maybe-promise.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { type Awaitable, checked } from '../common/maybe-promise.ts'
 import type { RequestReader } from './reader.ts'
 import type { Read } from './request-sources.ts'
 import { checkReturnedCost } from './returned.ts'

@@ -1,5 +1,5 @@
-import type { MaybePromise } from '../maybe-promise.ts'
-import type { Logger } from '../warn.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import type { Logger } from '../common/warn.ts'
 import { checkPrefix } from './address.ts'
 import type { ClaimsOf } from './claims.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'

@@ -1,4 +1,4 @@
-import { processState } from '../process-state.ts'
+import { processState } from '../common/process-state.ts'
 
 /** The state that a guard keeps of one request. */
 export interface RequestState<T> {

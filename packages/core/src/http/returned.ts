@@ -1,4 +1,4 @@
-import { type ErrorCode, formatValue, QuotaError } from '../errors.ts'
+import { type ErrorCode, formatValue, QuotaError } from '../common/errors.ts'
 
 // Checks of what option functions return. Values of other types throw: if truthiness decided, a missing `return` would
 // disable a limit.

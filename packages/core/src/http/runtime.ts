@@ -1,4 +1,4 @@
-import type { Signal } from '../wait.ts'
+import type { Signal } from '../limiter/wait.ts'
 import { hidesBody, isOver, type Outgoing, whenAborted, whenClosed } from './closed.ts'
 
 /** The part of a fetch `Request` that reports a disconnected client. */

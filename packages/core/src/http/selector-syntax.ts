@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../errors.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
 
 /** The selectors with a name, and the names that can occur. */
 const NAMES: ReadonlyMap<string, RegExp> = new Map([

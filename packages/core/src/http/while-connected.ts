@@ -1,4 +1,4 @@
-import { waitUnlessClosed } from '../client-closed.ts'
+import { waitUnlessClosed } from '../common/client-closed.ts'
 import type { RequestReader } from './reader.ts'
 
 /** Waits for a promise while the client is connected; undefined if it disconnects first. */

@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 
 /**
  * A bucket's state: `tat` alone by default. It has `gross`, too, as long as a refund has moved later takes down, and parts of

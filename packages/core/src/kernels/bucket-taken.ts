@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 import { type Exact, type Fraction, isSame } from './fraction.ts'
 
 /** The result of a bucket step in a store. */

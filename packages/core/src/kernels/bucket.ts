@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 import type { BucketState, FractionalBucket, RefundedBucket } from './bucket-state.ts'
 import { type Exact, earliest, exactly, type Fraction, isBefore, isSame, latest, NOTHING, WHOLE } from './fraction.ts'
 import { fullMoment, fullTick, microsOf, type RefillSchedule, tickOf, turnTick } from './refill-schedule.ts'

@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 import type { Step } from './kernel.ts'
 import type { Calendar, SlidingWindowState, SlidingWindowStep, Starts } from './sliding-window.ts'
 

@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 import { type BucketOutcome, type BucketStep, bucket } from './bucket.ts'
 import type { BucketState } from './bucket-state.ts'
 import { type BucketTaken, bucketTaken } from './bucket-taken.ts'

@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 
 /**
  * The penalty kernel: counts the units of a window that starts with the first of them, and blocks the key when they reach

@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 
 /** The refill of a bucket by `amount` units every `interval`; `tick` is the time that stands for one unit in the state. */
 export interface RefillSchedule {

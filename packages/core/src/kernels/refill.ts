@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 import type { State, Step } from './kernel.ts'
 import type { PenaltyState } from './penalty.ts'
 import type { SlidingWindowState } from './sliding-window.ts'

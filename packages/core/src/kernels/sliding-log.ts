@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 
 /**
  * The sliding-log kernel: every take of the last window, with its moment. It is exact: no span of a window's length

@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 
 /**
  * The sliding-window kernel: the counts of the current and the previous window. A fixed window that starts at a key's

@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 import type { BucketState } from './bucket-state.ts'
 import type { Fraction } from './fraction.ts'
 import { fullMoment, type RefillSchedule, tickOf } from './refill-schedule.ts'

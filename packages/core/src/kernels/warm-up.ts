@@ -1,4 +1,4 @@
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
 import { exactly } from './fraction.ts'
 
 /**

@@ -1,9 +1,9 @@
-import { calendarWindow } from '../calendar-window.ts'
-import { formatValue, QuotaError } from '../errors.ts'
-import { penalty } from '../penalty-quota.ts'
-import { fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quota.ts'
-import type { Quota } from '../quota-types.ts'
-import { type Duration, LONGEST } from '../time.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { type Duration, LONGEST } from '../common/time.ts'
+import { calendarWindow } from '../quotas/calendar-window.ts'
+import { penalty } from '../quotas/penalty-quota.ts'
+import { fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket, warmingUp } from '../quotas/quota.ts'
+import type { Quota } from '../quotas/quota-types.ts'
 import { fraction } from './decimal.ts'
 
 /** The numbers of a rule's algorithm. Its schema has checked them, so it has no unknown names. */

@@ -1,5 +1,5 @@
-import { METHODS } from '../methods.ts'
-import { PATH_PATTERN } from '../path-pattern.ts'
+import { METHODS } from '../common/methods.ts'
+import { PATH_PATTERN } from '../common/path-pattern.ts'
 import { type Schema, when } from './json-schema.ts'
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z\\-]+"

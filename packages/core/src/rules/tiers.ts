@@ -1,4 +1,4 @@
-import { covers } from '../covers.ts'
+import { covers } from '../common/covers.ts'
 import type { RulePolicy } from './rule-policy.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { formatValue, QuotaError, withoutLink } from '../errors.ts'
-import { checkOptions, guess } from '../options.ts'
+import { formatValue, QuotaError, withoutLink } from '../common/errors.ts'
+import { checkOptions, guess } from '../common/options.ts'
 import type { Schema } from './json-schema.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { formatValue } from '../errors.ts'
+import { formatValue } from '../common/errors.ts'
 import { commonDenominator, times } from './decimal.ts'
 
 const RATES = ['tokens_per_second', 'rps'] as const

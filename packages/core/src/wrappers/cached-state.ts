@@ -1,3 +1,5 @@
+import { processState } from '../common/process-state.ts'
+import type { Micros } from '../common/time.ts'
 import { type BucketStep, bucketState } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
 import type { State, Step, Taken } from '../kernels/kernel.ts'
@@ -5,10 +7,8 @@ import type { PenaltyState, PenaltyTaken } from '../kernels/penalty.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { WarmUpTaken } from '../kernels/warm-up.ts'
-import { processState } from '../process-state.ts'
-import { isLong, stateNamer } from '../state-name.ts'
-import type { StateKey } from '../store.ts'
-import type { Micros } from '../time.ts'
+import { isLong, stateNamer } from '../stores/state-name.ts'
+import type { StateKey } from '../stores/store.ts'
 
 /** The state that a denial reveals, valid until the next consume or refund; undefined if the denial does not determine it. */
 export function cachedStateOf(step: Step, taken: Taken): State | undefined {

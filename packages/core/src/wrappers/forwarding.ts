@@ -1,5 +1,5 @@
-import { type Deadline, type ListedState, type StateKey, type Store, scopeOf } from '../store.ts'
-import type { Micros } from '../time.ts'
+import type { Micros } from '../common/time.ts'
+import { type Deadline, type ListedState, type StateKey, type Store, scopeOf } from '../stores/store.ts'
 
 // The methods that a wrapper has only if its store has them.
 

@@ -1,6 +1,6 @@
-import { QuotaError } from '../errors.ts'
-import { checkFunctions } from '../options.ts'
-import { checkIsStore, type StateKey, type Store } from '../store.ts'
+import { QuotaError } from '../common/errors.ts'
+import { checkFunctions } from '../common/options.ts'
+import { checkIsStore, type StateKey, type Store } from '../stores/store.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 
 /**

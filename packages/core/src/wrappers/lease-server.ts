@@ -1,9 +1,9 @@
-import { expiredError, isExpired, latestDeadline } from '../deadline.ts'
+import type { Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
 import { isSame, laterBy, partsBetween } from '../kernels/fraction.ts'
-import type { StateKey, Store } from '../store.ts'
-import type { Micros } from '../time.ts'
+import { expiredError, isExpired, latestDeadline } from '../stores/deadline.ts'
+import type { StateKey, Store } from '../stores/store.ts'
 import {
   type Call,
   denial,

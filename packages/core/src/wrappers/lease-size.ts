@@ -1,8 +1,8 @@
+import type { Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
 import { type Exact, partsBetween } from '../kernels/fraction.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
-import type { Micros } from '../time.ts'
 import { isSameQuota, momentOf, partsOf, scaleOf } from './lease.ts'
 
 /** The store's last answer for a key. */

@@ -1,10 +1,10 @@
+import { LONGEST, type Micros } from '../common/time.ts'
 import { type BucketStep, bucket, bucketState } from '../kernels/bucket.ts'
 import { type BucketTaken, bucketTaken } from '../kernels/bucket-taken.ts'
 import { type Exact, laterBy, MOST_SCALE, partsBetween, spanOf } from '../kernels/fraction.ts'
 import type { Step } from '../kernels/kernel.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
-import type { Deadline, Take } from '../store.ts'
-import { LONGEST, type Micros } from '../time.ts'
+import type { Deadline, Take } from '../stores/store.ts'
 import { sameSchedule } from './cached-state.ts'
 
 /** A request that consumes units of a bucket without waiting. */

@@ -1,7 +1,7 @@
-import { formatValue, QuotaError } from '../errors.ts'
-import { checkFunctions, checkOptions } from '../options.ts'
-import { checkIsStore, type Store } from '../store.ts'
-import { type Duration, micros, monotonicMs } from '../time.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkFunctions, checkOptions } from '../common/options.ts'
+import { type Duration, micros, monotonicMs } from '../common/time.ts'
+import { checkIsStore, type Store } from '../stores/store.ts'
 import { leaseServer } from './lease-server.ts'
 import { type LeasingStore, leasing } from './leasing.ts'
 

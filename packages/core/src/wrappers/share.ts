@@ -1,7 +1,7 @@
+import type { Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
 import { laterBy, latest } from '../kernels/fraction.ts'
-import type { Micros } from '../time.ts'
 import { denial, type Lease, partsLeft, partsOf, scaleOf, stepOf, takenAt, tryAt } from './lease.ts'
 import type { Answer } from './lease-size.ts'
 

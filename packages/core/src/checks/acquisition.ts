@@ -1,0 +1,100 @@
+import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
+import type { Decision } from '../decisions/decision.ts'
+import { merge } from '../decisions/merge.ts'
+import { type ActualOf, groupByStore, type PolicyCheck } from '../policies/policy.ts'
+import { isShown } from '../quotas/block-list.ts'
+import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { acquireInOrder, deadlines } from './acquire-in-order.ts'
+import { answerOrFallBack } from './fallback.ts'
+import { spillOver } from './spill.ts'
+import { type Acquisition, answerTo, rollbackResult, type StoreResult, settleResult, takesFor } from './store-result.ts'
+
+/**
+ * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:
+ * a denied acquisition has consumed nothing.
+ */
+export function acquire(
+  verb: Verb,
+  checks: readonly PolicyCheck[],
+  stepOptions?: StepOptions,
+): MaybePromise<Acquisition> {
+  const acquisition = acquireOnce(verb, checks, stepOptions)
+  const final =
+    !checks.some(hasSpill) || verb === 'refund' || verb === 'charge'
+      ? acquisition
+      : andThen(acquisition, (first) => spillOver(first, checks, (others) => acquireOnce(verb, others, stepOptions)))
+  if (!checks.some(isWatched) || verb === 'refund' || verb === 'peek') return final
+  return andThen(final, (known) => {
+    watchThresholds(known.checks, known.decision)
+    return known
+  })
+}
+
+const isWatched = ({ policy }: PolicyCheck): boolean => policy.storeConfig.thresholds !== undefined
+const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
+
+/**
+ * Runs a verb on all checks, all-or-nothing, and in the same tick if all stores are in-memory stores. One store is atomic by
+ * itself. Several are called one after the other, and if one denies or fails, those before it are rolled back: for a moment,
+ * other callers may find fewer units than are available.
+ */
+function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
+  const groups = groupByStore(checks)
+  if (groups.length === 1) {
+    return andThen(answerOrFallBack(checks, verb, stepOptions), (result) => acquisitionOf(checks, [result]))
+  }
+  const deadlineFor = deadlines()
+  const answer = (group: readonly PolicyCheck[]): MaybePromise<StoreResult> =>
+    answerOrFallBack(group, verb, stepOptions, deadlineFor(group))
+  const peek = (group: readonly PolicyCheck[]): MaybePromise<StoreResult> =>
+    answerTo(group, takesFor(group, 'peek', stepOptions))
+  const answers = verb === 'consume' ? acquireInOrder(groups, answer, peek, deadlineFor) : all(groups.map(answer))
+  return andThen(answers, (answered) => acquisitionOf(checks, answered))
+}
+
+/** Reports the decisions of checks to the `onThreshold` of their limiters. */
+export function watchThresholds(checks: readonly PolicyCheck[], decision: Decision): void {
+  const decisions = decision.policies ?? [decision]
+  for (const [i, { policy, key }] of checks.entries()) {
+    const each = decisions[i]
+    if (each !== undefined) policy.storeConfig.thresholds?.(policy, key, each)
+  }
+}
+
+/** The decision alone. */
+export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybePromise<Decision> =>
+  andThen(acquire(verb, checks), ({ decision }) => decision)
+
+/** Corrects an acquisition to its actual cost: refunds the surplus, charges the deficit. */
+export async function settleAcquisition({ decision, results }: Acquisition, actualOf: ActualOf): Promise<void> {
+  if (decision.allowed) await Promise.all(results.map((result) => settleResult(result, actualOf)))
+}
+
+/** Refunds an acquisition. If a store fails, its units refill with time. */
+export async function rollback({ decision, results }: Acquisition): Promise<void> {
+  if (decision.allowed) await all(results.map((result) => rollbackResult(result)))
+}
+
+function acquisitionOf(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
+  const [only, ...others] = results
+  if (only !== undefined && others.length === 0) return shownOf(only.checks, only.decisions, results)
+  const found = new Map(
+    results.flatMap(({ checks, decisions }) => checks.map((check, i) => [check, decisions[i] as Decision])),
+  )
+  const answered = checks.filter((check) => found.has(check))
+  const decisions = answered.map((check) => found.get(check) as Decision)
+  return shownOf(answered, decisions, results)
+}
+
+/** The acquisition of these checks, but for block lists of keys that are not blocked. */
+function shownOf(
+  checks: readonly PolicyCheck[],
+  decisions: readonly Decision[],
+  results: readonly StoreResult[],
+): Acquisition {
+  const [first, ...rest] = decisions as readonly [Decision, ...Decision[]]
+  if (rest.length === 0) return { checks, results, decision: first }
+  if (decisions.every(isShown)) return { checks, results, decision: merge(decisions) }
+  const shown = (_: unknown, i: number): boolean => isShown(decisions[i] as Decision)
+  return shownOf(checks.filter(shown), decisions.filter(isShown), results)
+}

@@ -1,0 +1,99 @@
+import { StoreError } from '../common/errors.ts'
+import type { Micros } from '../common/time.ts'
+import type { Decide, Decision } from '../decisions/decision.ts'
+import { merge } from '../decisions/merge.ts'
+import type { Taken } from '../kernels/kernel.ts'
+import type { ConsumeStep } from '../policies/consume-steps.ts'
+import { blockListOf, isShown } from '../quotas/block-list.ts'
+import { checkKey } from '../steps/verbs.ts'
+import { deadlineIn } from '../stores/deadline.ts'
+import type { PreparedTake, SyncStore } from '../stores/store.ts'
+import { takeFrom } from '../stores/store-call.ts'
+import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
+import { fallBack } from './fallback.ts'
+
+/** Consumes units of all policies for a key. */
+export type ConsumeSync = (key: string, cost?: number | Costs) => Decision
+
+type Prepared = ConsumeStep & { readonly take: PreparedTake }
+
+/** The fast path to an in-memory store that prepares takes; undefined for others. */
+export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync | undefined {
+  const { clock } = store
+  const { policies } = named
+  const [policy] = policies
+  if (policy?.steps.one.take === undefined || !clock) return undefined
+  if (policies.length > 1) return severalFastPath(clock, named)
+  const { steps } = policy
+  const { take, decide } = steps.one as Prepared
+  const consume: ConsumeSync = (key, cost = 1) => {
+    checkKey(key)
+    const { take, decide } = steps.costing(oneCost(named, cost)) as Prepared
+    return decide(take.take(key, clock()))
+  }
+  return consumeOne(clock, take, decide, consume)
+}
+
+/** The most common call: small enough for engines to inline it with all that it calls. */
+const consumeOne =
+  (clock: () => Micros, take: PreparedTake, decide: Decide, consume: ConsumeSync): ConsumeSync =>
+  (key, cost = 1) =>
+    cost === 1 && typeof key === 'string' && key !== '' ? decide(take.take(key, clock())) : consume(key, cost)
+
+/** The cost of the only policy. */
+const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
+  typeof cost === 'number' ? cost : (costsOf(named, cost, 'consume')[0] as number)
+
+function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync {
+  const { policies } = named
+  const ones = policies.map(({ steps }) => steps.one as Prepared)
+  const showsAll = blockListOf(policies) === undefined
+  return (key, cost = 1) => {
+    const consumed = cost === 1 ? ones : costing(named, cost)
+    checkKey(key)
+    const now = clock()
+    let allowed = true
+    // Iterators and destructured elements would make this too large to inline what it calls.
+    for (let i = 0; i < consumed.length; i++) if (!(consumed[i] as Prepared).take.look(key, now)) allowed = false
+    const decisions = new Array<Decision>(consumed.length)
+    for (let i = 0; i < consumed.length; i++) {
+      const { take, decide } = consumed[i] as Prepared
+      decisions[i] = decide(take.commit(allowed))
+    }
+    const shown = showsAll || decisions.every(isShown) ? decisions : decisions.filter(isShown)
+    return shown.length === 1 ? (shown[0] as Decision) : merge(shown)
+  }
+}
+
+function costing(named: NamedPolicies, cost: number | Costs): readonly Prepared[] {
+  if (typeof cost === 'number') return named.policies.map(({ steps }) => steps.costing(cost) as Prepared)
+  const costs = costsOf(named, cost, 'consume')
+  return named.policies
+    .map(({ steps }, i) => (costs[i] === undefined ? undefined : (steps.costing(costs[i] as number) as Prepared)))
+    .filter((prepared) => prepared !== undefined)
+}
+
+/** The fast path of one policy to a remote store. Undefined for several policies. */
+export function remoteFastPath(
+  named: NamedPolicies,
+): ((key: string, cost?: number | Costs) => Promise<Decision>) | undefined {
+  const [policy, ...others] = named.policies
+  if (policy === undefined || others.length > 0) return undefined
+  const { name, steps, storeConfig } = policy
+  const { store, deadline, logger } = storeConfig
+  return (key, costs = 1) => {
+    checkKey(key)
+    const cost = oneCost(named, costs)
+    const { step, decide } = steps.costing(cost)
+    const take = { policy: name, key, step }
+    const until = deadlineIn(deadline)
+    return takeFrom(store, [take], until, logger).then(
+      ([first]) => decide(first as Taken),
+      async (error: unknown) => {
+        if (!(error instanceof StoreError)) throw error
+        const { decisions } = await fallBack(error, [{ policy, key, cost }], 'consume')
+        return decisions[0] as Decision
+      },
+    )
+  }
+}

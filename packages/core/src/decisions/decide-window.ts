@@ -1,0 +1,62 @@
+import type { Micros } from '../common/time.ts'
+import type { SlidingWindowTaken } from '../kernels/sliding-window.ts'
+import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
+import { type Decide, decisionOf } from './decision.ts'
+
+/** Turns the results of a sliding window's step into decisions. */
+export function decideWindow(policy: string, quota: SlidingWindowQuota, cost: number): Decide<SlidingWindowTaken> {
+  const { limit, window, tick, fixed } = quota
+  const ticks = window / tick
+  const most = fixed ? 1 : 2
+  /** How long until `units` fit, by the previous window's fading or the current one's; no more than the limit. */
+  const fitsAfter = ({ now, start, current, previous }: SlidingWindowTaken, units: number): Micros => {
+    const room = limit - current - units
+    const left = start - now
+    if (room >= 0) return Math.max(left + fadedAfter(ticks, previous, room) * tick, 0)
+    return Math.max(left + window + (fixed ? 0 : fadedAfter(ticks, current, limit - units) * tick), 0)
+  }
+  const unitsOf = ({ now, start, previous }: SlidingWindowTaken): number =>
+    Math.floor((previous * (ticks - Math.floor((now - start) / tick))) / ticks)
+  const retryAfter = (taken: SlidingWindowTaken, remaining: number, replenish: Micros): Micros => {
+    if (cost > limit) return Infinity
+    return cost === remaining + 1 ? replenish : fitsAfter(taken, cost)
+  }
+  const decideAny: Decide<SlidingWindowTaken> = (taken) => {
+    const { allowed, now, start, current, previous } = taken
+    const remaining = Math.max(limit - current - (previous === 0 ? 0 : unitsOf(taken)), 0)
+    const windows = current > 0 ? most : previous > 0 ? 1 : 0
+    const reset = windows === 0 ? 0 : start + windows * window - now
+    const replenish = remaining === limit ? 0 : fitsAfter(taken, remaining + 1)
+    const wait = allowed ? 0 : retryAfter(taken, remaining, replenish)
+    return decisionOf(allowed, policy, limit, remaining, cost, reset, replenish, wait)
+  }
+  return windowDecider(policy, cost, limit, most * window, window + (fixed ? 0 : tick), decideAny)
+}
+
+/**
+ * Decides by itself if units of the current window were consumed, and none of the previous one, unless a denied request waits
+ * for more than one unit: `decideAny` finds the same.
+ */
+const windowDecider =
+  (
+    policy: string,
+    cost: number,
+    limit: number,
+    span: Micros,
+    refill: Micros,
+    decideAny: Decide<SlidingWindowTaken>,
+  ): Decide<SlidingWindowTaken> =>
+  (taken) => {
+    const { allowed, now, start, current } = taken
+    const remaining = limit - current
+    if (taken.previous > 0 || current === 0 || remaining < 0 || !(allowed || cost === remaining + 1)) {
+      return decideAny(taken)
+    }
+    const past = now - start
+    const replenish = refill - past
+    return decisionOf(allowed, policy, limit, remaining, cost, span - past, replenish, allowed ? 0 : replenish)
+  }
+
+/** The ticks after which no more than `room` of `count` units of the previous window count. */
+const fadedAfter = (ticks: number, count: number, room: number): number =>
+  count === 0 ? 0 : Math.max(ticks - Math.floor(((room + 1) * ticks - 1) / count), 0)

@@ -1,0 +1,85 @@
+import { LONGEST, type Micros } from '../common/time.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import type { Step, Taken } from '../kernels/kernel.ts'
+import type { PenaltyTaken } from '../kernels/penalty.ts'
+import type { SlidingLogTaken } from '../kernels/sliding-log.ts'
+import type { Calendar, SlidingWindowTaken } from '../kernels/sliding-window.ts'
+import type { WarmUpStep, WarmUpTaken } from '../kernels/warm-up.ts'
+import { isBlockList } from '../quotas/block-list.ts'
+import type { PenaltyQuota, Quota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from '../quotas/quota-types.ts'
+import { decideBucket } from './decide-bucket.ts'
+import { decideWindow } from './decide-window.ts'
+import { type Decide, type Decision, decisionOf } from './decision.ts'
+
+/** Turns a store's result into a decision. */
+export const decide = (policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision =>
+  decider(policy, quota, cost, step)(taken)
+
+/**
+ * Returns what turns the results of a step into decisions. Remaining units and waits are computed here only. These are hot
+ * paths: engines inline small functions over numbers, and then allocate neither their arguments nor their results.
+ */
+export function decider(policy: string, quota: Quota, cost: number, step: Step): Decide {
+  switch (quota.kernel) {
+    case 'bucket':
+      return decideBucket(policy, quota, cost, step as BucketStep) as Decide
+    case 'sliding-window':
+      return (quota.calendar === null ? decideWindow : decideCalendar)(policy, quota, cost) as Decide
+    case 'sliding-log':
+      return decideLog(policy, quota, cost) as Decide
+    case 'warm-up':
+      return decideWarmUp(policy, quota, cost, step as WarmUpStep) as Decide
+    case 'penalty':
+      return decidePenalty(policy, quota, cost) as Decide
+  }
+}
+
+const decideLog =
+  (policy: string, { limit }: SlidingLogQuota, cost: number): Decide<SlidingLogTaken> =>
+  ({ allowed, now, used, fitsAt, freesAt, emptyAt }) => {
+    const remaining = used > limit ? 0 : limit - used
+    const replenish = used === 0 ? 0 : freesAt - now
+    const wait = allowed ? 0 : cost > limit ? Infinity : fitsAt - now
+    return decisionOf(allowed, policy, limit, remaining, cost, emptyAt - now, replenish, wait)
+  }
+
+/** A key allows one unit when its turn has come, however cold it is. */
+const decideWarmUp =
+  (policy: string, { limit, burst }: WarmUpQuota, cost: number, step: WarmUpStep): Decide<WarmUpTaken> =>
+  ({ allowed, aheadBefore, ahead }) => {
+    const left = ahead === 0 ? 1 : 0
+    // A charge has no turn.
+    const wait = allowed && step.tolerance === LONGEST ? 0 : !allowed && cost > burst ? Infinity : aheadBefore
+    return decisionOf(allowed, policy, limit, left, cost, ahead, ahead, wait)
+  }
+
+/** The units of a key refill at midnight of the calendar's zone, whatever the time of the request that consumed them. */
+const decideCalendar =
+  (policy: string, { limit, calendar }: SlidingWindowQuota, cost: number): Decide<SlidingWindowTaken> =>
+  ({ allowed, now, start, current }) =>
+    atOnce(policy, limit, cost, allowed, limit - current, (calendar as Calendar).endOf(start, now) - now)
+
+function decidePenalty(policy: string, quota: PenaltyQuota, cost: number): Decide<PenaltyTaken> {
+  const { limit, window } = quota
+  const most = isBlockList(quota) ? 0 : limit
+  return ({ allowed, now, first, count, until }) => {
+    const end = (until > 0 ? until : first + window) - now
+    return atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, end, most)
+  }
+}
+
+/** A decision by a quota whose units all refill at once, in `end`. A block list reports another limit than it has. */
+function atOnce(
+  policy: string,
+  limit: number,
+  cost: number,
+  allowed: boolean,
+  rest: number,
+  end: Micros,
+  most: number = limit,
+): Decision {
+  const remaining = Math.max(rest, 0)
+  const reset = remaining === limit ? 0 : end
+  const wait = allowed ? 0 : cost > limit ? Infinity : end
+  return decisionOf(allowed, policy, most, remaining, cost, reset, reset, wait)
+}

@@ -1,0 +1,80 @@
+import type { StoreFailure } from '../common/errors.ts'
+import type { Micros } from '../common/time.ts'
+import type { Taken } from '../kernels/kernel.ts'
+import type { LookupAction } from '../quotas/degraded-quota.ts'
+
+/** Why a decision is not the one of a healthy system, and what was done instead. */
+export interface Degraded {
+  readonly reason: StoreFailure | 'lookup'
+  readonly action: 'local' | 'allow' | 'deny' | 'fallback' | LookupAction
+}
+
+/** The decision about one request. A denial is a value, not an error. Times are in milliseconds, with microsecond precision. */
+export interface Decision<Name extends string = string> {
+  /** Whether the request is allowed; from `peek`, whether it would be. */
+  readonly allowed: boolean
+  /**
+   * The name of the governing policy: of a denial the one with the longest wait, else the one with the fewest units
+   * left.
+   */
+  readonly policy: Name
+  /** The most units that can be consumed at once. */
+  readonly limit: number
+  /** Whole units left now. */
+  readonly remaining: number
+  /** Units of this request. */
+  readonly cost: number
+  /** Milliseconds until the same request would be allowed: 0 if it was allowed, Infinity if it never is. */
+  readonly retryAfterMs: number
+  /** Milliseconds until the quota is full again. */
+  readonly resetAfterMs: number
+  /** Milliseconds until `remaining` grows; 0 if the quota is full. */
+  readonly replenishAfterMs: number
+  /** Milliseconds the request has to wait for its turn; 0 unless its units were consumed ahead of time. */
+  readonly delayMs: number
+  /** The names of the policies that deny. */
+  readonly violated: readonly Name[]
+  /**
+   * Set if a store did not answer: why, and what was done instead (the most severe, if several did not). After
+   * `'local'`, `remaining` and the waits are this process's own counts. After other actions they are no measure of the
+   * quota, unless a policy of another store governs. With the reason `'lookup'`, the store has counted, but the quota was
+   * chosen by a `'stale'` or a `'default'` value, because a cached lookup failed.
+   */
+  readonly degraded?: Degraded
+  /** The policies that were empty, so that their spill policies were asked instead. Absent if there are none. */
+  readonly spilled?: readonly Name[]
+  /** The decision of each policy, if there are several. */
+  readonly policies?: readonly Decision<Name>[]
+}
+
+/** Turns the results of one step into decisions. A result is only read: a prepared take may reuse it. */
+export type Decide<T extends Taken = Taken> = (taken: T) => Decision
+
+/** An empty list, such as of the policies that deny an allowed request: it is not allocated per request. */
+export const NONE: readonly never[] = Object.freeze([])
+
+/**
+ * A decision; times are in microseconds. `wait` is the time until the turn of an allowed request (if it is negative, none), or
+ * until a denied one would be allowed. One literal, because engines make slower code for one per answer.
+ */
+export const decisionOf = (
+  allowed: boolean,
+  policy: string,
+  limit: number,
+  remaining: number,
+  cost: number,
+  resetAfter: Micros,
+  replenishAfter: Micros,
+  wait: Micros,
+): Decision => ({
+  allowed,
+  policy,
+  limit,
+  remaining,
+  cost,
+  retryAfterMs: allowed ? 0 : wait / 1000,
+  resetAfterMs: resetAfter / 1000,
+  replenishAfterMs: replenishAfter / 1000,
+  delayMs: allowed && wait > 0 ? wait / 1000 : 0,
+  violated: allowed ? NONE : [policy],
+})

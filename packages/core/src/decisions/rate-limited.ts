@@ -1,0 +1,31 @@
+import { type ErrorCode, instancesNamed, withLink } from '../common/errors.ts'
+import type { Decision } from './decision.ts'
+
+/**
+ * `wait` was denied: the wait would be longer than `maxWait`, the queue is full, or the cost is more than the policy ever
+ * allows.
+ */
+export class RateLimitedError extends Error {
+  /** Recognises the errors of all copies of this module in the process. */
+  static override readonly [Symbol.hasInstance]: (value: unknown) => boolean = instancesNamed('RateLimitedError')
+
+  /** The name of the class. */
+  override readonly name = 'RateLimitedError'
+  /** Always `ERR_SPILLWAY_RATE_LIMITED`. */
+  readonly code: ErrorCode = 'ERR_SPILLWAY_RATE_LIMITED'
+  /** The denial. `retryAfterMs` is how long the wait would have been, or how long until a full queue has room. */
+  readonly decision: Decision
+
+  constructor(decision: Decision, queues = false) {
+    super(withLink(`wait rejected: ${whyNot(decision, queues)}.`, 'ERR_SPILLWAY_RATE_LIMITED'))
+    this.decision = decision
+  }
+}
+
+function whyNot({ policy, retryAfterMs, cost }: Decision, queues: boolean): string {
+  const units = cost === 1 ? '1 unit' : `${cost} units`
+  if (retryAfterMs === Infinity) return `a cost of ${units} is more than policy "${policy}" ever allows at once`
+  if (queues)
+    return `the queue of policy "${policy}" is full; it has room for ${units} after ${retryAfterMs} ms, more than maxWait`
+  return `policy "${policy}" can allow ${units} after ${retryAfterMs} ms, which is longer than maxWait`
+}

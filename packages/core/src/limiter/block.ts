@@ -1,0 +1,65 @@
+import { localOf } from '../checks/fallback.ts'
+import { answerTo, takesFor } from '../checks/store-result.ts'
+import { QuotaError } from '../common/errors.ts'
+import { all } from '../common/maybe-promise.ts'
+import { type Duration, micros } from '../common/time.ts'
+import { MOST_UNITS } from '../kernels/penalty.ts'
+import { groupByStore, type Policy, type PolicyCheck } from '../policies/policy.ts'
+import { checkKey } from '../steps/verbs.ts'
+import { isSync } from '../stores/store.ts'
+
+/** Blocks keys by hand. The limiter must have the option `blocks`, or a quota that blocks: `penalty`. */
+export interface Blocks {
+  /**
+   * Denies a key for `duration` from now, or until the end of its block if that is later. Rejects with a `QuotaError` if
+   * the duration is invalid or the limiter cannot block, and with a `StoreError` if the store fails.
+   */
+  block(key: string, duration: Duration): Promise<void>
+  /**
+   * Ends the block of a key, as if it had never started: the units that started it are refunded, and its next block does
+   * not grow by it. Rejects as `block` does.
+   */
+  unblock(key: string): Promise<void>
+}
+
+/** The methods of a limiter with these policies. */
+export const blocksOf = (policies: readonly Policy[]): Blocks => {
+  const statesOf = (method: keyof Blocks, key: string): readonly PolicyKey[] => {
+    checkKey(key)
+    const states = policies.filter(canBlock).map((policy) => ({ policy, key }))
+    if (states.length > 0) return states
+    throw cannotBlock(method)
+  }
+  return {
+    block: async (key, duration) => blockKey(statesOf('block', key), duration),
+    unblock: async (key) => unblockKey(statesOf('unblock', key)),
+  }
+}
+
+/** The error of a limiter without a block list. */
+export const cannotBlock = (method: keyof Blocks): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${method}: this limiter does not look for blocked keys. Build it with blocks: true.`,
+  )
+
+/** Reports whether a policy denies blocked keys. */
+export const canBlock = ({ quota }: Pick<Policy, 'quota'>): boolean => quota.kernel === 'penalty'
+
+type PolicyKey = Pick<PolicyCheck, 'policy' | 'key'>
+
+/** Blocks keys of policies. */
+export const blockKey = (states: readonly PolicyKey[], duration: Duration): Promise<void> =>
+  write(states, 'charge', micros(duration, 'block duration'))
+
+/** Unblocks keys of policies. */
+export const unblockKey = (states: readonly PolicyKey[]): Promise<void> => write(states, 'refund', 0)
+
+async function write(states: readonly PolicyKey[], verb: 'charge' | 'refund', blockMicros: number): Promise<void> {
+  const checks = states.map((state): PolicyCheck => ({ ...state, cost: MOST_UNITS }))
+  const send = (group: readonly PolicyCheck[]) => answerTo(group, takesFor(group, verb, { blockMicros }))
+  // The local store too: it decides while the store does not answer.
+  const local = checks.filter(({ policy }) => !isSync(policy.storeConfig.store))
+  if (local.length > 0) await send(local.map((check) => ({ ...check, policy: localOf(check.policy) })))
+  await all(groupByStore(checks).map(send))
+}

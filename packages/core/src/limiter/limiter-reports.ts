@@ -1,0 +1,44 @@
+import type { Policy } from '../policies/policy.ts'
+import { shownPolicies } from '../quotas/block-list.ts'
+import type { Quota } from '../quotas/quota-types.ts'
+import { canBlock } from './block.ts'
+import { type Inspection, inspectKey } from './inspect.ts'
+import { type KeyList, type ListOptions, listKeys } from './list.ts'
+
+/** A policy of a limiter. */
+export interface NamedQuota {
+  /** The name of its states in the store, and in decisions. */
+  readonly name: string
+  /** Its numbers. */
+  readonly quota: Quota
+}
+
+/** What a limiter reports of its policies and its store. None of it consumes or writes anything. */
+export interface LimiterReports {
+  /** The policies of the limiter, in the order of its quotas. */
+  readonly policies: readonly NamedQuota[]
+  /** Whether the limiter looks for blocked keys, so that `block` and `unblock` do not reject. */
+  readonly canBlock: boolean
+  /** Reports what the store keeps about a key, for each policy. Rejects with a `StoreError` if the store fails. */
+  inspect(key: string): Promise<readonly Inspection[]>
+  /**
+   * Lists the keys that have used the most of a policy. Rejects with a `StoreError` if the store fails, and with a
+   * `QuotaError` if it cannot list its states or an option is invalid.
+   */
+  list(options?: ListOptions): Promise<KeyList>
+}
+
+/** What Node and chai print a value with. Without it, chai calls the method `inspect` of any value that has one. */
+const PRINT: symbol = Symbol.for('nodejs.util.inspect.custom')
+
+/** The reports of these policies. */
+export const reportsOf = (policies: readonly Policy[]): LimiterReports => ({
+  [PRINT]: () =>
+    `RateLimiter(${shownPolicies(policies)
+      .map(({ name }) => name)
+      .join(', ')})`,
+  policies: shownPolicies(policies).map(({ name, quota }) => ({ name, quota })),
+  canBlock: policies.some(canBlock),
+  inspect: (key) => inspectKey(policies, key),
+  list: (options = {}) => listKeys(policies, options),
+})

@@ -1,0 +1,233 @@
+import { formatValue, QuotaError, StoreError } from '../common/errors.ts'
+import { setLongTimeout } from '../common/long-timeout.ts'
+import { checkBoolean, checkOptions, checkWhole, isObject } from '../common/options.ts'
+import { type Duration, micros } from '../common/time.ts'
+import { decider } from '../decisions/decide.ts'
+import type { Decision } from '../decisions/decision.ts'
+import type { Step } from '../kernels/kernel.ts'
+import type { Policy } from '../policies/policy.ts'
+import { blockListOf, shownPolicies } from '../quotas/block-list.ts'
+import { stepFor } from '../steps/verbs.ts'
+import { asStoreError } from '../stores/breaker.ts'
+import { type CallDeadline, deadlineIn, isExpired, whenExpired } from '../stores/deadline.ts'
+import { isSync, type ListedState, type Store } from '../stores/store.ts'
+import { isTaken } from '../stores/store-call.ts'
+import { canBlock } from './block.ts'
+import { blockedFor, peekAt } from './inspect.ts'
+import { TopKeys } from './top-keys.ts'
+
+/** Options of `list`. */
+export interface ListOptions {
+  /**
+   * The name of the policy.
+   * @default the only policy of the limiter
+   */
+  readonly policy?: string
+  /**
+   * How many keys are returned at most, 1 to 1,000.
+   * @default `20`
+   */
+  readonly limit?: number
+  /**
+   * Whether only keys are returned that would be denied one unit now.
+   * @default `false`
+   */
+  readonly limited?: boolean
+  /**
+   * Whether only keys are returned that are blocked, by a `penalty` or by hand.
+   * @default `false`
+   */
+  readonly blocked?: boolean
+  /**
+   * How many states are examined at most. Beyond it, the list is that of the states examined so far.
+   * @default `100_000`
+   */
+  readonly scan?: number
+  /**
+   * How long states are examined at most.
+   * @default `'1s'`
+   */
+  readonly timeout?: Duration
+}
+
+/** A key that has used units of a policy. */
+export interface ListedKey {
+  /** The key; or its digest, if `isDigest`. */
+  readonly key: string
+  /**
+   * Whether the store keeps a digest of the key: it is hashed, or too long to be stored. Verbs such as `reset` take the key,
+   * and not its digest.
+   */
+  readonly isDigest: boolean
+  /** The decision of the policy about one unit, which was not consumed. */
+  readonly decision: Decision
+  /**
+   * Milliseconds until the end of the key's block, by a `penalty` or by hand; 0 if it is not blocked. Undefined if it is
+   * not known: keys can be blocked by hand, and the store keeps a digest of this one.
+   */
+  readonly blockedMs: number | undefined
+}
+
+/** The keys that have used the most of a policy. */
+export interface KeyList {
+  /** The name of the policy. */
+  readonly policy: string
+  /**
+   * Those that have used the most units first; of equal ones, those with the longest wait. Blocked keys: the longest
+   * block first.
+   */
+  readonly keys: readonly ListedKey[]
+  /** How many states were examined. */
+  readonly scanned: number
+  /** Whether all states were examined. If not, `scan` or `timeout` was reached. */
+  readonly isComplete: boolean
+}
+
+const LIST_OPTIONS = ['policy', 'limit', 'limited', 'blocked', 'scan', 'timeout']
+/** The most keys that are returned: they are sorted in memory. */
+const MOST_KEYS = 1_000
+
+/** Lists the keys that have used the most of a policy, within bounds of count and time. */
+export async function listKeys(policies: readonly Policy[], options: ListOptions): Promise<KeyList> {
+  checkOptions('list', options, LIST_OPTIONS)
+  const limit = checkWhole('list limit', options.limit ?? 20, 1)
+  const scan = checkWhole('list scan', options.scan ?? 100_000, 1)
+  const limited = checkBoolean('list limited', options.limited)
+  const blocked = checkBoolean('list blocked', options.blocked)
+  const deadline = deadlineIn(micros(options.timeout ?? '1s', 'list timeout'))
+  if (limit > MOST_KEYS) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `list limit must be at most ${MOST_KEYS}; got ${limit}.`)
+  }
+  const policy = policyNamed(shownPolicies(policies), options.policy)
+  // The states of a penalty have its blocks by hand, too.
+  const blockList = canBlock(policy) ? undefined : blockListOf(policies)
+  const [examined, other] = blocked && blockList ? [blockList, policy] : [policy, blockList]
+  const top = new TopKeys<ListedKey>(limit, blocked ? byBlock : byUse)
+  const isWanted = ({ decision: { allowed, remaining, limit }, blockedMs }: ListedKey): boolean =>
+    blocked ? blockedMs !== 0 : limited ? !allowed : remaining < limit
+  const add = (listed: ListedKey): void => {
+    if (isWanted(listed)) top.add(listed)
+  }
+  const found = await examine(examined, scan, deadline, add)
+  const keys = other === undefined ? top.keys : await withOther(top.keys, other, blocked)
+  return { policy: policy.name, keys, ...found }
+}
+
+type States = AsyncIterator<unknown, unknown, undefined>
+
+/** Passes the keys of a policy to `add`, within bounds of count and time. */
+async function examine(
+  { name, quota, storeConfig: { store } }: Policy,
+  scan: number,
+  deadline: CallDeadline,
+  add: (listed: ListedKey) => void,
+): Promise<Pick<KeyList, 'scanned' | 'isComplete'>> {
+  const step = stepFor(quota, 'peek', 1)
+  const decide = decider(name, quota, 1, step)
+  const states = iteratorOf(store, name, step)
+  let scanned = 0
+  let isComplete = false
+  while (scanned < scan) {
+    const next = await before(deadline, states)
+    if (next === undefined && scanned === 0) {
+      throw new StoreError('The store listed no states in time.', undefined, { reason: 'timeout' })
+    }
+    isComplete = next?.done === true
+    if (next === undefined || isComplete) break
+    const chunk = checkChunk(next.value, step)
+    scanned += chunk.length
+    for (const { key, isDigest, taken } of chunk) {
+      add({ key, isDigest, decision: decide(taken), blockedMs: blockedFor(taken) })
+    }
+    // An in-memory store never waits by itself, nor may one of empty chunks: other work must not wait for the whole list.
+    if (isSync(store) || chunk.length === 0) await new Promise<void>((resolve) => setLongTimeout(0, resolve))
+    // A chunk that is there at once wins against the timer of the deadline.
+    if (isExpired(deadline)) break
+  }
+  if (!isComplete) void (async () => states.return?.())().catch(() => {})
+  return { scanned, isComplete }
+}
+
+/** The keys with what another policy says of them: of blocked keys, their use; of used ones, their block. */
+const withOther = (keys: readonly ListedKey[], other: Policy, blocked: boolean): Promise<readonly ListedKey[]> =>
+  // Sent in one tick, so that a remote store batches them.
+  Promise.all(
+    keys.map(async (listed): Promise<ListedKey> => {
+      if (listed.isDigest) return blocked ? listed : { ...listed, blockedMs: undefined }
+      const decision = await peekAt(other, listed.key)
+      return blocked ? { ...listed, decision } : { ...listed, blockedMs: decision.retryAfterMs }
+    }),
+  )
+
+function policyNamed(policies: readonly Policy[], wanted: string | undefined): Policy {
+  const found =
+    wanted === undefined && policies.length === 1 ? policies[0] : policies.find(({ name }) => name === wanted)
+  if (found !== undefined) return found
+  const names = policies.map(({ name }) => formatValue(name)).join(', ')
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `list: policy must be the name of one policy of this limiter, ${names}; got ${formatValue(wanted)}.`,
+  )
+}
+
+function listOf(store: Store): NonNullable<Store['list']> {
+  if (store.list) return store.list
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    'list: this store cannot list its states, as Durable Objects cannot. inspect(key) reads those of a key; count denials by onDecision to find keys; or use memoryStore(), redisStore(client) or postgresStore(pool).',
+  )
+}
+
+/** The store's states, in chunks. */
+function iteratorOf(store: Store, policy: string, step: Step): States {
+  const list = listOf(store)
+  let states: unknown
+  try {
+    states = list.call(store, policy, step)
+  } catch (error) {
+    throw asStoreError(error)
+  }
+  const iterate = (states as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator]
+  if (typeof iterate === 'function') return iterate.call(states) as States
+  throw invalidList(states)
+}
+
+/** Checks what a store lists: from a state without its numbers, no use could be computed. */
+function checkChunk(chunk: unknown, step: Step): readonly ListedState[] {
+  const isListed = (state: unknown): boolean =>
+    isObject(state) && typeof state['key'] === 'string' && isTaken(state['taken'], step)
+  if (Array.isArray(chunk) && chunk.every(isListed)) return chunk as readonly ListedState[]
+  throw invalidList(Array.isArray(chunk) ? chunk.find((state) => !isListed(state)) : chunk)
+}
+
+const invalidList = (got: unknown): StoreError =>
+  new StoreError(
+    `The store did not list its states: list returns an async iterable of lists of { key, isDigest, taken }; got ${formatValue(got)}.`,
+  )
+
+/** The next chunk; undefined if the deadline passes first. */
+function before(deadline: CallDeadline, states: States): Promise<IteratorResult<unknown> | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = whenExpired(deadline, () => resolve(undefined))
+    // Asynchronous, so that what the store throws is a rejection, too.
+    const next = async (): Promise<IteratorResult<unknown>> => states.next()
+    next().then(
+      (value) => {
+        stop()
+        if (isObject(value)) resolve(value)
+        else reject(invalidList(value))
+      },
+      (error: unknown) => {
+        stop()
+        reject(asStoreError(error))
+      },
+    )
+  })
+}
+
+/** Those that are blocked for longer come first. */
+const byBlock = (a: ListedKey, b: ListedKey): number => (b.blockedMs ?? 0) - (a.blockedMs ?? 0)
+
+/** Those that have used more come first. */
+const byUse = ({ decision: a }: ListedKey, { decision: b }: ListedKey): number =>
+  a.remaining - b.remaining || b.retryAfterMs - a.retryAfterMs || b.resetAfterMs - a.resetAfterMs

@@ -1,0 +1,162 @@
+import { acquire, rollback } from '../checks/acquisition.ts'
+import type { Acquisition } from '../checks/store-result.ts'
+import { type OnClientClosed, waitUnlessClosed } from '../common/client-closed.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { setLongTimeout } from '../common/long-timeout.ts'
+import { oncePer } from '../common/once-per.ts'
+import { type Micros, monotonicMs } from '../common/time.ts'
+import type { Decision } from '../decisions/decision.ts'
+import { RateLimitedError } from '../decisions/rate-limited.ts'
+import { isQueued, type PolicyCheck } from '../policies/policy.ts'
+import type { Store } from '../stores/store.ts'
+import type { ReserveOptions } from './reservation.ts'
+import { waitForTurn } from './turns.ts'
+
+/** The part of an `AbortSignal` that is used. */
+export interface Signal {
+  readonly aborted: boolean
+  readonly reason: unknown
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
+/** Options of `wait`. */
+export interface WaitOptions extends ReserveOptions {
+  /**
+   * Aborts the wait and returns the units. Pass the deadline as `maxWait`, which fails at once; an
+   * `AbortSignal.timeout` cannot be read ahead of time.
+   * @default none
+   */
+  readonly signal?: Signal
+}
+
+/** Checks an `AbortSignal`. */
+export function checkSignal(signal: unknown): Signal | undefined {
+  if (signal === undefined) return undefined
+  const { aborted, addEventListener, removeEventListener } = signal as Partial<Signal>
+  const methods = [addEventListener, removeEventListener]
+  if (typeof aborted === 'boolean' && methods.every((method) => typeof method === 'function')) return signal as Signal
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `signal must be an AbortSignal, such as the signal of an AbortController; got ${formatValue(signal)}.`,
+  )
+}
+
+/**
+ * Resolves when it is the caller's turn, in the order of the calls. Rejects at once with a `RateLimitedError` if the wait is
+ * longer than `maxWaitMicros`, or with the signal's reason if it aborts; then all units are refunded.
+ */
+export async function wait(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros,
+  signal: Signal | undefined,
+): Promise<Decision> {
+  if (signal?.aborted) throw signal.reason
+  const acquisition = await acquireTurn(checks, maxWaitMicros, onAbort(signal))
+  if (acquisition === undefined) throw signal?.reason
+  const { decision } = acquisition
+  if (!decision.allowed) throw deniedError(decision, checks)
+  if (!signal?.aborted) return decision
+  await rollback(acquisition)
+  throw signal.reason
+}
+
+/**
+ * Resolves with an acquisition when its turn has come, with a denied one if the wait is too long, and with undefined if the
+ * caller leaves first.
+ *
+ * A bucket reserves the turn in the store, so that the order holds for all processes. When a caller leaves, later callers in
+ * this process move up. A window has no turns: the callers in this process wait in line, and the first of them retries when
+ * its wait is over.
+ */
+export async function acquireTurn(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
+  if (checks.every(canReserve)) return attempt(checks, maxWaitMicros, onClientClosed)
+  const startedMs = monotonicMs()
+  const { ahead, leave } = joinLine(checks)
+  try {
+    if (ahead !== undefined) {
+      const acquisition = await acquire('peek', checks)
+      if (acquisition.decision.retryAfterMs * 1000 > maxWaitMicros) return acquisition
+      const isFirst = await waitUnlessClosed(
+        ahead.then(() => true),
+        onClientClosed,
+      )
+      if (!isFirst) return undefined
+    }
+    return await attempt(checks, Math.max(maxWaitMicros - (monotonicMs() - startedMs) * 1000, 0), onClientClosed)
+  } finally {
+    leave()
+  }
+}
+
+async function attempt(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
+  const acquisition = await acquire('consume', checks, { maxWaitMicros })
+  const { allowed, delayMs, retryAfterMs, degraded } = acquisition.decision
+  if (allowed) return delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
+  const left = maxWaitMicros - retryAfterMs * 1000
+  // A bucket that denies has no turn within the wait. And a denial without the store has no known wait.
+  if (!(left >= 0) || degraded?.action === 'deny' || checks.every(canReserve)) return acquisition
+  if (!(await delay(retryAfterMs, onClientClosed))) return undefined
+  // A timer may fire up to a millisecond early, which must not deny the retry.
+  return attempt(checks, Math.max(left, 1_000), onClientClosed)
+}
+
+/** Resolves with true when the time is over, with false if the caller leaves first. */
+function delay(millis: number, onClientClosed: OnClientClosed): Promise<boolean> {
+  return new Promise((resolve) => {
+    let unregister: (() => void) | undefined
+    const end = (isOver: boolean): void => {
+      stop()
+      unregister?.()
+      resolve(isOver)
+    }
+    const stop = setLongTimeout(millis, () => end(true))
+    unregister = onClientClosed(() => end(false))
+  })
+}
+
+const onAbort =
+  (signal: Signal | undefined): OnClientClosed =>
+  (leave) => {
+    if (signal?.aborted) leave()
+    else signal?.addEventListener('abort', leave)
+    return () => signal?.removeEventListener('abort', leave)
+  }
+
+const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>
+  new RateLimitedError(
+    decision,
+    checks.some((check) => check.policy.name === decision.policy && isQueued(check)),
+  )
+
+const canReserve = ({ policy: { quota } }: PolicyCheck): boolean =>
+  quota.kernel === 'bucket' || quota.kernel === 'warm-up'
+
+const linesOf = oncePer('lines', (_store: Store) => new Map<string, Promise<void>>())
+
+/** Joins the line of the callers in this process that wait for the same states; `ahead` resolves when they have left. */
+function joinLine(checks: readonly PolicyCheck[]): { ahead: Promise<void> | undefined; leave: () => void } {
+  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
+  const known = linesOf(store)
+  const name = JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
+  const ahead = known.get(name)
+  let left: () => void = () => {}
+  const done = new Promise<void>((resolve) => {
+    left = resolve
+  })
+  const last = ahead === undefined ? done : ahead.then(() => done)
+  known.set(name, last)
+  const leave = (): void => {
+    left()
+    if (known.get(name) === last) known.delete(name)
+  }
+  return { ahead, leave }
+}

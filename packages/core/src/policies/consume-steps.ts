@@ -1,0 +1,55 @@
+import { hasMethod } from '../common/by-hand.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkTime } from '../common/time.ts'
+import { decider } from '../decisions/decide.ts'
+import type { Decide } from '../decisions/decision.ts'
+import type { Step } from '../kernels/kernel.ts'
+import type { Quota } from '../quotas/quota-types.ts'
+import { checkCost, stepFor } from '../steps/verbs.ts'
+import { type PreparedTake, preparesTakes, type Store } from '../stores/store.ts'
+
+/** A step that consumes units of a policy. */
+export interface ConsumeStep {
+  readonly cost: number
+  readonly step: Step
+  /** Turns its results into decisions. */
+  readonly decide: Decide
+  /** The same step, prepared; undefined if the store prepares none. */
+  readonly take: PreparedTake | undefined
+}
+
+/** The steps that consume units of a policy. Those of one unit, and of the last other cost, are built once. */
+export class ConsumeSteps {
+  readonly one: ConsumeStep
+  readonly #make: (cost: number) => ConsumeStep
+  #last: ConsumeStep
+
+  constructor(policy: string, quota: Quota, store: Store) {
+    this.#make = (cost) => {
+      // Frozen, because the store is given the same step for many requests.
+      const step = Object.freeze(stepFor(quota, 'consume', checkCost(cost, quota, 'consume')))
+      return { cost, step, decide: decider(policy, quota, cost, step), take: prepared(store, policy, step) }
+    }
+    // Once, because prepared takes count by it without a check.
+    if (preparesTakes(store)) checkTime('clock of a store', store.clock())
+    this.one = this.#make(1)
+    this.#last = this.one
+  }
+
+  /** Throws a `QuotaError` if the cost is invalid. */
+  costing(cost: number): ConsumeStep {
+    if (cost === 1) return this.one
+    if (cost !== this.#last.cost) this.#last = this.#make(cost)
+    return this.#last
+  }
+}
+
+function prepared(store: Store, policy: string, step: Step): PreparedTake | undefined {
+  if (!preparesTakes(store)) return undefined
+  const take: unknown = store.prepareSync(policy, step)
+  if (['look', 'commit', 'take'].every((name) => hasMethod(take, name))) return take as PreparedTake
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `prepareSync of a store must return an object with look, commit and take; got ${formatValue(take)}.`,
+  )
+}

@@ -1,0 +1,81 @@
+import { checkFunctions, checkWhole } from '../common/options.ts'
+import { DEADLINE, type Duration, type Micros, micros } from '../common/time.ts'
+import { checkLogger, type Logger, setLogger } from '../common/warn.ts'
+import { checkStoreError, type StoreErrorOption } from '../stores/failure-mode.ts'
+import { checkIsStore, type Store, scopeOf } from '../stores/store.ts'
+import { type ThresholdEvent, type ThresholdWatch, thresholdWatch } from './thresholds.ts'
+
+/** A store, the deadline of its answers, and the failure mode. */
+export interface StoreConfig {
+  readonly store: Store
+  readonly deadline: Micros
+  readonly onStoreError: StoreErrorOption
+  /** How many processes share the quota while the store does not answer. */
+  readonly replicas: number
+  readonly logger: Logger
+  /** Undefined without `onThreshold`. */
+  readonly thresholds: ThresholdWatch | undefined
+}
+
+/** Options of a limiter that concern its store. */
+export interface StoreOptions {
+  /**
+   * How long to wait for an answer of a remote store.
+   * @default `'50ms'`
+   */
+  readonly deadline?: Duration
+  /**
+   * What to do while the store does not answer: `'local'` enforces the same quota in this process, at most quota ×
+   * processes; `'allow'`, `'deny'` (503), `'throw'`, or another limiter.
+   * @default `'local'`
+   */
+  readonly onStoreError?: StoreErrorOption
+  /**
+   * How many processes share the store. While `'local'` is in effect each enforces its share, so that all of them
+   * together allow no more than the quota.
+   * @default `1`
+   */
+  readonly replicas?: number
+  /**
+   * Where warnings and store failures are logged: a failure at once, then once a minute with counts.
+   * @default `console`
+   */
+  readonly logger?: Logger
+  /**
+   * Called when a key has used 80 % of a quota, and when it has used all of it: each once per key and window. If it throws
+   * or rejects, `logger` is warned.
+   * @default none
+   */
+  readonly onThreshold?: (event: ThresholdEvent) => unknown
+}
+
+export const STORE_OPTIONS: readonly string[] = [
+  'store',
+  'deadline',
+  'onStoreError',
+  'replicas',
+  'logger',
+  'onThreshold',
+]
+
+/** Checks the options that concern the store, and applies defaults. */
+export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
+  const logger = checkLogger(options.logger)
+  checkFunctions(options, ['onThreshold'])
+  const store = checkStore(options.store, logger)
+  return {
+    store,
+    deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
+    onStoreError: checkStoreError(options.onStoreError ?? 'local'),
+    replicas: checkWhole('replicas', options.replicas ?? 1, 1),
+    logger,
+    thresholds: options.onThreshold && thresholdWatch(options.onThreshold, store, logger),
+  }
+}
+
+/** Checks a store, and makes it report to the logger. */
+export function checkStore(store: unknown, logger: Logger): Store {
+  checkIsStore('store', store)
+  setLogger(scopeOf(store).owner, logger)
+  return store
+}

@@ -1,0 +1,37 @@
+import { MOST_UNITS } from '../kernels/penalty.ts'
+import type { PenaltyQuota, Quota } from './quota-types.ts'
+
+type WithQuota = { readonly quota: Quota }
+
+/**
+ * The quota of a limiter's block list: only a block set by hand uses it up. Requests look at it in the step that consumes
+ * their units, and write nothing.
+ */
+export const BLOCK_LIST: PenaltyQuota = Object.freeze({
+  kernel: 'penalty',
+  limit: MOST_UNITS,
+  window: 1,
+  block: 0,
+  grow: 1,
+  max: 0,
+  forgive: 0,
+  extend: false,
+})
+
+/** Reports whether a quota is that of a block list. Other quotas have far fewer units. */
+export const isBlockList = ({ kernel, limit }: Quota): boolean => kernel === 'penalty' && limit === MOST_UNITS
+
+/** The name of the states of a policy's block list, and of its denials. */
+export const blockListName = (name: string): string => `${name} (blocked)`
+
+/** Reports whether a decision is shown: that of a block list, whose limit is 0, only if the key is blocked. */
+export const isShown = ({ allowed, limit }: { readonly allowed: boolean; readonly limit: number }): boolean =>
+  limit > 0 || !allowed
+
+/** The block list among the policies of a limiter; undefined without one. */
+export const blockListOf = <P extends WithQuota>(policies: readonly P[]): P | undefined =>
+  policies.find(({ quota }) => isBlockList(quota))
+
+/** The policies of a limiter, but for its block list. */
+export const shownPolicies = <P extends WithQuota>(policies: readonly P[]): readonly P[] =>
+  policies.filter(({ quota }) => !isBlockList(quota))

@@ -1,0 +1,50 @@
+import { covers } from '../common/covers.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+
+/** What makes policies tiers of one group. */
+export interface Tier {
+  /** The name of the group. */
+  readonly tiers?: string
+  /** Enforced policies and shadow policies do not skip each other. */
+  readonly mode?: 'enforce' | 'shadow'
+}
+
+interface TierOptions extends Tier {
+  readonly name?: string
+  readonly match?: unknown
+  readonly spill?: string
+}
+
+const nameOf = ({ name = 'default' }: TierOptions): string => formatValue(name)
+
+/** Reports whether at most one of two policies counts a request. */
+export const areTiers = (a: Tier, b: Tier): boolean =>
+  a.tiers !== undefined && a.tiers === b.tiers && (a.mode ?? 'enforce') === (b.mode ?? 'enforce')
+
+/**
+ * Checks the tiers among policies. Throws a QuotaError for a name that is not text, a tier that no request reaches, and
+ * one that spills over to a tier of its own group, which never counts the same request.
+ */
+export function checkTiers(policies: readonly TierOptions[]): void {
+  for (const [i, policy] of policies.entries()) {
+    const { tiers, spill } = policy
+    if (tiers === undefined) continue
+    if (typeof tiers !== 'string' || tiers === '') {
+      throw invalidTiers(`tiers must be the name of a group, such as 'plan'; got ${formatValue(tiers)}.`)
+    }
+    const others = policies.filter((other) => areTiers(policy, other))
+    const before = policies.slice(0, i).find((other) => areTiers(policy, other) && covers(other.match, policy.match))
+    if (before !== undefined) {
+      throw invalidTiers(
+        `tier ${nameOf(policy)} counts no request, because ${nameOf(before)} before it matches all requests that it matches. Write ${nameOf(policy)} first, or leave out its tiers if both shall count.`,
+      )
+    }
+    if (spill !== undefined && others.some(({ name }) => name === spill)) {
+      throw invalidTiers(
+        `tier ${nameOf(policy)} spills over to ${formatValue(spill)}, a tier of its own group, which does not count the same request. Name a policy outside of the group.`,
+      )
+    }
+  }
+}
+
+const invalidTiers = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', problem)

@@ -1,0 +1,95 @@
+import { LONGEST, type Micros } from '../common/time.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
+import { type Exact, earliest, exactly, type Fraction, isSame, latest, NOTHING, spanOf } from '../kernels/fraction.ts'
+import { tickOf } from '../kernels/refill-schedule.ts'
+import type { BucketQuota } from '../quotas/quota-types.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+
+/** Reduces a verb on a bucket to a kernel step. */
+export function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOptions: StepOptions): BucketStep {
+  const { ticksPerUnit, scale, schedule, limit, immediateUnits } = quota
+  const taking = verb === 'consume' || verb === 'peek'
+  const overdraft = stepOptions.prepaid ? 0 : quota.overdraft
+  const units = spanOf(cost, ticksPerUnit, scale)
+  const increment = verb === 'refund' ? { tick: -units.tick, early: 0 - units.early } : units
+  const check = taking ? spanOf(Math.max(cost - overdraft, 0), ticksPerUnit, scale) : NOTHING
+  const tolerance = taking ? toleranceOf(quota, stepOptions.maxWaitMicros) : ALL
+  const burst = spanOf(immediateUnits, ticksPerUnit, scale)
+  const taken =
+    stepOptions.original === undefined ? NO_TAKE : refundOf(quota, burst, stepOptions.original as BucketTaken)
+  return {
+    kernel: 'bucket',
+    increment: increment.tick,
+    check: check.tick,
+    tolerance: tolerance.tick,
+    ceiling: spanOf(limit + quota.overdraft, ticksPerUnit, scale).tick,
+    burst: burst.tick,
+    maxWaitMicros: maxWaitFor(quota, cost, stepOptions),
+    until: taken.until.tick,
+    ends: taken.ends,
+    whole: verb === 'refund' && isSame(taken.ticks, units),
+    schedule,
+    start: quota.start,
+    fraction: scale === 1 ? null : fractionOf(scale, increment, check, tolerance, burst, taken.until),
+    peek: verb === 'peek',
+  }
+}
+
+/** In a queue, the tolerance includes the wait. A cost that never fits does not wait. */
+const maxWaitFor = (quota: BucketQuota, cost: number, { maxWaitMicros = 0 }: StepOptions): Micros =>
+  quota.immediateUnits < quota.limit || cost > quota.limit + quota.overdraft ? 0 : maxWaitMicros
+
+const fractionOf = (
+  scale: number,
+  increment: Exact,
+  check: Exact,
+  tolerance: Exact,
+  burst: Exact,
+  until: Exact,
+): Fraction =>
+  Object.freeze({
+    scale,
+    increment: increment.early,
+    check: check.early,
+    tolerance: tolerance.early,
+    burst: burst.early,
+    until: until.early,
+  })
+
+/** The take that is refunded: its `gross`, its earliest end, and its ticks. */
+interface Refunded {
+  readonly until: Exact
+  readonly ends: number
+  readonly ticks: Exact
+}
+
+const ALL: Exact = { tick: LONGEST, early: 0 }
+const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, ends: 0, ticks: NOTHING }
+
+/** The take that is refunded, for the step. An unknown part of a microsecond is rounded down. */
+function refundOf({ scale, schedule }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {
+  const inScale = (exact: Exact): Exact => ofScale(exact, of, scale)
+  const [base, tat] = [inScale(exactIn(of, 'base')), inScale(exactIn(of, 'tat'))]
+  const ticks = exactly(tat.tick - base.tick, tat.early - base.early, scale)
+  const now = { tick: tickOf(of.now, schedule), early: 0 }
+  const turn = latest(now, exactly(tat.tick - burst.tick, tat.early - burst.early, scale))
+  const share = earliest(ticks, burst)
+  const ends = exactly(turn.tick + share.tick, turn.early + share.early, scale)
+  return { until: inScale(grossOf(of)), ends: ends.early === 0 ? ends.tick : ends.tick - 1, ticks }
+}
+
+/** A number of a result. One of another scale is rounded down to a whole microsecond. */
+const ofScale = (exact: Exact, { early }: BucketTaken, scale: number): Exact =>
+  exact.early === 0 || early?.scale === scale ? exact : { tick: exact.tick - 1, early: 0 }
+
+/** How far ahead of now a take may end: the size of the bucket. In a queue, the wait shortens it. */
+function toleranceOf(
+  { limit, immediateUnits, ticksPerUnit, scale }: BucketQuota,
+  maxWaitMicros: Micros | undefined,
+): Exact {
+  const whole = spanOf(limit, ticksPerUnit, scale)
+  if (maxWaitMicros === undefined) return whole
+  const { tick, early } = spanOf(immediateUnits, ticksPerUnit, scale)
+  return earliest({ tick: tick + maxWaitMicros, early }, whole)
+}

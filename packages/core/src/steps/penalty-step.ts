@@ -1,0 +1,28 @@
+import { MOST_UNITS, type PenaltyStep, type PenaltyTaken } from '../kernels/penalty.ts'
+import { isBlockList } from '../quotas/block-list.ts'
+import type { PenaltyQuota } from '../quotas/quota-types.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+
+/** Reduces a verb on a penalty to a kernel step. */
+export function penaltyStep(
+  quota: PenaltyQuota,
+  verb: Verb,
+  cost: number,
+  { original, blockMicros }: StepOptions,
+): PenaltyStep {
+  const { limit, window, block, grow, max, forgive, extend } = quota
+  const taking = verb === 'consume' || verb === 'peek'
+  const units = isBlockList(quota) && blockMicros === undefined ? 0 : cost
+  return {
+    kernel: 'penalty',
+    increment: verb === 'refund' ? 0 - units : units,
+    check: taking ? cost : -2 * MOST_UNITS,
+    limit,
+    window,
+    ...(blockMicros === undefined ? { block, grow, max } : { block: blockMicros, grow: 1, max: blockMicros }),
+    forgive,
+    since: (original as PenaltyTaken | undefined)?.first ?? 0,
+    extend: extend && verb === 'consume',
+    peek: verb === 'peek',
+  }
+}

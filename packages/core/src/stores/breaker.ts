@@ -1,0 +1,240 @@
+import { formatThrown, QuotaError, StoreError } from '../common/errors.ts'
+import { type MaybePromise, promised } from '../common/maybe-promise.ts'
+import { oncePer } from '../common/once-per.ts'
+import { monotonicMs } from '../common/time.ts'
+import type { Logger } from '../common/warn.ts'
+import { type CallDeadline, whenExpired } from './deadline.ts'
+import { failureLog } from './failure-log.ts'
+import { checkIsStore, type StateKey, type Store, type Take } from './store.ts'
+
+/** Failures in a row that open a circuit. */
+const FAILURE_THRESHOLD = 5
+/** How long a circuit stays open at first, and at most; each failed probe doubles the time. */
+const FIRST_OPEN_MS = 500
+const LONGEST_OPEN_MS = 15_000
+/** The most shards whose failures are counted, and the most refunds that are kept for a store. */
+const MAX_CIRCUITS = 1_000
+const MAX_REFUNDS = 1_000
+
+/** The health of a store, judged by its answers to this process. */
+export interface StoreHealth {
+  /** The state of the circuit breaker; of a store with several shards, the worst. */
+  readonly circuit: 'closed' | 'half-open' | 'open'
+  /** Refunds that are kept until the store answers again. */
+  readonly refundsQueued: number
+  /** Refunds that could neither be sent nor kept: these units only refill with time. */
+  readonly refundsDropped: number
+}
+
+/**
+ * A circuit breaker for each shard of a store. A call fails when its deadline passes. While a circuit is open, calls fail
+ * at once; then it is half-open: one call at a time probes the shard, and its success closes the circuit.
+ */
+export interface Breaker {
+  /**
+   * Makes a call for a key, or fails with a {@link StoreError}. `check` returns the answer, also a late one, or throws if it
+   * is invalid.
+   */
+  call<T>(
+    key: StateKey,
+    work: () => MaybePromise<T>,
+    deadline: CallDeadline,
+    logger: Logger,
+    check?: (answer: T) => T,
+  ): Promise<T>
+  /**
+   * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to
+   * answer, else as soon as it answers again. A refund is sent once only: one that failed may have been made.
+   */
+  queueRefund(refunds: readonly Take[], answers?: boolean): void
+  /** Counts a refund that was sent and failed. */
+  dropped(): void
+  readonly health: StoreHealth
+}
+
+/** Options of a breaker, for tests. */
+export interface BreakerOptions {
+  /** The time in milliseconds. */
+  readonly now?: () => number
+}
+
+type Shard = string | number | undefined
+
+/** A shard that has failed. One that answers has no circuit: it is closed. */
+interface Circuit {
+  readonly shard: Shard
+  failures: number
+  openMs: number
+  openUntilMs: number
+  probing: boolean
+  error: StoreError | undefined
+  readonly refunds: (readonly Take[])[]
+}
+
+export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}): Breaker {
+  const circuits = new Map<Shard, Circuit>()
+  const log = failureLog(now)
+  let refundsQueued = 0
+  let refundsDropped = 0
+
+  // Thrown here, an error would leave the call without an answer. Keys of unknown shards have one circuit.
+  const shardOf = (key: StateKey): Shard => {
+    try {
+      return store.shardOf?.(key) ?? store.slotOf?.(key)
+    } catch {
+      return undefined
+    }
+  }
+  // As long as no shard has failed, the shard does not matter.
+  const circuitOf = (key: StateKey): Circuit | undefined =>
+    circuits.size === 0 ? undefined : circuits.get(shardOf(key))
+  const dropped = (refunds = 1): void => {
+    refundsDropped += refunds
+    for (let i = 0; i < refunds; i++) log.dropped()
+  }
+  const addCircuit = (shard: Shard): Circuit => {
+    const [oldest] = circuits.size < MAX_CIRCUITS ? [] : circuits.values()
+    if (oldest !== undefined) {
+      circuits.delete(oldest.shard)
+      refundsQueued -= oldest.refunds.length
+      dropped(oldest.refunds.length)
+    }
+    const circuit = { shard, failures: 0, openMs: FIRST_OPEN_MS, openUntilMs: 0, probing: false, error: undefined }
+    const added: Circuit = { ...circuit, refunds: [] }
+    circuits.set(shard, added)
+    return added
+  }
+  const keep = (refunds: readonly Take[], key: StateKey): void => {
+    if (refundsQueued === MAX_REFUNDS) {
+      dropped()
+      return
+    }
+    const circuit = circuitOf(key) ?? addCircuit(shardOf(key))
+    circuit.refunds.push(refunds)
+    refundsQueued++
+  }
+  const send = (refunds: readonly Take[]): void => {
+    promised(() => store.take(refunds)).catch((error: unknown) =>
+      isUnsent(error) ? keep(refunds, refunds[0] as Take) : dropped(),
+    )
+  }
+
+  const answered = (circuit: Circuit | undefined): void => {
+    if (circuit === undefined || !circuits.delete(circuit.shard)) return
+    refundsQueued -= circuit.refunds.length
+    for (const each of circuit.refunds) send(each)
+    if (isOpen(circuit)) log.recovered()
+  }
+  const failed = (circuit: Circuit, error: StoreError, isProbe: boolean): void => {
+    circuit.failures++
+    circuit.error = error
+    if (isProbe) circuit.openMs = Math.min(circuit.openMs * 2, LONGEST_OPEN_MS)
+    // Of calls that were under way together, the first that fails opens the circuit.
+    if (isProbe || circuit.failures === FAILURE_THRESHOLD) circuit.openUntilMs = now() + circuit.openMs
+  }
+
+  return {
+    call(key, work, deadline, logger, check = (answer) => answer) {
+      const circuit = circuitOf(key)
+      const isProbe = isOpen(circuit)
+      if (isProbe && (circuit.probing || now() < circuit.openUntilMs)) {
+        log.skipped()
+        const message = `The circuit is open: the store has failed ${circuit.failures} times in a row, and is asked again later.`
+        return Promise.reject(new StoreError(message, circuit.error, { reason: 'open' }))
+      }
+      if (isProbe) circuit.probing = true
+      const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
+      return inTime(work, deadline, check, (error) => {
+        if (isProbe) circuit.probing = false
+        if (error === undefined) return answered(current())
+        // An invalid call is a mistake of the program, not a failure of the store.
+        if (error instanceof QuotaError) return
+        log.failed(error, logger)
+        if (error.healthy) answered(current())
+        else failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
+      })
+    },
+    queueRefund(refunds, answers = false) {
+      const [first] = refunds
+      if (answers || first === undefined || circuitOf(first) === undefined) send(refunds)
+      else keep(refunds, first)
+    },
+    dropped: () => dropped(),
+    get health() {
+      const open = [...circuits.values()].filter(isOpen)
+      const isAnyOpen = open.some(({ openUntilMs }) => now() < openUntilMs)
+      const circuit: StoreHealth['circuit'] = isAnyOpen ? 'open' : open.length > 0 ? 'half-open' : 'closed'
+      return { circuit, refundsQueued, refundsDropped }
+    },
+  }
+}
+
+const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
+  circuit !== undefined && circuit.failures >= FAILURE_THRESHOLD
+
+/** The breaker of a store: one for all limiters that use it. */
+export const breakerOf: (store: Store) => Breaker = oncePer('breakers', (store) => breaker(store))
+
+/** Returns the health of a store, judged by its answers to this process, such as for a health check. */
+export function storeHealth(store: Store): StoreHealth {
+  checkIsStore('the argument of storeHealth', store)
+  return breakerOf(store).health
+}
+
+/**
+ * The result of `work`, checked, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once.
+ */
+function inTime<T>(
+  work: () => MaybePromise<T>,
+  deadline: CallDeadline,
+  check: (answer: T) => T,
+  ended: (error?: StoreError | QuotaError) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let isLate = false
+    const answer = promised(work)
+    const fail = (error: StoreError | QuotaError): void => {
+      ended(error)
+      reject(error)
+    }
+    const stop = whenExpired(deadline, () => {
+      isLate = true
+      const message = `The store did not answer within ${deadline.spanMs} ms.`
+      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.then(check).catch(lateIn) }))
+    })
+    answer.then(
+      (result) => {
+        if (isLate) return
+        stop()
+        // Not by another promise: it would cost more than the check.
+        let checked: T
+        try {
+          checked = check(result)
+        } catch (cause) {
+          fail(asStoreError(cause))
+          return
+        }
+        ended()
+        resolve(checked)
+      },
+      (cause: unknown) => {
+        if (isLate) return
+        stop()
+        fail(asStoreError(cause))
+      },
+    )
+  })
+}
+
+/** Reports whether a call has failed before it was sent. */
+export const isUnsent = (error: unknown): boolean =>
+  error instanceof StoreError && error.reason !== 'error' && error.late === undefined
+
+/** The late answer of a store that has reported a timeout itself. */
+const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
+
+/** Wraps what a store throws in a {@link StoreError}; a {@link QuotaError} is left as it is. */
+export function asStoreError(cause: unknown): StoreError | QuotaError {
+  if (cause instanceof StoreError || cause instanceof QuotaError) return cause
+  return new StoreError(`The store failed: ${formatThrown(cause)}.`, cause)
+}

@@ -1,0 +1,28 @@
+import { formatValue, QuotaError } from '../common/errors.ts'
+import type { Decision } from '../decisions/decision.ts'
+
+/** A fallback limiter, which decides while a store does not answer; any `RateLimiter` is one. */
+export interface FallbackLimiter {
+  consume(key: string, cost?: number): Promise<Decision>
+  peek(key: string, cost?: number): Promise<Decision>
+  refund(key: string, cost?: number): Promise<Decision>
+  charge(key: string, cost?: number): Promise<Decision>
+}
+
+/**
+ * The failure mode: if the store does not answer, a request is counted against the same quota in this process, allowed,
+ * denied (503, not 429: it is not the client's fault), decided by another limiter, or the error is thrown.
+ */
+export type StoreErrorOption = 'local' | 'allow' | 'deny' | 'throw' | FallbackLimiter
+
+const MODES: readonly unknown[] = ['local', 'allow', 'deny', 'throw']
+
+/** Checks a failure mode. */
+export function checkStoreError(option: unknown): StoreErrorOption {
+  if (MODES.includes(option)) return option as StoreErrorOption
+  if (typeof option === 'object' && option !== null && 'consume' in option) return option as FallbackLimiter
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `onStoreError must be 'local', 'allow', 'deny', 'throw' or a limiter to ask instead; got ${formatValue(option)}.`,
+  )
+}

@@ -1,0 +1,116 @@
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { evictOldest } from '../common/eviction.ts'
+import { oncePer } from '../common/once-per.ts'
+import { loggerOf, warnOnce } from '../common/warn.ts'
+import { type Store, scopeOf } from './store.ts'
+
+/** A limiter's use of a state name. */
+export interface Registration {
+  readonly store: Store
+  readonly name: string
+  readonly quota?: unknown
+  /** The function that chooses the quota by request, or a text that says there is none; undefined matches either. */
+  readonly quotaFunction?: unknown
+  /** Undefined if the caller passes the key. */
+  readonly key?: unknown
+  readonly match?: unknown
+}
+
+const PARTS = ['quota', 'quotaFunction', 'key', 'match'] as const
+
+/** A part as text: a function by its source, so that an application built twice comes out the same. */
+interface Part {
+  readonly text: string
+  readonly value: unknown
+}
+
+/** The option that has a part. */
+const optionOf = (part: (typeof PARTS)[number]): string => (part === 'quotaFunction' ? 'quota' : part)
+
+type Parts = Readonly<Partial<Record<(typeof PARTS)[number], Part>>>
+
+/** The most names per database: a program that generates names must not fill the memory. */
+const MOST_NAMES = 1_000
+
+/** The registrations of each database. */
+const databases = oncePer('registrations', (_owner: object) => new Map<string, Parts>())
+
+/**
+ * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database
+ * with another quota, key or match: the two would count as one. The registrations in `before` are withdrawn first.
+ */
+export function register(registrations: readonly Registration[], before: readonly Registration[] = []): void {
+  const known = (each: Registration): Parts | undefined =>
+    before.some((own) => areOne(own, each)) ? undefined : namesOn(each.store).get(idOf(each))
+  const found = registrations.map((each, i) => {
+    // A quota may have the name of a block list.
+    const same = registrations.findIndex((other) => areOne(other, each))
+    return [each, partsOf(each), same < i ? partsOf(registrations[same] as Registration) : known(each)] as const
+  })
+  for (const [{ name }, parts, others] of found) if (others) checkSame(name, parts, others)
+  for (const each of before) namesOn(each.store).delete(idOf(each))
+  for (const [each, parts, others] of found) {
+    if (others) warnOfSameSource(each, parts, others)
+    const names = namesOn(each.store)
+    names.set(idOf(each), { ...others, ...parts })
+    evictOldest(names, MOST_NAMES)
+  }
+}
+
+const namesOn = (store: Store): Map<string, Parts> => databases(scopeOf(store).owner)
+
+/** A state name has no line breaks. */
+function idOf({ store, name }: Registration): string {
+  const scope = scopeOf(store).name
+  return scope === '' ? name : `${name}\n${scope}`
+}
+
+/** Reports whether two registrations are of the same states. */
+const areOne = (a: Registration, b: Registration): boolean =>
+  idOf(a) === idOf(b) && namesOn(a.store) === namesOn(b.store)
+
+const partsOf = (registration: Registration): Parts =>
+  Object.fromEntries(
+    PARTS.filter((part) => registration[part] !== undefined).map((part) => [
+      part,
+      { text: textOf(registration[part]), value: registration[part] },
+    ]),
+  )
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return JSON.stringify(value)
+  // The limit and the window come first: errors cut the rest.
+  const { limit, window, ...rest } = value as Readonly<Record<string, unknown>>
+  return Object.entries({ limit, window, ...rest })
+    .filter(([, each]) => each !== undefined)
+    .map(([name, each]) => `${name} ${textOf(each)}`)
+    .join(', ')
+}
+
+/** The first part that both have, and that differs. */
+const differing = (parts: Parts, others: Parts, differ: (a: Part, b: Part) => boolean) =>
+  PARTS.find((each) => {
+    const [a, b] = [parts[each], others[each]]
+    return a !== undefined && b !== undefined && differ(a, b)
+  })
+
+function checkSame(name: string, parts: Parts, others: Parts): void {
+  const part = differing(parts, others, (a, b) => a.text !== b.text)
+  if (part === undefined) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${optionOf(part)}: ${formatValue(others[part]?.text)} and ${formatValue(parts[part]?.text)}. Give each a name of its own, such as name: 'login'.`,
+  )
+}
+
+/** Two closures of one source may read different variables. An application that is built twice has such, too. */
+function warnOfSameSource({ store, name }: Registration, parts: Parts, others: Parts): void {
+  const part = differing(parts, others, (a, b) => typeof a.value === 'function' && a.value !== b.value)
+  if (part === undefined) return
+  warnOnce(
+    loggerOf(scopeOf(store).owner),
+    'WARN_SPILLWAY_SAME_SOURCE',
+    `two limiters on one database are named ${formatValue(name)} and count as one. Their ${optionOf(part)} functions have the same source, but are not the same function: if they read different variables, give each limiter a name of its own.`,
+  )
+}

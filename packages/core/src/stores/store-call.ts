@@ -1,0 +1,70 @@
+import { formatValue, StoreError } from '../common/errors.ts'
+import { isObject } from '../common/options.ts'
+import type { Logger } from '../common/warn.ts'
+import { type Exact, NOTHING } from '../kernels/fraction.ts'
+import type { Step, Taken } from '../kernels/kernel.ts'
+import { breakerOf } from './breaker.ts'
+import type { CallDeadline } from './deadline.ts'
+import type { Store, Take } from './store.ts'
+
+/** Takes from a remote store until the deadline. An invalid answer is a failure of the store. */
+export const takeFrom = (
+  store: Store,
+  ops: readonly Take[],
+  deadline: CallDeadline,
+  logger: Logger,
+): Promise<readonly Taken[]> =>
+  breakerOf(store).call(
+    ops[0] as Take,
+    () => store.take(ops, undefined, deadline),
+    deadline,
+    logger,
+    (answer): readonly Taken[] => checkTaken(answer, ops),
+  )
+
+/** Takes several batches from a remote store that has `takeEach`, as {@link takeFrom}. */
+export const takeEachFrom = (
+  store: Store,
+  batches: readonly (readonly Take[])[],
+  deadline: CallDeadline,
+  logger: Logger,
+): Promise<readonly (readonly Taken[])[]> =>
+  breakerOf(store).call(
+    batches[0]?.[0] as Take,
+    () => (store as Required<Store>).takeEach(batches, undefined, deadline),
+    deadline,
+    logger,
+    (answer) => batches.map((ops, i) => checkTaken(Array.isArray(answer) ? answer[i] : answer, ops)),
+  )
+
+/** The numbers of a result. */
+const NUMBERS: Readonly<Record<Step['kernel'], readonly string[]>> = {
+  bucket: ['now', 'base', 'tat'],
+  'sliding-window': ['now', 'start', 'current', 'previous'],
+  'sliding-log': ['now', 'used', 'fitsAt', 'freesAt', 'emptyAt'],
+  'warm-up': ['now', 'aheadBefore', 'earlyBefore', 'coldBefore', 'ahead', 'early', 'cold'],
+  penalty: ['now', 'first', 'count', 'until', 'level', 'last'],
+}
+
+/** Checks that a store has answered each op: a missing number would allow every request. */
+export function checkTaken(answer: unknown, ops: readonly Take[]): readonly Taken[] {
+  if (Array.isArray(answer) && ops.every(({ step }, i) => isTaken(answer[i], step))) return answer
+  throw new StoreError(
+    `The store did not return the result of each op: take resolves with a list of them, in the order of the ops; got ${formatValue(answer)}.`,
+  )
+}
+
+/** Whether a value is the result of a step. */
+export const isTaken = (taken: unknown, { kernel }: Step): boolean =>
+  isObject(taken) &&
+  typeof taken['allowed'] === 'boolean' &&
+  NUMBERS[kernel].every((name) => Number.isFinite(taken[name])) &&
+  Number.isFinite(((taken['gross'] ?? NOTHING) as Partial<Exact>).tick)
+
+/** Checks how many states a store says that it has deleted: without a number, a reset would report that there was none. */
+export function checkDeleted(count: unknown): number {
+  if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
+  throw new StoreError(
+    `The store did not return how many states it has deleted: delete and deleteAll resolve with a whole number; got ${formatValue(count)}.`,
+  )
+}

@@ -1,0 +1,171 @@
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkFunctions } from '../common/options.ts'
+import type { Micros } from '../common/time.ts'
+import type { Step, Taken } from '../kernels/kernel.ts'
+
+/** Identifies one state by policy and key. A store must not mix up two pairs. */
+export interface StateKey {
+  /** The name of the policy. */
+  readonly policy: string
+  /** The key of the client that is counted. */
+  readonly key: string
+}
+
+/** One kernel step on one state. */
+export interface Take extends StateKey {
+  /** The arguments of the kernel. */
+  readonly step: Step
+}
+
+/**
+ * When a caller stops waiting for an answer. A store may ignore it. With it, a store sends no expired call, and waits for a
+ * connection, a lock or a retry no longer than its caller does.
+ *
+ * A store must not cancel a call that was sent in time, and returns its answer however late: the caller refunds units that
+ * were taken for a request that it reported as failed.
+ */
+export interface Deadline {
+  /** Milliseconds on the clock of `performance.now()`. It can grow: time in which the event loop was blocked does not count. */
+  readonly atMs: number
+}
+
+/** A state that `list` has found. */
+export interface ListedState {
+  /** The key; or what the store has in place of it, if `isDigest`. */
+  readonly key: string
+  /** Whether the store keeps a digest of the key: it is hashed, or too long to be stored. */
+  readonly isDigest: boolean
+  /** The result of the step. */
+  readonly taken: Taken
+}
+
+/**
+ * Where states live. A store runs kernels; it decides nothing else.
+ *
+ * - Every key expires, no sooner than a minute after its state has become that of a new key (`emptyAt`).
+ * - The clock is the store's own. `at` overrides it, for tests and simulation.
+ * - Keys are untrusted: any string of any length.
+ */
+export interface Store {
+  /**
+   * Takes all ops or none, atomically. Answers in the order of the ops. A batch names a state at most once.
+   * A denied batch writes nothing, with three exceptions: states dated after now are set to now, a bucket with a `start`
+   * gets its initial state, and a penalty with `extend` starts its block again. Rejects only if the store fails. `deadline`
+   * is when the caller stops waiting.
+   */
+  take(ops: readonly Take[], at?: Micros, deadline?: Deadline): Promise<readonly Taken[]>
+  /**
+   * Takes several batches of one hash slot in order, in one atomic step and at one moment. Each is all-or-nothing, and sees
+   * the takes of those before it. Absent if the store does not support it; of a `SyncStore`, `takeSync` is called for each.
+   */
+  takeEach?(
+    batches: readonly (readonly Take[])[],
+    at?: Micros,
+    deadline?: Deadline,
+  ): Promise<readonly (readonly Taken[])[]>
+  /**
+   * Deletes states, of any hash slots, and returns how many were stored. A state counts as stored for at least a minute after
+   * it has become that of a new key.
+   */
+  delete(keys: readonly StateKey[], deadline?: Deadline): Promise<number>
+  /**
+   * Deletes all states of these policies, in several steps, and returns how many were stored. A state that is written
+   * meanwhile may remain. Absent if the store cannot list its states.
+   */
+  deleteAll?(policies: readonly string[]): Promise<number>
+  /**
+   * Lists the states of a policy, in chunks of some hundred, with the result of `step` on each: a peek, which writes nothing.
+   * The caller stops iterating when it has enough, so that a chunk must be a small part of the work. A chunk may be empty, and
+   * a state that is written meanwhile may be listed twice or not at all. Absent if the store cannot list its states.
+   */
+  list?(policy: string, step: Step): AsyncIterable<readonly ListedState[]>
+  /**
+   * Returns the hash slot or partition of a state, for a distributed store. Each batch is of one slot only; a request over
+   * several slots is sent to one after the other, and rolled back if a later one denies. The slot of a state never changes.
+   * Default: all states are in one slot.
+   */
+  slotOf?(key: StateKey): string | number
+  /**
+   * Returns the shard of a state, such as a node of a cluster, whose states fail together: each shard has its own circuit
+   * breaker. Default: the result of `slotOf`.
+   */
+  shardOf?(key: StateKey): string | number
+  /**
+   * The largest `limit` of a `slidingLog` that the store takes: a take reads and writes the whole log. Building a limiter
+   * with a larger one throws. Default: no limit besides the quota's own maximum.
+   */
+  readonly maxLogLimit?: number
+  /**
+   * Identifies the states of the store. Limiters with equal scopes and names must have equal quotas, keys and matches, or
+   * building the second one throws. Default: the store itself, so that two stores never share states.
+   */
+  readonly scope?: StoreScope
+}
+
+/** The states of one database: stores share states if they have the same owner and the same name. */
+export interface StoreScope {
+  /** The connection to the database, such as a client or a pool. */
+  readonly owner: object
+  /** The namespace within the database, such as a prefix or a table. */
+  readonly name: string
+}
+
+/** The scope of a store. */
+export const scopeOf = (store: Store): StoreScope => store.scope ?? { owner: store, name: '' }
+
+/** The `maxLogLimit` of remote stores. A log of 10,000 entries blocks Redis for 3 ms and PostgreSQL for 30 ms a take. */
+export const REMOTE_LOG_LIMIT = 1_000
+
+/**
+ * A step on the states of one policy, prepared for many keys, so that a take of most states allocates nothing. A batch is
+ * taken by `look` on each of its prepared takes, and then `commit` on each. A prepared take has one key at a time, and a batch
+ * has only one of a policy: the commit of another could evict the state that this one has found.
+ */
+export interface PreparedTake {
+  /** Reads the state of a key, and reports whether the step fits. Writes nothing. */
+  look(key: string, at: Micros): boolean
+  /**
+   * Ends the take that `look` began, with the same result as `takeSync`: `allowed` is whether all steps of the batch fit. The
+   * next `commit` may overwrite the result: copy it to keep it.
+   */
+  commit(allowed: boolean): Taken
+  /** Both for a batch of its own: `commit(look(key, at))`. */
+  take(key: string, at: Micros): Taken
+}
+
+/** An in-memory store, which can answer without a promise. */
+export interface SyncStore extends Store {
+  /** The answer of `take`, without a promise. */
+  takeSync(ops: readonly Take[], at?: Micros): readonly Taken[]
+  /** Prepares a step of a policy for many keys: the fast path. Absent if all calls go to `takeSync`. */
+  prepareSync?(policy: string, step: Step): PreparedTake
+  /** Returns the store's time in microseconds since 1970, for prepared takes. Present if `prepareSync` is. */
+  clock?(): Micros
+  /** The result of `delete`, without a promise. */
+  deleteSync(keys: readonly StateKey[]): number
+}
+
+/** Reports whether a store can answer without a promise. */
+export function isSync(store: Store): store is SyncStore {
+  return (store as SyncStore | undefined)?.takeSync !== undefined
+}
+
+/** Throws a QuotaError if a value is not a store; `what` names the function or option in the error. */
+export function checkIsStore(what: string, store: unknown): asserts store is Store {
+  const { take, delete: remove } = (store ?? {}) as Partial<Record<keyof Store, unknown>>
+  if (typeof take === 'function' && typeof remove === 'function') {
+    if (isSync(store as Store)) checkFunctions(store as SyncStore, ['takeSync', 'deleteSync'], true)
+    return
+  }
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,
+  )
+}
+
+/** A store that prepares takes, and has the clock that they need. */
+export type PreparingStore = SyncStore & Required<Pick<SyncStore, 'prepareSync' | 'clock'>>
+
+/** Reports whether a store prepares takes. */
+export const preparesTakes = (store: Store): store is PreparingStore =>
+  isSync(store) && Boolean(store.clock && store.prepareSync)
