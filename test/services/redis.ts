@@ -41,7 +41,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
   const { program = ensureRedis(), settings = {}, files = {}, sentinel, clustered = false } = options
   const folder = mkdtempSync(join(tmpdir(), 'spillway-redis-'))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  const port = await freePort(clustered ? HIGHEST_PORT - BUS_OFFSET : HIGHEST_PORT)
+  const port = await freePort(clustered ? NODES : SERVERS)
   const where = { port, bind: '127.0.0.1', dir: folder }
   const all = sentinel ? where : { ...where, save: '', appendonly: 'no', ...settings }
   const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)])
@@ -85,7 +85,7 @@ function ready(server: ChildProcess): Promise<void> {
   let said = ''
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.once('exit', () => reject(new Error(`Redis did not start:\n${said}`)))
+    server.once('close', () => reject(new Error(`Redis did not start:\n${said}`)))
     for (const stream of [server.stdout, server.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         if (said.length < 10_000) said += chunk.toString()
@@ -95,16 +95,26 @@ function ready(server: ChildProcess): Promise<void> {
   })
 }
 
-/** Below the ports that systems give to servers that ask for any: no other test gets one of these in the meantime. */
-const [LOWEST_PORT, HIGHEST_PORT] = [10_000, 32_767]
+/**
+ * Ports of servers, below those that systems give to servers that ask for any. A node of a cluster has a second port, 10,000
+ * above its first: both are in ranges that no other server has.
+ */
+const SERVERS = { lowest: 23_000, count: 9_600 }
+const NODES = { lowest: 10_000, count: 2_400 }
 
-/** A node of a cluster needs a second port, so much above its first. */
-const BUS_OFFSET = 10_000
+/** Each worker of Vitest has ports of its own, also while a server that a test restarts is down. */
+const WORKERS = 8
+const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS
 
-/** A free port. */
-export async function freePort(highest = HIGHEST_PORT): Promise<number> {
+const given = new Set<number>()
+
+/** A free port that no other test gets. */
+export async function freePort({ lowest, count } = SERVERS): Promise<number> {
+  const own = count / WORKERS
   for (;;) {
-    const port = randomInt(LOWEST_PORT, highest + 1)
+    const port = lowest + worker * own + randomInt(own)
+    if (given.has(port)) continue
+    given.add(port)
     if (await isFree(port)) return port
   }
 }
