@@ -131,7 +131,10 @@ export const PLANTED: readonly Planted[] = [
     file: 'core/src/decisions/decision.ts',
     seed: 10,
     property: 'waitsAreLongEnough',
-    replaced: [['retryAfterMs: allowed ? 0 : wait / 1000', 'retryAfterMs: allowed ? 0 : wait / 1010']],
+    replaced: [
+      ['retryAfterMs: retryAfter / 1000', 'retryAfterMs: retryAfter / 1010'],
+      ['retryAfterMs: allowed ? 0 : wait / 1000', 'retryAfterMs: allowed ? 0 : wait / 1010'],
+    ],
   },
   {
     name: 'a request whose client has left keeps its units',

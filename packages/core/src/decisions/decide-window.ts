@@ -1,7 +1,7 @@
 import type { Micros } from '../common/time.ts'
 import type { SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
-import { type Decide, decisionOf } from './decision.ts'
+import { allow, type Decide, deny } from './decision.ts'
 
 /** Turns the results of a sliding window's step into decisions. */
 export function decideWindow(policy: string, quota: SlidingWindowQuota, cost: number): Decide<SlidingWindowTaken> {
@@ -27,16 +27,13 @@ export function decideWindow(policy: string, quota: SlidingWindowQuota, cost: nu
     const windows = current > 0 ? most : previous > 0 ? 1 : 0
     const reset = windows === 0 ? 0 : start + windows * window - now
     const replenish = remaining === limit ? 0 : fitsAfter(taken, remaining + 1)
-    const wait = allowed ? 0 : retryAfter(taken, remaining, replenish)
-    return decisionOf(allowed, policy, limit, remaining, cost, reset, replenish, wait)
+    if (allowed) return allow(policy, limit, remaining, cost, reset, replenish, 0)
+    return deny(policy, limit, remaining, cost, reset, replenish, retryAfter(taken, remaining, replenish))
   }
   return windowDecider(policy, cost, limit, most * window, window + (fixed ? 0 : tick), decideAny)
 }
 
-/**
- * Decides by itself if units of the current window were consumed, and none of the previous one, unless a denied request waits
- * for more than one unit: `decideAny` finds the same.
- */
+/** Decides by itself if units of the current window were consumed, and none of the previous one: `decideAny` finds the same. */
 const windowDecider =
   (
     policy: string,
@@ -47,14 +44,10 @@ const windowDecider =
     decideAny: Decide<SlidingWindowTaken>,
   ): Decide<SlidingWindowTaken> =>
   (taken) => {
-    const { allowed, now, start, current } = taken
-    const remaining = limit - current
-    if (taken.previous > 0 || current === 0 || remaining < 0 || !(allowed || cost === remaining + 1)) {
-      return decideAny(taken)
-    }
+    const { now, start, current } = taken
+    if (!taken.allowed || taken.previous > 0 || current === 0 || current > limit) return decideAny(taken)
     const past = now - start
-    const replenish = refill - past
-    return decisionOf(allowed, policy, limit, remaining, cost, span - past, replenish, allowed ? 0 : replenish)
+    return allow(policy, limit, limit - current, cost, span - past, refill - past, 0)
   }
 
 /** The ticks after which no more than `room` of `count` units of the previous window count. */

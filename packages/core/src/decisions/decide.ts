@@ -9,7 +9,7 @@ import { isBlockList } from '../quotas/block-list.ts'
 import type { PenaltyQuota, Quota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from '../quotas/quota-types.ts'
 import { decideBucket } from './decide-bucket.ts'
 import { decideWindow } from './decide-window.ts'
-import { type Decide, type Decision, decisionOf } from './decision.ts'
+import { allow, type Decide, type Decision, deny } from './decision.ts'
 
 /** Turns a store's result into a decision. */
 export const decide = (policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision =>
@@ -39,8 +39,9 @@ const decideLog =
   ({ allowed, now, used, fitsAt, freesAt, emptyAt }) => {
     const remaining = used > limit ? 0 : limit - used
     const replenish = used === 0 ? 0 : freesAt - now
-    const wait = allowed ? 0 : cost > limit ? Infinity : fitsAt - now
-    return decisionOf(allowed, policy, limit, remaining, cost, emptyAt - now, replenish, wait)
+    if (allowed) return allow(policy, limit, remaining, cost, emptyAt - now, replenish, 0)
+    const retry = cost > limit ? Infinity : fitsAt - now
+    return deny(policy, limit, remaining, cost, emptyAt - now, replenish, retry)
   }
 
 /** A key allows one unit when its turn has come, however cold it is. */
@@ -48,9 +49,8 @@ const decideWarmUp =
   (policy: string, { limit, burst }: WarmUpQuota, cost: number, step: WarmUpStep): Decide<WarmUpTaken> =>
   ({ allowed, aheadBefore, ahead }) => {
     const left = ahead === 0 ? 1 : 0
-    // A charge has no turn.
-    const wait = allowed && step.tolerance === LONGEST ? 0 : !allowed && cost > burst ? Infinity : aheadBefore
-    return decisionOf(allowed, policy, limit, left, cost, ahead, ahead, wait)
+    if (allowed) return allow(policy, limit, left, cost, ahead, ahead, step.tolerance === LONGEST ? 0 : aheadBefore)
+    return deny(policy, limit, left, cost, ahead, ahead, cost > burst ? Infinity : aheadBefore)
   }
 
 /** The units of a key refill at midnight of the calendar's zone, whatever the time of the request that consumed them. */
@@ -80,6 +80,6 @@ function atOnce(
 ): Decision {
   const remaining = Math.max(rest, 0)
   const reset = remaining === limit ? 0 : end
-  const wait = allowed ? 0 : cost > limit ? Infinity : end
-  return decisionOf(allowed, policy, most, remaining, cost, reset, reset, wait)
+  if (allowed) return allow(policy, most, remaining, cost, reset, reset, 0)
+  return deny(policy, most, remaining, cost, reset, reset, cost > limit ? Infinity : end)
 }

@@ -53,9 +53,53 @@ export type Decide<T extends Taken = Taken> = (taken: T) => Decision
 /** An empty list, such as of the policies that deny an allowed request: it is not allocated per request. */
 export const NONE: readonly never[] = Object.freeze([])
 
+/** An allowed request; times are in microseconds. */
+export const allow = (
+  policy: string,
+  limit: number,
+  remaining: number,
+  cost: number,
+  resetAfter: Micros,
+  replenishAfter: Micros,
+  delay: Micros,
+): Decision => ({
+  allowed: true,
+  policy,
+  limit,
+  remaining,
+  cost,
+  retryAfterMs: 0,
+  resetAfterMs: resetAfter / 1000,
+  replenishAfterMs: replenishAfter / 1000,
+  delayMs: delay > 0 ? delay / 1000 : 0,
+  violated: NONE,
+})
+
+/** A denied request; times are in microseconds. */
+export const deny = (
+  policy: string,
+  limit: number,
+  remaining: number,
+  cost: number,
+  resetAfter: Micros,
+  replenishAfter: Micros,
+  retryAfter: Micros,
+): Decision => ({
+  allowed: false,
+  policy,
+  limit,
+  remaining,
+  cost,
+  retryAfterMs: retryAfter / 1000,
+  resetAfterMs: resetAfter / 1000,
+  replenishAfterMs: replenishAfter / 1000,
+  delayMs: 0,
+  violated: [policy],
+})
+
 /**
- * A decision; times are in microseconds. `wait` is the time until the turn of an allowed request (if it is negative, none), or
- * until a denied one would be allowed. One literal, because engines make slower code for one per answer.
+ * Either of them, in one literal: engines make slower code for a function that has both. `wait` is the delay of an allowed
+ * request, or the time until a denied one would be allowed.
  */
 export const decisionOf = (
   allowed: boolean,
