@@ -31,34 +31,38 @@ const typesOnly = (name) => ({
   to: { path: npm(name), dependencyTypesNot: ['type-only'] },
 })
 
-/** The folders of core's src: a file imports those of its own folder and of the folders before it. */
-export const layers = [
-  'common',
-  'kernels',
-  'quotas',
-  'decisions',
-  'steps',
-  'stores',
-  'policies',
-  'checks',
-  'limiter',
-  'wrappers',
-]
+/** Folders of core that are built on each other: a file imports those of its own folder and of the folders before it. */
+export const layers = {
+  'packages/core/src': [
+    'common',
+    'kernels',
+    'quotas',
+    'decisions',
+    'steps',
+    'stores',
+    'policies',
+    'checks',
+    'limiter',
+    'wrappers',
+  ],
+  'packages/core/src/http': ['requests', 'addresses', 'keys', 'headers', 'policies', 'guard'],
+}
 
 /**
- * A folder of core's src knows those that it is built on, and not what is built on it.
- * @param {string} layer @param {number} i @returns {import('dependency-cruiser').IForbiddenRuleType}
+ * Each folder knows those that it is built on, and not what is built on it.
+ * @param {[root: string, folders: string[]]} layered @returns {import('dependency-cruiser').IForbiddenRuleType[]}
  */
-const onTop = (layer, i) => ({
-  name: `core-${layer}`,
-  comment: `in core, src/${layer} may import only itself${layers
-    .slice(0, i)
-    .map((below) => ` and src/${below}`)
-    .join('')}`,
-  severity: 'error',
-  from: { path: `^packages/core/src/${layer}/` },
-  to: { path: '^packages/core/src/', pathNot: `^packages/core/src/(${layers.slice(0, i + 1).join('|')})/` },
-})
+const onTop = ([root, folders]) =>
+  folders.map((name, i) => ({
+    name: `core${root.endsWith('/http') ? '-http' : ''}-${name}`,
+    comment: `in ${root}, ${name} may import only itself${folders
+      .slice(0, i)
+      .map((below) => ` and ${below}`)
+      .join('')}`,
+    severity: 'error',
+    from: { path: `^${root}/${name}/` },
+    to: { path: `^${root}/`, pathNot: `^${root}/(${folders.slice(0, i + 1).join('|')})/` },
+  }))
 
 // A program on Node may use whatever Node has.
 const builtin = `^(${builtinModules.join('|')})$`
@@ -91,7 +95,7 @@ export default {
     typesOnly('fastify'),
     typesOnly('h3'),
     typesOnly('elysia'),
-    ...layers.map(onTop),
+    ...Object.entries(layers).flatMap(onTop),
     {
       name: 'http-on-top',
       comment: 'in core, src/http knows the rest and the rest does not know it',

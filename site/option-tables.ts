@@ -25,9 +25,9 @@ export const TABLES: readonly Table[] = [
   {
     heading: '`rateLimit`',
     text: 'The middleware of every framework takes these options, and either the options of one policy beside them or a list of `policies`.',
-    file: 'core/src/http/options.ts',
+    file: 'core/src/http/guard/options.ts',
     type: 'RateLimitOptions',
-    besides: 'core/src/http/policy-options.ts PolicyOptions',
+    besides: 'core/src/http/policies/policy-options.ts PolicyOptions',
     guides: {
       ...STORE_GUIDES,
       skip: 'guides/keys.md#select-requests',
@@ -46,7 +46,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: 'A policy',
     text: 'One quota, whom it counts and what a request costs.',
-    file: 'core/src/http/policy-options.ts',
+    file: 'core/src/http/policies/policy-options.ts',
     type: 'PolicyOptions',
     guides: {
       quota: 'guides/tiers.md',
@@ -68,7 +68,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: 'What `onDenied` returns',
     text: 'An object with these members, all optional; text, which is the body; or nothing, for the standard answer.',
-    file: 'core/src/http/denied.ts',
+    file: 'core/src/http/headers/denied.ts',
     type: 'DeniedAnswer',
   },
   {

@@ -37,12 +37,17 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/core/src/test.ts', "import '../test/helper.ts'", ['core-imports']],
   ['packages/core/src/up.ts', "import type { a } from './http/index.ts'", ['http-on-top']],
   ['packages/core/src/http/down.ts', "import '../index.ts'", []],
-  ...layers.flatMap((layer, i): typeof files => [
-    [`packages/core/src/${layer}/target.ts`, 'export const a = 1', []],
-    [`packages/core/src/${layer}/down.ts`, `import '../${layers[i - 1] ?? layer}/target.ts'`, []],
-    [`packages/core/src/${layer}/up.ts`, `import '../${layers[i + 1] ?? 'internal'}/target.ts'`, [`core-${layer}`]],
-  ]),
-  ['packages/core/src/internal/target.ts', "import '../index.ts'", []],
+  ...Object.entries(layers).flatMap(([root, folders]) =>
+    folders.flatMap((name, i): typeof files => [
+      [`${root}/${name}/target.ts`, 'export const a = 1', []],
+      [`${root}/${name}/down.ts`, `import '../${folders[i - 1] ?? name}/target.ts'`, []],
+      [
+        `${root}/${name}/up.ts`,
+        `import '../${folders[i + 1] ? `${folders[i + 1]}/target` : 'index'}.ts'`,
+        [root.endsWith('/http') ? `core-http-${name}` : `core-${name}`],
+      ],
+    ]),
+  ),
   ['packages/core/src/ring-a.ts', "import type { a } from './ring-b.ts'", ['no-cycles']],
   ['packages/core/src/ring-b.ts', "import type { a } from './ring-a.ts'", []], // reported once, where it starts
   ['packages/core/test/helper.ts', "import '@spillway/conformance'", []],

@@ -24,7 +24,7 @@ const named = {
     atLeast: 94,
   },
   settlement: {
-    mutate: [`${core}/http/settlement.ts`],
+    mutate: [`${core}/http/guard/settlement.ts`],
     tests: testsOf('core', ['settlement']),
     atLeast: 84,
   },

@@ -37,7 +37,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/cloudflare/object': 4_800,
   '@spillway/conformance': 54_000,
   '@spillway/core': 37_100,
-  '@spillway/core/http': 39_300,
+  '@spillway/core/http': 39_400,
   '@spillway/core/internal': 12_300,
   '@spillway/core/rules': 10_900,
   '@spillway/elysia': 61_500,

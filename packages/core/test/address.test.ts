@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ipKey } from '../src/http/ip-key.ts'
+import { ipKey } from '../src/http/addresses/ip-key.ts'
 import { anyAddress } from './addresses.ts'
 
 test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { shownNamesOf } from '../src/http/display-names.ts'
-import type { RequestState } from '../src/http/request-state.ts'
+import { shownNamesOf } from '../src/http/headers/display-names.ts'
+import type { RequestState } from '../src/http/requests/request-state.ts'
 import type { Decision } from '../src/index.ts'
 
 /** Notes of guards that a request has passed, each with the names of its policies. */

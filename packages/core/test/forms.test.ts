@@ -1,10 +1,10 @@
 import { quotas } from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { advertised, headerItem } from '../src/http/fields.ts'
-import { formsOf, type HeaderForm, headerWriter } from '../src/http/forms.ts'
-import { type Header, joinHeaders } from '../src/http/headers.ts'
-import { partitionReader } from '../src/http/partition.ts'
+import { advertised, headerItem } from '../src/http/headers/fields.ts'
+import { formsOf, type HeaderForm, headerWriter } from '../src/http/headers/forms.ts'
+import { type Header, joinHeaders } from '../src/http/headers/headers.ts'
+import { partitionReader } from '../src/http/headers/partition.ts'
 import {
   fixedWindow,
   leakyBucket,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkJitter, retryAfterSeconds } from '../src/http/jitter.ts'
+import { checkJitter, retryAfterSeconds } from '../src/http/headers/jitter.ts'
 import { QuotaError } from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
 

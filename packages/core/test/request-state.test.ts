@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type RequestStates, requestStatesFor } from '../src/http/request-state.ts'
+import { type RequestStates, requestStatesFor } from '../src/http/requests/request-state.ts'
 
 const requests: Record<string, () => object> = {
   'that is plain': () => ({ url: '/' }),

@@ -1,0 +1,43 @@
+import { type Logger, warnOnce } from '../../common/warn.ts'
+import type { RequestReader } from '../requests/reader.ts'
+import { withoutPort } from './ip-key.ts'
+
+/** How many requests are examined for proxy settings that look wrong. */
+const EXAMINED = 100
+
+/** The client's address by the framework's own proxy settings. Warns if these settings look wrong. */
+export function frameworkAddress<R>(reader: RequestReader<R>, logger: Logger): (request: R) => string | undefined {
+  let left = EXAMINED
+  return (request) => {
+    const address = reader.address(request)
+    if (left > 0) {
+      left--
+      warnOfSettings(reader, request, address, logger)
+    }
+    return address === undefined ? undefined : withoutPort(address)
+  }
+}
+
+function warnOfSettings<R>(reader: RequestReader<R>, request: R, address: string | undefined, logger: Logger): void {
+  if (address === undefined) {
+    warnOnce(
+      logger,
+      'WARN_SPILLWAY_NO_ADDRESS',
+      'a request has no client address: all such requests count as one client. Set trustProxy: 1 if a proxy of yours sends the address in X-Forwarded-For, or set key.',
+    )
+  }
+  if (reader.trustsEveryProxy?.(request)) {
+    warnOnce(
+      logger,
+      'WARN_SPILLWAY_TRUSTS_EVERY_PROXY',
+      "the app trusts every proxy, so a client can send another X-Forwarded-For with each request and is never limited. Set the number of your proxies: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
+    )
+  }
+  if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
+    warnOnce(
+      logger,
+      'WARN_SPILLWAY_UNTRUSTED_PROXY',
+      'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this.',
+    )
+  }
+}

@@ -1,0 +1,175 @@
+import { acquire } from '../../checks/acquisition.ts'
+import type { Acquisition } from '../../checks/store-result.ts'
+import { withoutLink } from '../../common/errors.ts'
+import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import type { Micros } from '../../common/time.ts'
+import { type Logger, warnOnce } from '../../common/warn.ts'
+import { type Decision, NONE } from '../../decisions/decision.ts'
+import { isQueued, type PolicyCheck } from '../../policies/policy.ts'
+import { lookupActionOf } from '../../quotas/degraded-quota.ts'
+import { answerOf, type DeniedOption } from '../headers/denied.ts'
+import type { ShownNames } from '../headers/display-names.ts'
+import type { Header } from '../headers/headers.ts'
+import type { Denial } from '../headers/problem.ts'
+import type { CompiledPolicy } from '../policies/compile-policy.ts'
+import type { ClaimsOf } from '../requests/claims.ts'
+import { delayRequest } from '../requests/delay-request.ts'
+import type { RequestReader } from '../requests/reader.ts'
+import { whileConnected } from '../requests/while-connected.ts'
+import type { Reporter } from './events.ts'
+import type { HeaderBuilder } from './header-builder.ts'
+import { blockListsOf, checkNamed, type HttpCheck, type PolicyChecks, policyChecksOf } from './policy-checks.ts'
+import { type RequestDecision, requestDecisionOf, type Settlement, settlementOf } from './settlement.ts'
+
+/** The instructions to an adapter for one request. */
+export interface Verdict<S = unknown> {
+  /** The decision that handlers read; undefined if the request was not counted. */
+  readonly decision: RequestDecision | undefined
+  /** Headers to set on the response, whether or not the request is allowed. */
+  readonly headers: readonly Header[]
+  /**
+   * The answer to send instead of calling the handler, unless `answer` is defined; undefined if the request is allowed.
+   */
+  readonly denial: Denial | undefined
+  /**
+   * Calls `onDenied`, if there is one, and returns the answer to send. Call it after setting the headers, with the
+   * framework's response. It returns undefined if `onDenied` has answered itself.
+   */
+  readonly answer: ((response: unknown) => MaybePromise<Denial | undefined>) | undefined
+  /** Call it when the response has been sent; undefined if there is nothing to settle. */
+  readonly after: Settlement<S>['after'] | undefined
+  /**
+   * Refunds the request's units. If the response is over when the verdict arrives (another handler has answered, or the
+   * client has disconnected), call this and do nothing else.
+   */
+  readonly discard: () => void
+}
+
+/** The configuration that does not depend on the policies. */
+export interface EvaluatorConfig<R> {
+  readonly reader: RequestReader<R>
+  readonly maxWaitMicros: Micros
+  readonly onDenied: DeniedOption<R, never> | undefined
+  readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
+  readonly report: Reporter<R>
+  readonly buildHeaders: HeaderBuilder
+  readonly logger: Logger
+}
+
+export const PASS: Verdict = Object.freeze({
+  decision: undefined,
+  headers: NONE,
+  denial: undefined,
+  answer: undefined,
+  after: undefined,
+  discard: () => {},
+})
+
+// The client has disconnected: nothing reads this response.
+export const CLIENT_CLOSED: Verdict = Object.freeze({
+  ...PASS,
+  denial: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
+})
+
+/** Builds the evaluator of these policies. A request in progress keeps its policies when they are replaced. */
+export function evaluatorFor<R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+  config: EvaluatorConfig<R>,
+): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
+  const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
+  const checksFor = policyChecksOf(compiledPolicies)
+  const looksUp = compiledPolicies.some(({ registration }) => registration.quota === undefined)
+  const corrects = refundIf !== undefined || compiledPolicies.some(({ settle, countIf }) => settle ?? countIf)
+
+  const enforce = (request: R, checks: readonly PolicyCheck[]): Acquisition | Promise<Acquisition | undefined> =>
+    maxWaitMicros > 0 || checks.some(isQueued)
+      ? delayRequest(checks, maxWaitMicros, reader, request)
+      : acquire('consume', checks)
+
+  const watch = (request: R, check: HttpCheck<R, S>): MaybePromise<Acquisition | undefined> => {
+    const acquisition = andThen(acquire('consume', [check, ...blockListsOf([check])]), (acquisition) => {
+      report(acquisition.decision, request, 'shadow')
+      return acquisition
+    })
+    return acquisition instanceof Promise ? acquisition.catch((error) => warnOfShadow(logger, error)) : acquisition
+  }
+
+  const denialOf = (
+    request: R,
+    acquisition: Acquisition,
+    decision: Decision,
+    names?: ShownNames,
+  ): Pick<Verdict, 'denial' | 'answer'> => {
+    const { policy, compiled } = checkNamed<R, S>(acquisition, decision.policy)
+    const denial = policy.denialFor(decision, names)
+    const option = (compiled.onDenied ?? onDenied) as DeniedOption<R> | undefined
+    return { denial, answer: option && ((response) => answerOf(option, request, decision, response, denial, reader)) }
+  }
+  const verdict = (
+    request: R,
+    acquisition: Acquisition,
+    shadows: readonly MaybePromise<Acquisition | undefined>[],
+    names?: ShownNames,
+  ): Verdict<S> => {
+    const decision = looksUp ? withLookupFailure(acquisition) : acquisition.decision
+    report(decision, request, 'enforce')
+    // Built lazily: few requests are corrected.
+    let made: Settlement<S> | undefined
+    const settlement = (): Settlement<S> => {
+      made ??= settlementOf(acquisition, shadows, config)
+      return made
+    }
+    const { denial, answer } = decision.allowed ? PASS : denialOf(request, acquisition, decision, names)
+    return {
+      decision: requestDecisionOf(decision, (actual, policy) => settlement().settle(actual, policy)),
+      headers: buildHeaders(acquisition, names),
+      denial,
+      answer,
+      after: decision.allowed && corrects ? settlement().after : undefined,
+      discard: () => settlement().discard(),
+    }
+  }
+
+  // Synchronous wherever possible: every closure and object here is allocated per request.
+  const evaluate = (
+    request: R,
+    { enforced, shadowed }: PolicyChecks<R, S>,
+    names?: ShownNames,
+  ): MaybePromise<Verdict<S>> => {
+    const shadows = shadowed.length > 0 ? shadowed.map((check) => watch(request, check)) : NONE
+    if (enforced.length > 0) {
+      const acquisition = enforce(request, enforced)
+      if (!(acquisition instanceof Promise)) return verdict(request, acquisition, shadows, names)
+      return acquisition.then((known) => (known ? verdict(request, known, shadows, names) : CLIENT_CLOSED))
+    }
+    if (shadows.length === 0) return PASS
+    const { after, discard } = settlementOf(undefined, shadows, config)
+    return { ...PASS, after: corrects ? after : undefined, discard }
+  }
+  return (request, claims, names) => {
+    const checks = checksFor(request, claims)
+    if (!(checks instanceof Promise)) return evaluate(request, checks, names)
+    return whileConnected(reader, request, checks).then((known) =>
+      known ? evaluate(request, known, names) : CLIENT_CLOSED,
+    )
+  }
+}
+
+/** The decision, with the failure of a lookup that has chosen a quota. A failure of the store is more severe. */
+function withLookupFailure({ checks, decision }: Acquisition): Decision {
+  if (decision.degraded) return decision
+  for (const { policy } of checks) {
+    const action = lookupActionOf(policy.quota)
+    if (action !== undefined) return { ...decision, degraded: { reason: 'lookup', action } }
+  }
+  return decision
+}
+
+function warnOfShadow(logger: Logger, error: Error): undefined {
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_SHADOW',
+    'a shadow policy failed; requests are not affected: ',
+    withoutLink(error.message),
+  )
+}

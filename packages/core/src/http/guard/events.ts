@@ -1,0 +1,41 @@
+import { notify } from '../../common/listener.ts'
+import type { Logger } from '../../common/warn.ts'
+import type { Decision } from '../../decisions/decision.ts'
+
+/** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
+export interface DecisionEvent<R, Name extends string = string> {
+  /** A shadow policy is named `NAME (shadow)`; the denial of a key that is blocked by hand, `NAME (blocked)`. */
+  readonly decision: Decision<Name | `${Name} (shadow)` | `${Name} (blocked)`>
+  /** The framework's request. */
+  readonly request: R
+  /** Whether the decision took effect: that of a shadow policy (`'shadow'`) did not. */
+  readonly mode: 'enforce' | 'shadow'
+}
+
+interface Channel {
+  readonly hasSubscribers: boolean
+  publish(message: unknown): void
+}
+
+// Not imported, because edge runtimes do not have the module.
+declare const process:
+  | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
+  | undefined
+
+const channel: Channel | undefined =
+  typeof process === 'undefined'
+    ? undefined
+    : process.getBuiltinModule?.('node:diagnostics_channel')?.channel('spillway:decision')
+
+/** Reports a decision to `onDecision` and to subscribers of the diagnostics channel. */
+export type Reporter<R> = (decision: Decision, request: R, mode: DecisionEvent<R>['mode']) => void
+
+/** Builds a reporter, which does nothing without listeners. A listener that throws does not affect the request. */
+export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined, logger: Logger): Reporter<R> {
+  return (decision, request, mode) => {
+    if (listener === undefined && !channel?.hasSubscribers) return
+    const event = { decision, request, mode }
+    if (channel?.hasSubscribers) channel.publish(event)
+    if (listener) notify('onDecision', listener, event, logger)
+  }
+}

@@ -1,0 +1,129 @@
+import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
+import { checkBoolean, checkFunctions } from '../../common/options.ts'
+import { micros } from '../../common/time.ts'
+import { checkLogger, type Logger, warnOnce } from '../../common/warn.ts'
+import { reportPolicies } from '../../policies/on-policies.ts'
+import { storeConfigOf } from '../../policies/store-config.ts'
+import { storeOr } from '../../stores/default-store.ts'
+import { type Registration, register } from '../../stores/registry.ts'
+import type { Store } from '../../stores/store.ts'
+import type { DeniedOption } from '../headers/denied.ts'
+import { shownNamesOf } from '../headers/display-names.ts'
+import { requestSourcesOf } from '../keys/request-sources.ts'
+import { type CompiledPolicy, compilePolicies } from '../policies/compile-policy.ts'
+import { matcher } from '../policies/match.ts'
+import type { PolicyOptions } from '../policies/policy-options.ts'
+import { type ClaimsOf, claimsOnce } from '../requests/claims.ts'
+import { isPreflight } from '../requests/preflight.ts'
+import type { RequestReader } from '../requests/reader.ts'
+import { requestStatesFor } from '../requests/request-state.ts'
+import { checkFlag } from '../requests/returned.ts'
+import { whileConnected } from '../requests/while-connected.ts'
+import { type ByKey, byKey } from './by-key.ts'
+import { CLIENT_CLOSED, evaluatorFor, PASS, type Verdict } from './evaluator.ts'
+import { reporter } from './events.ts'
+import { headerBuilder } from './header-builder.ts'
+import { checkedOptions, policiesOf, type RateLimitOptions } from './options.ts'
+import type { RequestDecision } from './settlement.ts'
+
+/** Evaluates a request: synchronously if the store is in memory. */
+export interface Guard<R, S = unknown, Name extends string = string, A = S> {
+  (request: R): MaybePromise<Verdict<S>>
+  /** The decision about a request; undefined if the guard has not counted it. */
+  decisionOf(request: R): RequestDecision<Name> | undefined
+  /** Reads and changes the counts of a key. */
+  readonly byKey: ByKey<Name>
+  /** Replaces the policies, from the next request on. A policy that keeps its name keeps its counts. */
+  replace(policies: readonly PolicyOptions<R, S, string, A>[]): void
+}
+
+/**
+ * Builds the pipeline from request to verdict that all adapters use. `defaultStore` makes the store if the options have
+ * none.
+ */
+export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
+  named: RateLimitOptions<R, S, Name, A>,
+  reader: RequestReader<R>,
+  defaultStore?: () => Store,
+): Guard<R, S, Name, A> {
+  // Names are checked at compile time: here they are strings. Called without options, it reports that the quota is
+  // missing.
+  const options = checkedOptions(named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
+  checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
+  const storeConfig = storeConfigOf({
+    ...options,
+    store: defaultStore ? storeOr(options.store, defaultStore, checkLogger(options.logger)) : options.store,
+  })
+  const requestSources = requestSourcesOf(options, reader, storeConfig.logger)
+  const skips = matcher('skip', options.skip, requestSources)
+  const countsPreflight = checkBoolean('countPreflight', options.countPreflight)
+  const config = {
+    reader,
+    maxWaitMicros: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
+    onDenied: options.onDenied as DeniedOption<R, never> | undefined,
+    refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
+    report: reporter(options.onDecision, storeConfig.logger),
+    logger: storeConfig.logger,
+    buildHeaders: headerBuilder(options),
+  }
+  /** Compiles policies, and registers their states instead of those of the policies before. */
+  const activate = (policies: readonly PolicyOptions<R, S>[], before: readonly Registration[] = []) => {
+    const compiled = compilePolicies(policies, requestSources, storeConfig)
+    const registrations = compiled.flatMap(registrationsOf)
+    register(registrations, before)
+    reportPolicies(policies)
+    const names = registrations.map(({ name }) => name)
+    return { compiled, registrations, names, evaluate: evaluatorFor(compiled, config) }
+  }
+  let active = activate(policiesOf(options))
+
+  const requestStates = requestStatesFor<RequestDecision>()
+  const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {
+    const state = requestStates.begin(reader.identity(request))
+    if (state === undefined) {
+      warnOfSecondCall(storeConfig.logger)
+      return PASS
+    }
+    state.shownNames = shownNamesOf(active.names, state.before)
+    const verdict = active.evaluate(request, claims, state.shownNames)
+    if (verdict instanceof Promise) {
+      return verdict.then((known) => {
+        state.value = known.decision
+        return known
+      })
+    }
+    state.value = verdict.decision
+    return verdict
+  }
+  const guard = (request: R): MaybePromise<Verdict<S>> => {
+    if (!countsPreflight && isPreflight(reader, request)) return PASS
+    const claims = claimsOnce(requestSources.claims, request)
+    const skipped = skips?.(request, claims)
+    if (!(skipped instanceof Promise)) return skipped ? PASS : count(request, claims)
+    return whileConnected(reader, request, skipped).then((known) => {
+      if (known === undefined) return CLIENT_CLOSED
+      return known ? PASS : count(request, claims)
+    })
+  }
+  return Object.assign(guard, {
+    decisionOf: (request: R) => requestStates.read(reader.identity(request)) as RequestDecision<Name> | undefined,
+    byKey: byKey(() => active.compiled) as ByKey<Name>,
+    replace: (policies: readonly PolicyOptions<R, S, string, A>[]) => {
+      active = activate(policies as unknown as readonly PolicyOptions<R, S>[], active.registrations)
+    },
+  })
+}
+
+/** The states of a policy: those of its quota, and of its block list. */
+const registrationsOf = <R, S>({ registration, blockList }: CompiledPolicy<R, S>): readonly Registration[] => {
+  if (blockList === undefined) return [registration]
+  const { name, quota } = blockList
+  return [registration, { ...registration, name, quota }]
+}
+
+const warnOfSecondCall = (logger: Logger): void =>
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_CALLED_TWICE',
+    'the same rateLimit(…) ran twice for one request, which was counted once. Mount it once per route.',
+  )

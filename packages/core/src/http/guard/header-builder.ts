@@ -1,0 +1,74 @@
+import type { Acquisition } from '../../checks/store-result.ts'
+import { checkBoolean } from '../../common/options.ts'
+import type { Decision } from '../../decisions/decision.ts'
+import { isCounted } from '../../decisions/merge.ts'
+import type { ShownNames } from '../headers/display-names.ts'
+import { type PolicyResult, renamedItem } from '../headers/fields.ts'
+import { formsOf, type HeaderForm, headerWriter } from '../headers/forms.ts'
+import { EXPOSE, type Header } from '../headers/headers.ts'
+import { checkJitter, retryAfterSeconds } from '../headers/jitter.ts'
+import { checkNamed, checksOf, type HttpCheck } from './policy-checks.ts'
+
+/** Options of the headers that report limits to clients. */
+export interface HeaderOptions {
+  /**
+   * Which rate limit header fields to send: one form, several, or `false` for none.
+   * @default `'draft-11'`
+   */
+  readonly headers?: HeaderForm | readonly HeaderForm[] | false
+  /**
+   * Appends the names of these headers to `Access-Control-Expose-Headers`, so that scripts of other origins can read
+   * them.
+   * @default `false`
+   */
+  readonly exposeHeaders?: boolean
+  /**
+   * The fraction of the wait, 0 to 0.5, that `Retry-After` may add to spread retries. It is the same for the same
+   * client.
+   * @default `0`
+   */
+  readonly jitter?: number
+}
+
+/** Builds the headers that report an acquisition. */
+export type HeaderBuilder = (acquisition: Acquisition, names?: ShownNames) => readonly Header[]
+
+export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderOptions): HeaderBuilder {
+  const write = headerWriter(formsOf(headers))
+  const jitter = checkJitter(share)
+  const exposes = checkBoolean('exposeHeaders', exposeHeaders)
+  return (acquisition, names) => {
+    const { decision } = acquisition
+    const { policies } = decision
+    const results = checksOf(acquisition).map((check, i) =>
+      resultOf(check, policies === undefined ? decision : (policies[i] as Decision), names),
+    )
+    // While the store does not answer, only policies with a local fallback have numbers.
+    const known = decision.degraded ? results.filter((each) => isCounted(each.decision)) : results
+    const headers = write(known, Date.now)
+    const all = decision.allowed ? headers : [...headers, ...retryAfter(acquisition, jitter)]
+    return exposes ? exposed(all) : all
+  }
+}
+
+function resultOf({ policy: { name, item }, pk }: HttpCheck, decision: Decision, names?: ShownNames): PolicyResult {
+  const headerName = names?.get(name)
+  return { decision, item: headerName ? renamedItem(item, name, headerName) : item, pk }
+}
+
+/** The headers, preceded by the one that exposes them. */
+const exposed = (headers: readonly Header[]): readonly Header[] =>
+  headers.length === 0 ? headers : [[EXPOSE, headers.map(([name]) => name).join(', ')], ...headers]
+
+// It is unknown when the store answers again: clients may retry after one second.
+const UNKNOWN_WAIT: readonly Header[] = [['Retry-After', '1']]
+
+/** `Retry-After` (RFC 9110, section 10.2.3) of a denial, if waiting helps. */
+function retryAfter(acquisition: Acquisition, jitter: number): readonly Header[] {
+  const { decision } = acquisition
+  const { retryAfterMs, degraded } = decision
+  if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT
+  if (retryAfterMs === 0 || retryAfterMs === Infinity) return []
+  const { key } = checkNamed(acquisition, decision.policy)
+  return [['Retry-After', String(retryAfterSeconds(decision, key, jitter))]]
+}

@@ -1,0 +1,166 @@
+import { spilling } from '../../checks/spill.ts'
+import type { Acquisition } from '../../checks/store-result.ts'
+import { all, andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import { NONE } from '../../decisions/decision.ts'
+import type { PolicyCheck } from '../../policies/policy.ts'
+import { areTiers } from '../../quotas/tiers.ts'
+import type { CompiledPolicy, HttpPolicy } from '../policies/compile-policy.ts'
+import type { ClaimsOf } from '../requests/claims.ts'
+
+/** A check of a policy and one key, with what follows from its result. */
+export interface HttpCheck<R = unknown, S = unknown> extends PolicyCheck {
+  readonly policy: HttpPolicy
+  /** The options of the policy: how its denials are answered, and its costs corrected. */
+  readonly compiled: CompiledPolicy<R, S>
+  /** The partition of the key as headers have it. */
+  readonly pk: string
+  readonly spill?: HttpCheck<R, S>
+}
+
+/** The checks of a request's acquisition: requests are checked by compiled policies only. */
+export const checksOf = <R, S>({ checks }: Pick<Acquisition, 'checks'>): readonly HttpCheck<R, S>[] =>
+  checks as readonly HttpCheck<R, S>[]
+
+/** The check of the policy that a decision names. */
+export const checkNamed = <R, S>(acquisition: Pick<Acquisition, 'checks'>, name: string): HttpCheck<R, S> =>
+  checksOf<R, S>(acquisition).find(({ policy }) => policy.name === name) as HttpCheck<R, S>
+
+/** The checks of the policies that apply to a request. */
+export interface PolicyChecks<R, S> {
+  /** Checks of enforced policies. */
+  readonly enforced: readonly HttpCheck<R, S>[]
+  /** Checks of shadow policies. */
+  readonly shadowed: readonly HttpCheck<R, S>[]
+}
+
+/**
+ * Builds the function that reads the checks of a request: in the same tick, unless a function of the options returns a
+ * promise. Policies do not wait for each other.
+ */
+export function policyChecksOf<R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+): (request: R, claims: ClaimsOf) => MaybePromise<PolicyChecks<R, S>> {
+  const groups = tiersOf(compiledPolicies)
+  const targets = compiledPolicies.map(({ target }) => target)
+  const spills = targets.some((target) => target >= 0)
+  const shadows = compiledPolicies.some(({ mode }) => mode === 'shadow')
+  const blocks = compiledPolicies.some(({ blockList }) => blockList !== undefined)
+  const enforcing = (checks: readonly (HttpCheck<R, S> | undefined)[]): readonly HttpCheck<R, S>[] =>
+    spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : onlyEnforced(checks)
+  const sorted = (checks: readonly (HttpCheck<R, S> | undefined)[]): PolicyChecks<R, S> => ({
+    enforced: blocks ? [...enforcing(checks), ...blockListsOf(onlyEnforced(checks))] : enforcing(checks),
+    shadowed: shadows ? checks.filter(isShadow) : NONE,
+  })
+  return (request, claims) => {
+    const checks = groups.map((tiers) => {
+      const check = checkOf(tiers, 0, request, claims)
+      // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
+      if (check instanceof Promise) check.catch(() => {})
+      return check
+    })
+    return andThen(all(checks), sorted)
+  }
+}
+
+/** The checks of the block lists of checks. */
+export const blockListsOf = <R, S>(checks: readonly HttpCheck<R, S>[]): readonly HttpCheck<R, S>[] =>
+  checks.flatMap((check) => {
+    const { blockList } = check.compiled
+    return blockList === undefined ? [] : [{ ...check, policy: blockList }]
+  })
+
+type Found<R, S> = HttpCheck<R, S> | undefined
+
+const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'shadow'
+const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'enforce'
+
+/** The checks of enforced policies. The list itself if there are no others: a copy has room for more than one check. */
+const onlyEnforced = <R, S>(checks: readonly Found<R, S>[]): readonly HttpCheck<R, S>[] =>
+  checks.every((check) => isEnforced(check)) ? (checks as readonly HttpCheck<R, S>[]) : checks.filter(isEnforced)
+
+/** The check of each policy; undefined if it is a shadow policy, or does not apply. */
+const enforcedOf = <R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+  checks: readonly Found<R, S>[],
+): readonly Found<R, S>[] =>
+  compiledPolicies.map((compiled) => checks.find((check) => check?.compiled === compiled && isEnforced(check)))
+
+/** The policies as groups of tiers, in the order of their first; a policy without tiers is a group of its own. */
+function tiersOf<R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+): readonly (readonly CompiledPolicy<R, S>[])[] {
+  const groups: CompiledPolicy<R, S>[][] = []
+  for (const compiled of compiledPolicies) {
+    const known = groups.find(([first]) => first !== undefined && areTiers(first, compiled))
+    if (known === undefined) groups.push([compiled])
+    else known.push(compiled)
+  }
+  return groups
+}
+
+// One step after the other, in the order that the docs document. Closures are made for promises only.
+
+/** The check of the first tier, from `index` on, that applies to the request. */
+function checkOf<R, S>(
+  tiers: readonly CompiledPolicy<R, S>[],
+  index: number,
+  request: R,
+  claims: ClaimsOf,
+): MaybePromise<HttpCheck<R, S> | undefined> {
+  const compiled = tiers[index]
+  if (compiled === undefined) return undefined
+  const applies = compiled.applies?.(request, claims)
+  if (applies === false) return checkOf(tiers, index + 1, request, claims)
+  if (!(applies instanceof Promise)) return withKey(compiled, request, claims)
+  return applies.then((known) =>
+    known ? withKey(compiled, request, claims) : checkOf(tiers, index + 1, request, claims),
+  )
+}
+
+function withKey<R, S>(
+  compiled: CompiledPolicy<R, S>,
+  request: R,
+  claims: ClaimsOf,
+): MaybePromise<HttpCheck<R, S> | undefined> {
+  const key = compiled.keyOf(request, claims)
+  return key instanceof Promise
+    ? key.then((known) => withPolicy(compiled, request, known))
+    : withPolicy(compiled, request, key)
+}
+
+function withPolicy<R, S>(
+  compiled: CompiledPolicy<R, S>,
+  request: R,
+  key: string | undefined,
+): MaybePromise<HttpCheck<R, S> | undefined> {
+  if (key === undefined) return undefined
+  const policy = compiled.policyFor(request)
+  return policy instanceof Promise
+    ? policy.then((known) => withPartition(compiled, request, key, known))
+    : withPartition(compiled, request, key, policy)
+}
+
+function withPartition<R, S>(
+  compiled: CompiledPolicy<R, S>,
+  request: R,
+  key: string,
+  policy: HttpPolicy,
+): MaybePromise<HttpCheck<R, S>> {
+  const pk = compiled.partitionOf?.(key) ?? ''
+  return pk instanceof Promise
+    ? pk.then((known) => withCost(compiled, request, key, policy, known))
+    : withCost(compiled, request, key, policy, pk)
+}
+
+function withCost<R, S>(
+  compiled: CompiledPolicy<R, S>,
+  request: R,
+  key: string,
+  policy: HttpPolicy,
+  pk: string,
+): MaybePromise<HttpCheck<R, S>> {
+  const cost = compiled.costOf(request)
+  return cost instanceof Promise
+    ? cost.then((known) => ({ policy, key, cost: known, compiled, pk }))
+    : { policy, key, cost, compiled, pk }
+}

@@ -1,0 +1,162 @@
+import { rollback, settleAcquisition } from '../../checks/acquisition.ts'
+import { checkActual } from '../../checks/costs.ts'
+import type { Acquisition } from '../../checks/store-result.ts'
+import { formatThrown, formatValue, QuotaError } from '../../common/errors.ts'
+import type { Awaitable, MaybePromise } from '../../common/maybe-promise.ts'
+import { type Logger, warnOnce } from '../../common/warn.ts'
+import type { Decision } from '../../decisions/decision.ts'
+import type { PolicyCheck } from '../../policies/policy.ts'
+import { shadowName } from '../policies/compile-policy.ts'
+import { untilEnded } from './open-corrections.ts'
+import { checksOf, type HttpCheck } from './policy-checks.ts'
+
+/** The decision about a request, as handlers read it. */
+export interface RequestDecision<Name extends string = string> extends Decision<Name> {
+  /**
+   * Corrects the units that the request consumed to `actual`, 0 or more: the rest is refunded, or more is charged. Only
+   * the first correction of a policy counts, whether by this method, `refundIf`, `countIf` or `settle`. Name the policy
+   * if there are several; a shadow policy is corrected only by its name. Rejects with a QuotaError if `actual` is
+   * invalid or the policy is unknown.
+   */
+  settle(actual: number, policy?: Name): Promise<void>
+}
+
+/** A decision as handlers read it. */
+export function requestDecisionOf(decision: Decision, settle: RequestDecision['settle']): RequestDecision {
+  if (decision.degraded || decision.policies || decision.spilled) return { ...decision, settle }
+  // Written out: spreading a decision costs more than making one.
+  const { allowed, policy, limit, remaining, cost, violated } = decision
+  const { retryAfterMs, resetAfterMs, replenishAfterMs, delayMs } = decision
+  return {
+    allowed,
+    policy,
+    limit,
+    remaining,
+    cost,
+    retryAfterMs,
+    resetAfterMs,
+    replenishAfterMs,
+    delayMs,
+    violated,
+    settle,
+  }
+}
+
+/** Corrects the units that a request consumed, once per policy. */
+export interface Settlement<S> {
+  /** `settle` of the decision that handlers read. */
+  readonly settle: RequestDecision['settle']
+  /**
+   * Call it when the response has been sent, or the client has disconnected: without a status, if it was not answered
+   * before. The request then counts, because its client could otherwise choose that it does not.
+   */
+  readonly after: (status: number | undefined, response: S) => Promise<void>
+  /** Refunds everything, if the handler never answered the request. */
+  readonly discard: () => void
+}
+
+/** Options that correct a request's cost by its response. */
+export interface SettleOptions {
+  /**
+   * Returns, for a response status, whether the request's units are refunded: `(status) => status >= 500`.
+   * @default never
+   */
+  readonly refundIf?: (status: number) => Awaitable<boolean>
+}
+
+/** The options that corrections need besides the acquisitions. */
+interface Corrections {
+  readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
+  readonly logger: Logger
+}
+
+/** Settles what was acquired of the enforced policies, if any, and of the shadow policies. */
+export function settlementOf<S>(
+  enforced: Acquisition | undefined,
+  shadows: readonly MaybePromise<Acquisition | undefined>[],
+  { refundIf, logger }: Corrections,
+): Settlement<S> {
+  const corrected: PolicyCheck[] = []
+  const acquired = async (): Promise<readonly Acquisition[]> =>
+    [enforced, ...(await Promise.all(shadows))].filter((acquisition) => acquisition !== undefined)
+  const correct = async (
+    acquisitions: readonly Acquisition[],
+    actual: ReadonlyMap<PolicyCheck, number>,
+  ): Promise<void> => {
+    const due = new Map([...actual].filter(([check]) => !corrected.includes(check)))
+    corrected.push(...due.keys())
+    await Promise.all(
+      acquisitions.map((acquisition) => settleAcquisition(acquisition, (check) => due.get(check) ?? check.cost)),
+    )
+  }
+  const settle: Settlement<S>['settle'] = async (actual, policy) => {
+    checkActual(actual)
+    const acquisitions = await acquired()
+    await correct(acquisitions, new Map([[checkToCorrect(policy, enforced, acquisitions), actual]]))
+  }
+  const after: Settlement<S>['after'] = async (status, response) => {
+    try {
+      const acquisitions = await acquired()
+      const refunded = status !== undefined && (await refundIf?.(status))
+      const actual = new Map<PolicyCheck, number>()
+      for (const check of acquisitions.flatMap((acquisition) => checksOf<unknown, S>(acquisition))) {
+        if (!corrected.includes(check))
+          actual.set(check, refunded ? 0 : await actualCost(check, status, response, logger))
+      }
+      await correct(acquisitions, actual)
+    } catch (error) {
+      warnOfFailure(logger, error)
+    }
+  }
+  const refundAll = async (): Promise<void> => {
+    const acquisitions = await acquired()
+    corrected.push(...acquisitions.flatMap(({ checks }) => checks))
+    await Promise.all(acquisitions.map(rollback))
+  }
+  return {
+    settle: (actual, policy) => untilEnded(settle(actual, policy), logger),
+    after: (status, response) => untilEnded(after(status, response), logger),
+    discard: () => void untilEnded(refundAll(), logger).catch((error) => warnOfFailure(logger, error)),
+  }
+}
+
+/** The actual cost that a policy reads from a response; the consumed units if `countIf` or `settle` throws. */
+async function actualCost<S>(
+  { cost, compiled: { settle, countIf } }: HttpCheck<unknown, S>,
+  status: number | undefined,
+  response: S,
+  logger: Logger,
+): Promise<number> {
+  try {
+    if (status !== undefined && countIf !== undefined && !(await countIf(status))) return 0
+    return settle === undefined ? cost : await settle(response)
+  } catch (error) {
+    warnOfFailure(logger, error)
+    return cost
+  }
+}
+
+/** The response has been sent, so a failure can only be logged. */
+function warnOfFailure(logger: Logger, error: unknown): void {
+  warnOnce(logger, 'WARN_SPILLWAY_SETTLE', 'the cost of a request could not be corrected: ', formatThrown(error))
+}
+
+/** Whether this is the policy named, or consumed in its place. */
+const paysFor = ({ policy: { name }, emptied = [] }: PolicyCheck, named: string): boolean =>
+  name === named || name === shadowName(named) || emptied.some(({ check }) => check.policy.name === named)
+
+function checkToCorrect(
+  policy: string | undefined,
+  enforced: Acquisition | undefined,
+  acquisitions: readonly Acquisition[],
+): PolicyCheck {
+  const checks = acquisitions.flatMap(({ checks }) => checks)
+  const [only, ...others] = enforced?.checks ?? []
+  const named = policy === undefined ? only : checks.find((check) => paysFor(check, policy))
+  if (named !== undefined && (policy !== undefined || others.length === 0)) return named
+  const names = checks.map(({ policy }) => formatValue(policy.name)).join(', ')
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `settle(actual, policy) must name one of ${names}; got ${formatValue(policy)}.`,
+  )
+}

@@ -1,0 +1,120 @@
+import { formatValue, QuotaError } from '../../common/errors.ts'
+import { type Awaitable, andThen, checked } from '../../common/maybe-promise.ts'
+import { checkMethod } from '../../common/methods.ts'
+import { checkOptions } from '../../common/options.ts'
+import { matchesPattern, parsePattern } from '../../common/path-pattern.ts'
+import { within } from '../addresses/address.ts'
+import type { Read, RequestSources } from '../keys/request-sources.ts'
+import { checkName } from '../keys/selector-syntax.ts'
+import { claimIn, claimsOnce, needsClaims } from '../requests/claims.ts'
+import { interpretationsOf, literalSegment } from '../requests/path.ts'
+import { checkFlag, checkMatched } from '../requests/returned.ts'
+
+/** Conditions for a request. All conditions must hold; of a list, one value. */
+export interface Match {
+  /** Client addresses and networks, such as `10.0.0.0/8`. Compared with the address that `'ip'` counts. */
+  readonly ip?: string | readonly string[]
+  /** HTTP methods. `GET` includes `HEAD`, which runs the same handler. */
+  readonly method?: string | readonly string[]
+  /**
+   * Patterns such as `/login`, `/users/:id` (one segment; `*` is the same without a name) and `/api/*` (`/api` and
+   * everything below it; `**` is the same).
+   */
+  readonly path?: string | readonly string[]
+  /** Required values of headers; `true` for any value. */
+  readonly header?: Readonly<Record<string, string | true>>
+  /** Required values of verified claims. */
+  readonly claim?: Readonly<Record<string, string | number | boolean>>
+}
+
+/** Selects requests: by conditions, or by a function. */
+export type MatchOption<R> = Match | ((request: R) => Awaitable<boolean>)
+
+/** Compiles a match into a test of requests; `what` names the option in errors. */
+export function matcher<R>(
+  what: 'match' | 'skip',
+  option: MatchOption<R> | undefined,
+  requestSources: RequestSources<R>,
+): Read<R, boolean> | undefined {
+  const { reader, address } = requestSources
+  if (option === undefined) return undefined
+  if (typeof option === 'function') return checked(option, what === 'skip' ? checkFlag('skip') : checkMatched)
+  if (typeof option !== 'object') {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `${what} must be an object such as { path: '/login' }, or a function; got ${formatValue(option)}.`,
+    )
+  }
+  checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])
+  checkSet(what, option)
+  const tests: ((request: R) => boolean)[] = []
+  if (option.ip !== undefined) {
+    const listed = within(`${what}.ip`, texts(`${what}.ip`, option.ip))
+    tests.push((request) => listed(address(request)))
+  }
+  if (option.method !== undefined) {
+    const name = `${what}.method`
+    const methods = texts(name, option.method).map((method) => checkMethod(name, method))
+    if (methods.includes('GET')) methods.push('HEAD')
+    tests.push((request) => methods.includes(reader.method(request)))
+  }
+  if (option.path !== undefined) {
+    const name = `${what}.path`
+    const patterns = texts(name, option.path).map((pattern) => parsePattern(name, pattern, literalSegment))
+    const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
+    // If a path has two readings, a limit applies to either, but an exemption requires both.
+    tests.push((request) => {
+      const readings = interpretationsOf(reader.path(request))
+      return what === 'skip' ? readings.every(matches) : readings.some(matches)
+    })
+  }
+  for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {
+    const header = checkName('header', name)
+    tests.push((request) => {
+      const value = reader.header(request, header)
+      return wanted === true ? Boolean(value) : value === wanted
+    })
+  }
+  const passes = (request: R): boolean => tests.every((test) => test(request))
+  const wanted = entries(`${what}.claim`, option.claim, isClaimValue)
+  if (wanted.length > 0) {
+    if (!requestSources.claims) throw needsClaims(`${what}.claim`)
+    return (request, claims = claimsOnce(requestSources.claims, request)) =>
+      passes(request) && andThen(claims(), (known) => wanted.every(([name, value]) => claimIn(known, name) === value))
+  }
+  if (tests.length > 0) return passes
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is empty: add a condition, or leave it out.`)
+}
+
+/** Rejects an undefined condition, such as one read from an environment variable that is not set. */
+function checkSet(what: string, option: Match): void {
+  const [unset] = Object.entries(option).find(([, value]) => value === undefined) ?? []
+  if (unset === undefined) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what}.${unset} is undefined, so ${what} would match more requests than intended. Set it, or leave it out.`,
+  )
+}
+
+function texts(what: string, value: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (list.length > 0 && list.every((each) => typeof each === 'string')) return list as readonly string[]
+  const got = list.length === 0 ? 'an empty list' : formatValue(value)
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} must be text or a list of it; got ${got}.`)
+}
+
+const isHeaderValue = (value: unknown): value is string | true => typeof value === 'string' || value === true
+const isClaimValue = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+function entries<T>(what: string, values: unknown, isValue: (value: unknown) => value is T): readonly [string, T][] {
+  if (values === undefined) return []
+  const named = typeof values === 'object' && !Array.isArray(values) ? Object.entries(values ?? {}) : []
+  const wrong = named.find(([, value]) => !isValue(value))
+  if (named.length > 0 && wrong === undefined) return named as [string, T][]
+  const got = wrong === undefined ? formatValue(values) : `${formatValue(wrong[1])} for ${formatValue(wrong[0])}`
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} must be an object with the required value of each name, such as { name: 'value' }; got ${got}.`,
+  )
+}

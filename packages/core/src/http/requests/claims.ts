@@ -1,0 +1,51 @@
+import { formatValue, QuotaError } from '../../common/errors.ts'
+import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
+import type { Claims } from './reader.ts'
+import { checkReturnedClaims } from './returned.ts'
+
+/** The verified claims about the user of one request. */
+export type ClaimsOf = () => MaybePromise<Readonly<Record<string, unknown>> | undefined>
+
+/** Looks up the claims of a request on their first use. */
+export function claimsOnce<R>(claims: Claims<R> | undefined, request: R): ClaimsOf {
+  if (claims === undefined) return noClaims
+  const lookUp = checked(claims, checkReturnedClaims)
+  let known: { readonly claims: ReturnType<ClaimsOf> } | undefined
+  return () => {
+    known ??= { claims: lookUp(request) }
+    return known.claims
+  }
+}
+
+const noClaims = (): undefined => undefined
+
+/** The error for a claim that is used without the `claims` option. */
+export const needsClaims = (what: string): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${what} needs claims that the app has verified: claims: (request) => request.user.`,
+  )
+
+/** A claim that the app has verified; undefined if it is missing. Inherited properties are no claims. */
+export const claimIn = (claims: Readonly<Record<string, unknown>> | undefined, name: string): unknown =>
+  claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
+
+/**
+ * A claim as a key; empty if it is missing or undefined. Throws a QuotaError for what would be one key for all users: objects,
+ * and getters of a class.
+ */
+export function claimText(name: string, claims: Readonly<Record<string, unknown>> | undefined): string {
+  const value = claimIn(claims, name)
+  if (claims !== undefined && name in claims && !Object.hasOwn(claims, name) && !(name in Object.prototype)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_KEY',
+      `claim ${formatValue(name)} is inherited. Return an object of its own in claims, such as { ${name}: user.${name} }.`,
+    )
+  }
+  if (value === undefined || value === null) return ''
+  if (['string', 'number', 'boolean', 'bigint'].includes(typeof value)) return String(value)
+  throw new QuotaError(
+    'ERR_SPILLWAY_KEY',
+    `claim ${formatValue(name)} must be text, a number, true or false; got ${formatValue(value)}. Return its text in claims.`,
+  )
+}

@@ -1,0 +1,24 @@
+import { acquire } from '../../checks/acquisition.ts'
+import type { Acquisition } from '../../checks/store-result.ts'
+import type { Micros } from '../../common/time.ts'
+import { waitForTurn } from '../../limiter/turns.ts'
+import { acquireTurn } from '../../limiter/wait.ts'
+import type { PolicyCheck } from '../../policies/policy.ts'
+import type { RequestReader } from './reader.ts'
+
+/**
+ * Delays a request until its units are available, or denies it if that takes longer than the maximum wait. If the
+ * client disconnects first, the request leaves the queue, its units are refunded, and the result is undefined.
+ */
+export async function delayRequest<R>(
+  checks: readonly PolicyCheck[],
+  maxWaitMicros: Micros,
+  reader: RequestReader<R>,
+  request: R,
+): Promise<Acquisition | undefined> {
+  const onClientClosed = (leave: () => void): (() => void) => reader.onClientClosed(request, leave)
+  if (maxWaitMicros > 0) return acquireTurn(checks, maxWaitMicros, onClientClosed)
+  const acquisition = await acquire('consume', checks)
+  const { allowed, delayMs } = acquisition.decision
+  return allowed && delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
+}

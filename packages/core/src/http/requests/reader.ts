@@ -1,0 +1,48 @@
+import type { Awaitable } from '../../common/maybe-promise.ts'
+
+/** Returns the claims about a request's user that the app has verified, such as the payload of a checked token. */
+export type Claims<R> = (request: R) => Awaitable<Readonly<Record<string, unknown>> | undefined | null>
+
+/** Reads a framework's request `R`: everything that the guard needs of HTTP. Header names are passed in lower case. */
+export interface RequestReader<R> {
+  /** The client's address by the framework's own proxy settings. */
+  address(request: R): string | undefined
+  /** The address of the connection's peer. */
+  peer(request: R): string | undefined
+  /**
+   * Whether the framework trusts any address that a client writes into `X-Forwarded-For`. Omit it if that is
+   * impossible.
+   */
+  trustsEveryProxy?(request: R): boolean
+  /** The method in upper case. */
+  method(request: R): string
+  /**
+   * The whole path without the query, as the router reads it: independent of where the middleware is mounted, and after
+   * rewriting. If the path is ambiguous, all readings, the router's first: policies apply to any of them.
+   */
+  path(request: R): string | readonly string[]
+  /** The value of a header, whose name is in lower case; undefined if it is missing. */
+  header(request: R, name: string): string | undefined
+  /** The decoded value of a query parameter, the first if it is repeated; undefined if it is missing. */
+  query(request: R, name: string): string | undefined
+  /**
+   * Whether a request has a body that neither `Content-Length` nor `Transfer-Encoding` announces, as HTTP/2 allows.
+   * Default: true for methods that send a body, such as POST.
+   */
+  hidesBody?(request: R): boolean
+  /** One object per request, the same each time the request passes a limiter. */
+  identity(request: R): object
+  /** Whether the adapter sends a `Response` that `onDenied` returns, unchanged. */
+  readonly sendsResponses?: boolean
+  /**
+   * Calls back if the client disconnects before it is answered, at once if it has. Returns the function that stops
+   * listening.
+   */
+  onClientClosed(request: R, listener: () => void): () => void
+}
+
+/** The first value of a parameter, as parsers of queries return it: text, or a list if it is repeated. */
+export function firstValue(parsed: unknown): string | undefined {
+  const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed
+  return typeof first === 'string' ? first : undefined
+}

@@ -1,0 +1,56 @@
+import { processState } from '../../common/process-state.ts'
+
+/** The state that a guard keeps of one request. */
+export interface RequestState<T> {
+  /** Identifies the request, because frameworks copy a request's properties, and make objects that inherit from it. */
+  readonly request: object
+  /** Identifies the guard. */
+  readonly owner: object
+  /** The state of the guard before this one. */
+  readonly before: RequestState<T> | undefined
+  value: T | undefined
+  /** The names of the guard's policies in headers, if they differ. */
+  shownNames: ReadonlyMap<string, string> | undefined
+}
+
+/** The states that one guard keeps of requests. */
+export interface RequestStates<T> {
+  /** Creates the state of a request; undefined if there is one already. */
+  begin(request: object): RequestState<T> | undefined
+  /** The value that is stored for a request; undefined if it has none. */
+  read(request: object): T | undefined
+}
+
+const mark = Symbol.for('spillway/1 request')
+const statesBeside = (): WeakMap<object, RequestState<never>> => processState('requests', () => new WeakMap())
+
+/**
+ * Keeps the states on the requests themselves, under a symbol that all copies of this module share. A WeakMap would leave
+ * requests unchanged, but costs more than the rest of a guard, because each garbage collection has to visit its entries.
+ * It serves requests that cannot be extended, such as frozen ones.
+ */
+export function requestStatesFor<T>(): RequestStates<T> {
+  const owner = {}
+  const lastOn = (request: { [mark]?: RequestState<T> }): RequestState<T> | undefined => {
+    // Only own properties are read: a framework may have given the request a long prototype chain.
+    const state = Object.hasOwn(request, mark) ? request[mark] : undefined
+    if (state?.request === request) return state
+    return Object.isExtensible(request) ? undefined : statesBeside().get(request)
+  }
+  const ownOf = (last: RequestState<T> | undefined): RequestState<T> | undefined => {
+    let state = last
+    while (state !== undefined && state.owner !== owner) state = state.before
+    return state
+  }
+  return {
+    begin: (request: { [mark]?: RequestState<T> }) => {
+      const before = lastOn(request)
+      if (ownOf(before) !== undefined) return undefined
+      const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
+      if (Object.isExtensible(request)) request[mark] = state
+      else statesBeside().set(request, state as RequestState<never>)
+      return state
+    },
+    read: (request) => ownOf(lastOn(request))?.value,
+  }
+}
