@@ -30,7 +30,9 @@ const forStores = {
   source: join(root, 'site/.cache/reference/core-stores.ts'),
 }
 const coreIndex = readFileSync(join(root, 'packages/core/src/index.ts'), 'utf8')
-const ofStores = [...coreIndex.matchAll(/^export (?:type )?\{[^}]+\} from '\.\/(?:kernels\/[\w-]+|store)\.ts'$/gm)]
+const ofStores = [
+  ...coreIndex.matchAll(/^export (?:type )?\{[^}]+\} from '\.\/(?:kernels\/[\w-]+|stores\/store)\.ts'$/gm),
+]
 mkdirSync(join(root, 'site/.cache/reference'), { recursive: true })
 writeFileSync(forStores.source, ofStores.map(([line]) => line.replace(/'.+'$/, "'@spillway/core'")).join('\n'))
 entries.unshift(forStores)

@@ -116,7 +116,7 @@ export class Bucket {
       now,
       base: numberAt(outcome, 'base'),
       tat: numberAt(outcome, 'next'),
-      gross: numberAt(outcome, 'grossNext'),
+      gross: object({ tick: numberAt(outcome, 'grossNext'), early: ZERO }),
     })
     const quota = object({ scale: number(1), schedule: NULL })
     const burst = object({ tick: this.burst, early: ZERO })

@@ -17,7 +17,7 @@ let ofCluster: Client
 let store: Store
 beforeAll(async () => {
   server = await startRedis()
-  node = await startRedis({ settings: { 'cluster-enabled': 'yes' }, clustered: true })
+  node = await startRedis({ settings: { 'cluster-enabled': 'yes' } })
   client = new Client({ port: server.port })
   ofCluster = new Client({ port: node.port })
   await ofCluster.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: 16_384 }, (_, slot) => slot))

@@ -32,7 +32,7 @@ export async function startRedisCluster({ masters: count = 3, replicated = true 
     'cluster-announce-ip': '127.0.0.1',
   }
   const nodes = await Promise.all(
-    Array.from({ length: replicated ? 2 * count : count }, () => startRedis({ settings, clustered: true })),
+    Array.from({ length: replicated ? 2 * count : count }, () => startRedis({ settings })),
   )
   const clients = nodes.map(({ port }) => new Client({ port, lazyConnect: false }))
   // A node that is killed on purpose is no error of its client's.

@@ -32,16 +32,14 @@ export interface RedisOptions {
   readonly files?: Readonly<Record<string, string>>
   /** Runs as a Sentinel, which writes into the file that it is configured by. */
   readonly sentinel?: string
-  /** Is to be a node of a cluster. */
-  readonly clustered?: boolean
 }
 
 /** Starts a server, and answers once it takes connections. */
 export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
-  const { program = ensureRedis(), settings = {}, files = {}, sentinel, clustered = false } = options
+  const { program = ensureRedis(), settings = {}, files = {}, sentinel } = options
   const folder = mkdtempSync(join(tmpdir(), 'spillway-redis-'))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  const port = await freePort(clustered ? NODES : SERVERS)
+  const port = await freePort(settings['cluster-enabled'] === 'yes' ? NODES : SERVERS)
   const where = { port, bind: '127.0.0.1', dir: folder }
   const all = sentinel ? where : { ...where, save: '', appendonly: 'no', ...settings }
   const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)])
