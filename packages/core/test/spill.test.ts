@@ -2,7 +2,6 @@ import { fakeClock, faultyStore, modelStore, START } from '@spillway/conformance
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
-import { checkSpill } from '../src/checks/spill.ts'
 import { httpGuard, type PolicyOptions, type RateLimitOptions, type Verdict } from '../src/http/index.ts'
 import {
   type Decision,
@@ -17,6 +16,7 @@ import {
   withDenyCache,
   withLeases,
 } from '../src/index.ts'
+import { checkSpill } from '../src/policies/spill-targets.ts'
 import { policiesFrom } from '../src/rules/index.ts'
 
 afterEach(() => void vi.useRealTimers())

@@ -1,9 +1,8 @@
-import { formatValue, QuotaError } from '../common/errors.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
-import { guess } from '../common/options.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import type { EmptyPolicy, PolicyCheck } from '../policies/policy.ts'
+import type { Targets } from '../policies/spill-targets.ts'
 import type { Acquisition } from './store-result.ts'
 
 /**
@@ -79,9 +78,6 @@ function deniedAcquisition(
 
 const sooner = (a: Decision, b: Decision): Decision => (b.retryAfterMs < a.retryAfterMs ? b : a)
 
-/** For each of several checks, the index of its spill policy; -1 if it has none. */
-export type Targets = readonly number[]
-
 /** The checks of the first round, each with its spill policy. A missing check has no spill policy. */
 export function spilling<A extends { readonly spill?: A }>(
   checks: readonly (A | undefined)[],
@@ -96,59 +92,3 @@ export function spilling<A extends { readonly spill?: A }>(
     .map((_, index) => (targets.includes(index) ? undefined : checkAt(index)))
     .filter((check) => check !== undefined)
 }
-
-interface Spilling {
-  readonly name?: string
-  readonly spill?: string
-  readonly mode?: 'enforce' | 'shadow'
-}
-
-const policyName = ({ name = 'default' }: Spilling): string => name
-
-/** Checks which of several policies spills over to which. A shadow denies nothing, and nothing is consumed from it. */
-export function checkSpills(policies: readonly Spilling[]): void {
-  const spilled = policies.filter(({ spill }) => spill !== undefined)
-  const enforced = policies.filter(({ mode }) => mode !== 'shadow')
-  if (spilled.length > 0) {
-    checkSpill(Object.fromEntries(spilled.map((each) => [policyName(each), each.spill])), enforced.map(policyName))
-  }
-}
-
-/** Checks which policy spills over to which, in one pass over them; `names` are those of all policies. */
-export function checkSpill(spill: Readonly<Record<string, unknown>>, names: readonly string[]): void {
-  const known = new Set<unknown>(names)
-  const targets = new Map<unknown, unknown>(Object.entries(spill))
-  const taken = new Set<unknown>()
-  for (const [from, to] of targets) {
-    for (const name of [from, to]) if (!known.has(name)) throw invalidSpill(unknownName(name, from, names))
-    if (taken.has(to)) {
-      throw invalidSpill(`two policies spill over to ${formatValue(to)}. Give each a spill policy of its own.`)
-    }
-    taken.add(to)
-  }
-  const followed = new Set<unknown>()
-  for (const first of targets.keys()) {
-    const chain: unknown[] = []
-    let next = first
-    while (targets.has(next) && !followed.has(next)) {
-      followed.add(next)
-      chain.push(next)
-      next = targets.get(next)
-    }
-    // No two policies spill over to one: a chain can return to its first policy only.
-    if (chain.length > 0 && next === first) {
-      throw invalidSpill(
-        `policy ${formatValue(first)} spills over to itself, by ${[...chain, first].map(formatValue).join(' → ')}.`,
-      )
-    }
-  }
-}
-
-function unknownName(name: unknown, from: unknown, names: readonly string[]): string {
-  const others = names.filter((each) => each !== from)
-  const meant = typeof name === 'string' ? guess(name, others) : undefined
-  return `spill names an enforced policy; there is none named ${formatValue(name)}. ${meant ?? `There are ${names.map(formatValue).join(', ')}.`}`
-}
-
-const invalidSpill = (problem: string): QuotaError =>
-  new QuotaError('ERR_SPILLWAY_OPTION', `${problem} Write spill: 'extra', the name of the policy that takes over.`)

@@ -1,4 +1,5 @@
-export { spilling, type Targets } from '../checks/spill.ts'
+export { spilling } from '../checks/spill.ts'
+export type { Targets } from '../policies/spill-targets.ts'
 export type { StoreErrorOption } from '../stores/failure-mode.ts'
 export { isAddress } from './addresses/address.ts'
 export { type ClientReader, clientAddress, type TrustProxy } from './addresses/client-address.ts'

@@ -1,5 +1,5 @@
-import { checkSpills } from '../checks/spill.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkSpills } from '../policies/spill-targets.ts'
 import { checkTiers } from '../quotas/tiers.ts'
 import { quotaFrom, type RateConfig } from './rate.ts'
 import type { RuleKey, RuleMatch, RulePolicy } from './rule-policy.ts'
