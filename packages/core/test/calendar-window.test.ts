@@ -1,7 +1,7 @@
 import { fakeClock, faultyStore, modelStore, START } from '@spillway/conformance'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { headerItem } from '../src/http/headers/fields.ts'
+import { headerItem } from '../src/http/headers/header-item.ts'
 import {
   type CalendarWindowOptions,
   calendarWindow,

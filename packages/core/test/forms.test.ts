@@ -1,8 +1,8 @@
 import { quotas } from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { advertised, headerItem } from '../src/http/headers/fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from '../src/http/headers/forms.ts'
+import { advertised, headerItem } from '../src/http/headers/header-item.ts'
 import { type Header, joinHeaders } from '../src/http/headers/headers.ts'
 import { partitionReader } from '../src/http/headers/partition.ts'
 import {

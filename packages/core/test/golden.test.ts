@@ -4,7 +4,7 @@ import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseList } from 'structured-headers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
-import { advertised } from '../src/http/headers/fields.ts'
+import { advertised } from '../src/http/headers/header-item.ts'
 import { type HeaderForm, httpGuard, type RateLimitOptions, type Verdict } from '../src/http/index.ts'
 import {
   type Decision,

@@ -1,6 +1,6 @@
 import { andThen, type MaybePromise, maybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
-import type { PolicyHeaderOptions } from './fields.ts'
+import type { PolicyHeaderOptions } from './header-item.ts'
 import { byteSequence } from './structured.ts'
 
 /** Formats the partition of a key as a parameter. */
