@@ -68,11 +68,13 @@ export class Lookups<V extends NonNullable<unknown>> {
     if (last === undefined && this.#unknown.get(name)) return this.#missing
     const failure = this.#failed.get(name)
     if (failure !== undefined) return this.#instead(name, failure)
-    const call = this.#start(name, key)
-    if (last !== undefined) return last
-    return inTime(call, this.#config.timeout, () => this.#fail(name, tooSlow(this.#config.timeout))).catch(
-      (error: Error) => this.#instead(name, error),
-    )
+    const lookup = this.#start(name, key, now)
+    if (lookup === undefined) return this.#instead(name, this.#fail(name, tooMany()))
+    const { timeout } = this.#config
+    const late = (): Error => this.#fail(name, tooSlow(timeout))
+    // No request awaits this lookup, so no timer reports that it is slow.
+    if (last !== undefined) return now - lookup.startedMs < timeout / 1_000 ? last : this.#instead(name, late())
+    return inTime(lookup.call, timeout, late).catch((error: Error) => this.#instead(name, error))
   }
 
   /** Reports whether the value was known. */
@@ -101,16 +103,18 @@ export class Lookups<V extends NonNullable<unknown>> {
     throw new QuotaError('ERR_SPILLWAY_KEY', `cached: key must be a string; got ${formatValue(key)}. ${hint}`)
   }
 
-  /** Starts a lookup, unless one of the key is running. Its result is kept, unless the key is deleted meanwhile. */
-  #start(name: string, key: string): Promise<Found<V>> {
-    const startedMs = this.#config.clock()
+  /**
+   * Starts a lookup, unless one of the key is running. Its result is kept, unless the key is deleted meanwhile. Returns
+   * undefined if too many are running.
+   */
+  #start(name: string, key: string, startedMs: number): Running<V> | undefined {
     const isLost = (running: Running<V>): boolean => startedMs - running.startedMs >= LOST_AFTER_MS
     const pending = this.#running.get(name)
-    if (pending !== undefined && !isLost(pending)) return pending.call
+    if (pending !== undefined && !isLost(pending)) return pending
     this.#running.delete(name)
     const [oldest] = this.#running
     if (oldest !== undefined && isLost(oldest[1])) this.#running.delete(oldest[0])
-    if (this.#running.size >= MOST_RUNNING) return Promise.reject(this.#fail(name, tooMany()))
+    if (this.#running.size >= MOST_RUNNING) return undefined
     const finish = (): boolean => this.#running.get(name)?.call === call && this.#running.delete(name)
     const call: Promise<Found<V>> = new Promise<V | null | undefined>((resolve) => resolve(this.#lookup(key))).then(
       (value) => {
@@ -121,10 +125,11 @@ export class Lookups<V extends NonNullable<unknown>> {
         throw finish() ? this.#fail(name, error) : error
       },
     )
-    this.#running.set(name, { call, startedMs })
+    const running = { call, startedMs }
+    this.#running.set(name, running)
     // Requests that have the last known value do not await it.
     call.catch(() => {})
-    return call
+    return running
   }
 
   #keep(name: string, value: V | null | undefined): void {

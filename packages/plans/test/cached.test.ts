@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { perMinute, type Quota } from '@spillway/core'
+import { degradedQuota } from '@spillway/core/internal'
 import { rateLimit } from '@spillway/express'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type CachedOptions, cached } from '../src/index.ts'
@@ -191,6 +192,35 @@ describe('a lookup that is slow', () => {
     expect(db.lookups).toEqual(['bob'])
   })
 
+  test('is reported after the timeout, also while the last known value is used', async () => {
+    const warnings: string[] = []
+    const { db, plan } = setUp({ ttl: '1m', timeout: '200ms', logger: { warn: (text) => warnings.push(text) } })
+    const quotas = { free: perMinute(60), pro: perMinute(600) }
+    await after(10, plan('bob'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    db.latencyMs = 5_000
+    expect([plan.quota('bob', quotas), warnings]).toEqual([quotas.pro, []])
+    await vi.advanceTimersByTimeAsync(200)
+    for (let second = 0; second < 4; second++) {
+      expect(plan.quota('bob', quotas)).toBe(degradedQuota(quotas.pro, 'stale'))
+      await vi.advanceTimersByTimeAsync(1_001)
+    }
+    expect(warnings).toEqual([expect.stringContaining('a cached lookup failed: The lookup took longer than 200 ms')])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([plan.quota('bob', quotas), db.lookups]).toEqual([quotas.pro, ['bob', 'bob']])
+  })
+
+  test("rejects after the timeout with onError: 'throw', whatever is known", async () => {
+    const { db, plan } = setUp({ ttl: '1m', timeout: '200ms', onError: 'throw' })
+    await after(10, plan('bob'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    db.latencyMs = 5_000
+    expect(plan('bob')).toBe('pro')
+    await vi.advanceTimersByTimeAsync(200)
+    expect(() => plan('bob')).toThrow('The lookup took longer than 200 ms')
+    await vi.advanceTimersByTimeAsync(4_800)
+  })
+
   test('rejects after the timeout if there is no default', async () => {
     const { db, plan } = setUp({ timeout: '200ms' })
     db.latencyMs = 5_000
@@ -207,6 +237,22 @@ describe('a lookup that is slow', () => {
     expect(await plans[10_400]).toBe('free')
     for (const answer of pending) answer()
     expect(await plans[9_999]).toBe('pro')
+  })
+
+  test('leaves the last known value, if ten thousand others are running', async () => {
+    const answers = new Map<string, () => void>()
+    const lookup = (key: string): Promise<Plan> => new Promise((resolve) => answers.set(key, () => resolve('pro')))
+    const plan = cached<Plan, Plan>(lookup, { ...quiet, ttl: '1s', default: 'free' })
+    const first = plan('bob')
+    answers.get('bob')?.()
+    await first
+    await vi.advanceTimersByTimeAsync(1_000)
+    const plans = Array.from({ length: 10_000 }, (_, i) => plan(`key ${i}`))
+    // A rejection that is not handled would end the process, and fails the run of the tests.
+    const quotas = { free: perMinute(60), pro: perMinute(600) }
+    expect(plan.quota('bob', quotas)).toBe(degradedQuota(quotas.pro, 'stale'))
+    for (const answer of answers.values()) answer()
+    await Promise.all(plans)
   })
 
   test('is in time if its answer arrived while the event loop stood still', async () => {
