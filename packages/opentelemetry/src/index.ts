@@ -4,6 +4,7 @@ import { isSync, QuotaError, type Store } from '@spillway/core'
 import { checkIsStore, checkOptions, formatValue } from '@spillway/core/internal'
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
+import { quietly } from './quietly.ts'
 import { timed, watchSize } from './stores.ts'
 
 /** The options of `telemetry`. */
@@ -70,7 +71,8 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   return {
     onDecision,
     subscribe() {
-      const listener = (message: unknown): void => onDecision(message as AnyDecisionEvent)
+      // A subscriber that throws would end the process.
+      const listener = (message: unknown): void => quietly(() => onDecision(message as AnyDecisionEvent))
       subscribe('spillway:decision', listener)
       return () => unsubscribe('spillway:decision', listener)
     },

@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/api'
 import type { Store, SyncStore } from '@spillway/core'
 import { bounded, type Instruments, SCOPE } from './instruments.ts'
+import { quietly } from './quietly.ts'
 
 /** A store that reports its size and its evictions. */
 interface CountingStore {
@@ -54,22 +55,26 @@ export function timed<S extends Store>(
     work: () => Promise<T>,
   ): Promise<T> => {
     const attributes: Attributes = { 'spillway.store': name, 'spillway.operation': operation }
-    const span = tracer().startSpan(`spillway.${operation}`, {
-      kind: SpanKind.CLIENT,
-      attributes: { ...attributes, 'spillway.policies': [...policies] },
-    })
+    const span = quietly(() =>
+      tracer().startSpan(`spillway.${operation}`, {
+        kind: SpanKind.CLIENT,
+        attributes: { ...attributes, 'spillway.policies': [...policies] },
+      }),
+    )
     const start = performance.now()
+    const record = (more?: Attributes): void =>
+      quietly(() => instruments().takes.record((performance.now() - start) / 1000, { ...attributes, ...more }))
     try {
-      const result = await context.with(trace.setSpan(context.active(), span), work)
-      instruments().takes.record((performance.now() - start) / 1000, attributes)
+      const result = await (span ? context.with(trace.setSpan(context.active(), span), work) : work())
+      record()
       return result
     } catch (error) {
       const type = errorName(typeOf(error))
-      instruments().takes.record((performance.now() - start) / 1000, { ...attributes, 'error.type': type })
-      failed(span, error, type)
+      record({ 'error.type': type })
+      if (span) quietly(() => failed(span, error, type))
       throw error
     } finally {
-      span.end()
+      quietly(() => span?.end())
     }
   }
   const own: Pick<Store, Timed> = {

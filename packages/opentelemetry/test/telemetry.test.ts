@@ -1,4 +1,4 @@
-import { context, metrics, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, type Meter, metrics, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {
   AggregationTemporality,
@@ -11,7 +11,7 @@ import { fakeClock, faultyStore } from '@spillway/conformance'
 import { leakyBucket, perMinute, perSecond, rateLimiter, type Store } from '@spillway/core'
 import { httpGuard, type RateLimitOptions, type RequestReader } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
 import { type Telemetry, telemetry } from '../src/index.ts'
 
@@ -227,6 +227,45 @@ test('without an SDK it does nothing; an SDK that starts before the first decisi
   await guardOf({ quota: perMinute(4) }, store)()
   expect(await sumsOf('spillway.requests')).toEqual([['outcome=allowed', 1]])
   expect(await sumsOf('spillway.store.keys')).toEqual([['store=early', 1]])
+})
+
+describe('a meter or a tracer that throws', () => {
+  const broken = (): never => {
+    throw new Error('not implemented')
+  }
+  const throwing = {
+    meter: { createCounter: broken, createHistogram: broken } as unknown as Meter,
+    tracer: { startSpan: broken } as unknown as Tracer,
+  }
+
+  test('is logged once, and every call of the store counts', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const faulty = faultyStore(memoryStore({ clock: fakeClock() }))
+    const limiter = rateLimiter({ quota: perMinute(2), store: telemetry(throwing).store(faulty) })
+    const decisions = [await limiter.consume('ann'), await limiter.consume('ann'), await limiter.consume('ann')]
+    expect(decisions.map(({ allowed, degraded }) => [allowed, degraded])).toEqual([
+      [true, undefined],
+      [true, undefined],
+      [false, undefined],
+    ])
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/telemetry threw: .*not implemented.*_listener\]$/)]])
+    warn.mockRestore()
+  })
+
+  test('does not end the process when it has subscribed', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const uncaught: unknown[] = []
+    const listener = (error: unknown): unknown => uncaught.push(error)
+    process.on('uncaughtException', listener)
+    const stop = telemetry(throwing).subscribe()
+    await guardOf({ quota: perMinute(4), onDecision: () => {} })()
+    stop()
+    // A subscriber's error is thrown in the next tick.
+    await new Promise(setImmediate)
+    process.off('uncaughtException', listener)
+    warn.mockRestore()
+    expect(uncaught).toEqual([])
+  })
 })
 
 test('rejects unknown options', () => {

@@ -3,7 +3,7 @@
 
 export { calledByHand, hasMethod } from '../common/by-hand.ts'
 export { digester, hasKnownHashes, hasKnownIndexHashes } from '../common/digest.ts'
-export { formatValue, type WarningCode, withoutLink } from '../common/errors.ts'
+export { formatThrown, formatValue, type WarningCode, withoutLink } from '../common/errors.ts'
 export { evictOldest } from '../common/eviction.ts'
 export { andThen, type MaybePromise, maybePromise } from '../common/maybe-promise.ts'
 export { oncePer } from '../common/once-per.ts'
