@@ -1,5 +1,5 @@
 import { type Decision, type Duration, type Logger, micros, QuotaError, type RateLimiter } from '@spillway/core'
-import { withoutLink } from '@spillway/core/internal'
+import { formatValue, hasMethod, withoutLink } from '@spillway/core/internal'
 import { Denials } from './denials.ts'
 import { type AdminOptions, type AuditEvent, checkedOptions } from './options.ts'
 import { pageHeaders, pageOf } from './page.ts'
@@ -13,6 +13,8 @@ export interface AdminHandler {
   /** Counts a decision: pass it to `rateLimit` as `onDecision`, or call it with `{ decision }`. */
   onDecision(event: { readonly decision: Decision }): void
 }
+
+const ALREADY_READ = 'the body is empty, or has been read before: mount the handler before any body parser'
 
 /** How many keys are listed. */
 const LISTED = 50
@@ -66,12 +68,14 @@ export function adminHandler(options: AdminOptions): AdminHandler {
     const reason = await crossSite(request, await seal.token())
     if (reason !== undefined) return json(403, { error: reason })
     const text = await textIn(body)
-    return text === undefined ? json(413, { error: 'the body is too long' }) : changeKey(api, request, text)
+    if (text === undefined) return json(413, { error: 'the body is too long' })
+    return text === '' ? json(400, { error: ALREADY_READ }) : changeKey(api, request, text)
   }
   const answer = async (request: Request, body: Request | undefined): Promise<Response> => {
     const query = new URL(request.url).searchParams
     const api = query.get('api')
     if (body !== undefined) return change(request, body, api)
+    if (request.method === 'POST') return json(400, { error: ALREADY_READ })
     if (request.method !== 'GET' && request.method !== 'HEAD') return json(405, { error: 'use GET or POST' })
     if (api === 'state') return stateOf()
     if (api === 'keys') return keysOf(query)
@@ -79,10 +83,10 @@ export function adminHandler(options: AdminOptions): AdminHandler {
     const nonce = crypto.randomUUID()
     return respond(200, pageOf(nonce), pageHeaders(nonce))
   }
-  const handler = async (request: Request): Promise<Response> => {
+  const handle = async (request: Request): Promise<Response> => {
     try {
       // `authorize` may read the body.
-      const body = request.method === 'POST' ? request.clone() : undefined
+      const body = request.method === 'POST' && !request.bodyUsed ? request.clone() : undefined
       if (!(await isAuthorized(authorize, request, logger))) return json(403, { error: 'not authorized' })
       return await answer(request, body)
     } catch (error) {
@@ -90,6 +94,14 @@ export function adminHandler(options: AdminOptions): AdminHandler {
       logger.warn(`spillway: the admin handler failed: ${kindOf(error)}`)
       return json(500, { error: 'it failed; the log of the server says why' })
     }
+  }
+  const handler = (request: Request): Promise<Response> => {
+    if (hasMethod(request, 'clone')) return handle(request)
+    // Thrown, not a rejection: a framework that passes its own request would send no response.
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `the admin handler takes a Request; got ${formatValue(request)}. In Express, write app.use(path, getRequestListener(admin)), with @hono/node-server; in Hono, admin(c.req.raw).`,
+    )
   }
   return Object.assign(handler, { onDecision: ({ decision }: { decision: Decision }) => denials.count(decision) })
 }

@@ -134,6 +134,30 @@ describe('what it shows', () => {
     expect((await admin(put)).status).toBe(405)
   })
 
+  test('what is no request of fetch, as of a framework, is an error that says what to write', async () => {
+    const { admin } = await setUp()
+    // Express would get a Response, and send nothing.
+    const request = { method: 'GET', url: '/ops', headers: {} }
+    expect(() => admin(request as never)).toThrow(
+      /^the admin handler takes a Request; got an object\. In Express, write .*getRequestListener\(admin\)/,
+    )
+  })
+
+  test('a body that has been read before is an error that says so', async () => {
+    const { admin, token, warnings } = await setUp({ authorize: () => true })
+    const headers = { 'content-type': 'application/json', 'x-spillway-token': await token() }
+    const post = (body?: string) =>
+      new Request('https://app.example/?api=reset', { method: 'POST', headers, body: body ?? null })
+    const read = post('{}')
+    await read.text()
+    // A body parser of Node leaves nothing to read.
+    for (const request of [read, post()]) {
+      const response = await admin(request)
+      expect([response.status, await response.json()]).toEqual([400, { error: expect.stringContaining('body parser') }])
+    }
+    expect(warnings).toEqual([])
+  })
+
   test('a failure leaks no key', async () => {
     const { get, limiter, warnings } = await setUp()
     vi.spyOn(limiter, 'list').mockRejectedValue(new Error('cannot read 203.0.113.66'))
