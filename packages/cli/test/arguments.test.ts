@@ -126,6 +126,18 @@ describe('one sentence for', () => {
     ],
     ['a stray %', () => ['inspect', 'redis://u:pa55word%zz@h', 'a', ...policy], 2, 'write %25'],
     ['one for PostgreSQL', () => ['inspect', 'postgres://u:pa55word%zz@h/x', 'a', ...policy], 2, 'write %25'],
+    // A number before the character was taken for the port, and the rest of the password was printed.
+    ...[
+      'redis://u:55/pa55word@h',
+      'redis://u:55?pa55word@h',
+      'redis://u:55#pa55word@h',
+      'postgres://u:55/pa55word@h/x',
+    ].map((url): [string, () => string[], number, string] => [
+      `a password with ${url.replace(/^.*:55|pa55word.*$/g, '')} for ${url.slice(0, 5)}`,
+      () => ['inspect', url, 'a', ...policy],
+      2,
+      'write %2F for /, %3F for ? and %23 for #',
+    ]),
     ['an invalid database', () => ['inspect', 'redis://u:pa55word@h/x', 'a', ...policy], 2, 'the number of a database'],
     ['no store at all', () => ['inspect', 'u:pa55word@h', 'a', ...policy], 2, 'a store is redis://'],
     ['an invalid table', () => ['inspect', 'postgres://h/x', 'a', ...policy, '--table', 'a"b'], 2, 'table must be'],

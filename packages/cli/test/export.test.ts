@@ -1,4 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   calendarWindow,
@@ -17,7 +20,7 @@ import {
 } from '@spillway/core'
 import { policiesFrom } from '@spillway/core/rules'
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type CodePolicy, ruleFrom } from '../src/export/rule.ts'
 import { spillway as inProcess } from './terminal.ts'
 
@@ -62,6 +65,23 @@ test('a module without a limiter, or that does not exist, is an error', async ()
     exitCode: 1,
     err: expect.stringContaining('builds no limiter'),
   })
+})
+
+test.each([
+  ['throws what is no error', 'throw null', 'cannot be run: null'],
+  ['ends the process', 'process.exit(0)', 'ended the process'],
+  ['never ends', 'await new Promise(() => {})', 'ended the process'],
+])('a module that %s is an error that says so', (_, source, message) => {
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-export-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'app.mjs')
+  writeFileSync(file, source)
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', path('../src/main.ts'), 'export', file],
+    { encoding: 'utf8' },
+  )
+  expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining(`app.mjs ${message}`)])
 })
 
 test('--version prints that of the package', () => {

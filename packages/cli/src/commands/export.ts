@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { setOnPolicies } from '@spillway/core/internal'
+import { formatThrown, setOnPolicies } from '@spillway/core/internal'
 import { EXIT } from '../exit.ts'
 import { type CodePolicy, ruleFrom } from '../export/rule.ts'
 import { type Io, UserError, unreadable } from '../io.ts'
@@ -15,10 +15,19 @@ export async function exportPolicies(path: string, io: Io): Promise<number> {
   const found: CodePolicy[] = []
   setOnPolicies((policies) => found.push(...policies))
   printToStandardError()
+  const ended = (): void => {
+    process.exitCode = EXIT.failure
+    process.stderr.write(
+      `spillway: ${path} ended the process, or awaits what never comes, before its policies could be printed: name a module that only builds the limiters.\n`,
+    )
+  }
+  process.once('exit', ended)
   try {
     await import(pathToFileURL(file).href)
   } catch (error) {
-    throw new UserError(`${path} cannot be run: ${(error as Error).message}`, EXIT.failure)
+    throw new UserError(`${path} cannot be run: ${formatThrown(error)}`, EXIT.failure)
+  } finally {
+    process.off('exit', ended)
   }
   if (found.length === 0) {
     throw new UserError(`${path} builds no limiter: name the module that calls rateLimit.`, EXIT.failure)
