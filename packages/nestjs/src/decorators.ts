@@ -48,7 +48,14 @@ export function RateLimit(overrides: PolicyOverrides): ClassOrMethod {
   for (const [policy, override] of Object.entries(overrides)) {
     const hint = (): string => `Write the name of a policy first: @RateLimit({ default: { ${policy}: … } }).`
     const isOption = OVERRIDE_OPTIONS.includes(policy)
-    checkOptions(`@RateLimit of ${formatValue(policy)}`, override, OVERRIDE_OPTIONS, isOption ? hint : undefined)
+    const where = `@RateLimit of ${formatValue(policy)}`
+    if (isOption && !(override instanceof Object)) {
+      throw new QuotaError(
+        'ERR_SPILLWAY_OPTION',
+        `${where} takes an object of options; got ${formatValue(override)}. ${hint()}`,
+      )
+    }
+    checkOptions(where, override, OVERRIDE_OPTIONS, isOption ? hint : undefined)
   }
   return decorator((target) => SetMetadata(OVERRIDES, { ...overridesOn(target), ...overrides }))
 }

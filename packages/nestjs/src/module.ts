@@ -7,7 +7,8 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { APP_FILTER, APP_GUARD, ModulesContainer } from '@nestjs/core'
-import { checkFunctions, checkOptions } from '@spillway/core/internal'
+import { QuotaError } from '@spillway/core'
+import { checkFunctions, checkOptions, formatValue } from '@spillway/core/internal'
 import { RateLimitFilter } from './filter.ts'
 import { RateLimitGuard } from './guard.ts'
 import { RateLimiter, type RateLimitOptions } from './limiter.ts'
@@ -44,6 +45,8 @@ export class RateLimitModule implements OnModuleInit {
     checkOptions('RateLimitModule.forRootAsync', options, ['imports', 'inject', 'useFactory'])
     checkFunctions(options, ['useFactory'], true)
     const { imports = [], inject = [], useFactory } = options
+    checkList('imports', imports, 'ConfigModule')
+    checkList('inject', inject, 'ConfigService')
     const build = async (...dependencies: never[]) => new RateLimiter(await useFactory(...dependencies))
     return { ...moduleWith({ provide: RateLimiter, useFactory: build, inject: [...inject] }), imports }
   }
@@ -64,6 +67,14 @@ export class RateLimitModule implements OnModuleInit {
 Module({})(RateLimitModule)
 Inject(RateLimiter)(RateLimitModule, undefined, 0)
 Inject(ModulesContainer)(RateLimitModule, undefined, 1)
+
+function checkList(option: string, value: unknown, example: string): void {
+  if (Array.isArray(value)) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${option} must be a list, such as ${option}: [${example}]; got ${formatValue(value)}.`,
+  )
+}
 
 const moduleWith = (limiter: Provider): DynamicModule => ({
   module: RateLimitModule,

@@ -249,6 +249,10 @@ test('a decorator whose options would be ignored is an error where it is written
     [{ default: 5 }, /got 5/],
     [{ default: { cots: 5 } }, /^@RateLimit of "default" has no option "cots"\. Did you mean "cost"\?/],
     [{ default: { skip: () => true } }, /has no option "skip"/],
+    [
+      { cost: 5 },
+      /^@RateLimit of "cost" takes an object.*Write the name of a policy first: @RateLimit\(\{ default: \{ cost/,
+    ],
     [{ quota: perMinute(5) }, /Write the name of a policy first: @RateLimit\(\{ default: \{ quota: … \} \}\)\./],
   ]
   for (const [each, problem] of options) expect(() => RateLimit(each as never)).toThrow(problem)
@@ -260,6 +264,13 @@ test('a module without a function that makes its options is an error', () => {
   const forRootAsync = (options?: unknown) => () => RateLimitModule.forRootAsync(options as never)
   expect(forRootAsync()).toThrow(/^RateLimitModule\.forRootAsync takes an object of options; got undefined/)
   expect(forRootAsync({})).toThrow(/^useFactory must be a function; got undefined/)
+  for (const [name, value] of [
+    ['inject', Plain],
+    ['imports', {}],
+  ] as const) {
+    const options = { useFactory: () => ({}), [name]: value }
+    expect(forRootAsync(options)).toThrow(new RegExp(`^${name} must be a list, such as ${name}: \\[\\w+\\]; got`))
+  }
   expect(forRootAsync({ useClass: Plain })).toThrow(/^RateLimitModule\.forRootAsync has no option "useClass"/)
 })
 
