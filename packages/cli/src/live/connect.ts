@@ -124,7 +124,8 @@ export const unreachable = (url: URL, error: unknown): UserError => {
 
 async function connectPostgres(url: string, { table, schema }: LiveOptions, secret: Secret): Promise<Live> {
   const [{ default: pg }, { postgresStore }] = await Promise.all([import('pg'), import('@spillway/postgres')])
-  const timeouts = { connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS }
+  // Before the deadline of the store, which would report a pool that is in use: its connection is opened for the call.
+  const timeouts = { connectionTimeoutMillis: TIMEOUT_MS - 1_000, query_timeout: TIMEOUT_MS }
   const pool = new pg.Pool({ connectionString: url, max: 1, ...timeouts })
   pool.on('error', () => {})
   const names = { ...(table !== undefined && { table }), ...(schema !== undefined && { schema }) }
