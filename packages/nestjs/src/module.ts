@@ -95,8 +95,8 @@ function methodsOf(target: unknown): readonly Method[] {
   const methods: Method[] = []
   let prototype = typeof target === 'function' ? (target.prototype as object | null | undefined) : undefined
   for (; prototype && prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype)) {
-    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(prototype))) {
-      if (typeof value === 'function' && value !== target) methods.push(value)
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (typeof value === 'function' && name !== 'constructor') methods.push(value)
     }
   }
   return methods

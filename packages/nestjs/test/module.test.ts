@@ -274,6 +274,24 @@ test('a module without a function that makes its options is an error', () => {
   expect(forRootAsync({ useClass: Plain })).toThrow(/^RateLimitModule\.forRootAsync has no option "useClass"/)
 })
 
+// The constructor of the base was taken for a method of the class.
+test('a class that inherits its limit has one policy of its own', async () => {
+  @RateLimit({ default: { quota: perMinute(1) } })
+  class Base {
+    @Get()
+    get() {
+      return 'ok'
+    }
+  }
+  @Controller('child')
+  class Child extends Base {}
+  const app = await appOf('Express', [RateLimitModule.forRoot({ quota: perMinute(2) })], [Child])
+  await serverOf(app)
+  await expect(app.get(RateLimiter).peek('ann', { policy: 'none' })).rejects.toThrow(
+    'peek names the policy "none"; there are "default", "default:Child". ',
+  )
+})
+
 // @nestjs/throttler counts such classes as one.
 test('two classes of one name that would count as one do not start, and count apart with a name', async () => {
   const build = (path: string, name?: string) => {
