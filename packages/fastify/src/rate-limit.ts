@@ -20,7 +20,7 @@ import type {
   onRequestHookHandler,
 } from 'fastify'
 import { reader } from './reader.ts'
-import { deny, isLate } from './reply.ts'
+import { deny, isLate, setHeaders } from './reply.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -102,7 +102,10 @@ function follow(
   }
   const limited = request.rateLimit !== undefined
   if (decision) request.rateLimit = decision
-  for (const [name, value] of joinHeaders(headers, limited, (name) => reply.getHeader(name))) reply.header(name, value)
+  setHeaders(
+    reply,
+    joinHeaders(headers, limited, (name) => reply.getHeader(name)),
+  )
   if (after) whenClosed(reply.raw, () => void after(statusOf(reply.raw, reply.statusCode), reply))
   if (denial === undefined) {
     done()
