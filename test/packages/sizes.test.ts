@@ -48,7 +48,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/h3': 61_400,
   '@spillway/h3/v1': 61_300,
   '@spillway/hono': 61_400,
-  '@spillway/koa': 60_900,
+  '@spillway/koa': 61_000,
   '@spillway/memory': 36_650,
   '@spillway/nestjs': 63_100,
   '@spillway/nestjs/throttler': 38_200,

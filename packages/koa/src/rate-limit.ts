@@ -53,8 +53,10 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     const { decision, headers, denial, answer, after } = verdict
     const limited = ctx.state.rateLimit !== undefined
     if (decision) ctx.state.rateLimit = decision
-    const joined = joinHeaders(headers, limited, (name) => ctx.res.getHeader(name))
-    for (const [name, value] of joined) ctx.response.set(name, value)
+    setHeaders(
+      ctx,
+      joinHeaders(headers, limited, (name) => ctx.res.getHeader(name)),
+    )
     if (after) whenClosed(ctx.res, () => void after(statusOf(ctx.res, ctx.status), ctx))
     if (denial === undefined) {
       return next().catch((error: unknown) => {
@@ -86,10 +88,16 @@ async function sendAnswer(ctx: Context, standard: Denial, answer: NonNullable<Ve
 }
 
 function deny(ctx: Context, { status, contentType, headers, body }: Denial): void {
-  for (const [name, value] of headers) ctx.response.set(name, value)
+  setHeaders(ctx, headers)
   ctx.status = status
-  ctx.response.set('Content-Type', contentType)
+  setHeaders(ctx, [['Content-Type', contentType]])
   ctx.body = body
+}
+
+/** Sets headers as `ctx.set` does, without the lists that it makes of each header. */
+function setHeaders({ res }: Context, headers: readonly Header[]): void {
+  if (res.headersSent) return
+  for (const [name, value] of headers) res.setHeader(name, value)
 }
 
 /** Koa answers an error with the error's own headers only: they are extended by those of this response. */
