@@ -41,21 +41,21 @@ export class Lookups<V extends NonNullable<unknown>> {
   readonly #lookup: Lookup<V>
   readonly #config: Config<V>
   readonly #known: LRUCache<string, Known<V>>
-  readonly #unknown: LRUCache<string, true>
-  readonly #failed: LRUCache<string, Error>
+  readonly #unknown: LRUCache<string, { readonly untilMs: number }>
+  readonly #failed: LRUCache<string, { readonly untilMs: number; readonly error: Error }>
   readonly #running = new Map<string, Running<V>>()
   readonly #nameOf = stateNamer()
   readonly #missing: Found<V>
 
   constructor(lookup: Lookup<V>, config: Config<V>) {
-    const { max, maxUnknown, ttlMs, clock, fallback } = config
-    const times = { ttlResolution: 0, perf: { now: clock } }
+    const { max, maxUnknown, fallback } = config
     this.#lookup = lookup
     this.#config = config
     this.#missing = { value: fallback }
     this.#known = new LRUCache({ max })
-    this.#unknown = new LRUCache({ max: maxUnknown, ttl: ttlMs, ...times })
-    this.#failed = new LRUCache({ max: maxUnknown, ttl: RETRY_AFTER_MS, ...times })
+    // Not with the cache's own times: an entry of the time 0 would never expire.
+    this.#unknown = new LRUCache({ max: maxUnknown })
+    this.#failed = new LRUCache({ max: maxUnknown })
   }
 
   /** Finds the value of a key: in the same tick if it is known, or known to be unknown. */
@@ -65,9 +65,9 @@ export class Lookups<V extends NonNullable<unknown>> {
     const now = this.#config.clock()
     const last = this.#last(name, now)
     if (last !== undefined && now < last.freshUntilMs) return last
-    if (last === undefined && this.#unknown.get(name)) return this.#missing
+    if (last === undefined && now < (this.#unknown.get(name)?.untilMs ?? -Infinity)) return this.#missing
     const failure = this.#failed.get(name)
-    if (failure !== undefined) return this.#instead(name, failure)
+    if (failure !== undefined && now < failure.untilMs) return this.#instead(name, failure.error)
     const lookup = this.#start(name, key, now)
     if (lookup === undefined) return this.#instead(name, this.#fail(name, tooMany()))
     const { timeout } = this.#config
@@ -137,7 +137,7 @@ export class Lookups<V extends NonNullable<unknown>> {
     this.#failed.delete(name)
     if (value === undefined || value === null) {
       this.#known.delete(name)
-      this.#unknown.set(name, true)
+      this.#unknown.set(name, { untilMs: clock() + ttlMs })
     } else {
       this.#unknown.delete(name)
       this.#known.set(name, { value, freshUntilMs: clock() + ttlMs })
@@ -146,7 +146,7 @@ export class Lookups<V extends NonNullable<unknown>> {
 
   #fail(name: string, reason: unknown): Error {
     const error = reason instanceof Error ? reason : new StoreError(`The lookup failed: ${formatValue(reason)}.`)
-    this.#failed.set(name, error)
+    this.#failed.set(name, { error, untilMs: this.#config.clock() + RETRY_AFTER_MS })
     warnOfLookup(this.#config.logger, error)
     return error
   }

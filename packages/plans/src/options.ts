@@ -92,8 +92,17 @@ export function configOf<V, D extends V | undefined>(options: CachedOptions<V, D
     fallback: options.default,
     throws: onError === 'throw',
     logger: checkLogger(options.logger),
-    clock,
+    clock: () => timeOf(clock()),
   }
+}
+
+/** Throws if it is no number: no value would ever be fresh, and each request would be a lookup. */
+function timeOf(now: number): number {
+  if (Number.isFinite(now)) return now
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `clock must return milliseconds, such as () => performance.now(); it returned ${formatValue(now)}.`,
+  )
 }
 
 const OPTIONS: readonly (keyof CachedOptions<unknown>)[] = [

@@ -29,6 +29,10 @@ function database(plans: Readonly<Record<string, Plan>>) {
   return Object.assign(state, { planOf })
 }
 
+const fail = (): never => {
+  throw new Error('connection lost')
+}
+
 const quiet = { logger: { warn: () => {} } }
 
 function setUp<D extends Plan | undefined = undefined>(
@@ -464,3 +468,30 @@ test('a lookup that never ends is repeated after half a minute', async () => {
   expect(await after(1_000, plan('ann'))).toBe('pro')
   expect(keys).toEqual(['ann', 'ann'])
 })
+
+// The cache's own times took an entry of the time 0 for one that never expires.
+test('a clock may start at 0', async () => {
+  let now = 0
+  const answers: (() => Plan | undefined)[] = [() => undefined, fail, () => 'pro']
+  const plan = cached<Plan>(() => (answers.shift() as () => Plan | undefined)(), {
+    ...quiet,
+    ttl: '1m',
+    clock: () => now,
+  })
+  expect(await plan('ann')).toBe(undefined)
+  await expect(plan('bob')).rejects.toThrow('connection lost')
+  now = 60_000
+  expect(await plan('bob')).toBe('pro')
+  answers.push(() => 'free')
+  expect(await plan('ann')).toBe('free')
+})
+
+// Nothing was cached: each request was a lookup.
+test.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, '5', new Date(0)])(
+  'a clock that returns %o fails the request',
+  (now) => {
+    const { db, plan } = setUp({ clock: () => now as never })
+    expect(() => plan('ann')).toThrow('clock must return milliseconds, such as () => performance.now(); it returned')
+    expect(db.lookups).toEqual([])
+  },
+)
