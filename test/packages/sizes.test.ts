@@ -50,7 +50,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/hono': 61_400,
   '@spillway/koa': 61_000,
   '@spillway/memory': 36_650,
-  '@spillway/nestjs': 63_100,
+  '@spillway/nestjs': 63_200,
   '@spillway/nestjs/throttler': 38_200,
   '@spillway/opentelemetry': 3_900,
   '@spillway/plans': 10_500,

@@ -92,13 +92,13 @@ export class RateLimiter implements ByKey {
     const unknown = named.find((name) => !names.includes(name))
     if (unknown !== undefined) {
       throw invalid(
-        `${target.name}.${method.name} names the policy ${formatValue(unknown)}; the policies are ${names.join(', ')}.`,
+        `${scopeOf(target, method)} names the policy ${formatValue(unknown)}; the policies are ${names.join(', ')}.`,
       )
     }
     const both = changed.find((name) => skips(method, name))
     if (both !== undefined) {
       throw invalid(
-        `${target.name}.${method.name} skips and changes the policy ${formatValue(both)}. Keep one of the decorators.`,
+        `${scopeOf(target, method)} skips and changes the policy ${formatValue(both)}. Keep one of the decorators.`,
       )
     }
     // A method's decorators come before those of its class.
@@ -122,7 +122,7 @@ export class RateLimiter implements ByKey {
     let own = policy
     for (const [each, scope] of [
       [target, target.name],
-      [method, `${target.name}.${method.name}`],
+      [method, scopeOf(target, method)],
     ] as const) {
       const override = overridesOn(each)[base]
       if (override === undefined) continue
@@ -145,6 +145,17 @@ export class RateLimiter implements ByKey {
 }
 
 const nameOf = ({ name = 'default' }: Policy): string => name
+
+/** A method as its class names it. A decorator may have wrapped it in a function of another name, or of none. */
+function scopeOf(target: Type, method: ReturnType<Handler['getHandler']>): string {
+  let prototype = target.prototype as object | null
+  for (; prototype; prototype = Object.getPrototypeOf(prototype)) {
+    const properties = Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    const found = properties.find(([, { value }]) => value === method)
+    if (found !== undefined) return `${target.name}.${found[0]}`
+  }
+  return `${target.name}.${method.name}`
+}
 
 /** Whether a class or a method skips a policy. */
 const skips = (target: Parameters<typeof skippedOn>[0], policy: string): boolean =>

@@ -292,6 +292,40 @@ test('a class that inherits its limit has one policy of its own', async () => {
   )
 })
 
+/** Wraps a method in a function without a name. */
+const traced = (_: object, __: string, descriptor: PropertyDescriptor): void => {
+  const { value } = descriptor
+  descriptor.value = function (this: unknown, ...args: unknown[]) {
+    return value.apply(this, args)
+  }
+}
+
+// Both were `default:Traced.`, and counted as one.
+test('methods that a decorator has wrapped count apart, by their names in the class', async () => {
+  @Controller()
+  class Traced {
+    @Get('a')
+    @RateLimit({ default: { quota: perMinute(1) } })
+    @traced
+    a() {}
+
+    @Get('b')
+    @RateLimit({ default: { quota: perMinute(1) } })
+    @traced
+    b() {}
+  }
+  class Inherited extends Traced {}
+  Controller('inherited')(Inherited)
+  const send = await serve('Express', { quota: perMinute(9) }, [Traced, Inherited])
+  const told: string[] = []
+  for (const path of ['/a', '/b', '/inherited/b']) told.push(await toldBy(send, path))
+  expect(told).toEqual([
+    '200 "default:Traced.a";r=0;t=60',
+    '200 "default:Traced.b";r=0;t=60',
+    '200 "default:Inherited.b";r=0;t=60',
+  ])
+})
+
 // @nestjs/throttler counts such classes as one.
 test('two classes of one name that would count as one do not start, and count apart with a name', async () => {
   const build = (path: string, name?: string) => {
