@@ -19,5 +19,11 @@ export class RateLimitException extends HttpException {
 }
 
 function bodyOf({ contentType, body }: Denial): string | Record<string, unknown> {
-  return contentType.endsWith('json') ? JSON.parse(body) : body
+  if (!contentType.endsWith('json')) return body
+  try {
+    return JSON.parse(body)
+  } catch {
+    // A text of `onDenied` with this media type.
+    return body
+  }
 }

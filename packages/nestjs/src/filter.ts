@@ -20,7 +20,9 @@ export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
     if (type === 'http') return answer(host.switchToHttp().getResponse<PlatformResponse>(), exception)
     if (type !== 'ws') return exception
     const client = host.switchToWs().getClient<SocketClient>()
-    const data = { status: 'error', message: exception.message, ...(exception.getResponse() as object) }
+    const response = exception.getResponse()
+    const document = typeof response === 'object' ? response : {}
+    const data = { status: 'error', message: exception.message, ...document }
     if (client.handshake) return client.emit('exception', data)
     return client.send(JSON.stringify({ event: 'exception', data }))
   }

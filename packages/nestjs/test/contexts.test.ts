@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Controller, Get, type INestApplication, UseFilters, UseGuards, type WebSocketAdapter } from '@nestjs/common'
 import { ExternalContextCreator } from '@nestjs/core'
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js'
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
@@ -105,6 +106,16 @@ describe.each(sockets)('%s', (_, Adapter, connected) => {
       expect(warn).not.toHaveBeenCalled()
     },
   )
+})
+
+// Its letters were the members of the event.
+test('a denial that is a text is the message of its event', () => {
+  const denial = { status: 429, contentType: 'text/plain', headers: [], body: 'stop' }
+  const emit = vi.fn()
+  const host = new ExecutionContextHost([{ handshake: {}, emit }, 'hello'])
+  host.setType('ws')
+  new RateLimitFilter().catch(new RateLimitException(denial), host)
+  expect(emit.mock.calls).toEqual([['exception', { status: 'error', message: 'stop' }]])
 })
 
 // As @nestjs/graphql calls resolvers.

@@ -326,6 +326,14 @@ test('methods that a decorator has wrapped count apart, by their names in the cl
   ])
 })
 
+// It was answered with 500.
+test.each(Object.keys(platforms))('on %s, a text of onDenied may have the media type of JSON', async (platform) => {
+  const onDenied = () => ({ contentType: 'application/json', body: 'stop' })
+  const send = await serve(platform, { quota: perMinute(1), onDenied }, [Plain])
+  await send()
+  expect(await send()).toMatchObject({ status: 429, body: 'stop' })
+})
+
 // @nestjs/throttler counts such classes as one.
 test('two classes of one name that would count as one do not start, and count apart with a name', async () => {
   const build = (path: string, name?: string) => {
