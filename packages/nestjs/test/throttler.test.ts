@@ -568,6 +568,26 @@ test.each<[object, string]>([
   await expect(app).rejects.toThrow(problem)
 })
 
+// A mistake skipped the throttler, or was an error of JavaScript.
+test('a wrong @SkipThrottle, storage or factory is an error that says what it is', async () => {
+  const { SkipThrottle } = ours as { SkipThrottle: (skip: unknown) => unknown }
+  for (const [skip, problem] of [
+    [null, '@SkipThrottle takes an object of options; got null.'],
+    [true, '@SkipThrottle takes an object of options; got true.'],
+    ['default', '@SkipThrottle takes an object of options; got "default".'],
+    [{ default: 'false' }, '@SkipThrottle of "default" must be true or false; got "false".'],
+  ] as const) {
+    expect(() => SkipThrottle(skip)).toThrow(problem)
+  }
+  for (const storage of ['redis://localhost', {}, { increment: 5 }]) {
+    const options = { throttlers: [], storage } as never
+    await expect(serve(ours, { controllers: [Plain], options })).rejects.toThrow('storage must be a store, such as')
+  }
+  const nothing = ours.ThrottlerModule.forRootAsync({ useFactory: () => undefined as never })
+  const app = appOf('Express', [nothing], [Plain])
+  await expect(app.then(serverOf)).rejects.toThrow('ThrottlerModule takes an object of options; got undefined.')
+})
+
 test('a decorator that names no throttler is warned of once', async () => {
   @Controller()
   class Misnamed {

@@ -1,6 +1,6 @@
 import { Inject, SetMetadata } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
-import { checkObject, checkOptions, formatValue } from '@spillway/core/internal'
+import { checkBoolean, checkObject, checkOptions, formatValue } from '@spillway/core/internal'
 import type { Resolvable, ThrottlerGenerateKeyFunction, ThrottlerGetTrackerFunction } from './options.ts'
 import { getOptionsToken, getStorageToken } from './tokens.ts'
 
@@ -46,7 +46,12 @@ export function Throttle(options: Record<string, ThrottlerMethodOrControllerOpti
 }
 
 /** Skips throttlers for a class or a method: all of them, or those whose names are true. */
-export const SkipThrottle = (skip?: Record<string, boolean>): ClassOrMethod => merging(SKIPPED, skip ?? { [ALL]: true })
+export function SkipThrottle(skip?: Record<string, boolean>): ClassOrMethod {
+  if (skip === undefined) return merging(SKIPPED, { [ALL]: true })
+  checkObject('@SkipThrottle', skip)
+  for (const [name, value] of Object.entries(skip)) checkBoolean(`@SkipThrottle of ${formatValue(name)}`, value)
+  return merging(SKIPPED, skip)
+}
 
 /** Injects the options. */
 export const InjectThrottlerOptions = (): PropertyDecorator & ParameterDecorator => Inject(getOptionsToken())

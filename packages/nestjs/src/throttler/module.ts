@@ -1,4 +1,5 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common'
+import { checkObject } from '@spillway/core/internal'
 import type { ThrottlerAsyncOptions, ThrottlerModuleOptions, ThrottlerOptionsFactory } from './options.ts'
 import { storageOf, type ThrottlerStorage } from './storage.ts'
 import { getOptionsToken, getStorageToken } from './tokens.ts'
@@ -34,8 +35,11 @@ function providersOf({ useFactory, useExisting, useClass, inject = [] }: Throttl
 function moduleWith(options: readonly Provider[]): DynamicModule {
   const storage = {
     provide: getStorageToken(),
-    useFactory: (known: ThrottlerModuleOptions): ThrottlerStorage =>
-      storageOf(Array.isArray(known) ? undefined : known.storage),
+    useFactory: (known: ThrottlerModuleOptions): ThrottlerStorage => {
+      if (Array.isArray(known)) return storageOf(undefined)
+      checkObject('ThrottlerModule', known)
+      return storageOf(known.storage)
+    },
     inject: [getOptionsToken()],
   }
   const providers = [...options, storage]

@@ -9,7 +9,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@spillway/core'
-import { evictOldest, LONGEST } from '@spillway/core/internal'
+import { checkIsStore, evictOldest, LONGEST } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 
 /** The count of a key after a request. */
@@ -59,6 +59,7 @@ export class ThrottlerStorageService implements ThrottlerStorage {
   readonly #limiters = new Map<string, Limiters>()
 
   constructor(store: Store = memoryStore()) {
+    checkIsStore('storage', store)
     this.#store = store
   }
 
@@ -149,4 +150,7 @@ const blocked = (totalHits: number, waitMs: number): ThrottlerStorageRecord => (
 
 /** A store as a storage; a storage as it is. */
 export const storageOf = (storage: ThrottlerStorage | Store | undefined): ThrottlerStorage =>
-  storage && 'increment' in storage ? storage : new ThrottlerStorageService(storage)
+  isStorage(storage) ? storage : new ThrottlerStorageService(storage)
+
+const isStorage = (storage: unknown): storage is ThrottlerStorage =>
+  typeof (storage as Partial<ThrottlerStorage> | null | undefined)?.increment === 'function'
