@@ -3,7 +3,7 @@ import { formatValue, hasMethod, withoutLink } from '@spillway/core/internal'
 import { Denials } from './denials.ts'
 import { type AdminOptions, type AuditEvent, checkedOptions } from './options.ts'
 import { pageHeaders, pageOf } from './page.ts'
-import { crossSite, objectIn, textIn } from './request.ts'
+import { crossSite, type Members, membersIn, textIn } from './request.ts'
 import { Seal } from './seal.ts'
 
 /** A handler of requests, and what counts denials for it. */
@@ -15,6 +15,8 @@ export interface AdminHandler {
 }
 
 const ALREADY_READ = 'the body is empty, or has been read before: mount the handler before any body parser'
+
+const NO_OBJECT = 'the body must be a JSON object, such as { "ref": "…", "confirm": true }'
 
 /** How many keys are listed. */
 const LISTED = 50
@@ -46,8 +48,8 @@ export function adminHandler(options: AdminOptions): AdminHandler {
     })
     return json(200, { ...list, keys: await Promise.all(keys) })
   }
-  const changeKey = async (action: AuditEvent['action'], request: Request, body: string): Promise<Response> => {
-    const { ref, policy, key, confirm, duration } = objectIn(body)
+  const changeKey = async (action: AuditEvent['action'], request: Request, given: Members): Promise<Response> => {
+    const { ref, policy, key, confirm, duration } = given
     if (confirm !== true) return json(400, { error: 'confirm must be true' })
     const target = typeof ref === 'string' ? await seal.open(ref) : { policy, key }
     const limiter = byPolicy.get(target?.policy as string)
@@ -69,7 +71,9 @@ export function adminHandler(options: AdminOptions): AdminHandler {
     if (reason !== undefined) return json(403, { error: reason })
     const text = await textIn(body)
     if (text === undefined) return json(413, { error: 'the body is too long' })
-    return text === '' ? json(400, { error: ALREADY_READ }) : changeKey(api, request, text)
+    const given = membersIn(text)
+    if (given === undefined) return json(400, { error: text === '' ? ALREADY_READ : NO_OBJECT })
+    return changeKey(api, request, given)
   }
   const answer = async (request: Request, body: Request | undefined): Promise<Response> => {
     const query = new URL(request.url).searchParams
@@ -134,8 +138,12 @@ async function isAuthorized(authorize: AdminOptions['authorize'], request: Reque
   }
 }
 
-const kindOf = (error: unknown): string =>
-  error instanceof Error ? `${error.name} ${'code' in error ? String(error.code) : ''}`.trim() : 'no error'
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'no error'
+  const kind = `${error.name} ${'code' in error ? String(error.code) : ''}`.trim()
+  // What is wrong with an option, such as a store that cannot list: no key is an option.
+  return error instanceof QuotaError && error.code === 'ERR_SPILLWAY_OPTION' ? `${kind}: ${error.message}` : kind
+}
 
 const json = (status: number, value: unknown): Response =>
   respond(status, JSON.stringify(value), { 'content-type': 'application/json' })

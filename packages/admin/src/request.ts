@@ -32,12 +32,16 @@ export async function textIn({ body }: Request): Promise<string | undefined> {
   return text
 }
 
-/** The members of a JSON object; none if the text is not one. */
-export function objectIn(text: string): Readonly<Record<string, unknown>> {
+/** The members of a JSON object, of any type. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** The members of a JSON object; undefined if the text is not one. */
+export function membersIn(text: string): Members | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Members) : undefined
   } catch {
-    return {}
+    return undefined
   }
 }

@@ -118,7 +118,7 @@ describe('what it shows', () => {
     expect([answer.status, await answer.text(), warnings]).toEqual([
       500,
       JSON.stringify({ error: 'it failed; the log of the server says why' }),
-      ['spillway: the admin handler failed: QuotaError ERR_SPILLWAY_OPTION'],
+      [expect.stringContaining(`ERR_SPILLWAY_OPTION: adminHandler: mask must return text; got ${typeof shown}.`)],
     ])
   })
 
@@ -156,6 +156,15 @@ describe('what it shows', () => {
       expect([response.status, await response.json()]).toEqual([400, { error: expect.stringContaining('body parser') }])
     }
     expect(warnings).toEqual([])
+  })
+
+  test('what is wrong with an option is in the log', async () => {
+    const store = { take: async () => [], delete: async () => 0 }
+    const { get, warnings } = await setUp({
+      limiters: [rateLimiter({ name: 'api', quota: perMinute(1), store })],
+    })
+    expect((await get('?api=keys&policy=api')).status).toBe(500)
+    expect(warnings.join()).toMatch(/the admin handler failed: QuotaError ERR_SPILLWAY_OPTION: .*list/)
   })
 
   test('a failure leaks no key', async () => {
@@ -258,6 +267,12 @@ describe('reset', () => {
     await limiter.block('198.51.100.7', '1h')
     const { keys } = (await (await get('?api=keys&policy=api&blocked=true')).json()) as { keys: unknown[] }
     expect(keys).toMatchObject([{ key: '19….7', remaining: 10 }])
+  })
+
+  test.each(['{', '[1]', '"x"', 'null'])('says that the body %s is no JSON object', async (body) => {
+    const { post, token } = await setUp()
+    const answer = await post(body, { 'x-spillway-token': await token() })
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('must be a JSON object')])
   })
 
   test('does nothing that cannot be audited', async () => {
