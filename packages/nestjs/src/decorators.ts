@@ -1,10 +1,11 @@
-import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common'
+import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata, UseFilters } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
 import { QuotaError } from '@spillway/core'
 import type { PolicyOptions } from '@spillway/core/http'
 import { checkObject, checkOptions, formatValue } from '@spillway/core/internal'
 import type { PlatformResponse } from './context.ts'
 import { decisionOf } from './decisions.ts'
+import { RequireModule } from './require-module.ts'
 
 /**
  * What a class or a method changes of a policy. With a quota or a key of its own it counts apart from the rest of the
@@ -33,6 +34,22 @@ export const overridesOn = (target: Target): PolicyOverrides => reflector.get(OV
 /** The policies that a class or a method skips: their names, or true for all. */
 export const skippedOn = (target: Target): readonly (string | true)[] => reflector.get(SKIPPED, target) ?? []
 
+/** Whether a class or a method skips a policy. */
+export const skips = (target: Target, policy: string): boolean =>
+  skippedOn(target).some((each) => each === true || each === policy)
+
+/**
+ * A policy that decorators of one class, or of one method, both skip and change. A class may skip what the class that it
+ * extends changes.
+ */
+export function contradictionOn(target: Target): string | undefined {
+  for (let each: Target = target; each !== Function.prototype; each = Object.getPrototypeOf(each) as Target) {
+    const [overrides, inherited] = [overridesOn(each), overridesOn(Object.getPrototypeOf(each) as Target)]
+    const both = Object.keys(overrides).find((name) => overrides[name] !== inherited[name] && skips(each, name))
+    if (both !== undefined) return both
+  }
+}
+
 /**
  * Changes policies for a class or a method, by their names. A method's decorators come before those of its class. Throws a
  * `QuotaError` if an option is invalid.
@@ -57,7 +74,9 @@ export function RateLimit(overrides: PolicyOverrides): ClassOrMethod {
     }
     checkOptions(where, override, OVERRIDE_OPTIONS, isOption ? hint : undefined)
   }
-  return decorator((target) => SetMetadata(OVERRIDES, { ...overridesOn(target), ...overrides }))
+  return decorator((target) =>
+    applyDecorators(SetMetadata(OVERRIDES, { ...overridesOn(target), ...overrides }), UseFilters(RequireModule)),
+  )
 }
 
 /** Skips a policy, or all of them, for a class or a method. */

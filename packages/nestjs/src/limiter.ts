@@ -11,7 +11,7 @@ import {
 import { checkObject, formatValue } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import { type PlatformResponse, reader } from './context.ts'
-import { overridesOn, skippedOn } from './decorators.ts'
+import { contradictionOn, overridesOn, skippedOn, skips } from './decorators.ts'
 
 /** The options of `RateLimitModule.forRoot`. */
 export type RateLimitOptions<Name extends string = string> = Options<ExecutionContext, PlatformResponse, Name>
@@ -95,11 +95,13 @@ export class RateLimiter implements ByKey {
         `${scopeOf(target, method)} names the policy ${formatValue(unknown)}; the policies are ${names.join(', ')}.`,
       )
     }
-    const both = changed.find((name) => skips(method, name))
-    if (both !== undefined) {
-      throw invalid(
-        `${scopeOf(target, method)} skips and changes the policy ${formatValue(both)}. Keep one of the decorators.`,
-      )
+    for (const [each, scope] of [
+      [target, target.name],
+      [method, scopeOf(target, method)],
+    ] as const) {
+      const both = contradictionOn(each)
+      if (both === undefined) continue
+      throw invalid(`${scope} skips and changes the policy ${formatValue(both)}. Keep one of the decorators.`)
     }
     // A method's decorators come before those of its class.
     const isCounted = (name: string): boolean =>
@@ -139,7 +141,7 @@ export class RateLimiter implements ByKey {
     this.#owners.set(name, owner)
     if (owner === target) return name
     throw invalid(
-      `two classes are named ${target.name}, and would count as one policy. Give the policy of one a name: @RateLimit({ …: { name: 'login', … } }).`,
+      `two classes are named ${formatValue(target.name)}, and would count as one policy. Give the policy of one a name: @RateLimit({ …: { name: 'login', … } }).`,
     )
   }
 }
@@ -156,9 +158,5 @@ function scopeOf(target: Type, method: ReturnType<Handler['getHandler']>): strin
   }
   return `${target.name}.${method.name}`
 }
-
-/** Whether a class or a method skips a policy. */
-const skips = (target: Parameters<typeof skippedOn>[0], policy: string): boolean =>
-  skippedOn(target).some((each) => each === true || each === policy)
 
 const invalid = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_OPTION', `@RateLimit: ${problem}`)

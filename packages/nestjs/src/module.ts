@@ -12,6 +12,7 @@ import { checkFunctions, checkOptions, formatValue } from '@spillway/core/intern
 import { RateLimitFilter } from './filter.ts'
 import { RateLimitGuard } from './guard.ts'
 import { RateLimiter, type RateLimitOptions } from './limiter.ts'
+import { RATE_LIMIT_MODULE } from './require-module.ts'
 
 /** Options that other providers make. */
 export interface RateLimitModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
@@ -81,12 +82,13 @@ const moduleWith = (limiter: Provider): DynamicModule => ({
   global: true,
   providers: [
     limiter,
+    { provide: RATE_LIMIT_MODULE, useValue: true },
     RateLimitGuard,
     RateLimitFilter,
     { provide: APP_GUARD, useExisting: RateLimitGuard },
     { provide: APP_FILTER, useExisting: RateLimitFilter },
   ],
-  exports: [RateLimiter, RateLimitGuard, RateLimitFilter],
+  exports: [RateLimiter, RATE_LIMIT_MODULE, RateLimitGuard, RateLimitFilter],
 })
 
 type Method = (...args: never[]) => unknown

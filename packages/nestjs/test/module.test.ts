@@ -239,6 +239,49 @@ test('the decorators of a method come before those of its class', async () => {
   )
 })
 
+test('an app does not start if a class skips and changes one policy', async () => {
+  @Controller('base')
+  @RateLimit({ requests: { cost: 2 } })
+  class Changed {
+    @Get()
+    async get() {}
+  }
+  @Controller('both')
+  @SkipRateLimit('requests')
+  @RateLimit({ requests: { quota: perMinute(1) } })
+  class Both extends Changed {}
+  const problem = /^@RateLimit: Both skips and changes the policy "requests"\. Keep one of the decorators\./
+  expect(await started({ policies } as RateLimitOptions, Both)).toMatch(problem)
+  @Controller('after')
+  @RateLimit({ requests: { cost: 3 } })
+  @SkipRateLimit()
+  class Both2 extends Changed {}
+  expect(await started({ policies } as RateLimitOptions, Both2)).toMatch(/Both2 skips and changes/)
+  @Controller('heir')
+  class Heir extends Both {}
+  expect(await started({ policies } as RateLimitOptions, Heir)).toMatch(/skips and changes/)
+  // A class may skip what the class that it extends changes.
+  @Controller('free')
+  @SkipRateLimit()
+  class Free extends Changed {}
+  const send = await serve('Express', { policies } as RateLimitOptions, [Changed, Free])
+  expect(await toldBy(send, '/base')).toMatch(/^200 "/)
+  expect(await toldBy(send, '/free')).toBe('200 undefined')
+})
+
+test('an app with @RateLimit and without the module does not start', async () => {
+  @Controller()
+  class OfMethod {
+    @Get()
+    @RateLimit({ default: { cost: 2 } })
+    get() {}
+  }
+  const problem = /can't resolve dependencies of the RequireModule \(\?\)[\s\S]*"?RateLimitModule"? at index \[0\]/
+  for (const each of [OfMethod, Auth]) {
+    await expect(appOf('Express', [], [each]).then((app) => app.init())).rejects.toThrow(problem)
+  }
+})
+
 test('a decorator whose options would be ignored is an error where it is written', () => {
   const options: [unknown, RegExp][] = [
     [undefined, /^@RateLimit takes an object of options; got undefined\./],
@@ -347,7 +390,7 @@ test('two classes of one name that would count as one do not start, and count ap
     }
     return Same
   }
-  expect(await started({ quota: perMinute(9) }, build('a'), build('b'))).toMatch(/two classes are named Same/)
+  expect(await started({ quota: perMinute(9) }, build('a'), build('b'))).toMatch(/two classes are named "Same"/)
   const send = await serve('Express', { quota: perMinute(9) }, [build('a'), build('b', 'b')])
   const statuses: number[] = []
   for (const path of ['/a', '/b', '/a', '/b']) statuses.push((await send({ path })).status)
