@@ -546,6 +546,8 @@ test('options of older versions, and misspelt ones, are errors that say what to 
     [[{ limit: 5, ttl: 60 }], '@Throttle of "limit" takes an object of options; got 5.'],
     [[{ default: { limits: 5 } }], '@Throttle of "default" has no option "limits". Did you mean "limit"?'],
     [[], '@Throttle takes an object of options; got undefined.'],
+    [[{ default: { limit: 5, ttl: 'x' } }], 'Invalid "ttl" for the "default" throttler: expected a number'],
+    [[{ default: { getTracker: 'ip' } }], 'getTracker must be a function; got "ip".'],
   ] as const) {
     expect(() => Throttle(...written)).toThrow(problem)
   }
@@ -563,7 +565,16 @@ test.each<[object, string]>([
     { throttlers: [], getTrackers: () => 'a' },
     'ThrottlerModule has no option "getTrackers". Did you mean "getTracker"?',
   ],
-])('an unknown option is an error when the app starts: %o', async (options, problem) => {
+  [
+    { throttlers: [], ignoreUserAgents: /bot/ },
+    'ignoreUserAgents must be a list of regular expressions, such as [/bot/i]; got',
+  ],
+  [{ throttlers: [{ limit: 1, ttl: 1, ignoreUserAgents: ['curl'] }] }, 'ignoreUserAgents must be a list'],
+  [{ throttlers: [{ limit: 1, ttl: 1, skipIf: true }] }, 'skipIf must be a function; got true.'],
+  [{ throttlers: [], getTracker: 'ip' }, 'getTracker must be a function; got "ip".'],
+  [{ throttlers: [], setHeaders: 'false' }, 'setHeaders must be true or false; got "false".'],
+  [{ throttlers: [], ipv6SubnetPrefix: 129 }, 'ipv6Prefix'],
+])('an unknown or wrong option is an error when the app starts: %o', async (options, problem) => {
   const app = serve(ours, { controllers: [Plain], options: options as Setup['options'] })
   await expect(app).rejects.toThrow(problem)
 })

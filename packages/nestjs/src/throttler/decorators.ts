@@ -1,6 +1,7 @@
 import { Inject, SetMetadata } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
-import { checkBoolean, checkObject, checkOptions, formatValue } from '@spillway/core/internal'
+import { checkBoolean, checkFunctions, checkObject, checkOptions, formatValue } from '@spillway/core/internal'
+import { checkNumbers } from './checks.ts'
 import type { Resolvable, ThrottlerGenerateKeyFunction, ThrottlerGetTrackerFunction } from './options.ts'
 import { getOptionsToken, getStorageToken } from './tokens.ts'
 
@@ -41,6 +42,8 @@ export function Throttle(options: Record<string, ThrottlerMethodOrControllerOpti
   checkObject('@Throttle', options)
   for (const [name, override] of Object.entries(options)) {
     checkOptions(`@Throttle of ${formatValue(name)}`, override, OVERRIDE_OPTIONS)
+    checkFunctions(override, ['getTracker', 'generateKey'])
+    checkNumbers(name, override)
   }
   return merging(OVERRIDES, options)
 }

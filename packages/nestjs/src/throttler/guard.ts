@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
 import { checkOptions, formatValue, oncePer } from '@spillway/core/internal'
+import { checkCommon, checkNumbers, toNumber } from './checks.ts'
 import { isSkipped, namesOn, overrideOf, type Target } from './decorators.ts'
 import { ThrottlerException, throttlerMessage } from './exception.ts'
 import { DEFAULT_IPV6_SUBNET_PREFIX, normalizeIp } from './ip.ts'
@@ -59,13 +60,16 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
         .map((each) => ({ ...each, name: each.name ?? 'default' }))
         .sort((a, b) => orderOf(a) - orderOf(b))
     }
-    for (const throttler of this.throttlers) checkNumbers(throttler)
+    for (const throttler of this.throttlers) checkNumbers(throttler.name ?? 'default', throttler)
     if (this.throttlers.length === 0) {
       this.#warnOnce(
         'No throttlers are configured, so no request is limited. Give ThrottlerModule.forRoot() or forRootAsync() at least one.',
       )
     }
-    if (ipv6SubnetPrefix !== undefined) this.ipv6SubnetPrefix = ipv6SubnetPrefix
+    if (ipv6SubnetPrefix !== undefined) {
+      normalizeIp('::1', ipv6SubnetPrefix) // throws if it is out of range
+      this.ipv6SubnetPrefix = ipv6SubnetPrefix
+    }
     this.commonOptions = {
       ...common,
       getTracker: common.getTracker ?? this.getTracker.bind(this),
@@ -137,7 +141,7 @@ export class ThrottlerGuard implements CanActivate, OnModuleInit {
     const ignored = throttler.ignoreUserAgents ?? this.commonOptions.ignoreUserAgents
     // A global or sticky pattern would remember where it stopped.
     const agent = String(req['headers']?.['user-agent'] ?? '')
-    if (Array.isArray(ignored) && ignored.some((pattern) => agent.search(pattern) >= 0)) return true
+    if (ignored?.some((pattern) => agent.search(pattern) >= 0)) return true
     const tracker = await getTracker(req, context)
     const key = await generateKey(context, tracker, name)
     const record = await this.storageService.increment(key, ttl, limit, blockDuration, name)
@@ -211,8 +215,10 @@ const THROTTLER_OPTIONS = ['name', 'limit', 'ttl', 'blockDuration', ...COMMON_OP
 /** Rejects options that nothing reads: a misspelt one would be a limit that is not there. */
 function checkNames(throttlers: readonly ThrottlerOptions[], common: object): void {
   checkOptions('ThrottlerModule', common, COMMON_OPTIONS)
+  checkCommon(common)
   for (const throttler of throttlers) {
     checkOptions(`the throttler ${formatValue(throttler?.name ?? 'default')}`, throttler, THROTTLER_OPTIONS)
+    checkCommon(throttler)
   }
 }
 
@@ -220,27 +226,3 @@ const orderOf = ({ ttl }: ThrottlerOptions): number => (typeof ttl === 'function
 
 const resolved = async (context: ExecutionContext, value: Resolvable<number> | undefined): Promise<unknown> =>
   typeof value === 'function' ? value(context) : value
-
-/** Checks the numbers that are known before the first request. */
-function checkNumbers({ name = 'default', ...throttler }: ThrottlerOptions): void {
-  for (const option of ['limit', 'ttl', 'blockDuration'] as const) {
-    const value = throttler[option]
-    if (value !== undefined && typeof value !== 'function') toNumber(value, option, name)
-  }
-}
-
-function toNumber(value: unknown, option: string, name: string): number {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  if (typeof number !== 'number' || Number.isNaN(number)) {
-    throw invalid(option, name, `expected a number, got ${JSON.stringify(value)}.`)
-  }
-  if (option !== 'ttl' || number >= 0) return number
-  throw invalid(
-    option,
-    name,
-    `expected milliseconds, 0 or more, got ${number}: no request would be limited. Use seconds(60), or 0 to turn the throttler off.`,
-  )
-}
-
-const invalid = (option: string, name: string, problem: string): Error =>
-  new Error(`Invalid "${option}" for the "${name}" throttler: ${problem}`)

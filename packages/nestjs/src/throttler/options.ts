@@ -22,7 +22,7 @@ export type ThrottlerGenerateKeyFunction = (
 ) => string | Promise<string>
 
 /** The options that one throttler and all of them can have. */
-interface CommonOptions {
+export interface CommonOptions {
   /** Requests of these user agents are not counted. */
   ignoreUserAgents?: RegExp[]
   /** Whether a request is not counted. */
