@@ -78,6 +78,9 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     },
     store: (store, name = 'default') => {
       checkIsStore('the store of telemetry', store)
+      if (typeof name !== 'string' || name === '') {
+        throw new QuotaError('ERR_SPILLWAY_OPTION', `the name of a store must be text; got ${formatValue(name)}.`)
+      }
       if (!isSync(store)) return timed(store, name, instruments, tracer)
       // An in-memory store answers too fast to be timed: only its size and evictions are measured.
       onceMade(() => watchSize(store, name, meter))

@@ -192,6 +192,10 @@ test('measures the keys and evictions of an in-memory store, and returns that st
   expect(await sumsOf('spillway.store.evictions')).toEqual([['store=memory', 1]])
 })
 
+test.each([[5], [''], [null], [{ name: 'redis' }]])('rejects %j as the name of a store', (name) => {
+  expect(() => measure.store(memoryStore(), name as never)).toThrow(/^the name of a store must be text; got /)
+})
+
 test('a measured store forwards everything else', async () => {
   class Other implements Store {
     readonly #inner = memoryStore()
