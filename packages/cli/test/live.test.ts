@@ -163,7 +163,9 @@ describe('over Redis', () => {
   test('keys under a prefix and a hash are found by them', async () => {
     await use(redisStore(redis, { prefix: 'shop', hashKeys: SECRET }))
     await tells(url, '--prefix', 'shop', '--hash-keys-from', 'SPILLWAY_SECRET')
-    const { exitCode, err } = await spillway(withPolicies('inspect', url, 'a', '--hash-keys-from', 'SPILLWAY_NONE'))
+    const { exitCode, err } = await spillway(
+      withPolicies('inspect', url, '192.0.2.1', '--hash-keys-from', 'SPILLWAY_NONE'),
+    )
     expect([exitCode, err]).toEqual([2, expect.stringContaining('"SPILLWAY_NONE" is not set')])
   })
 
@@ -187,8 +189,8 @@ describe('over Redis', () => {
   })
 
   test('inspect changes nothing', async () => {
-    await spillway(withPolicies('inspect', url, 'nobody'))
-    expect(await redis.keys('*nobody*')).toEqual([])
+    await spillway(withPolicies('inspect', url, '192.0.2.199'))
+    expect(await redis.keys('*192.0.2.199*')).toEqual([])
   })
 })
 
@@ -208,27 +210,49 @@ test('a key is inspected and reset in PostgreSQL too', async () => {
 test.each<[string, string[], number, string]>([
   [
     'a store of another kind',
-    ['inspect', 'mysql://localhost', 'a'],
+    ['inspect', 'mysql://localhost', '192.0.2.1'],
     2,
     'a store is redis://…, rediss://… or postgres://…; got "mysql:"',
   ],
-  ['no URL', ['inspect', 'localhost:6379/0', 'a'], 2, 'a store is redis://'],
+  ['no URL', ['inspect', 'localhost:6379/0', '192.0.2.1'], 2, 'a store is redis://'],
   [
     'a key of too many parts',
     ['inspect', 'redis://localhost', 'a', 'b', 'c'],
     2,
     'no policy has a key of 3 parts: "minute" has ip',
   ],
-  ['a reset without a terminal', ['reset', 'redis://localhost', 'a'], 2, 'standard input is not a terminal: add --yes'],
+  [
+    'a reset without a terminal',
+    ['reset', 'redis://localhost', '192.0.2.1'],
+    2,
+    'standard input is not a terminal: add --yes',
+  ],
+  // Nobody has such a key: "full" said nothing about the client that was meant.
+  [
+    'a key that is no address',
+    ['inspect', 'redis://localhost', '203.0.113.256'],
+    2,
+    '"minute", "day" counts by IP address, and "203.0.113.256" has none',
+  ],
+  ['a network of IPv4', ['inspect', 'redis://localhost', '192.0.2.0/24'], 2, '"192.0.2.0/24" has none'],
   ['no key', ['inspect', 'redis://localhost'], 2, "missing required argument 'key'"],
 ])('rejects %s', async (_, args, exitCode, message) => {
   const ran = await spillway(withPolicies(...args))
   expect([ran.exitCode, ran.err]).toEqual([exitCode, expect.stringContaining(message)])
 })
 
+test.each(['postgres://u:55?rest@localhost', 'postgres://u:55/rest@localhost', 'redis://u:55#rest@localhost'])(
+  'no part of an unencoded password is printed: %s',
+  async (url) => {
+    const { exitCode, err } = await spillway(withPolicies('inspect', url, '192.0.2.1'))
+    expect([exitCode, err]).toEqual([2, expect.stringContaining('has an @ after its host: in a password, write')])
+    expect(err).not.toMatch(/55|rest/)
+  },
+)
+
 test.each(['redis', 'postgres'])('a missing %s server is reported without its password', async (protocol) => {
   const { exitCode, err } = await spillway(
-    withPolicies('inspect', `${protocol}://u:secret@127.0.0.1:${await freePort()}`, 'a'),
+    withPolicies('inspect', `${protocol}://u:secret@127.0.0.1:${await freePort()}`, '192.0.2.1'),
   )
   expect(exitCode).toBe(1)
   expect(err).toMatch(/127\.0\.0\.1:\d+/)

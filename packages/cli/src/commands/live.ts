@@ -85,10 +85,16 @@ async function policyKeysOf(
   { policy, ipv6Prefix }: KeyOptions,
 ): Promise<readonly PolicyKey[]> {
   const policies = (await readPolicies(policy)).flatMap(({ policies }) => policies)
-  const policyKeys = policies
-    .filter(({ key }) => [key].flat().length === parts.length)
-    .map((each) => ({ name: stateName(each), policy: each, key: keyFrom(each.key, parts, ipv6Prefix) }))
+  const candidates = policies.filter(({ key }) => [key].flat().length === parts.length)
+  const policyKeys = candidates.flatMap((each) => {
+    const key = keyFrom(each.key, parts, ipv6Prefix)
+    return key === undefined ? [] : [{ name: stateName(each), policy: each, key }]
+  })
   if (policyKeys.length > 0) return policyKeys
+  if (candidates.length > 0) {
+    const names = candidates.map(({ name }) => JSON.stringify(name)).join(', ')
+    throw new UserError(`${names} counts by IP address, and ${JSON.stringify(parts.join(' '))} has none: 203.0.113.66.`)
+  }
   const wanted = policies.map(({ name, key }) => `"${name}" has ${[key].flat().join(' and ')}`).join(', ')
   throw new UserError(`no policy has a key of ${parts.length} parts: ${wanted}.`)
 }

@@ -53,9 +53,9 @@ export function urlOf(text: string, kinds: readonly (keyof typeof SCHEMES)[] = [
   }
   const url = new URL(text)
   // The host is then the name of the user, and the port is the beginning of the password.
-  if (`${url.pathname}${/^redis/.test(url.protocol) ? url.search : ''}${url.hash}`.includes('@')) {
+  if (`${url.pathname}${url.search}${url.hash}`.includes('@')) {
     throw new UserError(
-      `the URL that begins with ${scheme}:// has an @ after its host: in a password, write %2F for /, %3F for ? and %23 for #.`,
+      `the URL that begins with ${scheme}:// has an @ after its host: in a password, write %2F for /, %3F for ? and %23 for #; in a parameter, write %40 for @.`,
     )
   }
   try {

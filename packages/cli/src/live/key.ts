@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { type KeySelector, keyReader, type RequestReader, type RequestSources } from '@spillway/core/http'
 import type { RulePolicy } from '@spillway/core/rules'
 import { UserError } from '../io.ts'
@@ -7,14 +7,16 @@ import { withoutPort } from '../log/address.ts'
 /** A request whose every part is what the user has typed. */
 type Parts = ReadonlyMap<string, string>
 
-/** The key that the middleware makes of a request with these parts. */
-export function keyFrom(key: RulePolicy['key'], parts: readonly string[], ipv6Prefix: number): string {
+/** The key that the middleware makes of a request with these parts; undefined if the part for an address is none. */
+export function keyFrom(key: RulePolicy['key'], parts: readonly string[], ipv6Prefix: number): string | undefined {
   const selectors = [key].flat()
   const typed = new Map<string, string>()
   for (const [i, selector] of selectors.entries()) {
     const part = parts[i] as string
     const name = selector.startsWith('header:') ? selector.toLowerCase() : selector
-    typed.set(name, selector === 'ip' ? addressOf(part, ipv6Prefix) : part)
+    const value = selector === 'ip' ? addressOf(part, ipv6Prefix) : part
+    if (selector === 'ip' && isIP(value) === 0) return undefined
+    typed.set(name, value)
   }
   return keyReader(key, sourcesFor(selectors, ipv6Prefix))(typed) as string
 }
