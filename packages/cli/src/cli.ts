@@ -170,7 +170,8 @@ function programOf(io: Io, done: (work: Promise<number>) => Promise<void>): Comm
     .command('export')
     .description('run a module, and print the policies of its limiters as JSON for replay')
     .argument('<module>', 'the JavaScript module that builds the limiters, such as app.mjs')
-    .action((path) => done(exportPolicies(path, io)))
+    .option('--timeout <seconds>', 'how long the module may take to load', wholeFrom(1, 3600), 30)
+    .action((path, options) => done(exportPolicies(path, options, io)))
 
   for (const command of program.commands) command.addHelpText('after', `\n${EXAMPLES[command.name()]}`)
   return program

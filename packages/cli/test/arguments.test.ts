@@ -123,37 +123,48 @@ describe('one sentence for', () => {
     ],
     [
       'a port out of range',
-      () => ['inspect', 'redis://u:pa55word@h:99999', 'a', ...policy],
+      () => ['inspect', 'redis://u:pa55word@h:99999', '192.0.2.1', ...policy],
       2,
       'check that its port is 1 to 65535',
     ],
-    ['a stray %', () => ['inspect', 'redis://u:pa55word%zz@h', 'a', ...policy], 2, 'write %25'],
-    ['one for PostgreSQL', () => ['inspect', 'postgres://u:pa55word%zz@h/x', 'a', ...policy], 2, 'write %25'],
+    ['a stray %', () => ['inspect', 'redis://u:pa55word%zz@h', '192.0.2.1', ...policy], 2, 'write %25'],
+    ['one for PostgreSQL', () => ['inspect', 'postgres://u:pa55word%zz@h/x', '192.0.2.1', ...policy], 2, 'write %25'],
     // A number before the character was taken for the port, and the rest of the password was printed.
     ...[
       'redis://u:55/pa55word@h',
       'redis://u:55?pa55word@h',
       'redis://u:55#pa55word@h',
       'postgres://u:55/pa55word@h/x',
+      'postgres://u:55?pa55word@h',
     ].map((url): [string, () => string[], number, string] => [
       `a password with ${url.replace(/^.*:55|pa55word.*$/g, '')} for ${url.slice(0, 5)}`,
-      () => ['inspect', url, 'a', ...policy],
+      () => ['inspect', url, '192.0.2.1', ...policy],
       2,
       'write %2F for /, %3F for ? and %23 for #',
     ]),
-    ['an invalid database', () => ['inspect', 'redis://u:pa55word@h/x', 'a', ...policy], 2, 'the number of a database'],
-    ['no store at all', () => ['inspect', 'u:pa55word@h', 'a', ...policy], 2, 'a store is redis://'],
-    ['an invalid table', () => ['inspect', 'postgres://h/x', 'a', ...policy, '--table', 'a"b'], 2, 'table must be'],
-    ['an invalid prefix', () => ['inspect', 'redis://h', 'a', ...policy, '--prefix', ''], 2, 'prefix'],
+    [
+      'an invalid database',
+      () => ['inspect', 'redis://u:pa55word@h/x', '192.0.2.1', ...policy],
+      2,
+      'the number of a database',
+    ],
+    ['no store at all', () => ['inspect', 'u:pa55word@h', '192.0.2.1', ...policy], 2, 'a store is redis://'],
+    [
+      'an invalid table',
+      () => ['inspect', 'postgres://h/x', '192.0.2.1', ...policy, '--table', 'a"b'],
+      2,
+      'table must be',
+    ],
+    ['an invalid prefix', () => ['inspect', 'redis://h', '192.0.2.1', ...policy, '--prefix', ''], 2, 'prefix'],
     [
       'a server that rejects connections',
-      () => ['inspect', `redis://127.0.0.1:${closed}`, 'a', ...policy],
+      () => ['inspect', `redis://127.0.0.1:${closed}`, '192.0.2.1', ...policy],
       1,
       'ECONNREFUSED',
     ],
     [
       'a database that rejects connections',
-      () => ['inspect', `postgres://127.0.0.1:${closed}/x`, 'a', ...policy],
+      () => ['inspect', `postgres://127.0.0.1:${closed}/x`, '192.0.2.1', ...policy],
       1,
       'ECONNREFUSED',
     ],
@@ -175,7 +186,7 @@ describe('one sentence for', () => {
     })
     // The limiter's own report of the failure would be another sentence.
     const warn = vi.spyOn(console, 'warn')
-    const ran = await spillway(['inspect', `${protocol}://127.0.0.1:${port}/0`, 'a', ...policy])
+    const ran = await spillway(['inspect', `${protocol}://127.0.0.1:${port}/0`, '192.0.2.1', ...policy])
     failsWell(ran)
     expect(warn).not.toHaveBeenCalled()
     const message = new RegExp(`${protocol}://127.0.0.1:${port} fails: .*${reason}`)
@@ -184,7 +195,8 @@ describe('one sentence for', () => {
 
   test('a server that wants a password', async () => {
     const server = await startRedis({ settings: { requirepass: 'other' } })
-    const at = (user: string) => spillway(['inspect', `redis://${user}127.0.0.1:${server.port}`, 'a', ...policy])
+    const at = (user: string) =>
+      spillway(['inspect', `redis://${user}127.0.0.1:${server.port}`, '192.0.2.1', ...policy])
     const [none, wrong] = [await at(''), await at(':pa55word@')]
     await server.stop()
     failsWell(wrong)
@@ -224,8 +236,8 @@ test('arguments in any order and number end in an exit code', async () => {
     ['replay', log, ...policy],
     ['suggest', log],
     ['check', path('p.json')],
-    ['inspect', 'redis://u:pa55word%@h', 'a', ...policy],
-    ['reset', 'postgres://u:pa55word@h:99999', 'a', ...policy],
+    ['inspect', 'redis://u:pa55word%@h', '192.0.2.1', ...policy],
+    ['reset', 'postgres://u:pa55word@h:99999', '192.0.2.1', ...policy],
   )
   await fc.assert(
     fc.asyncProperty(starts, fc.array(words, { maxLength: 5 }), async (start, more) => {

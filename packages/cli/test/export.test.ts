@@ -71,6 +71,12 @@ test.each([
   ['throws what is no error', 'throw null', 'cannot be run: null'],
   ['ends the process', 'process.exit(0)', 'ended the process'],
   ['never ends', 'await new Promise(() => {})', 'ended the process'],
+  // The limit is in real time, because the module is another program; it ran on for ever.
+  [
+    'never ends, with an open connection',
+    'setInterval(() => {}, 1000); await new Promise(() => {})',
+    'has not been loaded within 1 s: does it await a connection?',
+  ],
 ])('a module that %s is an error that says so', (_, source, message) => {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-export-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -78,7 +84,7 @@ test.each([
   writeFileSync(file, source)
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--import', 'tsx', path('../src/main.ts'), 'export', file],
+    ['--import', 'tsx', path('../src/main.ts'), 'export', file, '--timeout', '1'],
     { encoding: 'utf8' },
   )
   expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining(`app.mjs ${message}`)])

@@ -6,8 +6,14 @@ import { EXIT } from '../exit.ts'
 import { type CodePolicy, ruleFrom } from '../export/rule.ts'
 import { type Io, UserError, unreadable } from '../io.ts'
 
+/** The options of `export`. */
+export interface ExportOptions {
+  /** The seconds after which a module that is still loading fails. */
+  readonly timeout: number
+}
+
 /** Runs a module, and prints the policies of the limiters that it builds, as JSON for `replay`. */
-export async function exportPolicies(path: string, io: Io): Promise<number> {
+export async function exportPolicies(path: string, { timeout }: ExportOptions, io: Io): Promise<number> {
   const file = resolve(path)
   await access(file).catch((error: unknown) => {
     throw unreadable(path, error)
@@ -23,9 +29,7 @@ export async function exportPolicies(path: string, io: Io): Promise<number> {
   }
   process.once('exit', ended)
   try {
-    await import(pathToFileURL(file).href)
-  } catch (error) {
-    throw new UserError(`${path} cannot be run: ${formatThrown(error)}`, EXIT.failure)
+    await Promise.race([load(path, file), expiry(path, timeout)])
   } finally {
     process.off('exit', ended)
   }
@@ -41,6 +45,18 @@ export async function exportPolicies(path: string, io: Io): Promise<number> {
   io.stdout.write(`${JSON.stringify({ rules }, null, 2)}\n`)
   return EXIT.ok
 }
+
+const load = (path: string, file: string): Promise<unknown> =>
+  import(pathToFileURL(file).href).catch((error: unknown) => {
+    throw new UserError(`${path} cannot be run: ${formatThrown(error)}`, EXIT.failure)
+  })
+
+/** Rejects after some seconds. The timer alone keeps no process running. */
+const expiry = (path: string, seconds: number): Promise<never> =>
+  new Promise((_, reject) => {
+    const late = `${path} has not been loaded within ${seconds} s: does it await a connection? Name a module that only builds the limiters, or set --timeout.`
+    setTimeout(() => reject(new UserError(late, EXIT.failure)), 1000 * seconds).unref()
+  })
 
 /** A module may print while it runs, which must not become a part of the JSON. */
 function printToStandardError(): void {
