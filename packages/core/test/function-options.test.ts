@@ -62,6 +62,23 @@ beforeEach(() => {
 /** Node reports unhandled rejections when a turn of the event loop is over. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
+// What docs/guides/failure.md says of them.
+test.each(['key', 'quota', 'cost', 'skip'])(
+  'a promise of %s that never settles delays its request alone',
+  async (name) => {
+    const never = new Promise<never>(() => {})
+    const usual = { key: 'ann', quota, cost: 1, skip: false }[name]
+    const { send, left } = setUp({ quota, key: () => 'ann', [name]: ({ path }: FakeRequest) => (path ? never : usual) })
+    let answered = false
+    void send({ path: '/slow' }).then(() => {
+      answered = true
+    })
+    expect((await send()).denial).toBeUndefined()
+    await turn()
+    expect([answered, await left('ann')]).toEqual([false, 99])
+  },
+)
+
 // `skip: async () => false` skipped every request, `refundIf: async () => false` refunded all of them, and so on.
 describe.each(ways)('an option that returns %s', (_, later) => {
   test('skip: only what it skips is not counted', async () => {
