@@ -31,7 +31,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
   '@spillway/admin': 12_000,
-  '@spillway/cli': 122_300,
+  '@spillway/cli': 122_800,
   '@spillway/cli/browser': 35_800,
   '@spillway/cloudflare': 2_100,
   '@spillway/cloudflare/object': 4_800,
@@ -50,8 +50,9 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/hono': 61_400,
   '@spillway/koa': 61_000,
   '@spillway/memory': 36_650,
-  '@spillway/nestjs': 63_200,
-  '@spillway/nestjs/throttler': 38_200,
+  '@spillway/memory/adapter': 44_100,
+  '@spillway/nestjs': 63_500,
+  '@spillway/nestjs/throttler': 38_400,
   '@spillway/opentelemetry': 3_900,
   '@spillway/plans': 10_500,
   '@spillway/postgres': 19_500,
