@@ -29,8 +29,8 @@ function mix(hash: Int32Array, view: DataView, at: number): void {
   for (let i = 16; i < 64; i++) {
     const early = W[i - 15] as number
     const late = W[i - 2] as number
-    const s0 = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3)
-    const s1 = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10)
+    const s0 = rotated(early, 7) ^ rotated(early, 18) ^ (early >>> 3)
+    const s1 = rotated(late, 17) ^ rotated(late, 19) ^ (late >>> 10)
     W[i] = ((W[i - 16] as number) + s0 + (W[i - 7] as number) + s1) | 0
   }
   let a = hash[0] as number
@@ -42,9 +42,9 @@ function mix(hash: Int32Array, view: DataView, at: number): void {
   let g = hash[6] as number
   let h = hash[7] as number
   for (let i = 0; i < 64; i++) {
-    const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)
+    const s1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
     const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (K[i] as number) + (W[i] as number)) | 0
-    const t2 = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    const t2 = ((rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
     h = g
     g = f
     f = e
@@ -64,4 +64,4 @@ function mix(hash: Int32Array, view: DataView, at: number): void {
   hash[7] = ((hash[7] as number) + h) | 0
 }
 
-const turned = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
+const rotated = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
