@@ -18,6 +18,30 @@ test('what has a body is no preflight', () => {
   ).toEqual([true, true, true])
 })
 
+// The first pass marked the request, and the second one was ignored: nothing was counted at all.
+test('counts a request that passes it again, if no policy applied before', async () => {
+  const logger = { warn: vi.fn() }
+  for (const options of [
+    { key: ({ user }: FakeRequest) => user?.['id'] as string | undefined },
+    { key: async ({ user }: FakeRequest) => user?.['id'] as string | undefined },
+    { match: ({ user }: FakeRequest) => user !== undefined },
+    { match: { path: '/login' } },
+  ]) {
+    const { guard } = setUp({ quota: perMinute(1), logger, ...options })
+    const statuses: unknown[] = []
+    for (let i = 0; i < 2; i++) {
+      const request: { -readonly [K in keyof FakeRequest]: FakeRequest[K] } = {}
+      expect((await guard(request)).decision).toBeUndefined()
+      Object.assign(request, { user: { id: 'ann' }, path: '/login' })
+      statuses.push((await guard(request)).denial?.status)
+      expect(guard.decisionOf(request)?.allowed).toBe(i === 0)
+      expect((await guard(request)).decision).toBeUndefined()
+    }
+    expect(statuses, JSON.stringify(options)).toEqual([undefined, 429])
+  }
+  expect(logger.warn).toHaveBeenCalledOnce()
+})
+
 describe('tiers', () => {
   test('by function: a user who changes plan keeps the used share', () => {
     const tiers = { free: perMinute(10), pro: perMinute(100) }

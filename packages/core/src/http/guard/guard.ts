@@ -16,7 +16,7 @@ import type { PolicyOptions } from '../policies/policy-options.ts'
 import { type ClaimsOf, claimsOnce } from '../requests/claims.ts'
 import { isPreflight } from '../requests/preflight.ts'
 import type { RequestReader } from '../requests/reader.ts'
-import { requestStatesFor } from '../requests/request-state.ts'
+import { type RequestState, requestStatesFor } from '../requests/request-state.ts'
 import { checkFlag } from '../requests/returned.ts'
 import { whileConnected } from '../requests/while-connected.ts'
 import { type ByKey, byKey } from './by-key.ts'
@@ -86,14 +86,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     }
     state.shownNames = shownNamesOf(active.names, state.before)
     const verdict = active.evaluate(request, claims, state.shownNames)
-    if (verdict instanceof Promise) {
-      return verdict.then((known) => {
-        state.value = known.decision
-        return known
-      })
-    }
-    state.value = verdict.decision
-    return verdict
+    return verdict instanceof Promise ? verdict.then((known) => keep(state, known)) : keep(state, verdict)
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
     if (!countsPreflight && isPreflight(reader, request)) return PASS
@@ -112,6 +105,13 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
       active = activate(policies as unknown as readonly PolicyOptions<R, S>[], active.registrations)
     },
   })
+}
+
+/** Keeps the decision. If no policy applied, one may when the request passes again: behind a login, or rewritten. */
+function keep<S>(state: RequestState<RequestDecision>, verdict: Verdict<S>): Verdict<S> {
+  state.value = verdict.decision
+  if (verdict === PASS) state.owner = undefined
+  return verdict
 }
 
 /** The states of a policy: those of its quota, and of its block list. */

@@ -4,8 +4,8 @@ import { processState } from '../../common/process-state.ts'
 export interface RequestState<T> {
   /** Identifies the request, because frameworks copy a request's properties, and make objects that inherit from it. */
   readonly request: object
-  /** Identifies the guard. */
-  readonly owner: object
+  /** Identifies the guard; undefined if no policy of it applied, so that it may count the request when it passes again. */
+  owner: object | undefined
   /** The state of the guard before this one. */
   readonly before: RequestState<T> | undefined
   value: T | undefined
@@ -15,7 +15,7 @@ export interface RequestState<T> {
 
 /** The states that one guard keeps of requests. */
 export interface RequestStates<T> {
-  /** Creates the state of a request; undefined if there is one already. */
+  /** Creates the state of a request; undefined if the guard has one already. */
   begin(request: object): RequestState<T> | undefined
   /** The value that is stored for a request; undefined if it has none. */
   read(request: object): T | undefined
