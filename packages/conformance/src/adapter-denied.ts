@@ -45,6 +45,16 @@ export function testDeniedAnswers(test: TestFunction, mount: (options: NeutralOp
     }
   })
 
+  // Adapters that answer with a Response threw: it accepts no body with these statuses, not even an empty one.
+  test('sends a status that has no body', async () => {
+    for (const status of [204, 205, 304]) {
+      for (const body of [{}, { body: '' }, { body: 'dropped' }]) {
+        const answer = await deniedBy(() => ({ status, ...body }))
+        assert.deepEqual([answer.status, answer.body], [status, ''])
+      }
+    }
+  })
+
   test('sends the problem document if onDenied returns nothing, synchronously or as a promise', async () => {
     for (const onDenied of [() => {}, async () => {}]) {
       const { status, headers } = await deniedBy(onDenied)

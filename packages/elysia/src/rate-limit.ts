@@ -81,7 +81,7 @@ function denied({ method }: Request, { status, contentType, headers, body, respo
   // A copy, because Elysia adds headers, and those of a redirection are immutable.
   if (response) return new Response((response as Response).body, response as Response)
   const fields = [...headers, ['Content-Type', contentType]] as [string, string][]
-  return new Response(method === 'HEAD' ? null : body, { status, headers: fields })
+  return new Response(method === 'HEAD' ? null : body || null, { status, headers: fields })
 }
 
 /**

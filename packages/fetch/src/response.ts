@@ -6,7 +6,7 @@ export function denialResponse(request: Request, denial: Denial, limitHeaders: R
   const { status, contentType, body, response } = denial
   if (response) return withLimitHeaders(response as Response, request, limitHeaders)
   const headers = { ...Object.fromEntries([...limitHeaders, ...denial.headers]), 'Content-Type': contentType }
-  return new Response(request.method === 'HEAD' ? null : body, { status, headers })
+  return new Response(request.method === 'HEAD' ? null : body || null, { status, headers })
 }
 
 /** The request that each response has answered. */

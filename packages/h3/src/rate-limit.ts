@@ -91,7 +91,7 @@ function follow({ decision, headers, denial, answer, after }: Verdict<H3Event>, 
 function denied({ req }: H3Event, { status, contentType, headers, body, response }: Denial): Response {
   if (response) return response as Response
   const fields = [...headers, ['Content-Type', contentType]] as [string, string][]
-  return new Response(req.method === 'HEAD' ? null : body, { status, headers: fields })
+  return new Response(req.method === 'HEAD' ? null : body || null, { status, headers: fields })
 }
 
 /**

@@ -94,7 +94,7 @@ function answered(c: Context, own: Denial | undefined, standard: Denial, restore
 function denied(c: Context, { status, contentType, headers, body }: Denial): Response {
   for (const [name, value] of headers) c.header(name, value)
   c.header('Content-Type', contentType)
-  return c.newResponse(body, status as StatusCode)
+  return c.newResponse(body || null, status as StatusCode)
 }
 
 /**

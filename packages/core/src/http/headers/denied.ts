@@ -9,7 +9,7 @@ import type { Denial, ProblemOption } from './problem.ts'
 /** An answer to a denied request: the parts of the standard answer to replace. */
 export interface DeniedAnswer {
   /**
-   * The status, 200 to 599.
+   * The status, 200 to 599. With 204, 205 and 304, no body is sent.
    * @default `429`, or `503` if a store failed
    */
   readonly status?: number
@@ -119,9 +119,12 @@ function denialFrom(returned: unknown, standard: Denial, sendsResponses: boolean
     status,
     contentType: contentType ?? typed?.[1] ?? typeOf(body, standard),
     headers: pairs.filter((pair) => pair !== typed),
-    body: textOf(body, standard, status),
+    body: WITHOUT_BODY.includes(status) ? '' : textOf(body, standard, status),
   }
 }
+
+/** The statuses of responses that have no body (RFC 9110). A `Response` rejects one, even if it is empty. */
+const WITHOUT_BODY: readonly number[] = [204, 205, 304]
 
 const TEXT = 'text/plain; charset=utf-8'
 

@@ -12,7 +12,7 @@ export interface Denial {
   readonly contentType: string
   /** Headers of this answer only; those of the verdict are set before them. */
   readonly headers: readonly Header[]
-  /** The body as text. */
+  /** The body as text; empty if there is none. */
   readonly body: string
   /** A `Response` that `onDenied` returned, to be sent unchanged instead of the other fields. */
   readonly response?: unknown
