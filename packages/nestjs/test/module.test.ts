@@ -1,10 +1,9 @@
 import { Catch, Controller, Get, type HttpException, Injectable, Module, Post, UseFilters } from '@nestjs/common'
-import { fakeClock, type Send, sendTo } from '@spillway/conformance'
+import { fakeClock, sendTo } from '@spillway/conformance'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   type Decision,
   memoryStore,
-  perHour,
   perMinute,
   RateLimit,
   RateLimitDecision,
@@ -15,20 +14,9 @@ import {
   SkipRateLimit,
 } from '../src/index.ts'
 import { appOf, closeApps, platforms, serverOf } from './apps.ts'
+import { policies, serve, toldBy } from './module-apps.ts'
 
 afterEach(closeApps)
-
-type Parts = Parameters<typeof appOf>
-
-async function serve(platform: string, options: RateLimitOptions, controllers: Parts[2]) {
-  const store = memoryStore({ clock: fakeClock() })
-  return sendTo(await serverOf(await appOf(platform, [RateLimitModule.forRoot({ store, ...options })], controllers)))
-}
-
-const toldBy = async (send: Send, path: string, method: 'GET' | 'POST' = 'GET') => {
-  const { status, headers } = await send({ path, method })
-  return `${status} ${headers['ratelimit']}`
-}
 
 @Controller('auth')
 @RateLimit({ requests: { cost: 2 } })
@@ -74,11 +62,6 @@ class Plain {
     return 'ok'
   }
 }
-
-const policies = [
-  { name: 'requests', quota: perMinute(10) },
-  { name: 'daily', quota: perHour(60) },
-]
 
 describe.each(Object.keys(platforms))('on %s', (platform) => {
   test('limits every route, with the overrides of classes and methods', async () => {
@@ -178,97 +161,6 @@ describe.each(Object.keys(platforms))('on %s', (platform) => {
   })
 })
 
-const started = (options: RateLimitOptions, ...controllers: (new () => object)[]) =>
-  serve('Express', options, controllers).then(
-    () => 'started',
-    (error: Error) => error.message,
-  )
-
-test('an app with an invalid decorator does not start', async () => {
-  @Controller()
-  class Unknown {
-    @Get()
-    @RateLimit({ requets: { cost: 2 } })
-    get() {}
-  }
-  expect(await started({ policies } as RateLimitOptions, Unknown)).toMatch(
-    /^@RateLimit: Unknown\.get names the policy "requets"; the policies are requests, daily\./,
-  )
-  @Controller()
-  class Skipping {
-    @Get()
-    @SkipRateLimit('login')
-    get() {}
-  }
-  expect(await started({ quota: perMinute(1) }, Skipping)).toMatch(
-    /^@RateLimit: Skipping\.get names the policy "login"/,
-  )
-  @Controller()
-  class Invalid {
-    @Get()
-    @RateLimit({ default: { cost: -1 } })
-    get() {}
-  }
-  expect(await started({ quota: perMinute(1) }, Invalid)).toMatch(/cost/)
-})
-
-test('the decorators of a method come before those of its class', async () => {
-  @Controller()
-  @SkipRateLimit()
-  class Status {
-    @Get()
-    get() {}
-
-    @Get('reset')
-    @RateLimit({ requests: { quota: perMinute(1) } })
-    reset() {}
-  }
-  const send = await serve('Express', { policies } as RateLimitOptions, [Status])
-  expect(await toldBy(send, '/')).toBe('200 undefined')
-  expect(await toldBy(send, '/reset')).toBe('200 "requests:Status.reset";r=0;t=60')
-  expect((await send({ path: '/reset' })).status).toBe(429)
-  @Controller()
-  class Both {
-    @Get()
-    @SkipRateLimit()
-    @RateLimit({ requests: { cost: 2 } })
-    get() {}
-  }
-  expect(await started({ policies } as RateLimitOptions, Both)).toMatch(
-    /^@RateLimit: Both\.get skips and changes the policy "requests"\. Keep one of the decorators\./,
-  )
-})
-
-test('an app does not start if a class skips and changes one policy', async () => {
-  @Controller('base')
-  @RateLimit({ requests: { cost: 2 } })
-  class Changed {
-    @Get()
-    async get() {}
-  }
-  @Controller('both')
-  @SkipRateLimit('requests')
-  @RateLimit({ requests: { quota: perMinute(1) } })
-  class Both extends Changed {}
-  const problem = /^@RateLimit: Both skips and changes the policy "requests"\. Keep one of the decorators\./
-  expect(await started({ policies } as RateLimitOptions, Both)).toMatch(problem)
-  @Controller('after')
-  @RateLimit({ requests: { cost: 3 } })
-  @SkipRateLimit()
-  class Both2 extends Changed {}
-  expect(await started({ policies } as RateLimitOptions, Both2)).toMatch(/Both2 skips and changes/)
-  @Controller('heir')
-  class Heir extends Both {}
-  expect(await started({ policies } as RateLimitOptions, Heir)).toMatch(/skips and changes/)
-  // A class may skip what the class that it extends changes.
-  @Controller('free')
-  @SkipRateLimit()
-  class Free extends Changed {}
-  const send = await serve('Express', { policies } as RateLimitOptions, [Changed, Free])
-  expect(await toldBy(send, '/base')).toMatch(/^200 "/)
-  expect(await toldBy(send, '/free')).toBe('200 undefined')
-})
-
 test('an app with @RateLimit and without the module does not start', async () => {
   @Controller()
   class OfMethod {
@@ -280,27 +172,6 @@ test('an app with @RateLimit and without the module does not start', async () =>
   for (const each of [OfMethod, Auth]) {
     await expect(appOf('Express', [], [each]).then((app) => app.init())).rejects.toThrow(problem)
   }
-})
-
-test('a decorator whose options would be ignored is an error where it is written', () => {
-  const options: [unknown, RegExp][] = [
-    [undefined, /^@RateLimit takes an object of options; got undefined\./],
-    [Promise.resolve({}), /got a promise\. Await it first\./],
-    [new Map([['default', { cost: 2 }]]), /got an object\./],
-    [{ default: undefined }, /^@RateLimit of "default" takes an object of options; got undefined\./],
-    [{ default: null }, /got null/],
-    [{ default: 5 }, /got 5/],
-    [{ default: { cots: 5 } }, /^@RateLimit of "default" has no option "cots"\. Did you mean "cost"\?/],
-    [{ default: { skip: () => true } }, /has no option "skip"/],
-    [
-      { cost: 5 },
-      /^@RateLimit of "cost" takes an object.*Write the name of a policy first: @RateLimit\(\{ default: \{ cost/,
-    ],
-    [{ quota: perMinute(5) }, /Write the name of a policy first: @RateLimit\(\{ default: \{ quota: … \} \}\)\./],
-  ]
-  for (const [each, problem] of options) expect(() => RateLimit(each as never)).toThrow(problem)
-  expect(() => SkipRateLimit(null as never)).toThrow(/@SkipRateLimit takes the name of a policy; got null/)
-  expect(() => SkipRateLimit(['default'] as never)).toThrow(/got an array/)
 })
 
 test('a module without a function that makes its options is an error', () => {
@@ -317,82 +188,10 @@ test('a module without a function that makes its options is an error', () => {
   expect(forRootAsync({ useClass: Plain })).toThrow(/^RateLimitModule\.forRootAsync has no option "useClass"/)
 })
 
-// The constructor of the base was taken for a method of the class.
-test('a class that inherits its limit has one policy of its own', async () => {
-  @RateLimit({ default: { quota: perMinute(1) } })
-  class Base {
-    @Get()
-    get() {
-      return 'ok'
-    }
-  }
-  @Controller('child')
-  class Child extends Base {}
-  const app = await appOf('Express', [RateLimitModule.forRoot({ quota: perMinute(2) })], [Child])
-  await serverOf(app)
-  await expect(app.get(RateLimiter).peek('ann', { policy: 'none' })).rejects.toThrow(
-    'peek names the policy "none"; there are "default", "default:Child". ',
-  )
-})
-
-/** Wraps a method in a function without a name. */
-const traced = (_: object, __: string, descriptor: PropertyDescriptor): void => {
-  const { value } = descriptor
-  descriptor.value = function (this: unknown, ...args: unknown[]) {
-    return value.apply(this, args)
-  }
-}
-
-// Both were `default:Traced.`, and counted as one.
-test('methods that a decorator has wrapped count apart, by their names in the class', async () => {
-  @Controller()
-  class Traced {
-    @Get('a')
-    @RateLimit({ default: { quota: perMinute(1) } })
-    @traced
-    a() {}
-
-    @Get('b')
-    @RateLimit({ default: { quota: perMinute(1) } })
-    @traced
-    b() {}
-  }
-  class Inherited extends Traced {}
-  Controller('inherited')(Inherited)
-  const send = await serve('Express', { quota: perMinute(9) }, [Traced, Inherited])
-  const told: string[] = []
-  for (const path of ['/a', '/b', '/inherited/b']) told.push(await toldBy(send, path))
-  expect(told).toEqual([
-    '200 "default:Traced.a";r=0;t=60',
-    '200 "default:Traced.b";r=0;t=60',
-    '200 "default:Inherited.b";r=0;t=60',
-  ])
-})
-
 // It was answered with 500.
 test.each(Object.keys(platforms))('on %s, a text of onDenied may have the media type of JSON', async (platform) => {
   const onDenied = () => ({ contentType: 'application/json', body: 'stop' })
   const send = await serve(platform, { quota: perMinute(1), onDenied }, [Plain])
   await send()
   expect(await send()).toMatchObject({ status: 429, body: 'stop' })
-})
-
-// @nestjs/throttler counts such classes as one.
-test('two classes of one name that would count as one do not start, and count apart with a name', async () => {
-  const build = (path: string, name?: string) => {
-    @Controller(path)
-    @RateLimit({ default: { quota: perMinute(1), ...(name !== undefined && { name }) } })
-    class Same {
-      @Get()
-      get() {
-        return 'ok'
-      }
-    }
-    return Same
-  }
-  expect(await started({ quota: perMinute(9) }, build('a'), build('b'))).toMatch(/two classes are named "Same"/)
-  const send = await serve('Express', { quota: perMinute(9) }, [build('a'), build('b', 'b')])
-  const statuses: number[] = []
-  for (const path of ['/a', '/b', '/a', '/b']) statuses.push((await send({ path })).status)
-  expect(statuses).toEqual([200, 200, 429, 429])
 })
