@@ -58,15 +58,15 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       joinHeaders(headers, limited, (name) => ctx.res.getHeader(name)),
     )
     if (after) whenClosed(ctx.res, () => void after(statusOf(ctx.res, ctx.status), ctx))
-    if (denial === undefined) {
-      return next().catch((error: unknown) => {
-        carryHeaders(ctx, error, headers)
-        throw error
-      })
+    if (denial && !answer) {
+      deny(ctx, denial)
+      return DONE
     }
-    if (answer) return sendAnswer(ctx, denial, answer)
-    deny(ctx, denial)
-    return DONE
+    const answered = denial && answer ? sendAnswer(ctx, denial, answer) : next()
+    return answered.catch((error: unknown) => {
+      carryHeaders(ctx, error, headers)
+      throw error
+    })
   }
   const middleware: Middleware = (ctx, next) => {
     if (typeof next !== 'function' || !ctx?.res) throw calledByHand('(ctx, next)', [ctx, next])

@@ -78,6 +78,25 @@ test('uses the proxy setting of the app', async () => {
   expect(statuses).toEqual([200, 200, 429])
 })
 
+// Koa removed the headers of the response: clients of a 429 did not learn when to retry.
+test.each<[string, (ctx: Koa.Context) => unknown]>([
+  ['throws', (ctx) => ctx.throw(429, 'Slow down.')],
+  ['rejects with', async (ctx) => ctx.throw(429, 'Slow down.')],
+])('keeps its headers on an error that onDenied %s', async (_, onDenied) => {
+  const app = new Koa()
+  app.silent = true
+  app.use(rateLimit({ quota: perMinute(1), onDenied: onDenied as () => undefined }))
+  const server = app.callback()
+  await request(server).get('/')
+  const { status, headers, text } = await request(server).get('/')
+  expect([status, text, headers['retry-after'], headers['ratelimit']]).toEqual([
+    429,
+    'Slow down.',
+    '60',
+    '"default";r=0;t=60',
+  ])
+})
+
 // The adapter assigned headers to the error, which threw a TypeError in its place: the 418 became a 500.
 test.each<[string, () => Error]>([
   ['of its own', () => Object.defineProperty(new Error('teapot'), 'headers', { get: () => ({ 'x-own': 'kept' }) })],
