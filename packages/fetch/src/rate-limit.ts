@@ -9,7 +9,7 @@ import {
 import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import { keepVerdict, reader, recordOf } from './reader.ts'
-import { denialResponse, settleWhenRead, withLimitHeaders } from './response.ts'
+import { denialResponse, responseTo, settleWhenRead, withLimitHeaders } from './response.ts'
 
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name, undefined>
@@ -62,13 +62,18 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       try {
         const answer = await handler(request, ...rest)
         // Bun's handlers return nothing after upgrading the connection.
-        const status = isAbandoned(request, record.context) ? undefined : answer?.status
+        const status = statusSent(answer, request, record.context)
         return answer && settleWhenRead(withLimitHeaders(answer, request, record.limitHeaders), status, after, rest[1])
-      } catch (error) {
-        settleWhenRead(new Response(null, { status: 500 }), 500, after, rest[1])
-        throw error
+      } catch (thrown) {
+        const answer = responseTo(thrown)
+        settleWhenRead(answer, statusSent(answer, request, record.context), after, rest[1])
+        throw thrown
       }
     }
   }
   return Object.assign(limit, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
+
+/** The status that the client receives; undefined if it has disconnected before. */
+const statusSent = (answer: Response | undefined, request: Request, context: unknown): number | undefined =>
+  isAbandoned(request, context) ? undefined : answer?.status

@@ -71,3 +71,9 @@ function untilRead(response: Response): readonly [response: Response, read: Prom
   const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
   return [new Response(readable, response), response.body.pipeTo(writable).catch(() => {})]
 }
+
+/** What answers a request whose handler has thrown, without its body: a `Response`, as React Router sends it, or a 500. */
+export function responseTo(thrown: unknown): Response {
+  const isResponse = thrown instanceof Response && thrown.status >= 200
+  return new Response(null, isResponse ? thrown : { status: 500 })
+}

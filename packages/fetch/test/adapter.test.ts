@@ -1,6 +1,6 @@
 import { fakeClock, type NeutralOptions, type Scene, type Send, sendInto, testAdapter } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
-import { decisionOf, memoryStore, perMinute, perSecond, rateLimit, rateLimiter } from '../src/index.ts'
+import { decisionOf, memoryStore, perMinute, perSecond, rateLimit, rateLimiter, settled } from '../src/index.ts'
 
 const URL_ = 'http://localhost'
 
@@ -165,4 +165,30 @@ test('lets a failing store reach the caller', async () => {
   const store = { take: () => Promise.reject(new Error('down')), delete: () => Promise.resolve(0) }
   const app = rateLimit({ quota: perMinute(1), store, onStoreError: 'throw' })(ok)
   await expect(app(new Request(URL_))).rejects.toThrow('down')
+})
+
+// The status of a thrown Response was read as 500: a limit of failed logins counted none of them.
+test('reads the status of a Response that the handler throws', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const limit = rateLimit({ quota: perMinute(1), countIf: [401], store })
+  const login = limit(() => {
+    throw new Response('wrong password', { status: 401 })
+  })
+  const attempt = async () => login(new Request(URL_)).catch((thrown: Response) => thrown)
+  expect(await (await attempt()).text()).toBe('wrong password')
+  await settled()
+  expect((await attempt()).status).toBe(429)
+})
+
+// A client had all requests refunded that it aborted, if that made the handler throw.
+test('keeps the units of a request whose client left before its handler threw', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const client = new AbortController()
+  const app = rateLimit({ quota: perMinute(9), key: () => 'ann', refundIf: (status) => status >= 500, store })(() => {
+    client.abort()
+    throw new Error('aborted')
+  })
+  await expect(app(new Request(URL_, { signal: client.signal }))).rejects.toThrow('aborted')
+  await settled()
+  expect((await rateLimiter({ quota: perMinute(9), store }).peek('ann')).remaining).toBe(8)
 })

@@ -15,6 +15,7 @@ const HTTP_RESPONSE = Symbol.for('h3.HTTPResponse')
 
 interface ResponseLike {
   readonly [HTTP_RESPONSE]?: unknown
+  readonly status?: unknown
 }
 
 /**
@@ -30,12 +31,14 @@ export function whenSent(event: H3Event, next: () => unknown, done: Done): unkno
 }
 
 async function whenRead(event: H3Event, next: () => unknown, done: Done): Promise<unknown> {
+  const status = (result: unknown): number | undefined =>
+    isAbandoned(event.req, contextOf(event)) ? undefined : statusIn(result, event)
   try {
     const result = await next()
-    const status = isAbandoned(event.req, contextOf(event)) ? undefined : statusIn(result, event)
+    const read = status(result)
     const stream = result instanceof Response ? result.body : result
     if (!(stream instanceof ReadableStream)) {
-      event.waitUntil(done(status, event))
+      event.waitUntil(done(read, event))
       return result
     }
     // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
@@ -44,19 +47,51 @@ async function whenRead(event: H3Event, next: () => unknown, done: Done): Promis
       stream
         .pipeTo(writable)
         .catch(() => {})
-        .then(() => done(status, event)),
+        .then(() => done(read, event)),
     )
     return result instanceof Response ? new Response(readable, result) : readable
   } catch (thrown) {
-    event.waitUntil(done((thrown as Partial<Response> | undefined)?.status ?? 500, event))
+    event.waitUntil(done(status(errorOf(thrown)), event))
     throw thrown
   }
 }
 
-/** The status that h3 will send. A plain object is JSON, whatever its fields are called. */
-function statusIn(result: unknown, { res }: H3Event): number {
+/** The error that h3 makes of what is thrown: a number is a status, and what is neither is a 500. */
+function errorOf(thrown: unknown): unknown {
+  if (thrown instanceof Error || typeof thrown === 'symbol') return thrown
+  return Object.assign(new Error(), { status: typeof thrown === 'number' ? thrown : 500 })
+}
+
+/**
+ * The status that h3 will send; undefined if the app's `onError` chooses it. A plain object is JSON, whatever its fields
+ * are called.
+ */
+function statusIn(result: unknown, { app, res }: H3Event): number | undefined {
+  if (result instanceof Response) return result.status
   // Without a route, h3 returns a symbol.
-  if (typeof result === 'symbol') return 404
-  const isResponse = result instanceof Response || (result as ResponseLike | null)?.[HTTP_RESPONSE] === true
-  return (isResponse ? (result as Response).status : res.status) ?? 200
+  const isMissing = typeof result === 'symbol'
+  if (isMissing || result instanceof Error) {
+    if (app?.config.onError) return undefined
+    return isMissing ? 404 : statusOfError(result)
+  }
+  const made = result as ResponseLike | null | undefined
+  return validStatus((made?.[HTTP_RESPONSE] === true && made.status) || res.status, 200)
+}
+
+interface ErrorLike {
+  readonly status?: unknown
+  readonly statusCode?: unknown
+}
+
+/** The status that an error names, or its cause. */
+function statusOfError(error: ErrorLike & { readonly cause?: unknown }): number {
+  const { status, statusCode } = error
+  const cause = error.cause as ErrorLike | null | undefined
+  return validStatus(status || statusCode || cause?.status || cause?.statusCode, 500)
+}
+
+/** The status as a number; `otherwise` if there is no such status. */
+function validStatus(status: unknown, otherwise: number): number {
+  const number = Number(status)
+  return Number.isInteger(number) && number >= 100 && number <= 599 ? number : otherwise
 }

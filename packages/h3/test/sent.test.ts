@@ -18,6 +18,10 @@ function setUp(handler: (event: H3Event) => unknown) {
   return { app, statuses, left: async () => (await limiter.peek('ann')).remaining }
 }
 
+const throwing = (make: () => unknown) => (): never => {
+  throw make()
+}
+
 const missing = (): unknown => Symbol.for('h3.notFound')
 
 const handlers: readonly (readonly [string, (event: H3Event) => unknown, number])[] = [
@@ -43,12 +47,31 @@ const handlers: readonly (readonly [string, (event: H3Event) => unknown, number]
     },
     418,
   ],
+  ['an error', throwing(() => new Error('no')), 500],
+  // The status of failed logins was read as another, so that a limit of 401 counted none of them.
+  ['an error with a status code', throwing(() => Object.assign(new Error('no'), { statusCode: 401 })), 401],
+  ['an error with a cause', throwing(() => new Error('no', { cause: new HTTPError({ status: 401 }) })), 401],
+  ['an HTTPError that is returned', () => new HTTPError({ status: 401 }), 401],
+  ['an error that is returned', () => new Error('no'), 500],
+  ['a number that is thrown', throwing(() => 401), 401],
+  ['a Response that is thrown', throwing(() => new Response('no', { status: 401 })), 500],
+  ['an object that is thrown', throwing(() => ({ status: 401 })), 500],
+  ['an error with a status that does not exist', throwing(() => Object.assign(new Error('no'), { status: 42 })), 500],
   [
-    'an error',
-    () => {
-      throw new Error('no')
+    'an HTTPResponse with the status of the event',
+    ({ res }) => {
+      res.status = 401
+      return new HTTPResponse('no')
     },
-    500,
+    401,
+  ],
+  [
+    'text with a status that is text',
+    ({ res }) => {
+      res.status = '401' as never
+      return 'no'
+    },
+    401,
   ],
 ]
 
@@ -86,4 +109,27 @@ test.each([
   expect(await response.text()).toBe('word')
   await Promise.all(kept)
   expect(await left()).toBe(8)
+})
+
+test('without a server, a request keeps its units if onError chooses the status, or its client has left', async () => {
+  const quota = perMinute(10)
+  for (const onError of [() => new Response('no', { status: 401 }), undefined]) {
+    const store = memoryStore({ clock: fakeClock() })
+    const kept: Promise<unknown>[] = []
+    const client = new AbortController()
+    const app = new H3({ silent: true, ...(onError && { onError }) })
+    app.use(rateLimit({ quota, key: () => 'ann', store, refundIf: (status) => status >= 500 }))
+    app.use(rateLimit({ name: 'failures', quota, key: () => 'ann', store, countIf: [401] }))
+    app.get('/', () => {
+      if (!onError) client.abort()
+      throw new Error('no')
+    })
+    const request = new Request('http://localhost/', { signal: client.signal })
+    await app.fetch(Object.assign(request, { waitUntil: (work: Promise<unknown>) => void kept.push(work) }))
+    await Promise.all(kept)
+    for (const name of ['default', 'failures']) {
+      const limiter = rateLimiter({ name, quota, store })
+      expect((await limiter.peek('ann')).remaining, name).toBe(9)
+    }
+  }
 })

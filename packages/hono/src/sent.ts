@@ -25,7 +25,7 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
     await next()
   } catch (thrown) {
     // A thrown value that is not an Error bypasses the app's error handler.
-    waitUntil(c, done(500))
+    waitUntil(c, done(isAbandoned(c.req.raw, c.env) ? undefined : 500))
     throw thrown
   }
   const { body } = c.res
