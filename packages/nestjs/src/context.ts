@@ -1,14 +1,22 @@
 import type { ExecutionContext } from '@nestjs/common'
-import { firstValue, hidesBody, type Outgoing, type RequestReader, whenClosed } from '@spillway/core/http'
+import {
+  type FastifyLike,
+  fastifyPath,
+  fastifyTrustsEveryProxy,
+  firstValue,
+  hidesBody,
+  type Outgoing,
+  type RequestReader,
+  whenClosed,
+} from '@spillway/core/http'
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The part of a request that is read: of Express, of Fastify, or of the handshake of a WebSocket. */
-interface Incoming {
+interface Incoming extends FastifyLike {
   readonly raw?: object
   readonly ip?: string
   readonly method?: string
-  readonly url?: string
   readonly baseUrl?: string
   readonly path?: string
   readonly headers?: Headers | undefined
@@ -103,16 +111,21 @@ function header(context: ExecutionContext, name: string): string | undefined {
 
 /** Reads the path as the router does: a target may also be a whole URL, or end in a fragment. */
 function pathOf(context: ExecutionContext): string {
-  const { baseUrl, path, url = '' } = requestOf(context)
-  if (baseUrl !== undefined && path !== undefined) return baseUrl + path
-  return url.replace(/^https?:\/\/[^/?]*/i, '').split(/[?#]/, 1)[0] as string
+  const request = requestOf(context)
+  const { baseUrl, path } = request
+  return baseUrl === undefined || path === undefined ? fastifyPath(request) : baseUrl + path
+}
+
+function trustsEveryProxy(context: ExecutionContext): boolean {
+  const request = requestOf(context)
+  // An address reserved for documentation, more hops away than any proxy.
+  return request.app?.get?.('trust proxy fn')?.('192.0.2.1', 64) ?? fastifyTrustsEveryProxy(request)
 }
 
 export const reader: RequestReader<ExecutionContext> = {
   address: (context) => requestOf(context).ip ?? peer(context),
   peer,
-  // An address reserved for documentation, more hops away than any proxy.
-  trustsEveryProxy: (context) => requestOf(context).app?.get?.('trust proxy fn')?.('192.0.2.1', 64) ?? false,
+  trustsEveryProxy,
   method: (context) => requestOf(context).method ?? 'GET',
   path: pathOf,
   header,

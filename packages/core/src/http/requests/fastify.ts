@@ -1,0 +1,40 @@
+/** The part of a Fastify request that is read. */
+export interface FastifyLike {
+  readonly url?: string
+  readonly server?: {
+    readonly version?: string
+    readonly initialConfig?: object
+  }
+}
+
+interface RouterOptions {
+  readonly useSemicolonDelimiter?: boolean
+  readonly routerOptions?: RouterOptions
+}
+
+/** The path as Fastify's router reads it: the target may also be a whole URL, or end in a fragment. */
+export function fastifyPath({ url = '', server }: FastifyLike): string {
+  const ends = endsAtSemicolon(server) ? /[?#;]/ : /[?#]/
+  return url.replace(/^https?:\/\/[^/?]*/i, '').split(ends, 1)[0] as string
+}
+
+/** Fastify 4, which Nest 10 has, ends the path at a semicolon, unless its later versions are set not to. */
+function endsAtSemicolon({ version = '', initialConfig }: FastifyLike['server'] = {}): boolean {
+  const { useSemicolonDelimiter: own, routerOptions }: RouterOptions = initialConfig ?? {}
+  return own || (routerOptions?.useSemicolonDelimiter ?? (own === undefined && version.startsWith('4.')))
+}
+
+const FORGERIES = 64
+const FORGED_ADDRESS = '192.0.2.1' // an address reserved for documentation
+
+/** A request whose addresses are all forged: how many of them Fastify trusts reveals the app's proxy settings. */
+const FORGED = {
+  raw: {
+    socket: { remoteAddress: FORGED_ADDRESS },
+    headers: { 'x-forwarded-for': Array(FORGERIES).fill(FORGED_ADDRESS).join() },
+  },
+}
+
+/** Whether Fastify trusts any address that a client writes into `X-Forwarded-For`. */
+export const fastifyTrustsEveryProxy = (request: object): boolean =>
+  (Reflect.get(request, 'ips', FORGED)?.length ?? 0) > FORGERIES
