@@ -1,0 +1,105 @@
+import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { perMinute, perSecond, rateLimiter, type Store, withLeases } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
+import { allowedOf, consume, type Limiter, setUp } from './leasing.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
+
+describe('a lease', () => {
+  // Our clock counts from before the store was asked: what the bucket refills while an answer is late is not spent.
+  test('is as old as the call for it, however late that is answered', async () => {
+    const clock = fakeClock()
+    const model = modelStore(clock)
+    let delayMs = 0
+    const late: Store = {
+      ...faultyStore(model),
+      async take(ops) {
+        const taken = model.takeSync(ops)
+        clock.advance(delayMs)
+        return taken
+      },
+    }
+    const quota = perSecond(100)
+    const store = withLeases(late, { requests: 50, stopwatch: () => clock() / 1000 })
+    const [limiter, direct] = [store, late].map((each) =>
+      rateLimiter({ quota, store: each, name: 'p', deadline: '1h' }),
+    ) as [Limiter, Limiter]
+    await consume(limiter, 7)
+    // Eight are taken, after seven; both are refilled before the answer comes.
+    delayMs = 150
+    await consume(limiter, 1)
+    delayMs = 0
+    expect((await direct.consume('a', 100)).allowed).toBe(true)
+    expect(await allowedOf(limiter, 10)).toBe(0)
+  })
+
+  test('that is answered a second late is not kept, as other calls did not wait for it', async () => {
+    const clock = fakeClock()
+    const model = modelStore(clock)
+    let [delayMs, calls] = [0, 0]
+    const late: Store = {
+      ...faultyStore(model),
+      async take(ops) {
+        calls++
+        const taken = model.takeSync(ops)
+        clock.advance(delayMs)
+        return taken
+      },
+    }
+    const store = withLeases(late, { requests: 50, maxLoss: '1h', stopwatch: () => clock() / 1000 })
+    const limiter = rateLimiter({ quota: perMinute(100), store, name: 'p', deadline: '1h' })
+    await consume(limiter, 7)
+    delayMs = 1_001
+    await consume(limiter, 1)
+    delayMs = 0
+    await consume(limiter, 1)
+    expect(calls).toBe(5)
+  })
+
+  // Without an end to the wait, the key would fail in this process for as long as it runs.
+  test('that the store never answers is not waited for by those who come a second later', async () => {
+    const { clock, shared, limiter, stores } = setUp()
+    await consume(limiter, 3)
+    shared.break('frozen')
+    void limiter.consume('a')
+    shared.break('none')
+    clock.advance(1_001)
+    await consume(limiter, 1)
+    expect((await limiter.peek('a')).allowed).toBe(true)
+    await stores[0]?.release()
+  })
+
+  test('is not taken for a caller who has stopped waiting', async () => {
+    const { shared, stores, limiter } = setUp()
+    await consume(limiter, 3)
+    shared.break('slow')
+    const take = { policy: 'p', key: 'a', step: stepFor(perSecond(1_000), 'consume', 400) }
+    const first = limiter.consume('a')
+    const late = stores[0]?.take([take], undefined, { atMs: performance.now() - 1 })
+    const refund = { ...take, step: stepFor(perSecond(1_000), 'refund', 1) }
+    const lateRefund = stores[0]?.take([refund], undefined, { atMs: performance.now() - 1 })
+    const ends = Promise.allSettled([late, lateRefund])
+    shared.break('none')
+    await shared.thaw()
+    expect((await first).allowed).toBe(true)
+    expect(await ends).toMatchObject([
+      { status: 'rejected', reason: { code: 'ERR_SPILLWAY_STORE', reason: 'timeout' } },
+      { status: 'rejected', reason: { code: 'ERR_SPILLWAY_STORE', reason: 'timeout' } },
+    ])
+    expect((await limiter.peek('a')).remaining).toBe(996)
+  })
+
+  test('that cannot be taken fails for all who waited, and may be taken again', async () => {
+    const { limiter, shared } = setUp()
+    await consume(limiter, 3)
+    const { calls } = shared
+    shared.break('failing')
+    const answers = await Promise.allSettled([limiter.consume('a'), limiter.consume('a'), limiter.consume('a')])
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(shared.calls).toBe(calls + 1)
+    shared.break('none')
+    await consume(limiter, 1)
+  })
+})

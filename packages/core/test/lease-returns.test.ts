@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { perMinute, perSecond } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
+import { allowedOf, consume, setUp } from './leasing.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
+
+describe('a lease', () => {
+  test('is returned when it was unused for a second', async () => {
+    const { clock, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    expect((await direct.peek('a')).remaining).toBe(93)
+    clock.advance(999)
+    await vi.advanceTimersByTimeAsync(999)
+    expect((await direct.peek('a')).remaining).toBe(94)
+    clock.advance(1)
+    await vi.advanceTimersByTimeAsync(1)
+    // One has been refilled since.
+    expect((await direct.peek('a')).remaining).toBe(97)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('is kept while it is used, and returned when it no longer is', async () => {
+    const { clock, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    const pass = async (millis: number): Promise<number> => {
+      clock.advance(millis)
+      await vi.advanceTimersByTimeAsync(millis)
+      return (await direct.peek('a')).remaining
+    }
+    await pass(500)
+    await consume(limiter, 1)
+    expect(await pass(500)).toBe(94)
+    expect(vi.getTimerCount()).toBe(1)
+    // Two are returned, and two refilled meanwhile.
+    expect(await pass(1_000)).toBe(98)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('is returned at once when the process says so', async () => {
+    const { stores, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    await stores[0]?.release()
+    expect((await direct.peek('a')).remaining).toBe(96)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that is being taken is returned too when the process says so', async () => {
+    const { stores, shared, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 3)
+    shared.break('slow')
+    const [consumed, released] = [limiter.consume('a'), stores[0]?.release()]
+    shared.break('none')
+    await shared.thaw()
+    await released
+    expect((await consumed).allowed).toBe(true)
+    expect((await direct.peek('a')).remaining).toBe(96)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  // The process closed the store's client before the units were sent, and they stayed taken.
+  test('that is being returned is waited for when the process says so', async () => {
+    const { clock, stores, shared, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    shared.break('slow')
+    clock.advance(1_000)
+    await vi.advanceTimersByTimeAsync(1_000)
+    let isReleased = false
+    const released = stores[0]?.release().then(() => {
+      isReleased = true
+    })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(isReleased).toBe(false)
+    shared.break('none')
+    await shared.thaw()
+    await released
+    expect((await direct.peek('a')).remaining).toBe(97)
+  })
+
+  test('does not outlive the bucket’s own refill: nothing is spent twice', async () => {
+    const { clock, limiter, direct } = setUp(perSecond(100), { requests: 50 })
+    await consume(limiter, 32)
+    // A second later the bucket is full again, leased units and all.
+    clock.advance(1_000)
+    await direct.consume('a', 100)
+    expect((await limiter.consume('a')).allowed).toBe(false)
+  })
+
+  // What one process returned moved the lease of another down, which did not know of it: 103 of 100 were admitted.
+  test('is not returned from below that of another process', async () => {
+    const { clock, stores, limiter, other, direct } = setUp(perSecond(100), { processes: 2 })
+    await consume(other, 4)
+    await consume(limiter, 32)
+    await stores[1]?.release()
+    clock.advance(650)
+    const { remaining } = await direct.peek('a')
+    await direct.consume('a', remaining)
+    expect(remaining + (await allowedOf(limiter, 20))).toBe(100)
+  })
+
+  // Three seconds leased of one quota would be three thousand units of the other.
+  test('is returned when the quota is another', async () => {
+    const { clock, stores, limiter, direct } = setUp(perMinute(20))
+    const step = stepFor(perSecond(1_000), 'consume', 1)
+    await consume(limiter, 2)
+    expect((await direct.peek('a')).remaining).toBe(17)
+    clock.advance(5_500)
+    expect((await stores[0]?.take([{ policy: 'p', key: 'a', step }]))?.[0]?.allowed).toBe(true)
+    // Half a second of the first two is left.
+    expect((await direct.peek('a')).resetAfterMs).toBe(501)
+  })
+
+  // Reproduces a bug: with a server that was down, a process that awaited `release` on SIGTERM never ended.
+  test('that the store does not take back is waited for 10 seconds when the process says so', async () => {
+    const { limiter, shared, stores } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    shared.break('frozen')
+    let isOver = false
+    const released = stores[0]?.release().then(() => {
+      isOver = true
+    })
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(isOver).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    await released
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that cannot be returned causes no error', async () => {
+    const { clock, limiter, shared, stores } = setUp(perMinute(100))
+    await consume(limiter, 4)
+    shared.break('failing')
+    await stores[0]?.release()
+    clock.advance(1_000)
+    shared.break('none')
+    expect((await limiter.consume('a')).remaining).toBe(93)
+  })
+})
