@@ -1,50 +1,8 @@
 import { runInNewContext } from 'node:vm'
-import { fakeClock, modelStore } from '@spillway/conformance'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { unhandledRejections } from '../../../test/unhandled.ts'
-import { httpGuard, ipKey, type RateLimitOptions, type RequestReader, type Verdict } from '../src/http/index.ts'
-import { perMinute, QuotaError, rateLimiter, type Store } from '../src/index.ts'
-
-// Every function option may return a promise or any other thenable, and what it returns is checked.
-
-interface FakeRequest {
-  readonly path?: string
-  readonly user?: unknown
-  readonly gone?: Set<() => void>
-}
-
-interface FakeResponse {
-  readonly tokens: number
-}
-
-type Options = RateLimitOptions<FakeRequest, FakeResponse>
-
-const reader: RequestReader<FakeRequest> = {
-  address: () => 'ann',
-  peer: () => 'ann',
-  method: () => 'GET',
-  path: ({ path = '/' }) => path,
-  header: () => undefined,
-  query: () => undefined,
-  identity: (request) => request,
-  onClientClosed: ({ gone }, listener) => {
-    gone?.add(listener)
-    return () => gone?.delete(listener)
-  },
-}
-
-function setUp(options: Partial<Options>) {
-  const store = modelStore(fakeClock())
-  const guard = httpGuard({ store, ...options } as Options & { store: Store }, reader)
-  /** What is left of 100 units of a policy for a key. */
-  const left = async (key: string, name = 'default') =>
-    (await rateLimiter({ name, quota: perMinute(100), store }).peek(key)).remaining
-  return { guard, left, send: async (request: FakeRequest = {}) => guard({ ...request }) }
-}
-
-const quota = perMinute(100)
-// biome-ignore lint/suspicious/noThenProperty: it is to be one.
-const forwardingOf = (value: unknown) => ({ then: (next: (value: unknown) => void) => next(value) })
+import { describe, expect, test, vi } from 'vitest'
+import { ipKey } from '../src/http/index.ts'
+import { perMinute } from '../src/index.ts'
+import { type FakeRequest, forwardingOf, quota, setUp, turn, warn } from './function-options.ts'
 
 /** The ways in which a function says something later. */
 const ways: readonly [way: string, later: (value: unknown) => never][] = [
@@ -52,15 +10,6 @@ const ways: readonly [way: string, later: (value: unknown) => never][] = [
   ['a thenable of another library', (value) => forwardingOf(value) as never],
   ['a promise of another realm', (value) => runInNewContext('Promise.resolve(value)', { value }) as never],
 ]
-
-let warn: ReturnType<typeof vi.spyOn>
-const unhandled = unhandledRejections()
-beforeEach(() => {
-  warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-})
-
-/** Node reports unhandled rejections when a turn of the event loop is over. */
-const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 // What docs/guides/failure.md says of them.
 test.each(['key', 'quota', 'cost', 'skip'])(
@@ -194,78 +143,6 @@ test('a shadow policy waits for its functions, too', async () => {
   expect(await left('k', 'default (shadow)')).toBe(97)
 })
 
-describe('a function that fails', () => {
-  const failing = async (): Promise<never> => {
-    throw new Error('no database')
-  }
-
-  test.each(['skip', 'match', 'key', 'quota', 'cost', 'partition', 'claims'])('fails the request: %s', async (name) => {
-    for (const fail of [
-      failing,
-      () => {
-        throw new Error('no database')
-      },
-    ]) {
-      const { send, left } = setUp({ quota, key: 'claim:sub', claims: () => ({ sub: 'k' }), [name]: fail })
-      await expect(send()).rejects.toThrow('no database')
-      expect(await left('k')).toBe(100)
-    }
-  })
-
-  test('takes nothing of other policies, and no rejection is left unhandled, however many fail', async () => {
-    const { send, left } = setUp({
-      policies: [
-        { name: 'fine', quota },
-        { name: 'one', quota, key: failing },
-        { name: 'two', quota, cost: failing },
-        {
-          name: 'three',
-          quota,
-          key: () => {
-            throw new Error('at once')
-          },
-        },
-      ],
-    })
-    await expect(send()).rejects.toThrow()
-    await turn()
-    expect([unhandled, await left('ann', 'fine')]).toEqual([[], 100])
-  })
-})
-
-test.each<[string, () => unknown]>([
-  ['a promise', () => Promise.reject(new Error('a'))],
-  ['a thenable', () => forwardingOf(Promise.reject(new Error('b')))],
-  ['a promise of another realm', () => runInNewContext('Promise.reject(new Error("c"))')],
-])('onDecision may return %s: its failure is reported, and affects no request', async (_, onDecision) => {
-  const { send } = setUp({ quota, onDecision })
-  expect((await send()).denial).toBeUndefined()
-  await turn()
-  expect(warn).toHaveBeenCalledWith(expect.stringMatching(/onDecision threw: [abc]/))
-  expect(unhandled).toEqual([])
-})
-
-describe('a function that has not answered when its client goes away', () => {
-  test.each(['skip', 'key', 'cost', 'claims'])(
-    '%s: the request ends, and takes nothing, whatever comes later',
-    async (name) => {
-      for (const end of ['resolve', 'reject'] as const) {
-        const ends: Record<string, (value: never) => void> = {}
-        const promise = new Promise<never>((resolve, reject) => Object.assign(ends, { resolve, reject }))
-        const { guard, left } = setUp({ quota, key: 'claim:sub', claims: () => ({ sub: 'k' }), [name]: () => promise })
-        const gone = new Set<() => void>()
-        const verdict = guard({ gone }) as Promise<Verdict>
-        await turn()
-        for (const listener of gone) listener()
-        expect((await verdict).denial?.status).toBe(499)
-        ends[end]?.((name === 'claims' ? { sub: 'k' } : name === 'key' ? 'k' : 1) as never)
-        await turn()
-        expect([await left('k'), unhandled, gone.size]).toEqual([100, [], 0])
-      }
-    },
-  )
-})
-
 // A key function that returned req.ip let a client with a network of 2^64 addresses through as often as it liked.
 describe('a key function that returns an address', () => {
   const addresses = Array.from({ length: 200 }, (_, i) => `2001:db8:0:1::${i.toString(16)}`)
@@ -284,90 +161,4 @@ describe('a key function that returns an address', () => {
     for (const path of addresses) await bare.send({ path })
     expect(warn.mock.calls).toEqual([[expect.stringContaining('Return ipKey(address)')]])
   })
-})
-
-describe('what a function returns is checked', () => {
-  test.each<[option: string, value: unknown, message: string]>([
-    ['cost', Number.NaN, 'cost must return a number of units, more than 0; got NaN.'],
-    ['cost', 0, 'got 0.'],
-    ['cost', -1, 'got -1.'],
-    ['cost', '5', 'got "5".'],
-    ['cost', 5n, 'got 5n.'],
-    ['cost', {}, 'got an object.'],
-    ['cost', undefined, 'got undefined.'],
-    ['key', 5, 'key must return a string or undefined; got 5.'],
-    ['key', null, 'got null.'],
-    [
-      'quota',
-      100,
-      'what the quota function of policy "default" returns must be built by perMinute(100) or one of its siblings; got 100.',
-    ],
-    ['quota', undefined, 'got undefined.'],
-    ['quota', { kernel: 'x' }, 'got an object.'],
-    ['match', undefined, 'match must return true or false; got undefined.'],
-    ['match', 'yes', 'got "yes".'],
-    ['skip', 'yes', 'skip must return true or false; got "yes".'],
-    ['skip', {}, 'got an object.'],
-    ['claims', 'token', 'claims must return an object, or undefined; got "token".'],
-    ['claims', 1, 'got 1.'],
-  ])('%s: %s is rejected', async (option, value, message) => {
-    for (const say of [() => value, async () => value]) {
-      const { send } = setUp({ quota, key: 'claim:sub', claims: () => ({}), [option]: say })
-      const error = await send().then(
-        () => undefined,
-        (error: unknown) => error,
-      )
-      expect(error).toBeInstanceOf(QuotaError)
-      expect((error as Error).message).toContain(message)
-    }
-  })
-
-  test('what settle returns is rounded up', async () => {
-    const { send, left } = setUp({ quota, cost: 50, settle: ({ tokens }) => tokens })
-    await (await send()).after?.(200, { tokens: 8.5 })
-    expect(await left('ann')).toBe(91)
-  })
-
-  test('skip and refundIf may return nothing, which is false: that never turns a limit off', async () => {
-    const { send, left } = setUp({ quota, skip: () => undefined as never, refundIf: () => undefined as never })
-    await (await send()).after?.(200, { tokens: 0 })
-    expect(await left('ann')).toBe(99)
-  })
-
-  test('refundIf that returns neither yes nor no refunds nothing, and is reported', async () => {
-    const { send, left } = setUp({ quota, refundIf: () => 'yes' as never })
-    await (await send()).after?.(200, { tokens: 0 })
-    expect(await left('ann')).toBe(99)
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('refundIf must return true or false; got "yes".'))
-  })
-})
-
-test.each([
-  ['an object', { id: 1 }],
-  ['a list', ['a', 'b']],
-  ['a promise', Promise.resolve('ann')],
-  ['a function', () => 'ann'],
-  ['a symbol', Symbol('ann')],
-])('a claim that is %s is no key: all users would have the same', async (_, sub) => {
-  const { send } = setUp({ quota, key: 'claim:sub', claims: () => ({ sub }) })
-  await expect(send()).rejects.toThrow('claim "sub" must be text, a number, true or false')
-})
-
-test('a claim that is undefined is an empty key, as if it was missing', async () => {
-  const { send, left } = setUp({ quota, key: ['claim:sub', 'claim:org'], claims: () => ({ sub: undefined, org: 'a' }) })
-  await send()
-  expect(await left('0:1:a')).toBe(99)
-})
-
-test('a getter of a class is no claim: the key would be empty for all users', async () => {
-  class User {
-    get id(): string {
-      return 'ann'
-    }
-  }
-  const claims = () => new User() as unknown as Record<string, unknown>
-  await expect(setUp({ quota, key: 'claim:id', claims }).send()).rejects.toThrow('claim "id" is inherited')
-  const { send, left } = setUp({ quota, key: ['claim:constructor', 'claim:toString'], claims })
-  await send()
-  expect(await left('0:0:')).toBe(99)
 })
