@@ -1,77 +1,10 @@
-import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import {
-  type Decision,
-  perMinute,
-  perSecond,
-  type Quota,
-  QuotaError,
-  rateLimiter,
-  type Store,
-  sharedQuotaBounds,
-  slidingWindow,
-  tokenBucket,
-  withSharedQuota,
-} from '../src/index.ts'
+import { sharedQuotaBounds, tokenBucket } from '../src/index.ts'
+import { quota, type Setting, settled, setUp } from './sharing.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
-
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
-interface Setting {
-  readonly quota: Quota
-  readonly processes?: number
-  readonly margin?: number
-  /** How long a call takes to the store, and its answer back. */
-  readonly wayMs?: number
-}
-
-/** Processes that share a quota of a store at some distance, in simulated time. */
-function setUp({ quota, processes = 1, margin = 0.01, wayMs = 0 }: Setting) {
-  const clock = fakeClock()
-  const model = faultyStore(modelStore(clock))
-  const sent: { due: number; deliver: () => void }[] = []
-  let calls = 0
-  const after = (micros: number): Promise<void> =>
-    new Promise((resolve) => sent.push({ due: clock() + micros, deliver: resolve }))
-  const away = async <T>(work: () => Promise<T>): Promise<T> => {
-    calls++
-    if (wayMs === 0) return work()
-    await after(wayMs * 1000)
-    const result = await work()
-    await after(wayMs * 1000)
-    return result
-  }
-  const remote: Store = {
-    take: (ops) => away(() => model.take(ops)),
-    takeEach: (batches) => away(() => (model as Required<Store>).takeEach(batches)),
-    delete: (keys) => away(() => model.delete(keys)),
-  }
-  // The clock of each process begins at its own start.
-  const stores = Array.from({ length: processes }, (_, i) =>
-    withSharedQuota(remote, { margin, stopwatch: () => clock() / 1000 + 137.331 * i }),
-  )
-  const limiters = stores.map((store) =>
-    rateLimiter({ quota, store, name: 'p', deadline: '1h', onStoreError: 'throw' }),
-  )
-  /** Lets time pass, in steps of a millisecond, or of five. */
-  const pass = async (ms: number): Promise<void> => {
-    const step = ms % 5 === 0 ? 5 : 1
-    for (let i = 0; i < ms; i += step) {
-      clock.advance(step)
-      for (const each of sent.splice(0)) {
-        if (each.due <= clock()) each.deliver()
-        else sent.push(each)
-      }
-      await settled()
-    }
-  }
-  const direct = rateLimiter({ quota, store: model, name: 'p' })
-  const [limiter] = limiters as [(typeof limiters)[0]]
-  return { clock, model, stores, limiters, limiter, direct, pass, callsOf: () => calls }
-}
 
 interface Load extends Setting {
   readonly quota: ReturnType<typeof tokenBucket>
@@ -118,8 +51,6 @@ async function load({ perMs, ms, cost = 1, burst = 0, ...setting }: Load) {
   const expected = Math.min(quota.limit + (ms * 1000) / quota.ticksPerUnit, processes * perMs * ms * cost)
   return { ...result, expected, calls }
 }
-
-const quota = tokenBucket({ limit: 60_000, per: '1m' })
 
 describe('a quota that eight processes share', () => {
   const hot = tokenBucket({ limit: 1_000, per: '1s', burst: 6_000 })
@@ -192,113 +123,4 @@ test('in no span of time do processes admit more than the quota, at any load and
     }),
     { numRuns: 12, seed: 24 },
   )
-})
-
-describe('the share of one process', () => {
-  /** One call in ten milliseconds, until the process has a share. */
-  async function sharing(setting: Partial<Setting> = {}) {
-    const set = setUp({ quota, ...setting })
-    for (let i = 0; i < 200; i++) {
-      void set.limiter.consume('a')
-      await set.pass(10)
-    }
-    return set
-  }
-  const consumeAll = async (limiter: Awaited<ReturnType<typeof sharing>>['limiter']): Promise<Decision> => {
-    for (;;) {
-      const decision = await limiter.consume('a', 10)
-      if (!decision.allowed) return decision
-    }
-  }
-
-  test('is spent without calls', async () => {
-    const { limiter, callsOf } = await sharing()
-    const before = callsOf()
-    for (let i = 0; i < 200; i++) expect((await limiter.consume('a')).allowed).toBe(true)
-    expect(callsOf() - before).toBeLessThan(10)
-  })
-
-  test('a denial reports when its process asks again, and a retry by then is allowed', async () => {
-    const { limiter, clock, callsOf } = await sharing()
-    const { retryAfterMs } = await consumeAll(limiter)
-    const before = callsOf()
-    // Half a hold at least, and a hold at most.
-    expect(retryAfterMs).toBeGreaterThan(0)
-    expect(retryAfterMs).toBeLessThanOrEqual(600)
-    clock.advance(retryAfterMs - 1)
-    expect(await limiter.consume('a')).toMatchObject({ allowed: false, retryAfterMs: 1 })
-    clock.advance(1)
-    expect((await limiter.consume('a')).allowed).toBe(true)
-    expect(callsOf()).toBeGreaterThanOrEqual(before)
-  })
-
-  test('is returned by a peek, a reset and a release, which also end a pause', async () => {
-    const { limiter, direct, stores } = await sharing()
-    await consumeAll(limiter)
-    expect((await limiter.consume('a')).allowed).toBe(false)
-    await limiter.reset('a')
-    expect((await limiter.consume('a')).allowed).toBe(true)
-    expect((await limiter.peek('a')).remaining).toBe(59_999)
-    const held = await sharing()
-    const { remaining } = await held.direct.peek('a')
-    await (held.stores[0] as (typeof stores)[0]).release()
-    expect((await held.direct.peek('a')).remaining).toBeGreaterThanOrEqual(remaining)
-    expect((await direct.peek('a')).remaining).toBe(59_999)
-  })
-
-  test('lasts while the store fails', async () => {
-    const { limiter, model, pass } = await sharing({ wayMs: 1 })
-    model.break('failing')
-    for (let i = 0; i < 3; i++) {
-      const decision = limiter.consume('a')
-      await pass(5)
-      expect((await decision).allowed).toBe(true)
-    }
-    await pass(2_000)
-    const failed = limiter.consume('a')
-    failed.catch(() => {})
-    await pass(10)
-    await expect(failed).rejects.toThrow()
-  })
-})
-
-test.each([
-  ['a small quota', perMinute(100)],
-  ['a refill at intervals', tokenBucket({ limit: 60_000, per: '1m', refill: '1s' })],
-  ['a sliding window', slidingWindow({ limit: 60_000, window: '1m' })],
-])('%s is not shared: each request is a call, with the store’s decision', async (_, quota) => {
-  const { limiter, direct, callsOf } = setUp({ quota })
-  for (let i = 1; i <= 20; i++) {
-    expect((await limiter.consume('a')).remaining).toBe(quota.limit - i)
-  }
-  expect((await direct.peek('a')).remaining).toBe(quota.limit - 20)
-  expect(callsOf()).toBe(20)
-  expect(sharedQuotaBounds(quota, { processes: 8 })).toMatchObject({
-    held: 0,
-    callsPerSecond: Number.POSITIVE_INFINITY,
-  })
-})
-
-describe('sharedQuotaBounds', () => {
-  test('returns what the docs say', () => {
-    expect(sharedQuotaBounds(perMinute(60_000), { processes: 1 })).toEqual({
-      ...{ holdMs: 600, held: 600, overAdmission: 600, underAdmission: 600, callsPerSecond: 2 / 0.6 },
-    })
-    expect(sharedQuotaBounds(perSecond(1_000), { processes: 8, margin: 0.1 })).toEqual({
-      ...{ holdMs: 100, held: 100, overAdmission: 100, underAdmission: 800, callsPerSecond: 160 },
-    })
-  })
-
-  const single: Store = { take: async () => [], delete: async () => 0 }
-
-  test.each([
-    [() => withSharedQuota(single), /takes one batch at a time/],
-    [() => withSharedQuota(single, { margin: 0 }), /withSharedQuota margin must be a number above 0/],
-    [() => sharedQuotaBounds(quota, { processes: 1, margin: 0.6 }), /at most 0.5.*got 0.6/],
-    [() => sharedQuotaBounds(quota, { processes: 0 }), /processes must be a whole number, 1 or more/],
-    [() => withSharedQuota(single, { size: 1 } as object), /has no option "size"/],
-  ])('rejects invalid options: %s', (build, message) => {
-    expect(build).toThrow(QuotaError)
-    expect(build).toThrow(message)
-  })
 })
