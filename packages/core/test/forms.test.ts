@@ -1,10 +1,8 @@
 import { quotas } from '@spillway/conformance'
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { formsOf, type HeaderForm, headerWriter } from '../src/http/headers/forms.ts'
 import { advertised, headerItem } from '../src/http/headers/header-item.ts'
-import { type Header, joinHeaders } from '../src/http/headers/headers.ts'
-import { partitionReader } from '../src/http/headers/partition.ts'
 import {
   fixedWindow,
   leakyBucket,
@@ -19,12 +17,9 @@ import {
   tokenBucket,
 } from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
-
-const NOW = Date.UTC(2026, 0, 1)
-const nowMs = (): number => NOW
+import { item, nowMs } from './header-forms.ts'
 
 // Two policies, of which the second has less left: 3 of 10 in some 7.5 seconds.
-const item = headerItem({ name: 'per minute', quota: perMinute(100) })
 const burst = headerItem({ name: 'burst', quota: tokenBucket({ limit: 4, per: '3s', burst: 10 }) })
 const REPORTED = [
   { item, pk: '', decision: decisionOf({ remaining: 50, resetAfterMs: 29_401, replenishAfterMs: 1 }) },
@@ -147,116 +142,10 @@ describe('the option', () => {
   })
 })
 
-describe('one policy', () => {
-  const write = (form: HeaderForm, parts: Parameters<typeof decisionOf>[0], reported = item, pk = '') =>
-    headerWriter([form])([{ item: reported, pk, decision: decisionOf(parts) }], nowMs).map(([, value]) => value)
-
-  test('reports when more units refill, or, if denied, when the request fits', () => {
-    const waits = { remaining: 2, retryAfterMs: 7_001, replenishAfterMs: 601 }
-    expect(write('draft-11', waits)[1]).toBe('"per minute";r=2;t=1')
-    expect(write('draft-11', { ...waits, allowed: false })[1]).toBe('"per minute";r=2;t=8')
-    expect(write('draft-11', { ...waits, allowed: false, retryAfterMs: Infinity })[1]).toBe('"per minute";r=2')
-  })
-
-  test('reports its unit, and its partition in both fields', () => {
-    const reported = headerItem({ name: 'disk', quota: perMinute(100), unit: 'content-bytes' })
-    const pk = partitionReader((key) => new TextEncoder().encode(`${key}!`), console)('ann') as string
-    expect(write('draft-11', {}, reported, pk)).toEqual([
-      '"disk";q=100;w=60;qu="content-bytes";pk=:YW5uIQ==:',
-      '"disk";r=99;t=1;pk=:YW5uIQ==:',
-    ])
-    expect(write('draft-7', {}, reported, pk)).toEqual(['100;w=60', 'limit=100, remaining=99, reset=1'])
-  })
-
-  // The drafts forbid that a partition tells who it is.
-  test.each<[string, (key: string) => unknown]>([
-    ['is the key itself', (key) => Buffer.from(key)],
-    ['is no bytes', (key) => key],
-    ['is missing', () => undefined],
-  ])('tells no partition that %s, and says so', (_, partition) => {
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    expect(partitionReader(partition as () => Uint8Array, console)('ann')).toBe('')
-    expect(warn.mock.calls.flat().every((message) => message.includes('partition must return bytes'))).toBe(true)
-  })
-
-  test.each([
-    ['a window below a second', tokenBucket({ limit: 10, per: 250 }), '40;w=1'],
-    ['a fraction of a second more', slidingWindow({ limit: 10, window: '1.5s' }), '20;w=3'],
-    ['a queue', leakyBucket({ limit: 1, per: '2s', queue: 4 }), '5;w=10'],
-  ])('with %s tells whole seconds', (_, quota, numbers) =>
-    expect(headerItem({ name: 'default', quota }).numbers).toBe(numbers),
-  )
-})
-
 test('drafts 6 and 7 report the first of several policies with one limit', () => {
   const hourly = headerItem({ name: 'hourly', quota: slidingWindow({ limit: 100, window: '1h' }) })
   const reported = [item, hourly, burst].map((each) => ({ item: each, pk: '', decision: decisionOf() }))
   expect(headerWriter(['draft-6'])(reported, nowMs).at(-1)).toEqual(POLICY)
-})
-
-describe('the headers of a limiter behind another', () => {
-  /** What a response has in the end of a field that both have set, or of several. */
-  const both = (first: Record<string, unknown>, second: readonly Header[], limited = true) => {
-    const response = new Map(Object.entries(first))
-    for (const [name, value] of joinHeaders(second, limited, (name) => response.get(name))) response.set(name, value)
-    return Object.fromEntries(response)
-  }
-
-  test.each([
-    ['RateLimit-Policy', '10;w=1', '100;w=60', '10;w=1, 100;w=60'],
-    ['RateLimit', '"a";r=1', '"b";r=2', '"a";r=1, "b";r=2'],
-    // A dictionary with each name twice says nothing more than its last.
-    ['RateLimit', 'limit=1, remaining=0, reset=1', 'limit=2, remaining=1, reset=1', 'limit=1, remaining=0, reset=1'],
-    ['RateLimit', 'limit=2, remaining=1, reset=1', 'limit=1, remaining=0, reset=1', 'limit=1, remaining=0, reset=1'],
-    ['RateLimit', 'limit=2, remaining=1, reset=1', '"a";r=2', '"a";r=2'],
-    ['Retry-After', '1', '2', '2'],
-  ])('%s: %s and %s are %s', (name, first, second, expected) => {
-    expect(both({}, [[name, second]])).toEqual({ [name]: second })
-    expect(both({ [name]: first }, [[name, second]])).toEqual({ [name]: expected })
-  })
-
-  const counts = (prefix: string, [limit, remaining, reset]: readonly unknown[]) => ({
-    [`${prefix}-Limit`]: limit,
-    [`${prefix}-Remaining`]: remaining,
-    [`${prefix}-Reset`]: reset,
-  })
-
-  // The second replaced the first, which was the one that was nearly used up.
-  test.each(['RateLimit', 'X-RateLimit'])('%s-* are those of the scarcer, all three', (prefix) => {
-    const headersOf = (values: readonly string[]) => Object.entries(counts(prefix, values)) as unknown as Header[]
-    const [few, many] = [
-      ['5', '1', '60'],
-      ['100', '99', '1'],
-    ]
-    expect(both(counts(prefix, few as string[]), headersOf(many as string[]))).toEqual(counts(prefix, few as string[]))
-    expect(both(counts(prefix, many as string[]), headersOf(few as string[]))).toEqual(counts(prefix, few as string[]))
-    // A header that other code has set as a number is compared as one. Of equal values the last is kept.
-    expect(both(counts(prefix, [5, 0, 60]), headersOf(['9', '0', '7']))).toEqual(counts(prefix, ['9', '0', '7']))
-    expect(both(counts(prefix, [5, 0, 60]), headersOf(['9', '1', '7']))).toEqual(counts(prefix, [5, 0, 60]))
-  })
-
-  test.each([
-    [undefined, 'RateLimit, Retry-After'],
-    ['ETag', 'ETag, RateLimit, Retry-After'],
-    [['ETag', 'X-Id'], 'ETag,X-Id, RateLimit, Retry-After'],
-    ['ratelimit , ETag', 'ratelimit , ETag, Retry-After'],
-    ['*', '*, RateLimit, Retry-After'],
-    ['RateLimit-Policy', 'RateLimit-Policy, RateLimit, Retry-After'],
-  ])('what an app exposes by itself is kept: %j', (before, expected) => {
-    const name = 'Access-Control-Expose-Headers'
-    for (const limited of [false, true]) {
-      expect(both(before === undefined ? {} : { [name]: before }, [[name, 'RateLimit, Retry-After']], limited)).toEqual(
-        {
-          [name]: expected,
-        },
-      )
-    }
-  })
-
-  test('are as they are where none has been before', () => {
-    const headers: Header[] = [['RateLimit', '"a";r=1']]
-    expect(both({ RateLimit: 'anything' }, headers, false)).toEqual({ RateLimit: '"a";r=1' })
-  })
 })
 
 test.each<[Quota, string]>([
