@@ -1,0 +1,39 @@
+import { perMinute, type Store, type StoreError, type Take } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
+import { breaker } from '../src/stores/breaker.ts'
+import { deadlineIn } from '../src/stores/deadline.ts'
+
+export const lost = () => Promise.reject(new Error('connection lost'))
+export const well = () => Promise.resolve('well')
+
+/** A breaker on a clock that stands still, before a store whose states live in two shards: `a…` and `b…`. */
+export function setUp(store: Partial<Store> = { slotOf: ({ key }) => key.charAt(0) }) {
+  let now = 0
+  const log: string[] = []
+  const taken: (readonly Take[])[] = []
+  const take = async (ops: readonly Take[]) => {
+    taken.push(ops)
+    return []
+  }
+  const circuit = breaker({ take, delete: async () => 0, ...store }, { now: () => now })
+  const logger = { warn: (message: string) => log.push(message) }
+  const outcome = (work: () => unknown, key = 'a', deadlineMs = 1_000) =>
+    circuit
+      .call({ policy: 'p', key }, work, deadlineIn(deadlineMs * 1_000), logger)
+      .then(String, ({ reason }: StoreError) => reason)
+  const open = async (key = 'a') => {
+    for (let i = 0; i < 5; i++) await outcome(lost, key)
+  }
+  const refund = (key = 'a'): readonly Take[] => [{ policy: 'p', key, step: stepFor(perMinute(10), 'refund', 1) }]
+  return {
+    circuit,
+    log,
+    outcome,
+    open,
+    refund,
+    taken,
+    pass: (millis: number) => {
+      now += millis
+    },
+  }
+}
