@@ -20,7 +20,7 @@ const named = {
   },
   breaker: {
     mutate: [`${core}/stores/breaker.ts`],
-    tests: testsOf('core', ['breaker', 'owed-refunds']),
+    tests: testsOf('core', ['breaker', 'breaker-refunds', 'breaker-reports', 'owed-refunds']),
     atLeast: 94,
   },
   settlement: {
@@ -30,12 +30,19 @@ const named = {
   },
   leases: {
     mutate: [`${core}/wrappers/{lease,lease-server,lease-size,leases,leasing}.ts`],
-    tests: testsOf('core', ['lease-calls', 'leases', 'reset-all']),
+    tests: testsOf('core', [
+      'lease-calls',
+      'lease-late-answers',
+      'lease-returns',
+      'lease-sizes',
+      'leases',
+      'reset-all',
+    ]),
     atLeast: 81,
   },
   'deny-cache': {
     mutate: [`${core}/wrappers/{cached-state,deny-cache}.ts`],
-    tests: testsOf('core', ['deny-cache', 'reset-all']),
+    tests: testsOf('core', ['deny-cache', 'deny-cache-denials', 'deny-cache-scopes', 'reset-all']),
     atLeast: 65,
   },
 }
