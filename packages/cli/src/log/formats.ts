@@ -1,3 +1,4 @@
+import type { Micros } from '@spillway/core'
 import { UserError } from '../io.ts'
 import { commonParser } from './common.ts'
 import type { Entry, Parse } from './entry.ts'
@@ -104,13 +105,42 @@ function envoyParser(): Parse {
   const parse = templateParser(ENVOY)
   return (line) => {
     const entry = parse(line)
-    return typeof entry === 'object' ? withLastAddress(entry) : entry
+    return typeof entry === 'object' ? new EnvoyEntry(entry) : entry
   }
 }
 
-function withLastAddress(entry: Entry): Entry {
-  const addresses = (entry.header('x-forwarded-for') ?? '').split(',').map((text) => text.trim())
-  const address = addresses.at(-1) || undefined
-  const before = addresses.slice(0, -1).join(', ') || undefined
-  return { ...entry, address, header: (name) => (name === 'x-forwarded-for' ? before : entry.header(name)) }
+class EnvoyEntry implements Entry {
+  readonly at: Micros
+  readonly address: string | undefined
+  readonly #entry: Entry
+
+  constructor(entry: Entry) {
+    const forwarded = entry.header('x-forwarded-for') ?? ''
+    this.at = entry.at
+    this.address = forwarded.slice(forwarded.lastIndexOf(',') + 1).trim() || undefined
+    this.#entry = entry
+  }
+
+  get method(): string {
+    return this.#entry.method
+  }
+
+  get target(): string {
+    return this.#entry.target
+  }
+
+  get status(): number | undefined {
+    return this.#entry.status
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#entry.header(name)
+    if (name !== 'x-forwarded-for') return value
+    const addresses = (value ?? '').split(',').map((text) => text.trim())
+    return addresses.slice(0, -1).join(', ') || undefined
+  }
+
+  claim(name: string): string | number | boolean | undefined {
+    return this.#entry.claim(name)
+  }
 }

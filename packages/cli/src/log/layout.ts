@@ -1,3 +1,4 @@
+import type { Micros } from '@spillway/core'
 import { withoutPort } from './address.ts'
 import type { Entry } from './entry.ts'
 import { anyTimes } from './time.ts'
@@ -8,45 +9,106 @@ import { anyTimes } from './time.ts'
  */
 export type Part = string
 
-/** Makes an entry of the values of a line's fields, or returns the problem as text. */
-export type Layout = (values: readonly string[]) => Entry | string
+/** Makes an entry of the texts of a line's fields, or returns the problem as text. Fields without a part are not read. */
+export type Layout = (texts: readonly string[]) => Entry | string
+
+/** The value that the text of a field stands for. */
+export type ReadText = (text: string, field: number) => string
+
+/** Which field holds each part, negative if none does, and how its text is read. */
+class Places {
+  readonly parts: readonly Part[]
+  readonly #read: ReadText
+  readonly #indexes: ReadonlyMap<Part, number>
+  readonly request: number
+  readonly method: number
+  readonly path: number
+  readonly query: number
+  readonly status: number
+
+  constructor(parts: readonly Part[], read: ReadText) {
+    this.parts = parts
+    this.#read = read
+    this.#indexes = new Map(parts.map((part, i) => [part, i]))
+    this.request = this.of('request')
+    this.method = this.of('method')
+    this.path = this.of('path')
+    this.query = this.of('query')
+    this.status = this.of('status')
+  }
+
+  of(part: Part): number {
+    return this.#indexes.get(part) ?? -1
+  }
+
+  /** The value of a field; undefined if the line has none. */
+  value(texts: readonly string[], field: number): string | undefined {
+    const text = field < 0 ? undefined : texts[field]
+    if (text === undefined || text === '') return undefined
+    const value = this.#read(text, field)
+    return value === '-' || value === '' ? undefined : value
+  }
+}
+
+/** An entry that reads its parts from the texts when they are asked for: most policies ask for few. */
+class LayoutEntry implements Entry {
+  readonly at: Micros
+  readonly address: string | undefined
+  readonly #texts: readonly string[]
+  readonly #places: Places
+
+  constructor(at: Micros, address: string | undefined, texts: readonly string[], places: Places) {
+    this.at = at
+    this.address = address
+    this.#texts = texts
+    this.#places = places
+  }
+
+  get method(): string {
+    const { method, request } = this.#places
+    return (this.#value(method) ?? this.#value(request)?.split(' ', 1)[0] ?? '').toUpperCase()
+  }
+
+  get target(): string {
+    const { path, request, query } = this.#places
+    const url = this.#value(path) ?? this.#value(request)?.split(' ', 2)[1] ?? ''
+    const search = this.#value(query)?.replace(/^\?/, '')
+    return `${originForm(url)}${search === undefined ? '' : `?${search}`}`
+  }
+
+  get status(): number | undefined {
+    return Number(this.#value(this.#places.status)) || undefined
+  }
+
+  header(name: string): string | undefined {
+    const cookies = name === 'cookie' ? cookiesIn(this.#places.parts, (part) => this.#named(part)) : undefined
+    return this.#named(`header:${name}`) ?? cookies
+  }
+
+  claim(name: string): string | undefined {
+    return this.#named(`claim:${name}`)
+  }
+
+  #named(part: Part): string | undefined {
+    return this.#value(this.#places.of(part))
+  }
+
+  #value(field: number): string | undefined {
+    return this.#places.value(this.#texts, field)
+  }
+}
 
 /** The entries of lines whose fields are in this order. */
-export function layoutOf(parts: readonly Part[]): Layout {
+export function layoutOf(parts: readonly Part[], read: ReadText): Layout {
   const momentOf = anyTimes()
-  const indexes = new Map(parts.map((part, i) => [part, i]))
-  const index = (part: Part): number => indexes.get(part) ?? -1
-  const [time, date, ip, request, method, path, query, status] = [
-    'time',
-    'date',
-    'ip',
-    'request',
-    'method',
-    'path',
-    'query',
-    'status',
-  ].map(index) as [number, number, number, number, number, number, number, number]
-  return (values) => {
-    const value = (at: number): string | undefined => {
-      const text = values[at]
-      return text === undefined || text === '-' || text === '' ? undefined : text
-    }
-    const timeText = date < 0 ? value(time) : `${value(date)} ${value(time)}`
+  const places = new Places(parts, read)
+  const [time, date, ip] = [places.of('time'), places.of('date'), places.of('ip')]
+  return (texts) => {
+    const timeText = date < 0 ? places.value(texts, time) : `${places.value(texts, date)} ${places.value(texts, time)}`
     const at = momentOf(timeText)
     if (at === undefined) return timeText === undefined ? 'it has no time' : 'its time is invalid'
-    const [verb = '', url = ''] = value(request)?.split(' ') ?? []
-    const address = value(ip)
-    const named = (part: Part): string | undefined => value(index(part))
-    const search = value(query)?.replace(/^\?/, '')
-    return {
-      at,
-      address: address === undefined ? undefined : withoutPort(address),
-      method: (value(method) ?? verb).toUpperCase(),
-      target: `${originForm(value(path) ?? url)}${search === undefined ? '' : `?${search}`}`,
-      status: Number(value(status)) || undefined,
-      header: (name) => named(`header:${name}`) ?? (name === 'cookie' ? cookiesIn(parts, named) : undefined),
-      claim: (name) => named(`claim:${name}`),
-    }
+    const address = places.value(texts, ip)
+    return new LayoutEntry(at, address === undefined ? undefined : withoutPort(address), texts, places)
   }
 }
 

@@ -55,21 +55,23 @@ export function templateParser(template: string): Parse {
       `--format needs the time of a request: $time_local, $time_iso8601, $msec or %t; got ${JSON.stringify(template)}.`,
     )
   }
-  const entryOf = layoutOf(parts)
+  const fields = pieces.map(({ before, part }, i) => {
+    const next = pieces[i + 1]?.before ?? after
+    return { before, next, quoted: before.endsWith('"') && next.startsWith('"'), isRead: part !== '' }
+  })
+  const entryOf = layoutOf(parts, (text, field) => (fields[field]?.quoted ? unescaped(text) : text))
   return (line) => {
-    const values: string[] = []
+    const texts: string[] = []
     let at = 0
-    for (const [i, { before }] of pieces.entries()) {
+    for (const { before, next, quoted, isRead } of fields) {
       if (!line.startsWith(before, at)) return mismatch(at, before)
       at += before.length
-      const next = pieces[i + 1]?.before ?? after
-      const quoted = before.endsWith('"') && next.startsWith('"')
       const end = endOf(line, at, next, quoted)
       if (end < 0) return mismatch(at, next)
-      values.push(quoted ? unescaped(line.slice(at, end)) : line.slice(at, end))
+      texts.push(isRead ? line.slice(at, end) : '')
       at = end
     }
-    return entryOf(values)
+    return entryOf(texts)
   }
 }
 

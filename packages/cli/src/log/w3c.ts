@@ -21,13 +21,29 @@ const partOf = (field: string): Part => {
   return header === undefined ? (PARTS[field] ?? '') : `header:${header.toLowerCase()}`
 }
 
-const layoutFrom = (fields: string): Layout => layoutOf(fields.trim().split(/\s+/).map(partOf))
+/** Reads a line of values by the fields of a directive. */
+function layoutFrom(fields: string): (line: string) => ReturnType<Layout> {
+  const parts = fields.trim().split(/\s+/).map(partOf)
+  const entryOf = layoutOf(parts, decoded)
+  return (line) => {
+    const texts: string[] = []
+    let start = 0
+    for (const part of parts) {
+      const tab = line.indexOf('\t', start)
+      const end = tab < 0 ? line.length : tab
+      texts.push(part === '' ? '' : line.slice(start, end))
+      if (tab < 0) break
+      start = tab + 1
+    }
+    return entryOf(texts)
+  }
+}
 
 /** Reads the W3C extended format of CloudFront: tabs between values, directives that begin with `#`. */
 export function w3cParser(): Parse {
   let entryOf = layoutFrom(DEFAULT)
   return (line) => {
-    if (!line.startsWith('#')) return entryOf(line.split('\t').map(decoded))
+    if (!line.startsWith('#')) return entryOf(line)
     const [, directive = '', value = ''] = /^#([A-Za-z-]+): ?(.*)$/.exec(line) ?? []
     if (directive === '') return 'it begins with #, and is no directive such as #Fields:'
     if (directive === 'Fields') entryOf = layoutFrom(value)
