@@ -1,6 +1,8 @@
 import type { Micros } from '@spillway/core'
 import { withoutPort } from './address.ts'
 import type { Entry, Parse } from './entry.ts'
+import type { Json, Values } from './json-shape.ts'
+import { JsonShapes } from './json-shapes.ts'
 import { cookiesIn } from './layout.ts'
 import { anyTimes } from './time.ts'
 
@@ -30,8 +32,17 @@ const USUAL: Readonly<Record<string, readonly string[]>> = {
 /** Objects that hold headers by name. */
 const HEADERS = ['headers', 'req.headers', 'request.headers']
 
-type Json = Readonly<Record<string, unknown>>
+/** The parts of a request that every line is read for. */
+const PARTS = ['time', 'ip', 'method', 'path', 'status', 'request'] as const
+
 type Find = (line: Json) => unknown
+
+/** Finds the first path that exists. The path that matched the previous line is tried first. */
+interface Finder {
+  readonly find: Find
+  /** The path that is tried first. */
+  readonly first: () => string
+}
 
 class JsonEntry implements Entry {
   readonly at: Micros
@@ -39,35 +50,46 @@ class JsonEntry implements Entry {
   readonly method: string
   readonly target: string
   readonly status: number | undefined
-  readonly #line: Json
+  readonly #line: string
+  #json: Json | undefined
   readonly #named: (kind: string, name: string) => Find
   readonly #cookies: (line: Json) => string | undefined
 
   constructor(
     at: Micros,
-    line: Json,
-    found: Omit<Entry, 'at' | 'header' | 'claim'>,
+    [, ip, method, path, status, request]: Values,
+    line: string,
+    json: Json | undefined,
     named: (kind: string, name: string) => Find,
     cookies: (line: Json) => string | undefined,
   ) {
+    // nginx logs the whole request line.
+    const whole = text(request)?.split(' ') ?? []
     this.at = at
-    this.address = found.address
-    this.method = found.method
-    this.target = found.target
-    this.status = found.status
+    this.address = addressIn(text(ip))
+    this.method = (text(method) ?? whole[0] ?? '').toUpperCase()
+    this.target = text(path) ?? whole[1] ?? ''
+    this.status = Number(status) || undefined
     this.#line = line
+    this.#json = json
     this.#named = named
     this.#cookies = cookies
   }
 
   header(name: string): string | undefined {
-    const found = text(this.#named('header', name)(this.#line))
-    return found === undefined && name === 'cookie' ? this.#cookies(this.#line) : found
+    const json = this.#parsed()
+    const found = text(this.#named('header', name)(json))
+    return found === undefined && name === 'cookie' ? this.#cookies(json) : found
   }
 
   claim(name: string): string | number | boolean | undefined {
-    const value = this.#named('claim', name)(this.#line)
+    const value = this.#named('claim', name)(this.#parsed())
     return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+  }
+
+  #parsed(): Json {
+    this.#json ??= parsed(this.#line) as Json
+    return this.#json
   }
 }
 
@@ -77,33 +99,37 @@ class JsonEntry implements Entry {
  */
 export function jsonParser(fields: Fields = {}): Parse {
   const momentOf = anyTimes()
-  const [time, ip, method, path, status, request] = ['time', 'ip', 'method', 'path', 'status', 'request'].map((name) =>
-    finder(fields[name] === undefined ? (USUAL[name] ?? [name]) : [fields[name]]),
-  ) as [Find, Find, Find, Find, Find, Find]
+  const paths = PARTS.map((name) => (fields[name] === undefined ? (USUAL[name] ?? [name]) : [fields[name]]))
+  const shapes = new JsonShapes(paths.flat())
+  const finders = paths.map((each) => finder(each, () => shapes.clear()))
   const named = namedFinder(fields)
-  const jars = finder(['cookies', 'req.cookies'])
+  const jars = finder(['cookies', 'req.cookies']).find
   const cookies = (line: Json): string | undefined => {
     const jar = jars(line)
     const names = typeof jar === 'object' && jar !== null ? Object.keys(jar).map((name) => `cookie:${name}`) : []
     return cookiesIn([...Object.keys(fields), ...names], (part) => text(named('cookie', part.slice(7))(line)))
   }
+  const entryOf = (values: Values, line: string, json?: Json): Entry | string => {
+    const [time] = values
+    const at = momentOf(time)
+    if (at === undefined) return time === undefined ? 'it has no time' : 'its time is invalid'
+    return new JsonEntry(at, values, line, json, named, cookies)
+  }
   return (line) => {
+    const known = shapes.read(line)
+    if (known !== undefined) return entryOf(known, line)
     const json = parsed(line)
     if (json === undefined) return 'it is not a JSON object'
-    const momentText = time(json)
-    const at = momentOf(momentText)
-    if (at === undefined) return momentText === undefined ? 'it has no time' : 'its time is invalid'
-    // nginx logs the whole request line.
-    const whole = text(request(json))?.split(' ') ?? []
-    const found = {
-      address: addressIn(text(ip(json))),
-      method: (text(method(json)) ?? whole[0] ?? '').toUpperCase(),
-      target: text(path(json)) ?? whole[1] ?? '',
-      status: Number(status(json)) || undefined,
-    }
-    return new JsonEntry(at, json, found, named, cookies)
+    const values = finders.map(({ find }) => find(json))
+    const entry = entryOf(values, line, json)
+    if (typeof entry === 'object') shapes.learn(line, json, pathsOf(finders, values))
+    return entry
   }
 }
+
+/** The paths at which values were found. */
+const pathsOf = (finders: readonly Finder[], values: Values): readonly (string | undefined)[] =>
+  finders.map(({ first }, i) => (values[i] === undefined ? undefined : first()))
 
 const addressIn = (text: string | undefined): string | undefined =>
   text === undefined || text === '' || text === '-' ? undefined : withoutPort(text)
@@ -117,20 +143,22 @@ function parsed(line: string): Json | undefined {
   }
 }
 
-/** Finds the first path that exists. The path that matched the previous line is tried first. */
-function finder(paths: readonly string[]): Find {
+/** `onChange` is called when another path matches. */
+function finder(paths: readonly string[], onChange: () => void = () => {}): Finder {
   const finds = paths.map(pathFinder)
-  let last = finds[0] as Find
-  return (line) => {
-    const value = last(line)
+  let last = 0
+  const find: Find = (line) => {
+    const value = (finds[last] as Find)(line)
     if (value !== undefined) return value
-    for (const find of finds) {
+    for (const [i, find] of finds.entries()) {
       const other = find(line)
       if (other === undefined) continue
-      last = find
+      last = i
+      onChange()
       return other
     }
   }
+  return { find, first: () => paths[last] as string }
 }
 
 function pathFinder(path: string): Find {
@@ -146,7 +174,7 @@ function namedFinder(fields: Fields): (kind: string, name: string) => Find {
   const known = new Map<string, Find>()
   return (kind, name) => {
     const id = `${kind}:${name}`
-    const found = known.get(id) ?? finder(fields[id] === undefined ? usual(kind, name) : [fields[id]])
+    const found = known.get(id) ?? finder(fields[id] === undefined ? usual(kind, name) : [fields[id]]).find
     known.set(id, found)
     return found
   }

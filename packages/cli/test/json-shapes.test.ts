@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { jsonParser } from '../src/log/json.ts'
+import { shapeOf } from '../src/log/json-shape.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const read = (
+  line: string,
+  json: Json,
+  picked: readonly (string | undefined)[],
+  known = picked.filter((path) => path !== undefined),
+) => shapeOf(JSON.stringify(json), json, picked, known)?.(line)
+
+describe('the shape of a line', () => {
+  const json = { t: 1, ip: 'a', req: { url: '/a' }, ok: true, more: { a: ['b', { c: 1 }], d: {} } }
+  const picked = ['t', 'ip', 'req.url', 'none', undefined]
+
+  test.each<[string, string, readonly unknown[] | undefined]>([
+    ['the line itself', JSON.stringify(json), [1, 'a', '/a', undefined, undefined]],
+    [
+      'other values',
+      '{"t":-2.5e3,"ip":"","req":{"url":"ü"},"ok":"x","more":{}}',
+      [-2500, '', 'ü', undefined, undefined],
+    ],
+    ['nested lists', '{"t":0,"ip":"b","req":{"url":"c"},"ok":0,"more":{"x":[[],[{"a":1,"b":2}]]}}', undefined],
+    [
+      'other lists',
+      '{"t":0,"ip":"b","req":{"url":"c"},"ok":0,"more":{"x":[1,[2,3],{"a":1}]}}',
+      [0, 'b', 'c', undefined, undefined],
+    ],
+    ['text instead of a number', '{"t":"1","ip":"a","req":{"url":"/a"},"ok":true,"more":{}}', undefined],
+    ['another order', '{"ip":"a","t":1,"req":{"url":"/a"},"ok":true,"more":{}}', undefined],
+    ['a name twice', '{"t":1,"ip":"a","req":{"url":"/a"},"ok":true,"more":{},"ip":"b"}', undefined],
+    ['an escape', '{"t":1,"ip":"a\\"","req":{"url":"/a"},"ok":true,"more":{}}', undefined],
+    ['a control character', '{"t":1,"ip":"a\u0000","req":{"url":"/a"},"ok":true,"more":{}}', undefined],
+    ['a leading zero', '{"t":01,"ip":"a","req":{"url":"/a"},"ok":true,"more":{}}', undefined],
+    ['a comma at the end', '{"t":1,"ip":"a","req":{"url":"/a"},"ok":true,"more":{"a":[1,]}}', undefined],
+    ['no comma', '{"t":1,"ip":"a","req":{"url":"/a"},"ok":true,"more":{"a":1"b":2}}', undefined],
+    ['more after it', `${JSON.stringify(json)}x`, undefined],
+    ['a space', '{"t": 1,"ip":"a","req":{"url":"/a"},"ok":true,"more":{}}', undefined],
+    ['a long line', `{"t":1,"ip":"a","req":{"url":"${'x'.repeat(5000)}"},"ok":true,"more":{}}`, undefined],
+  ])('%s', (_, line, values) => {
+    expect(read(line, json, picked)).toEqual(values)
+  })
+
+  test.each<[string, Json, readonly string[]]>([
+    ['a list is picked', { a: [1] }, []],
+    ['true is picked', { a: true }, []],
+    ['a list may have a path in it', { a: 1, b: [1] }, ['b.0']],
+    ['a name has a dot', { a: 1, 'b.c': 2 }, []],
+    ['a value has an escape', { a: '"' }, []],
+    ['a name is a number', JSON.parse('{"a":1,"1":2}'), []],
+  ])('is not learned if %s', (_, value, known) => {
+    const line = Object.hasOwn(value, '1') ? '{"a":1,"1":2}' : JSON.stringify(value)
+    expect(shapeOf(line, value, ['a'], known)).toBeUndefined()
+  })
+})
+
+// A space in front of a line keeps it from being read by its shape.
+const plain = (line: string): string => ` ${line}`
+
+const text = fc.oneof(
+  fc.constantFrom(
+    '203.0.113.6',
+    '[2001:db8::1]:443',
+    '-',
+    '',
+    '/a?b=c',
+    'GET',
+    'GET /x HTTP/1.1',
+    '2026-01-05T15:00:10.25Z',
+  ),
+  fc.string({ unit: 'binary', maxLength: 6 }),
+)
+const scalar = fc.oneof(text, fc.constantFrom<unknown>(200, 1767625210250, 1767625210.5, -1, 1e-7, true, null))
+const nested = fc.oneof(scalar, fc.array(scalar, { maxLength: 2 }), fc.dictionary(text, scalar, { maxKeys: 2 }))
+const NAMES = ['time', 'ts', 'ip', 'remote_addr', 'method', 'path', 'url', 'status', 'request', 'req', 'user', 'other']
+const members = fc
+  .uniqueArray(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 8 })
+  .map((names) => ['time', ...names.filter((name) => name !== 'time')])
+const valueFor = (name: string): fc.Arbitrary<unknown> => {
+  if (name === 'time') return fc.oneof({ weight: 20, arbitrary: fc.integer({ min: 1, max: 2e9 }) }, nested)
+  if (name !== 'req' && name !== 'request') return fc.oneof({ weight: 5, arbitrary: scalar }, nested)
+  return fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record(
+        { method: text, url: text, uri: scalar, headers: fc.record({ 'user-agent': text }) },
+        { requiredKeys: ['url'] },
+      ),
+    },
+    nested,
+  )
+}
+const lineOf = (names: readonly string[]): fc.Arbitrary<string> =>
+  fc
+    .tuple(...names.map(valueFor))
+    .map((values) => JSON.stringify(Object.fromEntries(names.map((name, i) => [name, values[i]]))))
+/** A line with a character more, less, or changed. */
+const damaged = (line: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      line,
+      fc.nat(),
+      fc.constantFrom('', '"', '\\', ',', '{', ']', '0', '\u0000', ' ', '\ud800', '"a":1,'),
+      fc.nat({ max: 2 }),
+    )
+    .map(([each, at, put, cut]) => `${each.slice(0, at % each.length)}${put}${each.slice((at % each.length) + cut)}`)
+const log = fc.array(members, { minLength: 1, maxLength: 3 }).chain((shapes) => {
+  const line = fc.constantFrom(...shapes).chain(lineOf)
+  return fc.array(fc.oneof({ weight: 4, arbitrary: line }, damaged(line)), { minLength: 2, maxLength: 30 })
+})
+
+test.each([{}, { path: 'req.url', ip: 'other' }])(
+  'lines are read by their shapes as by JSON.parse: fields %j',
+  (fields) => {
+    fc.assert(
+      fc.property(log, (lines) => {
+        const [byShape, byParse] = [jsonParser(fields), jsonParser(fields)]
+        for (const line of lines) {
+          const [found, expected] = [byShape(line), byParse(plain(line))].map((entry) =>
+            typeof entry !== 'object'
+              ? entry
+              : [
+                  entry.at,
+                  entry.address,
+                  entry.method,
+                  entry.target,
+                  entry.status,
+                  entry.header('user-agent'),
+                  entry.claim('user'),
+                ],
+          )
+          expect(found).toEqual(expected)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  },
+)
