@@ -1,0 +1,97 @@
+import { perMinute, rateLimiter } from '@spillway/memory'
+import { describe, expect, test, vi } from 'vitest'
+import { HOSTILE, setUp } from './admin.ts'
+
+describe('what it shows', () => {
+  test('policies, masked keys, and the denials of the last hour', async () => {
+    let now = 60_000 * 1_000
+    const { admin, get, limiter } = await setUp({ clock: () => now })
+    for (let i = 0; i < 3; i++) admin.onDecision({ decision: await limiter.consume('203.0.113.66') })
+    now += 59 * 60_000
+    admin.onDecision({ decision: await limiter.consume('203.0.113.66') })
+    const state = async () =>
+      (await (await get('?api=state')).json()) as { denials: { api: number[] }; policies: unknown }
+    expect((await state()).policies).toMatchObject([{ name: 'api', quota: { limit: 10 } }])
+    expect((await state()).denials.api).toEqual([3, ...new Array(58).fill(0), 1])
+    now += 60_000
+    expect((await state()).denials.api.reduce((a, b) => a + b)).toBe(1)
+    const text = await (await get('?api=keys&policy=api')).text()
+    for (const secret of ['203.0.113.66', 'onerror', 'kkkk']) expect(text).not.toContain(secret)
+    expect(JSON.parse(text).keys).toMatchObject([
+      { key: '20…66', remaining: 0 },
+      { remaining: 3 },
+      { key: 'digest', ref: null, isDigest: true, remaining: 7 },
+    ])
+  })
+
+  test('masks that are promises', async () => {
+    const { keys } = await setUp({ mask: async (key) => `#${key.length}` })
+    expect((await keys()).map(({ key }) => key)).toEqual(['#12', `#${HOSTILE.length}`, 'digest'])
+  })
+
+  test.each([undefined, 5, { key: '203.0.113.66' }])('no mask that is no text: %o', async (shown) => {
+    const { get, warnings } = await setUp({ mask: () => shown as never })
+    const answer = await get('?api=keys&policy=api')
+    expect([answer.status, await answer.text(), warnings]).toEqual([
+      500,
+      JSON.stringify({ error: 'it failed; the log of the server says why' }),
+      [expect.stringContaining(`ERR_SPILLWAY_OPTION: adminHandler: mask must return text; got ${typeof shown}.`)],
+    ])
+  })
+
+  test('nothing is cached, framed or sniffed, and a mistake is a plain answer', async () => {
+    const { get, admin } = await setUp()
+    for (const query of ['', '?api=state', '?api=keys&policy=none', '?api=none']) {
+      const { headers } = await get(query)
+      expect([headers.get('cache-control'), headers.get('x-frame-options')]).toEqual(['no-store', 'DENY'])
+    }
+    expect((await get('?api=keys&policy=none')).status).toBe(404)
+    expect((await get('?api=reset')).status).toBe(404)
+    const put = new Request('https://app.example/', { method: 'DELETE', headers: { authorization: 'Bearer admin' } })
+    expect((await admin(put)).status).toBe(405)
+  })
+
+  test('what is no request of fetch, as of a framework, is an error that says what to write', async () => {
+    const { admin } = await setUp()
+    // Express would get a Response, and send nothing.
+    const request = { method: 'GET', url: '/ops', headers: {} }
+    expect(() => admin(request as never)).toThrow(
+      /^the admin handler takes a Request; got an object\. In Express, write .*getRequestListener\(admin\)/,
+    )
+  })
+
+  test('a body that has been read before is an error that says so', async () => {
+    const { admin, token, warnings } = await setUp({ authorize: () => true })
+    const headers = { 'content-type': 'application/json', 'x-spillway-token': await token() }
+    const post = (body?: string) =>
+      new Request('https://app.example/?api=reset', { method: 'POST', headers, body: body ?? null })
+    const read = post('{}')
+    await read.text()
+    // A body parser of Node leaves nothing to read.
+    for (const request of [read, post()]) {
+      const response = await admin(request)
+      expect([response.status, await response.json()]).toEqual([400, { error: expect.stringContaining('body parser') }])
+    }
+    expect(warnings).toEqual([])
+  })
+
+  test('what is wrong with an option is in the log', async () => {
+    const store = { take: async () => [], delete: async () => 0 }
+    const { get, warnings } = await setUp({
+      limiters: [rateLimiter({ name: 'api', quota: perMinute(1), store })],
+    })
+    expect((await get('?api=keys&policy=api')).status).toBe(500)
+    expect(warnings.join()).toMatch(/the admin handler failed: QuotaError ERR_SPILLWAY_OPTION: .*list/)
+  })
+
+  test('a failure leaks no key', async () => {
+    const { get, limiter, warnings } = await setUp()
+    vi.spyOn(limiter, 'list').mockRejectedValue(new Error('cannot read 203.0.113.66'))
+    const failing = await get('?api=keys&policy=api')
+    expect([failing.status, await failing.text()]).toEqual([
+      500,
+      '{"error":"it failed; the log of the server says why"}',
+    ])
+    expect(warnings).toEqual(['spillway: the admin handler failed: Error'])
+  })
+})
