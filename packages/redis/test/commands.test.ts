@@ -8,29 +8,14 @@ import {
   slidingLog,
   slidingWindow,
   type Take,
-  tokenBucket,
   warmingUp,
 } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
-import { Redis as Ioredis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Redis, startRedis } from '../../../test/services/redis.ts'
+import { expect, test } from 'vitest'
 import { redisStore } from '../src/index.ts'
 import { bucketsScript, scriptFor } from '../src/script.ts'
-
-let server: Redis
-let client: Ioredis
-beforeAll(async () => {
-  server = await startRedis()
-})
-// A client for each test: one name on one client has one quota.
-beforeEach(async () => {
-  client = new Ioredis({ port: server.port })
-  await client.flushall()
-})
-afterEach(() => client.disconnect())
-afterAll(() => server.stop())
+import { client } from './commands.ts'
 
 const commandsOf = async (name: string): Promise<number> =>
   Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await client.info('commandstats'))?.[1] ?? 0)
@@ -87,35 +72,6 @@ test('sends a hundred thousand calls for one limited key in a few script calls',
   for (let i = 0; i < 100_000; i++) await limiter.consume('hot')
   expect(await commandsOf('evalsha')).toBeLessThanOrEqual(100)
 })
-
-// Reproduces a bug: each store had its own deny cache. After one store had reset a key, the other denied it for 1 s.
-test.each([
-  ['the same', {}],
-  ['no deny cache', { denyCache: false as const }],
-])(
-  'stores of one client and prefix share a deny cache: a reset through a second one, with %s, is known to the first',
-  async (_, options) => {
-    const first = rateLimiter({ quota: perDay(10), store: redisStore(client, { denyCache: '1h' }), deadline: '10s' })
-    const second = rateLimiter({ quota: perDay(10), store: redisStore(client, options), deadline: '10s' })
-    await first.consume('a', 10)
-    expect((await first.consume('a')).allowed).toBe(false)
-    await second.reset('a')
-    expect((await first.consume('a', 10)).allowed).toBe(true)
-  },
-)
-
-test.each([{ prefix: 'other' }, { hashKeys: 'a secret of many characters' }])(
-  'a store with %j shares no deny cache with one without',
-  async (options) => {
-    const store = redisStore(client, options)
-    const [one, other] = [redisStore(client), store].map((each) =>
-      rateLimiter({ quota: perDay(10), store: each, deadline: '10s' }),
-    )
-    await one?.consume('a', 10)
-    await one?.consume('a')
-    expect((await other?.consume('a'))?.allowed).toBe(true)
-  },
-)
 
 test('sends one script call for a hundred requests that are leased', async () => {
   const store = redisStore(client, { lease: 100 })
@@ -216,52 +172,4 @@ test('sends only hashed keys to Redis with hashKeys', async () => {
   expect(() => redisStore(client, null as never)).toThrow('redisStore takes an object of options; got null')
   // Reproduces a bug: an unset environment variable left keys readable.
   expect(() => redisStore(client, { hashKeys: undefined } as object)).toThrow('redisStore hashKeys is undefined')
-})
-
-test.each([
-  ['shop', 'shop:1{alice}api'],
-  ['{shop}', '{shop}:1{alice}api'],
-])('puts the prefix %s before every key', async (prefix, name) => {
-  const store = redisStore(client, { prefix })
-  await rateLimiter({ quota: perMinute(1), store, name: 'api', deadline: '10s' }).consume('alice')
-  expect(await client.keys('*')).toEqual([name])
-})
-
-test.each(['', 'x', 'w', 'w:1', 'l', 'lx', 'e', 'ex', 'exy', 'e\xc1', 'exy\xa1a', 'l\xc1', 'nan', 'inf', '1.5'])(
-  'a state that reads %j counts as none',
-  async (value) => {
-    const limiter = rateLimiter({ quota: perDay(3), store: redisStore(client), deadline: '10s' })
-    const log = rateLimiter({
-      quota: slidingLog({ limit: 3, window: '1d' }),
-      store: redisStore(client),
-      name: 'log',
-      deadline: '10s',
-    })
-    for (const name of ['spillway:1{a}', 'spillway:1{a}log']) await client.set(name, Buffer.from(value, 'latin1'))
-    expect((await limiter.consume('a')).remaining).toBe(2)
-    expect((await log.consume('a')).remaining).toBe(2)
-  },
-)
-
-test('a Redis hash of another program counts as no state', async () => {
-  await client.hset('spillway:1{a}', 'field', 'value')
-  const limiter = rateLimiter({ quota: perDay(3), store: redisStore(client), deadline: '10s' })
-  expect((await limiter.consume('a')).remaining).toBe(2)
-})
-
-// Reproduces a bug: the README's line was used twice. After 100 calls of one route, the first login was denied.
-test('two limiters of one name on one client have one quota', () => {
-  rateLimiter({ quota: perMinute(100), store: redisStore(client) })
-  const strict = (options?: object) => rateLimiter({ quota: perMinute(5), store: redisStore(client, options) })
-  for (const options of [{}, { denyCache: false }, { lease: 5 }, { hashKeys: 'correct horse battery' }]) {
-    expect(() => strict(options)).toThrow('two limiters on one database are named "default"')
-  }
-  strict({ prefix: 'shop' })
-})
-
-test('keeps the full bucket of a key with an initial level for as long as the level counts', async () => {
-  const quota = tokenBucket({ limit: 5, per: '1s', initial: 0, keepFull: '1h' })
-  const limiter = rateLimiter({ quota, store: redisStore(client), deadline: '10s' })
-  expect(await limiter.consume('a')).toMatchObject({ allowed: false, retryAfterMs: 200 })
-  expect(await client.pttl('spillway:1{a}')).toBeGreaterThan(3_600_000)
 })

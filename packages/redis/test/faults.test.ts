@@ -1,28 +1,11 @@
-import {
-  perDay,
-  perHour,
-  type RateLimiter,
-  type RateLimiterOptions,
-  rateLimiter,
-  StoreError,
-  storeHealth,
-} from '@spillway/core'
-import { Cluster, Redis as Ioredis } from 'ioredis'
+import { perDay, perHour, rateLimiter, StoreError, storeHealth } from '@spillway/core'
+import { Redis as Ioredis } from 'ioredis'
 import { createClient } from 'redis'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
-import { startRedisCluster, until } from '../../../test/services/redis-cluster.ts'
-import { startRedisSentinel } from '../../../test/services/redis-sentinel.ts'
+import { until } from '../../../test/services/redis-cluster.ts'
 import { type RedisClient, redisStore } from '../src/index.ts'
-
-// These tests freeze, kill and replace real servers. Detection by servers and clients needs real time. The logs of the
-// circuit breaker are not tested here.
-beforeEach(() => void vi.spyOn(console, 'warn').mockReturnValue())
-
-const after: (() => unknown)[] = []
-afterEach(async () => {
-  for (const each of after.splice(0).reverse()) await each()
-})
+import { admits, after, answers, expectBetween, limiterOf, serverTimer } from './servers.ts'
 
 const clients: Readonly<Record<string, (port: number) => Promise<RedisClient>>> = {
   async ioredis(port) {
@@ -46,52 +29,11 @@ async function serve(): Promise<Redis> {
   return server
 }
 
-/** A limiter of 100 units per hour without a deny cache. It refills so slowly that refills hide no error. */
-const limiterOf = (client: RedisClient, options: Partial<RateLimiterOptions> = {}): RateLimiter =>
-  rateLimiter({
-    quota: perHour(100),
-    store: redisStore(client, { denyCache: false }),
-    name: 'p',
-    deadline: 10_000,
-    onStoreError: 'throw',
-    ...options,
-  } as RateLimiterOptions)
-
 /** Blocks the event loop. */
 function standStill(millis: number): void {
   const start = performance.now()
   while (performance.now() - start < millis);
 }
-
-const admits = async (limiter: RateLimiter, times: number): Promise<number> => {
-  const decisions = await Promise.all(Array.from({ length: times }, () => limiter.consume('a')))
-  return decisions.filter(({ allowed }) => allowed).length
-}
-
-/** The maximum number of units that refill from now on at 100 per hour, by the server's clock. */
-async function serverTimer(port: number): Promise<{ refilled(): Promise<number> }> {
-  const admin = new Ioredis({ port })
-  after.push(() => admin.disconnect())
-  const seconds = async (): Promise<number> => {
-    const [whole, micros] = await admin.time()
-    return Number(whole) + Number(micros) / 1e6
-  }
-  const start = await seconds()
-  return { refilled: async () => Math.floor(((await seconds()) - start) * (100 / 3_600)) }
-}
-
-function expectBetween(value: number, lowest: number, highest: number): void {
-  expect(value).toBeGreaterThanOrEqual(lowest)
-  expect(value).toBeLessThanOrEqual(highest)
-}
-
-const answers = (limiter: RateLimiter): Promise<void> =>
-  until(() =>
-    limiter.peek('a').then(
-      () => true,
-      () => false,
-    ),
-  )
 
 describe.each(Object.entries(clients))('%s', (_, connect) => {
   test('sends a script again that the server does not have, and counts nothing twice', async () => {
@@ -245,93 +187,6 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect((await limiterOf(client).consume('b')).allowed).toBe(true)
   })
 })
-
-test('behind Sentinel a failover is automatic, and replicated states are kept', async () => {
-  const servers = await startRedisSentinel()
-  after.push(() => servers.stop())
-  const client = new Ioredis({
-    sentinels: [{ host: '127.0.0.1', port: servers.sentinel.port }],
-    name: servers.name,
-    sentinelRetryStrategy: () => 20,
-    retryStrategy: () => 20,
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
-  })
-  client.on('error', () => {})
-  after.push(() => client.disconnect())
-  const limiter = limiterOf(client)
-  // Master and replica run on one machine with one clock.
-  const timer = await serverTimer(servers.replica.port)
-  expect(await admits(limiter, 60)).toBe(60)
-  // `0` waits for the replica, however slow the machine is.
-  expect(await client.wait(1, 0)).toBe(1)
-  await servers.failover()
-  await answers(limiter)
-  const { remaining } = await limiter.peek('a')
-  expectBetween(remaining, 40, 40 + (await timer.refilled()))
-  const admitted = await admits(limiter, 120)
-  expectBetween(admitted, 40, 40 + (await timer.refilled()))
-})
-
-// Reproduces a bug: one circuit for the whole store left a quarter of the requests to the healthy masters uncounted.
-test('a cluster with one of three masters frozen counts every request to the others', async () => {
-  const cluster = await startRedisCluster({ replicated: false })
-  after.push(() => cluster.stop())
-  const client = new Cluster(
-    cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
-    { slotsRefreshTimeout: 500 },
-  )
-  client.on('error', () => {})
-  after.push(() => client.disconnect())
-  const store = redisStore(client as RedisClient, { denyCache: false })
-  const quota = perHour(1_000)
-  const patient = rateLimiter({ quota, store, deadline: '10s' })
-  const keys = Array.from({ length: 60 }, (_, i) => `key ${i}`)
-  const masters = await Promise.all(keys.map((key) => cluster.masterOf(`spillway:1{${key}}`)))
-  for (const key of keys) await patient.consume(key)
-  const frozen = masters[0] as Redis
-  const isHealthy = (key: string): boolean => masters[keys.indexOf(key)] !== frozen
-  // A healthy master answers within a second even on a slow machine; the frozen one never answers.
-  const limiter = rateLimiter({ quota, store, deadline: '1s' })
-  frozen.signal('SIGSTOP')
-  const rounds = await Promise.all(
-    Array.from({ length: 5 }, () => keys.map(async (key) => ({ key, ...(await limiter.consume(key)) }))).flat(),
-  )
-  const later = await Promise.all(keys.map(async (key) => ({ key, ...(await limiter.consume(key)) })))
-  frozen.signal('SIGCONT')
-  const all = [...rounds, ...later]
-  expect(all.filter(({ key, degraded }) => isHealthy(key) && degraded)).toEqual([])
-  expect(all.filter(({ key, degraded }) => !isHealthy(key) && degraded?.action !== 'local')).toEqual([])
-  expect(later.filter(({ key, degraded }) => !isHealthy(key) && degraded?.reason !== 'open')).toEqual([])
-})
-
-test('a cluster that loses a master fails by the deadline, and continues with the replica, with at most one burst more', async () => {
-  const cluster = await startRedisCluster()
-  after.push(() => cluster.stop())
-  const client = new Cluster(
-    cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
-    { clusterRetryStrategy: () => 20, retryDelayOnFailover: 20, retryDelayOnClusterDown: 20 },
-  )
-  client.on('error', () => {})
-  after.push(() => client.disconnect())
-  const [limiter, patient] = [limiterOf(client, { deadline: 100 }), limiterOf(client)]
-  const before = await serverTimer(cluster.nodes[0]?.port as number)
-  const admittedBefore = await admits(patient, 120)
-  expectBetween(admittedBefore, 100, 100 + (await before.refilled()))
-  const master = await cluster.masterOf('spillway:1{a}p')
-  await master.kill()
-  const start = performance.now()
-  await expect(limiter.consume('a')).rejects.toThrow(StoreError)
-  expect(performance.now() - start).toBeLessThan(5_000)
-  await cluster.settled()
-  await answers(limiter)
-  // Requests that were not replicated may be admitted again: one burst at most. Then the bucket is empty.
-  const replica = await cluster.masterOf('spillway:1{a}p')
-  const timer = await serverTimer(replica.port)
-  const again = await admits(patient, 120)
-  expectBetween(again, 0, 100 + (await timer.refilled()))
-  expectBetween(again + (await admits(patient, 10)), 0, 100 + (await timer.refilled()))
-  // A failover, and a circuit that opens for longer each time meanwhile.
-}, 120_000)
 
 test('a client of node-redis that is not connected is reported with what to call', async () => {
   const limiter = rateLimiter({ quota: perHour(5), store: redisStore(createClient()), onStoreError: 'throw' })
