@@ -1,16 +1,4 @@
-import type {
-  FractionalBucket,
-  Micros,
-  PreparedTake,
-  SlidingWindowState,
-  State,
-  StateKey,
-  Step,
-  Store,
-  SyncStore,
-  Take,
-  Taken,
-} from '@spillway/core'
+import type { Take, Taken } from '@spillway/core'
 import {
   type BucketOutcome,
   type Outcome,
@@ -18,112 +6,21 @@ import {
   receivedStep,
   runKernel,
   sentStep,
-  takenOf,
 } from '@spillway/core/internal'
-
-import { describe, expect, test } from 'vitest'
-import { fakeClock, modelStore, START, testStore } from '../src/index.ts'
-
-/** The parts of a store that a mutant can break. */
-interface Seams {
-  nameOf: (key: StateKey) => string
-  clock: (at: Micros | undefined) => Micros
-  step: (state: State | undefined, now: Micros, step: Step) => Outcome
-  takes: (outcomes: readonly Outcome[]) => boolean
-  writes: (op: Take) => boolean
-  keep: (state: State) => State
-  pause: () => Promise<void> | undefined
-  answer: (taken: Taken) => Taken
-  each: (
-    batches: readonly (readonly Take[])[],
-    take: (ops: readonly Take[]) => Promise<readonly Taken[]>,
-  ) => Promise<readonly (readonly Taken[])[]>
-  forget: (states: Map<string, State>, names: readonly string[]) => number
-  isOf: (name: string, policies: readonly string[]) => boolean
-  clear: (states: Map<string, State>, names: readonly string[]) => number
-}
-
-const RIGHT: Seams = {
-  nameOf: ({ policy, key }) => JSON.stringify([policy, key]),
-  clock: (at) => at ?? START,
-  step: runKernel,
-  takes: (outcomes) => outcomes.every(({ allowed }) => allowed),
-  writes: ({ step }) => !step.peek,
-  keep: (state) => state,
-  pause: () => undefined,
-  answer: (taken) => taken,
-  // Each batch must write before the next one reads: no promise and no other call is between them.
-  each: (batches, take) => Promise.all(batches.map(take)),
-  forget: (states, names) => names.filter((name) => states.delete(name)).length,
-  isOf: (name, policies) => policies.includes(JSON.parse(name)[0]),
-  clear: (states, names) => names.filter((name) => states.delete(name)).length,
-}
-
-function storeWith(faults: Partial<Seams>): Store {
-  const seams = { ...RIGHT, ...faults }
-  const states = new Map<string, State>()
-  const take: Store['take'] = async (ops, at) => {
-    const now = seams.clock(at)
-    const found = ops.map((op) => states.get(seams.nameOf(op)))
-    const pause = seams.pause()
-    if (pause) await pause
-    const outcomes = ops.map((op, i) => seams.step(found[i], now, op.step))
-    const takes = seams.takes(outcomes)
-    return outcomes.map((outcome, i) => {
-      const op = ops[i] as Take
-      const state = takes ? outcome.taken : outcome.kept
-      if (state !== undefined && seams.writes(op)) states.set(seams.nameOf(op), seams.keep(state))
-      return seams.answer(takenOf(outcome, now, op.step, takes && !op.step.peek))
-    })
-  }
-  return {
-    take,
-    async takeEach(batches, at) {
-      return seams.each(batches, (ops) => take(ops, at))
-    },
-    async delete(keys) {
-      return seams.forget(states, keys.map(seams.nameOf))
-    },
-    async deleteAll(policies) {
-      return seams.clear(
-        states,
-        [...states.keys()].filter((name) => seams.isOf(name, policies)),
-      )
-    },
-  }
-}
-
-const shared = {} as Taken
-
-/** Changes the kernels' arguments or results. */
-const withStep = (change: (step: Step) => Partial<Step>): Partial<Seams> => ({
-  step: (state, now, step) => runKernel(state, now, { ...step, ...change(step) } as Step),
-})
-const withOutcome = (change: (outcome: Outcome, step: Step, now: Micros) => Partial<Outcome>): Partial<Seams> => ({
-  step: (state, now, step) => {
-    const outcome = runKernel(state, now, step)
-    return { ...outcome, ...change(outcome, step, now) } as Outcome
-  },
-})
-const numbers = (change: (state: number) => number): Partial<Seams> => ({
-  keep: (state) => (typeof state === 'number' ? change(state) : state),
-})
-
-const parts = (change: (state: FractionalBucket) => Partial<FractionalBucket>): Partial<Seams> => ({
-  keep: (state) => (typeof state === 'object' && 'grossEarly' in state ? { ...state, ...change(state) } : state),
-})
-
-/** What is found of a key in the period of a calendar. */
-const inPeriod = (
-  change: (state: SlidingWindowState, start: Micros, now: Micros) => State | undefined,
-): Partial<Seams> => ({
-  step: (state, now, step) => {
-    const isWindow = typeof state === 'object' && 'start' in state
-    if (!isWindow || step.kernel !== 'sliding-window' || step.calendar === null) return runKernel(state, now, step)
-    const start = step.calendar.startsAround(now)[1] as Micros
-    return runKernel(change(state, start, now), now, step)
-  },
-})
+import { describe, test } from 'vitest'
+import { modelStore, START, testStore } from '../src/index.ts'
+import {
+  expectFailure,
+  inPeriod,
+  lastFirst,
+  numbers,
+  parts,
+  type Seams,
+  shared,
+  storeWith,
+  withOutcome,
+  withStep,
+} from './mutant-store.ts'
 
 const mutants: Record<string, Partial<Seams>> = {
   'denies what just fits': withStep((step) => ({ check: step.check + 1 })),
@@ -300,43 +197,9 @@ const mutants: Record<string, Partial<Seams>> = {
   'keeps only the newest entry of a log': { keep: (state) => (Array.isArray(state) ? state.slice(-2) : state) },
 }
 
-async function expectFailure(makeStore: () => Store): Promise<void> {
-  // A few histories find most mutants; some differ in few of many.
-  expect((await hasFailure(makeStore, 20)) || (await hasFailure(makeStore, 2_000))).toBe(true)
-}
-
-/** Whether a case of the suite fails; the first that does ends the search. */
-async function hasFailure(makeStore: () => Store, histories: number): Promise<boolean> {
-  const cases: (() => Promise<void>)[] = []
-  testStore((_, body) => cases.push(body), makeStore, { histories })
-  for (const body of cases) {
-    const failed = await body().then(
-      () => false,
-      () => true,
-    )
-    if (failed) return true
-  }
-  return false
-}
-
 describe('the store suite passes the model', () => testStore(test, () => modelStore(() => START)))
 
 describe('the store suite passes a store without a fault', () => testStore(test, () => storeWith({})))
-
-/** A store that runs the last call of a tick first, like several connections. */
-function lastFirst(store: Store): Store {
-  const waiting: (() => void)[] = []
-  return {
-    ...store,
-    async take(...asked) {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-        setImmediate(() => waiting.pop()?.())
-      })
-      return store.take(...asked)
-    },
-  }
-}
 
 describe('the store suite passes a store over several connections, if reported', () =>
   testStore(test, () => lastFirst(storeWith({})), { ordered: false, histories: 20 }))
@@ -344,127 +207,4 @@ describe('the store suite passes a store over several connections, if reported',
 describe('the store suite fails a store that', () => {
   test.each(Object.entries(mutants))('%s', (_, faults) => expectFailure(() => storeWith(faults)))
   test('runs the last call of a tick first', () => expectFailure(() => lastFirst(storeWith({}))))
-})
-
-type Preparing = SyncStore & Required<Pick<SyncStore, 'prepareSync' | 'clock'>>
-
-/** The parts of a prepared take that a mutant can break. */
-interface TakeSeams {
-  policy: (policy: string) => string
-  step: (step: Step) => Step
-  look: (state: State | undefined) => State | undefined
-  fits: (allowed: boolean) => boolean
-  writes: (allowed: boolean, step: Step) => boolean
-  now: (at: Micros) => Micros
-  answer: (taken: Taken) => Taken
-}
-
-const RIGHT_TAKE: TakeSeams = {
-  policy: (policy) => policy,
-  step: (step) => step,
-  look: (state) => state,
-  fits: (allowed) => allowed,
-  writes: (_, step) => !step.peek,
-  now: (at) => at,
-  answer: (taken) => taken,
-}
-
-/** A correct store that prepares takes, some parts of which are broken. */
-function preparingWith(faults: Partial<TakeSeams>, change: Partial<Preparing> = {}): Preparing {
-  const seams = { ...RIGHT_TAKE, ...faults }
-  const states = new Map<string, State>()
-  const prepare = (policy: string, given: Step, seams: TakeSeams): PreparedTake => {
-    const step = seams.step(given)
-    let [name, now, found, outcome]: [string, Micros, State | undefined, Outcome | undefined] = [
-      '',
-      0,
-      undefined,
-      undefined,
-    ]
-    const look = (key: string, at: Micros): boolean => {
-      name = JSON.stringify([seams.policy(policy), key])
-      now = seams.now(at)
-      found = seams.look(states.get(name))
-      outcome = runKernel(found, now, step)
-      return seams.fits(outcome.allowed)
-    }
-    const commit = (allowed: boolean): Taken => {
-      const known = outcome as Outcome
-      const state = allowed ? known.taken : known.kept
-      if (state !== undefined && seams.writes(allowed, step)) states.set(name, state)
-      return seams.answer(takenOf(known, now, step, allowed && !step.peek))
-    }
-    return { look, commit, take: (key, at) => commit(look(key, at)) }
-  }
-  const takeSync = (ops: readonly Take[], at: Micros = START): readonly Taken[] => {
-    const takes = ops.map(({ policy, step }) => prepare(policy, step, RIGHT_TAKE))
-    const fits = takes.map((take, i) => take.look((ops[i] as Take).key, at))
-    return takes.map((take) => take.commit(fits.every((each) => each)))
-  }
-  const deleteSync = (keys: readonly StateKey[]): number =>
-    keys.filter(({ policy, key }) => states.delete(JSON.stringify([policy, key]))).length
-  return {
-    takeSync,
-    deleteSync,
-    take: async (ops, at) => takeSync(ops, at),
-    delete: async (keys) => deleteSync(keys),
-    prepareSync: (policy, step) => prepare(policy, step, seams),
-    clock: () => START,
-    ...change,
-  }
-}
-
-const changed = (change: (step: Step) => Partial<Step>): Partial<TakeSeams> => ({
-  step: (step) => ({ ...step, ...change(step) }) as Step,
-})
-
-const takeMutants: Record<string, Partial<TakeSeams>> = {
-  'takes a step that does not fit': changed((step) => ({ check: step.check - 1 })),
-  'takes a step whatever it finds': { fits: () => true },
-  'writes nothing': { writes: () => false },
-  'writes for peeks': { writes: () => true },
-  'does not write what it has brought back': { writes: (allowed, step) => allowed && !step.peek },
-  'never goes back with the clock': { now: (at) => Math.max(at, START) },
-  'prepares a step for one policy only': { policy: () => 'p' },
-  'ignores the cost': changed((step) => ({ increment: Math.sign(step.increment) })),
-  'ignores clock steps': changed((step) => (step.kernel === 'bucket' ? { ceiling: Number.MAX_SAFE_INTEGER } : {})),
-  'forgets parts of a microsecond': changed((step) => (step.kernel === 'bucket' ? { fraction: null } : {})),
-  'does not wait': changed((step) => (step.kernel === 'bucket' ? { maxWaitMicros: 0 } : {})),
-  'starts every key full': changed((step) => (step.kernel === 'bucket' ? { start: null } : {})),
-  'ends a window that fades out all at once': changed((step) =>
-    step.kernel === 'sliding-window' ? { fixed: true } : {},
-  ),
-  'ends a period of a calendar after its usual length': changed((step) =>
-    step.kernel === 'sliding-window' ? { calendar: null } : {},
-  ),
-  'lets a fixed window fade out': changed((step) => (step.kernel === 'sliding-window' ? { fixed: false } : {})),
-  'reads a state of another kernel as none of its own': {
-    look: (state) => (typeof state === 'number' ? { tat: state, gross: Math.abs(state) + 1, turn: 0 } : state),
-  },
-  'drops the expired entries of a log when it looks': {
-    look: (state) => (Array.isArray(state) ? state.slice(-4) : state),
-  },
-  'reports the bucket before a take': {
-    answer: (taken) => ('base' in taken ? { ...taken, tat: taken.base } : taken),
-  },
-  'reports when units fit the log after the step': {
-    answer: (taken) => ('freesAt' in taken ? { ...taken, fitsAt: taken.freesAt } : taken),
-  },
-}
-
-describe('the store suite passes a store that prepares takes', () => testStore(test, () => preparingWith({})))
-
-describe('the store suite fails a store whose prepared take', () => {
-  test.each(Object.entries(takeMutants))('%s', (_, faults) => expectFailure(() => preparingWith(faults)))
-  test('is of a store that reports another time than that of its steps', () =>
-    expectFailure(() => preparingWith({}, { clock: () => START + 1 })))
-})
-
-test('the fake clock moves only on advance', () => {
-  const clock = fakeClock()
-  expect([clock(), clock()]).toEqual([START, START])
-  clock.advance(0.5)
-  expect(clock()).toBe(START + 500)
-  clock.advance(-1)
-  expect(clock()).toBe(START - 500)
 })

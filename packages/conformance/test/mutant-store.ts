@@ -1,0 +1,151 @@
+import type {
+  FractionalBucket,
+  Micros,
+  SlidingWindowState,
+  State,
+  StateKey,
+  Step,
+  Store,
+  Take,
+  Taken,
+} from '@spillway/core'
+import { type Outcome, runKernel, takenOf } from '@spillway/core/internal'
+import { expect } from 'vitest'
+import { START, testStore } from '../src/index.ts'
+
+/** The parts of a store that a mutant can break. */
+export interface Seams {
+  nameOf: (key: StateKey) => string
+  clock: (at: Micros | undefined) => Micros
+  step: (state: State | undefined, now: Micros, step: Step) => Outcome
+  takes: (outcomes: readonly Outcome[]) => boolean
+  writes: (op: Take) => boolean
+  keep: (state: State) => State
+  pause: () => Promise<void> | undefined
+  answer: (taken: Taken) => Taken
+  each: (
+    batches: readonly (readonly Take[])[],
+    take: (ops: readonly Take[]) => Promise<readonly Taken[]>,
+  ) => Promise<readonly (readonly Taken[])[]>
+  forget: (states: Map<string, State>, names: readonly string[]) => number
+  isOf: (name: string, policies: readonly string[]) => boolean
+  clear: (states: Map<string, State>, names: readonly string[]) => number
+}
+
+const RIGHT: Seams = {
+  nameOf: ({ policy, key }) => JSON.stringify([policy, key]),
+  clock: (at) => at ?? START,
+  step: runKernel,
+  takes: (outcomes) => outcomes.every(({ allowed }) => allowed),
+  writes: ({ step }) => !step.peek,
+  keep: (state) => state,
+  pause: () => undefined,
+  answer: (taken) => taken,
+  // Each batch must write before the next one reads: no promise and no other call is between them.
+  each: (batches, take) => Promise.all(batches.map(take)),
+  forget: (states, names) => names.filter((name) => states.delete(name)).length,
+  isOf: (name, policies) => policies.includes(JSON.parse(name)[0]),
+  clear: (states, names) => names.filter((name) => states.delete(name)).length,
+}
+
+export function storeWith(faults: Partial<Seams>): Store {
+  const seams = { ...RIGHT, ...faults }
+  const states = new Map<string, State>()
+  const take: Store['take'] = async (ops, at) => {
+    const now = seams.clock(at)
+    const found = ops.map((op) => states.get(seams.nameOf(op)))
+    const pause = seams.pause()
+    if (pause) await pause
+    const outcomes = ops.map((op, i) => seams.step(found[i], now, op.step))
+    const takes = seams.takes(outcomes)
+    return outcomes.map((outcome, i) => {
+      const op = ops[i] as Take
+      const state = takes ? outcome.taken : outcome.kept
+      if (state !== undefined && seams.writes(op)) states.set(seams.nameOf(op), seams.keep(state))
+      return seams.answer(takenOf(outcome, now, op.step, takes && !op.step.peek))
+    })
+  }
+  return {
+    take,
+    async takeEach(batches, at) {
+      return seams.each(batches, (ops) => take(ops, at))
+    },
+    async delete(keys) {
+      return seams.forget(states, keys.map(seams.nameOf))
+    },
+    async deleteAll(policies) {
+      return seams.clear(
+        states,
+        [...states.keys()].filter((name) => seams.isOf(name, policies)),
+      )
+    },
+  }
+}
+
+export const shared = {} as Taken
+
+/** Changes the kernels' arguments or results. */
+export const withStep = (change: (step: Step) => Partial<Step>): Partial<Seams> => ({
+  step: (state, now, step) => runKernel(state, now, { ...step, ...change(step) } as Step),
+})
+export const withOutcome = (
+  change: (outcome: Outcome, step: Step, now: Micros) => Partial<Outcome>,
+): Partial<Seams> => ({
+  step: (state, now, step) => {
+    const outcome = runKernel(state, now, step)
+    return { ...outcome, ...change(outcome, step, now) } as Outcome
+  },
+})
+export const numbers = (change: (state: number) => number): Partial<Seams> => ({
+  keep: (state) => (typeof state === 'number' ? change(state) : state),
+})
+
+export const parts = (change: (state: FractionalBucket) => Partial<FractionalBucket>): Partial<Seams> => ({
+  keep: (state) => (typeof state === 'object' && 'grossEarly' in state ? { ...state, ...change(state) } : state),
+})
+
+/** What is found of a key in the period of a calendar. */
+export const inPeriod = (
+  change: (state: SlidingWindowState, start: Micros, now: Micros) => State | undefined,
+): Partial<Seams> => ({
+  step: (state, now, step) => {
+    const isWindow = typeof state === 'object' && 'start' in state
+    if (!isWindow || step.kernel !== 'sliding-window' || step.calendar === null) return runKernel(state, now, step)
+    const start = step.calendar.startsAround(now)[1] as Micros
+    return runKernel(change(state, start, now), now, step)
+  },
+})
+
+export async function expectFailure(makeStore: () => Store): Promise<void> {
+  // A few histories find most mutants; some differ in few of many.
+  expect((await hasFailure(makeStore, 20)) || (await hasFailure(makeStore, 2_000))).toBe(true)
+}
+
+/** Whether a case of the suite fails; the first that does ends the search. */
+async function hasFailure(makeStore: () => Store, histories: number): Promise<boolean> {
+  const cases: (() => Promise<void>)[] = []
+  testStore((_, body) => cases.push(body), makeStore, { histories })
+  for (const body of cases) {
+    const failed = await body().then(
+      () => false,
+      () => true,
+    )
+    if (failed) return true
+  }
+  return false
+}
+
+/** A store that runs the last call of a tick first, like several connections. */
+export function lastFirst(store: Store): Store {
+  const waiting: (() => void)[] = []
+  return {
+    ...store,
+    async take(...asked) {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        setImmediate(() => waiting.pop()?.())
+      })
+      return store.take(...asked)
+    },
+  }
+}
