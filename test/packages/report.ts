@@ -24,7 +24,7 @@ const COMPILER = {
   lib: ['es2023', 'webworker'],
   types: [],
   strict: true,
-  // contents.test.ts checks the declarations.
+  // declarations.test.ts checks the declarations.
   skipLibCheck: true,
 }
 // What Workers have contradicts what others have.
