@@ -9,6 +9,7 @@ export const reader: RequestReader<Request> = {
   method: (req) => req.method,
   // As the router reads it: the target may also be a whole URL, or end in a fragment.
   path: (req) => req.baseUrl + req.path,
+  pathInMount: (req) => (req.baseUrl === '' ? undefined : req.path),
   header: (req, name) => req.get(name),
   query: (req, name) => firstValue(req.query[name]),
   hidesBody,

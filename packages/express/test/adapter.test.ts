@@ -85,3 +85,25 @@ test('decides about 200 policies all-or-nothing, with headers that a client acce
   expect(denied.headers['ratelimit']?.match(/;r=3;/g)).toHaveLength(199)
   expect(JSON.stringify(denied.headers).length).toBeLessThan(8_192)
 })
+
+// Such a policy applied to no request, without a word.
+test.each(['match', 'skip'] as const)('warns once of a %s.path without the prefix of its mount', async (option) => {
+  const warningsOf = async (pattern: string, path: string): Promise<readonly unknown[]> => {
+    const logger = { warn: vi.fn() }
+    const app = express()
+    const limits = { quota: perMinute(9), logger, [option]: { path: pattern } }
+    app.use('/api', rateLimit(limits))
+    app.use(rateLimit({ ...limits, name: 'root', key: () => 'ann' }))
+    for (let i = 0; i < 2; i++) await request(app).get(path)
+    return logger.warn.mock.calls
+  }
+  expect(await warningsOf('/login', '/api/login')).toEqual([[expect.stringContaining(`${option}.path matches`)]])
+  for (const [pattern, path] of [
+    ['/api/login', '/api/login'],
+    ['/api/*', '/api/login'],
+    ['/login', '/login'],
+    ['/login', '/api/other'],
+  ] as const) {
+    expect(await warningsOf(pattern, path), `${pattern} ${path}`).toEqual([])
+  }
+})

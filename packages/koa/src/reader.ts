@@ -24,6 +24,7 @@ export const reader: RequestReader<Context> = {
   trustsEveryProxy: ({ app }) => app.proxy && !app.maxIpsCount && /^x-forwarded-for$/i.test(app.proxyIpHeader),
   method: (ctx) => ctx.method,
   path: pathOf,
+  pathInMount: ({ mountPath, path }) => (mountPath ? path : undefined),
   header: (ctx, name) => ctx.get(name) || undefined,
   query: (ctx, name) => firstValue(ctx.query[name]),
   hidesBody: (ctx) => hidesBody(ctx.req),

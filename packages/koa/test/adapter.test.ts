@@ -138,3 +138,16 @@ test('warns once of an app that trusts every proxy, and only of that', async () 
   expect(warn).toHaveBeenCalledOnce()
   expect(warn).toHaveBeenCalledWith(expect.stringContaining('trustProxy: 1'))
 })
+
+// Such a policy applied to no request, without a word.
+test('warns once of a path without the prefix of its mount, as koa-mount sets it', async () => {
+  const logger = { warn: vi.fn() }
+  const limit = rateLimit({ quota: perMinute(1), match: { path: '/login' }, logger })
+  const app = new Koa()
+  app.use(async (ctx, next) => {
+    Object.assign(ctx, { mountPath: '/api', path: ctx.path.slice('/api'.length) })
+    await limit(ctx, next)
+  })
+  for (const path of ['/api/other', '/api/login', '/api/login']) await request(app.callback()).get(path)
+  expect(logger.warn.mock.calls).toEqual([[expect.stringContaining('match.path matches')]])
+})

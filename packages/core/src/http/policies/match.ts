@@ -9,6 +9,7 @@ import { checkName } from '../keys/selector-syntax.ts'
 import { claimIn, claimsOnce, needsClaims } from '../requests/claims.ts'
 import { interpretationsOf, literalSegment } from '../requests/path.ts'
 import { checkFlag, checkMatched } from '../requests/returned.ts'
+import { mountWarner } from './mounted-path.ts'
 
 /** Conditions for a request. All conditions must hold; of a list, one value. */
 export interface Match {
@@ -62,10 +63,13 @@ export function matcher<R>(
     const name = `${what}.path`
     const patterns = texts(name, option.path).map((pattern) => parsePattern(name, pattern, literalSegment))
     const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
+    const warnOfMount = mountWarner(name, matches, requestSources)
     // If a path has two readings, a limit applies to either, but an exemption requires both.
     tests.push((request) => {
       const readings = interpretationsOf(reader.path(request))
-      return what === 'skip' ? readings.every(matches) : readings.some(matches)
+      const holds = what === 'skip' ? readings.every(matches) : readings.some(matches)
+      if (!holds) warnOfMount(request)
+      return holds
     })
   }
   for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {

@@ -21,6 +21,11 @@ export interface RequestReader<R> {
    * rewriting. If the path is ambiguous, all readings, the router's first: policies apply to any of them.
    */
   path(request: R): string | readonly string[]
+  /**
+   * The path below the prefix under which the middleware is mounted, to warn of patterns for it; undefined without a
+   * prefix. Omit it if the framework does not report it.
+   */
+  pathInMount?(request: R): string | undefined
   /** The value of a header, whose name is in lower case; undefined if it is missing. */
   header(request: R, name: string): string | undefined
   /** The decoded value of a query parameter, the first if it is repeated; undefined if it is missing. */
