@@ -1,7 +1,7 @@
 import { fakeClock, type NeutralOptions, type Scene, sendInto, testAdapter } from '@spillway/conformance'
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
+import { decisionOf, memoryStore, perMinute, rateLimit, settled } from '../src/index.ts'
 
 /** The bindings that the Node server would pass. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
@@ -98,4 +98,21 @@ test('a body that an app gives to its own request costs the most', async () => {
   // Behind methodOverride, which replaces the body of a form.
   const form = { incoming: { ...env.incoming, url: '/part', headers: { 'content-length': '300' } } }
   expect(await (await app.request('/part', { method: 'POST', body: 'x'.repeat(300) }, form)).json()).toBe(800)
+})
+
+// Any property of a service binding is a function, also one of the names that Node's response has: each request was
+// answered 499, or refunded at once.
+test('takes no binding of Workers for the response or the message of Node', async () => {
+  const binding: object = new Proxy(() => Promise.resolve(), { get: () => binding })
+  const store = memoryStore({ clock: fakeClock() })
+  const app = new Hono()
+  app.use(rateLimit({ name: 'later', quota: perMinute(9), key: async () => 'ann', store }))
+  app.use(rateLimit({ quota: perMinute(1), key: () => 'ann', countIf: [200], store }))
+  app.get('/', (c) => c.body(null))
+  const statuses: number[] = []
+  for (let i = 0; i < 2; i++) {
+    statuses.push((await app.request('/', {}, { outgoing: binding, incoming: binding })).status)
+    await settled()
+  }
+  expect(statuses).toEqual([200, 429])
 })

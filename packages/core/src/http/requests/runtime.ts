@@ -69,8 +69,9 @@ export function connectionAddress(request: Pick<FetchRequest, 'headers'>, beside
  */
 export function incomingOf({ url }: Pick<FetchRequest, 'url'>, beside: unknown): IncomingMessage | undefined {
   const { incoming } = (beside ?? {}) as RuntimeContext
-  if (incoming === undefined) return undefined
-  const [path = ''] = incoming.url?.split('?', 1) ?? []
+  // In Workers, any property of a service binding of this name is a function.
+  if (typeof incoming?.url !== 'string') return undefined
+  const [path = ''] = incoming.url.split('?', 1)
   const [, own] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
   return path === own ? incoming : undefined
 }
@@ -89,7 +90,7 @@ export function hasHiddenBody(request: Pick<FetchRequest, 'body' | 'url'>, besid
 /** Node's response, which Hono's Node server passes `beside` a fetch request; undefined in other runtimes. */
 export function outgoingOf<T extends Outgoing>(beside: unknown): T | undefined {
   const { outgoing } = (beside ?? {}) as RuntimeContext
-  return typeof outgoing?.on === 'function' ? (outgoing as T) : undefined
+  return typeof outgoing?.on === 'function' && typeof outgoing.headersSent === 'boolean' ? (outgoing as T) : undefined
 }
 
 /**
