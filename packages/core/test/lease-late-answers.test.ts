@@ -1,11 +1,8 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { perMinute, perSecond, rateLimiter, type Store, withLeases } from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
 import { allowedOf, consume, type Limiter, setUp } from './leasing.ts'
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
 
 describe('a lease', () => {
   // Our clock counts from before the store was asked: what the bucket refills while an answer is late is not spent.

@@ -1,10 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { perMinute, perSecond } from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
 import { allowedOf, consume, setUp } from './leasing.ts'
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
 
 describe('a lease', () => {
   test('is returned when it was unused for a second', async () => {

@@ -1,9 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { perMinute, perSecond } from '../src/index.ts'
 import { allowedOf, consume, setUp } from './leasing.ts'
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
 
 describe('a lease', () => {
   test('is not taken for the first request of a key, nor for one now and then', async () => {

@@ -1,14 +1,11 @@
 import { faultyStore, historiesOf, modelStore, momentsOf, quotas, quotasOf, START } from '@spillway/conformance'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { perMinute, perSecond, QuotaError, slidingLog, type Taken, tokenBucket, withLeases } from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
 import { grossOf } from '../src/kernels/bucket-taken.ts'
 import { isBefore } from '../src/kernels/fraction.ts'
 import { allowedOf, consume, setUp } from './leasing.ts'
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
 
 // While the store's clock steps back, states are mended that are too far ahead, and leased units with them.
 // And where a quota that refills at intervals becomes one that does not, the same state is read as another moment.

@@ -1,6 +1,9 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
-import { expect } from 'vitest'
+import { afterEach, beforeEach, expect, vi } from 'vitest'
 import { type LeaseOptions, perSecond, type Quota, rateLimiter, withLeases } from '../src/index.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
 
 interface Options extends Omit<LeaseOptions, 'requests' | 'stopwatch'> {
   readonly processes?: number

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   perMinute,
   perSecond,
@@ -10,9 +10,6 @@ import {
   withSharedQuota,
 } from '../src/index.ts'
 import { quota, setUp } from './sharing.ts'
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
 
 test.each([
   ['a small quota', perMinute(100)],

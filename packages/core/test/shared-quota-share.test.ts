@@ -1,9 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Decision } from '../src/index.ts'
 import { quota, type Setting, setUp } from './sharing.ts'
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
 
 describe('the share of one process', () => {
   /** One call in ten milliseconds, until the process has a share. */

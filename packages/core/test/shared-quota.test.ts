@@ -1,10 +1,7 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sharedQuotaBounds, tokenBucket } from '../src/index.ts'
 import { quota, type Setting, settled, setUp } from './sharing.ts'
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
 
 interface Load extends Setting {
   readonly quota: ReturnType<typeof tokenBucket>

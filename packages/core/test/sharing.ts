@@ -1,5 +1,9 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
+import { afterEach, beforeEach, vi } from 'vitest'
 import { type Quota, rateLimiter, type Store, tokenBucket, withSharedQuota } from '../src/index.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
 
 export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
