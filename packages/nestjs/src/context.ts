@@ -52,7 +52,8 @@ interface SocketClient {
 
 /** The context that GraphQL servers pass to resolvers. */
 interface GraphContext {
-  readonly req?: Incoming
+  /** Of a subscription by graphql-ws, its connection, which has the request that opened it. */
+  readonly req?: Incoming & { readonly extra?: { readonly request?: Incoming } }
   readonly request?: Incoming
   readonly reply?: Reply & { readonly request?: Incoming }
   readonly res?: NodeResponse
@@ -83,7 +84,7 @@ function requestOf(context: ExecutionContext): Incoming {
   if (isHttp(context)) return context.switchToHttp().getRequest<Incoming>()
   if (isGraphql(context)) {
     const { req, request, reply } = context.getArgByIndex<GraphContext>(2) ?? {}
-    return req ?? request ?? reply?.request ?? {}
+    return req?.extra?.request ?? req ?? request ?? reply?.request ?? {}
   }
   if (context.getType() !== 'ws') return {}
   const { handshake, _socket: socket } = context.switchToWs().getClient<SocketClient>()

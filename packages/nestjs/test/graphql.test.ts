@@ -1,8 +1,12 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { ApolloDriver } from '@nestjs/apollo'
-import { GraphQLModule, Query, Resolver } from '@nestjs/graphql'
+import { GraphQLModule, Query, Resolver, Subscription } from '@nestjs/graphql'
 import { MercuriusDriver } from '@nestjs/mercurius'
 import { fakeClock } from '@spillway/conformance'
 import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
 import {
   memoryStore,
   perMinute,
@@ -78,4 +82,39 @@ describe.each(DRIVERS)('%s on %s', (_, platform, driver) => {
     expect((await ask('{ nothing }')).quota).toEqual([null, null])
     expect((await ask('{ left }')).data).toEqual({ left: 4 })
   })
+})
+
+@Resolver()
+class TickResolver extends BookResolver {
+  @Subscription(() => Number)
+  ticks(@RateLimitDecision() decision: RequestDecision) {
+    return Readable.from([{ ticks: decision.remaining }])
+  }
+}
+
+/** Subscribes over a connection of its own, and returns whether the first answer is an event. */
+async function subscribes(url: string, localAddress: string): Promise<boolean> {
+  const socket = new WebSocket(url, 'graphql-transport-ws', { localAddress })
+  const next = async (): Promise<{ type: string; payload: unknown }> =>
+    JSON.parse(String((await once(socket, 'message'))[0]))
+  await once(socket, 'open')
+  socket.send(JSON.stringify({ type: 'connection_init' }))
+  await next()
+  socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: 'subscription { ticks }' } }))
+  const { type, payload } = await next()
+  socket.close()
+  return type === 'next' && (payload as { data?: unknown }).data != null
+}
+
+// The connection was not found: all clients counted as one.
+test('counts subscriptions by the address of their connection', async () => {
+  const limits = RateLimitModule.forRoot({ quota: perMinute(1), store: memoryStore({ clock: fakeClock() }) })
+  const options = { driver: ApolloDriver, autoSchemaFile: true, subscriptions: { 'graphql-ws': true } }
+  const app = await appOf('Express', [limits, GraphQLModule.forRoot(options)], [], [TickResolver])
+  await app.listen(0, '127.0.0.1')
+  const { port } = app.getHttpServer().address() as AddressInfo
+  const allowed: boolean[] = []
+  for (const from of ['127.0.0.1', '127.0.0.1', '127.0.0.2'])
+    allowed.push(await subscribes(`ws://127.0.0.1:${port}/graphql`, from))
+  expect(allowed).toEqual([true, false, true])
 })
