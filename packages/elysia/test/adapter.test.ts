@@ -79,10 +79,11 @@ test.each([true, false])(
   },
 )
 
-// Elysia does not compile the route of a mounted app then, and sends its response as it is.
+// With `aot: false`, Elysia later than 1.4.19 sends the response of a mounted app as it is.
+const isOldest = process.env['FRAMEWORKS'] === 'oldest'
 test.each([
   [true, '"default";r=1;t=30'],
-  [false, null],
+  [false, isOldest ? '"default";r=1;t=30' : null],
 ])('counts and denies requests to a mounted app; aot: %s', async (aot, told) => {
   const store = memoryStore({ clock: fakeClock() })
   const limit = rateLimit({ ...ann, quota: perMinute(2), store })
