@@ -135,7 +135,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '/dist/' },
+    // What is built, also while the site is being built beside this check.
+    exclude: { path: '/dist/|^site/\\.vitepress/\\.temp/' },
     tsPreCompilationDeps: true, // sees imports of types too
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },
   },
