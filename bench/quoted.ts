@@ -1,97 +1,141 @@
-// The results that the README quotes, as a table and as bars.
+// The results that the README quotes: other limiters as a table and as bars, and every algorithm.
 
 import type { Bar } from './bars.ts'
 import type { Results } from './results.ts'
-import { markdownTable, reach, reported } from './table.ts'
+import { type Figure, markdownTable, reach, reported, type Table } from './table.ts'
 
-/** The results that the README quotes: a part, the start of a table's title, and the row of the target. */
-const QUOTED: readonly (readonly [
-  what: string,
-  part: string,
-  title: string,
-  ours: string,
-  theirs: string,
-  column: number,
-])[] = [
-  [
-    'one hot key in memory',
-    'memory',
-    'A decision in memory: one hot key',
-    'spillway consumeSync',
-    'express-rate-limit, its store',
-    0,
-  ],
-  [
-    'one hot key in memory',
-    'memory',
-    'A decision in memory: one hot key',
-    'spillway consumeSync',
-    'rate-limiter-flexible',
-    0,
-  ],
-  [
-    'the same, denied',
-    'memory',
-    'A decision in memory: one hot key, denied',
-    'spillway consumeSync',
-    'rate-limiter-flexible',
-    0,
-  ],
-  [
-    'a million keys, Zipf',
-    'memory',
-    'A decision in memory: 1,000,000 keys, Zipf',
-    'spillway consumeSync',
-    'rate-limiter-flexible',
-    0,
-  ],
-  [
-    'bytes per key, of a million',
-    'memory-bytes',
-    'A million keys in memory',
-    'spillway',
-    'express-rate-limit, its store',
-    0,
-  ],
-  ['bytes per key, of a million', 'memory-bytes', 'A million keys in memory', 'spillway', 'rate-limiter-flexible', 0],
-  [
-    'CPU time added to a request',
-    'http',
-    'A request through Express',
-    'spillway, draft-8',
-    'express-rate-limit, draft-8',
-    0,
-  ],
-  ['CPU time added to a request', 'http', 'A request through Koa', 'spillway, legacy', 'koa-ratelimit', 0],
-  [
-    '500 callers of one key in Redis',
-    'redis',
-    'A decision in Redis: 500 callers, one hot key',
-    'spillway, ioredis',
-    'rate-limiter-flexible, ioredis',
-    0,
-  ],
+/** A result that is quoted: two rows of a table, compared in its first column. */
+interface Quote {
+  readonly what: string
+  readonly part: string
+  readonly table: string
+  readonly ours: string
+  readonly theirs: string
+}
+
+const memory = (what: string, table: string, theirs: string): Quote => ({
+  what,
+  part: 'memory',
+  table: `A decision in memory: ${table}`,
+  ours: 'spillway consumeSync',
+  theirs,
+})
+
+const bytes = (theirs: string): Quote => ({
+  what: 'bytes per key, of a million',
+  part: 'memory-bytes',
+  table: 'A million keys in memory',
+  ours: 'spillway',
+  theirs,
+})
+
+const request = (framework: string, ours: string, theirs: string): Quote => ({
+  what: `CPU time added to a request, ${framework}`,
+  part: 'http',
+  table: `A request through ${framework}`,
+  ours: `spillway, ${ours}`,
+  theirs,
+})
+
+const instructions = (what: string, ours: string): Quote => ({
+  what: `instructions added to a request, ${what}`,
+  part: 'instructions',
+  table: 'Instructions of a request through Express',
+  ours,
+  theirs: 'express-rate-limit, draft-8',
+})
+
+const redis = (what: string, table: string): Quote => ({
+  what: `Redis, ${what}`,
+  part: 'redis',
+  table: `A decision in Redis: ${table}`,
+  ours: 'spillway, ioredis',
+  theirs: 'rate-limiter-flexible, ioredis',
+})
+
+const postgres = (what: string, table: string, ours = 'spillway'): Quote => ({
+  what: `PostgreSQL, ${what}`,
+  part: 'postgres',
+  table: `A decision in PostgreSQL: ${table}`,
+  ours,
+  theirs: 'rate-limiter-flexible',
+})
+
+const QUOTES: readonly Quote[] = [
+  memory('one hot key in memory', 'one hot key', 'express-rate-limit, its store'),
+  memory('one hot key in memory', 'one hot key', 'rate-limiter-flexible'),
+  memory('the same, denied', 'one hot key, denied', 'express-rate-limit, its store'),
+  memory('the same, denied', 'one hot key, denied', 'rate-limiter-flexible'),
+  memory('a million keys, Zipf', '1,000,000 keys, Zipf', 'express-rate-limit, its store'),
+  memory('a million keys, Zipf', '1,000,000 keys, Zipf', 'rate-limiter-flexible'),
+  bytes('express-rate-limit, its store'),
+  bytes('rate-limiter-flexible'),
+  instructions('Express', 'spillway, draft-8'),
+  instructions('its drop-in', 'spillway/compat, draft-8'),
+  request('Express', 'draft-8', 'express-rate-limit, draft-8'),
+  request('Koa', 'legacy', 'koa-ratelimit'),
+  request('Hono', 'draft-6', 'hono-rate-limiter, draft-6'),
+  request('Fastify', 'legacy', '@fastify/rate-limit'),
+  redis('one caller', 'one caller, 10,000 keys'),
+  redis('500 callers of one key', '500 callers, one hot key'),
+  postgres('64 callers', '10,000 keys, 64 callers'),
+  postgres('64 callers, a statement each', '10,000 keys, 64 callers', 'spillway, not batched'),
 ]
 
-/** What the README quotes. */
+const tableOf = (results: Results, part: string, title: string): Table | undefined =>
+  results[part]?.tables.find((table) => table.title === title)
+
+const figureOf = ({ rows }: Table, name: string): Figure | undefined =>
+  rows.find((row) => row.name === name)?.figures[0] ?? undefined
+
+/** Whether the middle halves of two rows overlap: then another run may order them differently. */
+function isNoise(table: Table, { ours, theirs }: Quote): boolean {
+  const [our, their] = [figureOf(table, ours), figureOf(table, theirs)]
+  return our !== undefined && their !== undefined && our.low <= their.high && their.low <= our.high
+}
+
+/** What the README quotes about other limiters. */
 export const quotedBars = (results: Results): readonly Bar[] =>
-  QUOTED.flatMap(([what, part, title, ours, theirs, at]) => {
-    const table = results[part]?.tables.find((each) => each.title === title)
+  QUOTES.flatMap((quote) => {
+    const { what, part, ours, theirs } = quote
+    const table = tableOf(results, part, quote.table)
     if (table === undefined) return []
-    const share = reach(table, { ours, theirs, column: table.columns[at] as string, atMost: 1 })
-    return [{ what, peer: theirs.replace(/,.*/, ''), share, text: reported(share) }]
+    const share = reach(table, { ours, theirs, column: table.columns[0] as string, atMost: 1 })
+    const noise = isNoise(table, quote) ? ' (noise)' : ''
+    return [{ what, peer: theirs.replace(/,.*/, ''), share, text: `${reported(share)}${noise}` }]
   })
 
-/** The table of the README. */
-export const quoted = (results: Results): string =>
-  markdownTable(
-    ['what', 'peer', 'Spillway ÷ peer'],
-    quotedBars(results).map(({ what, peer, text }) => [what, peer, text]),
-    2,
+/** The tables of algorithms, by the heading of their column. */
+const WORKLOADS: Readonly<Record<string, string>> = {
+  allowed: 'one hot key',
+  denied: 'one hot key, denied',
+  '10,000 keys': '10,000 keys',
+}
+
+/** Each algorithm, as multiples of the same algorithm written by hand on a `Map`. */
+function algorithms(results: Results): string {
+  const tables = Object.values(WORKLOADS).map((load) =>
+    tableOf(results, 'memory', `A decision in memory, by algorithm: ${load}`),
   )
+  const names = new Set(tables.flatMap((table) => table?.rows.map(({ name }) => name) ?? []))
+  const cell = (table: Table | undefined, name: string): string => {
+    const figure = table && figureOf(table, name)
+    return figure ? reported(figure.median) : '–'
+  }
+  return markdownTable(
+    ['in memory, times hand-written', ...Object.keys(WORKLOADS)],
+    [...names].map((name) => [name, ...tables.map((table) => cell(table, name))]),
+  )
+}
+
+/** The tables of the README. */
+export const quoted = (results: Results): string => {
+  const peers = quotedBars(results).map(({ what, peer, text }) => [what, peer, text])
+  return `${markdownTable(['what', 'peer', 'Spillway ÷ peer'], peers, 2)}\n\n${algorithms(results)}`
+}
 
 const MARKED = /(<!-- bench -->\n)[\s\S]*?\n?(<!-- \/bench -->)/
 
-/** The README with the table that the results make. */
+/** The README with the tables that the results make. */
 export const readmeWith = (readme: string, results: Results): string =>
   readme.replace(MARKED, (_, start: string, end: string) => `${start}${quoted(results)}\n${end}`)
