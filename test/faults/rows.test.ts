@@ -125,7 +125,7 @@ test('pool starvation: an app that holds both connections leaves its requests co
     () => server.stop(),
     () => pool.end(),
   )
-  const store = postgresStore(pool)
+  const store = postgresStore(pool, { deadline: '10s' })
   const [limiter, patient] = [rateLimiter({ quota, store, name: 'row' }), patientOf(store)]
   await patient.peek('a')
   const startMs = performance.now()

@@ -7,8 +7,8 @@ import { startProxy, type TcpProxy } from '../../../test/services/proxy.ts'
 import { until } from '../../../test/services/redis-cluster.ts'
 import { postgresStore } from '../src/index.ts'
 
-// Timeouts need a real clock: a proxy delays replies for a second, and a lock is held. Units that were taken for a
-// failed call must be refunded, however long that takes.
+// Timeouts need a real clock: a proxy holds replies back until the calls have failed, and a lock is held. Units that were
+// taken for a failed call must be refunded, however long that takes.
 
 let server: Postgres
 let direct: pg.Pool
@@ -29,18 +29,26 @@ const limiterOn = (store: Store, deadline: number | '20s'): RateLimiter =>
 const left = async (limiter: RateLimiter, key: string): Promise<number> => (await limiter.peek(key)).remaining
 
 describe.each([{ coalesce: true }, { coalesce: false }])('%o', (how) => {
-  test('refunds units if the server answers after the deadline', async () => {
+  test.each([
+    { of: 'the limiter', limiterDeadline: 500, storeDeadline: '20s' },
+    { of: 'the store', limiterDeadline: '20s', storeDeadline: '2s' },
+  ] as const)('refunds units if the server answers after the deadline of $of', async (deadlines) => {
     const proxy: TcpProxy = await startProxy(`${server.config.host}/.s.PGSQL.5432`)
     const pool = new pg.Pool({ ...server.config, host: '127.0.0.1', port: proxy.port, max: 4 })
     pool.on('error', () => {})
-    const [patient, key] = [limiterOn(postgresStore(direct, { deadline: '20s' }), '20s'), `late ${how.coalesce}`]
-    const store = postgresStore(pool, how)
+    const [patient, key] = [
+      limiterOn(postgresStore(direct, { deadline: '20s' }), '20s'),
+      `late ${how.coalesce} ${deadlines.of}`,
+    ]
+    const store = postgresStore(pool, { ...how, deadline: deadlines.storeDeadline })
     await limiterOn(store, '20s').consume(key)
-    proxy.set('slow')
-    const calls = await Promise.allSettled([1, 2, 3].map(() => limiterOn(store, 50).consume(key)))
+    proxy.set('held')
+    const hurried = limiterOn(store, deadlines.limiterDeadline)
+    const calls = await Promise.allSettled([1, 2, 3].map(() => hurried.consume(key)))
     expect(calls.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    // The server has taken units, and its reply is still delayed.
+    // The server has taken units, and its replies are held back.
     await until(async () => (await left(patient, key)) < 99)
+    proxy.set('fair')
     await until(async () => (await left(patient, key)) === 99)
     await pool.end()
     await proxy.stop()
@@ -87,16 +95,16 @@ test('refunds units that a PGlite takes after a transaction ends', async () => {
 
 test('a pool whose connections are all in use is named as the reason', async () => {
   const pool = new pg.Pool({ ...server.config, max: 1 })
-  const store = postgresStore(pool)
+  const store = postgresStore(pool, { deadline: '20s' })
   await limiterOn(store, '20s').consume('busy')
   const client = await pool.connect()
   const warn = vi.fn()
-  const limiter = rateLimiter({ quota: perDay(100), store, deadline: 100, logger: { warn } })
+  const limiter = rateLimiter({ quota: perDay(100), store, deadline: 500, logger: { warn } })
   const { degraded } = await limiter.consume('busy')
   expect(degraded).toEqual({ reason: 'pool', action: 'local' })
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('1 of 1 are in use, and 1 requests wait'))
   // Another key: a call for the same one waits for the first, which is not over yet.
-  await expect(limiterOn(store, 100).consume('other')).rejects.toThrow('1 of 1 are in use')
+  await expect(limiterOn(store, 500).consume('other')).rejects.toThrow('1 of 1 are in use')
   client.release()
   await pool.end()
 })
@@ -128,7 +136,7 @@ test('a late answer to the first statement of a store is not one to its call', a
   const pool = new pg.Pool({ ...server.config, host: '127.0.0.1', port: proxy.port, max: 1 })
   pool.on('error', () => {})
   await pool.query('SELECT 1')
-  proxy.set('slow')
+  proxy.set('held')
   const unhandled = vi.fn()
   process.on('unhandledRejection', unhandled)
   const limiter = limiterOn(postgresStore(pool, { deadline: 800 }), '20s')
@@ -137,6 +145,7 @@ test('a late answer to the first statement of a store is not one to its call', a
   // It waits for the same statement, and longer.
   failed.push(limiter.consume('second'))
   for (const each of await Promise.allSettled(failed)) expect(each).toMatchObject({ reason: { reason: 'timeout' } })
+  proxy.set('fair')
   await until(() => Promise.resolve(pool.idleCount === pool.totalCount))
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', unhandled)
