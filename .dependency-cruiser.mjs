@@ -39,6 +39,8 @@ export const layers = {
     'quotas',
     'decisions',
     'steps',
+    'algorithms',
+    'builders',
     'stores',
     'policies',
     'checks',

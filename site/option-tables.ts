@@ -148,7 +148,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: '`divideQuota`',
     text: 'Besides the quota.',
-    file: 'core/src/quotas/divide-quota.ts',
+    file: 'core/src/algorithms/divide-quota.ts',
     type: 'DivideQuotaOptions',
   },
   {

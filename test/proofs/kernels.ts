@@ -11,11 +11,26 @@ export const postgresSource = (): string =>
   bundled(`${KERNELS}
     export { boundsOf } from './postgres/src/bucket-bounds.ts'`)
 
+// Not registered: the process has the algorithms as they are written, and a mutant has its own.
 const KERNELS = `
+    import { bucketAlgorithm } from './core/src/algorithms/bucket.ts'
+    import { penaltyAlgorithm } from './core/src/algorithms/penalty.ts'
+    import { logAlgorithm } from './core/src/algorithms/sliding-log.ts'
+    import { windowAlgorithm } from './core/src/algorithms/sliding-window.ts'
+    import { warmUpAlgorithm } from './core/src/algorithms/warm-up.ts'
+    import { KERNELS } from './core/src/kernels/kernels.ts'
+
+    const ALGORITHMS = {
+      bucket: bucketAlgorithm,
+      'sliding-window': windowAlgorithm,
+      'sliding-log': logAlgorithm,
+      'warm-up': warmUpAlgorithm,
+      penalty: penaltyAlgorithm,
+    }
     export { bucket, fitsAt } from './core/src/kernels/bucket.ts'
-    export { emptyAt, runKernel } from './core/src/kernels/kernel.ts'
-    export { decider } from './core/src/decisions/decide.ts'
-    export { stepFor } from './core/src/steps/verbs.ts'`
+    export const runKernel = (state, now, step) => KERNELS[step.kernel].run(state, now, step)
+    export const decider = (policy, quota, cost, step) => ALGORITHMS[quota.kernel].decider(policy, quota, cost, step)
+    export const stepFor = (quota, verb, cost, options) => ALGORITHMS[quota.kernel].stepFor(quota, verb, cost, options)`
 
 function bundled(contents: string): string {
   const { outputFiles } = buildSync({

@@ -100,7 +100,7 @@ export class Penalty {
   /** A step of a call; a refund may be of a take in the window that began at `since`. */
   step(verb: 'consume' | 'peek' | 'refund' | 'charge', cost: Num, since?: Num): Value {
     const options = object(since ? { original: object({ first: since }) } : {})
-    return this.#kernel.call('stepFor', this.quota, constant(verb), cost, options)
+    return this.#kernel.call('penaltyStep', this.quota, constant(verb), cost, options)
   }
 
   run(state: Value, now: Num, step: Value): Obj {

@@ -1,10 +1,9 @@
 import { runInThisContext } from 'node:vm'
 import { START } from '../../packages/conformance/src/clock.ts'
 import type { Row, Vector } from '../../packages/conformance/src/vectors/vector.ts'
-import type { decider } from '../../packages/core/src/decisions/decide.ts'
+import { type decider, type stepFor, takenOf } from '../../packages/core/src/algorithms/algorithm.ts'
 import type { Quota, Taken } from '../../packages/core/src/index.ts'
-import { type Outcome, type State, type Step, takenOf } from '../../packages/core/src/kernels/kernel.ts'
-import type { stepFor } from '../../packages/core/src/steps/verbs.ts'
+import type { Outcome, State, Step } from '../../packages/core/src/kernels/kernel.ts'
 
 /** A row without its answer. */
 export type Asked = readonly [atMs: number, verb: Row[1], cost: number, of?: number]

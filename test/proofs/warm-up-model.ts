@@ -160,7 +160,7 @@ export class WarmUp {
 
   /** A step of a call, with options. */
   step(verb: 'consume' | 'peek' | 'refund' | 'charge', { units }: Cost, options: Obj['fields'] = {}): Obj {
-    return this.kernel.call('stepFor', this.#quota, constant(verb), units, object(options)) as Obj
+    return this.kernel.call('warmUpStep', this.#quota, constant(verb), units, object(options)) as Obj
   }
 
   run(state: Value, now: Num, step: Obj): Obj {

@@ -101,7 +101,7 @@ export function warmUpProperties(source: string): Readonly<Record<string, Proper
     'a state may be deleted when it is as cold as a new key, and not a microsecond before': over((key) => {
       const [state, now] = [key.state(), key.moment('now')]
       const peek = key.step('peek', key.cost('cost'))
-      const empty = key.kernel.call('emptyAt', object(state), peek) as Num
+      const empty = key.kernel.call('coldAt', object(state), key.half) as Num
       key.path.assume(atMost(state.writtenAt, now))
       const found = numbersOf(key.run(object(state), now, peek), 'base')
       const fresh = numbersOf(key.run(UNDEFINED, now, peek), 'base')

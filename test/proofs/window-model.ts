@@ -111,7 +111,7 @@ export class Window {
   /** A step of a call; a refund may be of a take in the window that starts at `since`. */
   step(verb: Call['verb'], cost: Num, since?: Num): Value {
     const options = object(since ? { original: object({ start: since }) } : {})
-    const step = this.#kernel.call('stepFor', this.quota, constant(verb), cost, options)
+    const step = this.#kernel.call('windowStep', this.quota, constant(verb), cost, options)
     this.#calls.set(step, since ? { verb, cost, since } : { verb, cost })
     return step
   }

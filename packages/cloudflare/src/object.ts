@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Micros, State, StateKey, Take, Taken } from '@spillway/core'
-import { emptyAt, receivedStep, runKernel, takenOf } from '@spillway/core/internal'
+import { KERNELS, receivedStep } from '@spillway/core/internal'
 import type { SentTake } from './sent.ts'
 import { States } from './states.ts'
 
@@ -23,13 +23,14 @@ export class RateLimits extends DurableObject {
   take(sent: readonly SentTake[], at: Micros = Date.now() * 1000): readonly Taken[] {
     const ops = sent.map((op) => ({ ...op, step: receivedStep(op.step) }))
     const found = ops.map((op) => this.#kept.read(op))
-    const outcomes = ops.map(({ step }, i) => runKernel(found[i], at, step))
+    const outcomes = ops.map(({ step }, i) => KERNELS[step.kernel].run(found[i], at, step))
     const takes = outcomes.every(({ allowed }) => allowed)
     return outcomes.map((outcome, i) => {
       const op = ops[i] as Take
+      const { step } = op
       const state = takes ? outcome.taken : outcome.kept
-      if (state !== undefined && state !== found[i] && !op.step.peek) this.#keep(op, state, at)
-      return takenOf(outcome, at, op.step, takes && !op.step.peek)
+      if (state !== undefined && state !== found[i] && !step.peek) this.#keep(op, state, at)
+      return KERNELS[step.kernel].takenOf(outcome, at, step, takes && !step.peek)
     })
   }
 
@@ -74,7 +75,7 @@ export class RateLimits extends DurableObject {
 
   #keep(op: Take, state: State, at: Micros): void {
     // The alarm uses the real clock, even if the take has a time of its own.
-    const expires = Date.now() + Math.ceil((emptyAt(state, op.step) - at) / 1000) + GRACE_MS
+    const expires = Date.now() + Math.ceil((KERNELS[op.step.kernel].emptyAt(state, op.step) - at) / 1000) + GRACE_MS
     this.#kept.write(op, state, expires)
     if (this.#alarmed) return
     this.#alarmed = true

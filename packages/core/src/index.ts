@@ -1,3 +1,11 @@
+export { type DivideQuotaOptions, divideQuota } from './algorithms/divide-quota.ts'
+export { calendarWindow, perMonth } from './builders/calendar-window.ts'
+export { fixedWindow } from './builders/fixed-window.ts'
+export { penalty } from './builders/penalty.ts'
+export { slidingLog } from './builders/sliding-log.ts'
+export { slidingWindow } from './builders/sliding-window.ts'
+export { leakyBucket, perDay, perHour, perMinute, perSecond, tokenBucket } from './builders/token-bucket.ts'
+export { warmingUp } from './builders/warming-up.ts'
 export type { Costs } from './checks/costs.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './common/errors.ts'
 export { type Duration, type Micros, micros } from './common/time.ts'
@@ -36,21 +44,6 @@ export type { UpToDecision } from './limiter/up-to.ts'
 export type { Signal, WaitOptions } from './limiter/wait.ts'
 export type { StoreOptions } from './policies/store-config.ts'
 export type { ThresholdEvent } from './policies/thresholds.ts'
-export { calendarWindow, perMonth } from './quotas/calendar-window.ts'
-export { type DivideQuotaOptions, divideQuota } from './quotas/divide-quota.ts'
-export { penalty } from './quotas/penalty-quota.ts'
-export {
-  fixedWindow,
-  leakyBucket,
-  perDay,
-  perHour,
-  perMinute,
-  perSecond,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  warmingUp,
-} from './quotas/quota.ts'
 export type {
   CalendarUnit,
   CalendarWindowOptions,

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { fixedWindow, perMinute, perSecond, tokenBucket } from '../src/index.ts'
+import { stepFor } from '../src/internal/index.ts'
 import { type BucketOutcome, type BucketStep, bucket } from '../src/kernels/bucket.ts'
 import type { BucketState } from '../src/kernels/bucket-state.ts'
-import { fixedWindow, perMinute, perSecond, tokenBucket } from '../src/quotas/quota.ts'
 import type { BucketQuota } from '../src/quotas/quota-types.ts'
-import { stepFor } from '../src/steps/verbs.ts'
 
 const NOON = 1_767_268_800_000_000
 const second = 1_000_000

@@ -10,9 +10,8 @@ import {
 } from '@spillway/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { runKernel, takenOf } from '../src/kernels/kernel.ts'
+import { runKernel, stepFor, takenOf } from '../src/internal/index.ts'
 import type { StepOptions, Verb } from '../src/steps/step-options.ts'
-import { stepFor } from '../src/steps/verbs.ts'
 import { LOGIN, minute } from './penalties.ts'
 
 /** One key, by the kernel: asks at a time in microseconds after START. */

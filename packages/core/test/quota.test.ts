@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { QuotaError } from '../src/common/errors.ts'
 import { micros } from '../src/common/time.ts'
-import { fixedWindow, perDay, perHour, perMinute, perSecond, tokenBucket } from '../src/quotas/quota.ts'
+import { fixedWindow, perDay, perHour, perMinute, perSecond, tokenBucket } from '../src/index.ts'
 
 describe('durations', () => {
   test.each([

@@ -54,7 +54,7 @@ export const PLANTED: readonly Planted[] = [
     file: 'core/src/policies/policy.ts',
     seed: 15,
     property: 'processesAdmitNoMore',
-    replaced: [['replicas === 1 ? quota : divideQuota(quota, { replicas })', 'quota']],
+    replaced: [['replicas === 1 ? quota : algorithmOf(quota).divide(quota, replicas)', 'quota']],
   },
   {
     name: 'a clock that steps back refills the bucket',
@@ -244,9 +244,9 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'a row of PostgreSQL expires before its units have refilled',
-    file: 'core/src/kernels/kernel.ts',
+    file: 'core/src/kernels/kernels.ts',
     seed: 2147483670,
     property: 'sweepsRemoveNothing',
-    replaced: [['fullBy(state) + (step.start?.keep ?? 0)', '0']],
+    replaced: [['fullBy(state) + (start?.keep ?? 0)', '0']],
   },
 ]

@@ -1,40 +1,16 @@
 import { LONGEST, type Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
-import type { Step, Taken } from '../kernels/kernel.ts'
 import type { PenaltyTaken } from '../kernels/penalty.ts'
 import type { SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { Calendar, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { WarmUpStep, WarmUpTaken } from '../kernels/warm-up.ts'
 import { isBlockList } from '../quotas/block-list.ts'
-import type { PenaltyQuota, Quota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from '../quotas/quota-types.ts'
-import { decideBucket } from './decide-bucket.ts'
-import { decideWindow } from './decide-window.ts'
+import type { PenaltyQuota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from '../quotas/quota-types.ts'
 import { allow, type Decide, type Decision, deny } from './decision.ts'
 
-/** Turns a store's result into a decision. */
-export const decide = (policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision =>
-  decider(policy, quota, cost, step)(taken)
+// What turns the results of a step into decisions: remaining units and waits are computed in this folder only. These are hot
+// paths: engines inline small functions over numbers, and then allocate neither their arguments nor their results.
 
-/**
- * Returns what turns the results of a step into decisions. Remaining units and waits are computed here only. These are hot
- * paths: engines inline small functions over numbers, and then allocate neither their arguments nor their results.
- */
-export function decider(policy: string, quota: Quota, cost: number, step: Step): Decide {
-  switch (quota.kernel) {
-    case 'bucket':
-      return decideBucket(policy, quota, cost, step as BucketStep) as Decide
-    case 'sliding-window':
-      return (quota.calendar === null ? decideWindow : decideCalendar)(policy, quota, cost) as Decide
-    case 'sliding-log':
-      return decideLog(policy, quota, cost) as Decide
-    case 'warm-up':
-      return decideWarmUp(policy, quota, cost, step as WarmUpStep) as Decide
-    case 'penalty':
-      return decidePenalty(policy, quota, cost) as Decide
-  }
-}
-
-const decideLog =
+export const decideLog =
   (policy: string, { limit }: SlidingLogQuota, cost: number): Decide<SlidingLogTaken> =>
   ({ allowed, now, used, fitsAt, freesAt, emptyAt }) => {
     const remaining = used > limit ? 0 : limit - used
@@ -45,7 +21,7 @@ const decideLog =
   }
 
 /** A key allows one unit when its turn has come, however cold it is. */
-const decideWarmUp =
+export const decideWarmUp =
   (policy: string, { limit, burst }: WarmUpQuota, cost: number, step: WarmUpStep): Decide<WarmUpTaken> =>
   ({ allowed, aheadBefore, ahead }) => {
     const left = ahead === 0 ? 1 : 0
@@ -54,12 +30,12 @@ const decideWarmUp =
   }
 
 /** The units of a key refill at midnight of the calendar's zone, whatever the time of the request that consumed them. */
-const decideCalendar =
+export const decideCalendar =
   (policy: string, { limit, calendar }: SlidingWindowQuota, cost: number): Decide<SlidingWindowTaken> =>
   ({ allowed, now, start, current }) =>
     atOnce(policy, limit, cost, allowed, limit - current, (calendar as Calendar).endOf(start, now) - now)
 
-function decidePenalty(policy: string, quota: PenaltyQuota, cost: number): Decide<PenaltyTaken> {
+export function decidePenalty(policy: string, quota: PenaltyQuota, cost: number): Decide<PenaltyTaken> {
   const { limit, window } = quota
   const most = isBlockList(quota) ? 0 : limit
   return ({ allowed, now, first, count, until }) => {

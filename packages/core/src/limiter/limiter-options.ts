@@ -1,10 +1,11 @@
+import { BLOCK_LIST } from '../algorithms/block-list.ts'
 import type { NamedPolicies } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkBoolean, checkOptions, hintOfQuota, isObject } from '../common/options.ts'
 import { checkPolicyName, type Policy, policyOf } from '../policies/policy.ts'
 import { checkSpill, type Targets } from '../policies/spill-targets.ts'
 import { STORE_OPTIONS, type StoreConfig, type StoreOptions } from '../policies/store-config.ts'
-import { BLOCK_LIST, blockListName } from '../quotas/block-list.ts'
+import { blockListName } from '../quotas/block-list.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import type { Store } from '../stores/store.ts'
 

@@ -1,11 +1,11 @@
+import { decider, stepFor } from '../algorithms/algorithm.ts'
 import { hasMethod } from '../common/by-hand.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkTime } from '../common/time.ts'
-import { decider } from '../decisions/decide.ts'
 import type { Decide } from '../decisions/decision.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Quota } from '../quotas/quota-types.ts'
-import { checkCost, stepFor } from '../steps/verbs.ts'
+import { checkCost } from '../steps/verbs.ts'
 import { type PreparedTake, preparesTakes, type Store } from '../stores/store.ts'
 
 /** A step that consumes units of a policy. */

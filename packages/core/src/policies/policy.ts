@@ -1,7 +1,6 @@
+import { algorithmOf, checkQuota } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import type { Decision } from '../decisions/decision.ts'
-import { divideQuota } from '../quotas/divide-quota.ts'
-import { checkQuota } from '../quotas/quota-checks.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { isSync, type Store } from '../stores/store.ts'
 import { ConsumeSteps } from './consume-steps.ts'
@@ -50,7 +49,7 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
     )
   }
   const { store, replicas } = storeConfig
-  const localQuota = replicas === 1 ? quota : divideQuota(quota, { replicas })
+  const localQuota = replicas === 1 ? quota : algorithmOf(quota).divide(quota, replicas)
   return {
     name: stateName,
     quota,

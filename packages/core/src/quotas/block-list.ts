@@ -1,22 +1,7 @@
 import { MOST_UNITS } from '../kernels/penalty.ts'
-import type { PenaltyQuota, Quota } from './quota-types.ts'
+import type { Quota } from './quota-types.ts'
 
 type WithQuota = { readonly quota: Quota }
-
-/**
- * The quota of a limiter's block list: only a block set by hand uses it up. Requests look at it in the step that consumes
- * their units, and write nothing.
- */
-export const BLOCK_LIST: PenaltyQuota = Object.freeze({
-  kernel: 'penalty',
-  limit: MOST_UNITS,
-  window: 1,
-  block: 0,
-  grow: 1,
-  max: 0,
-  forgive: 0,
-  extend: false,
-})
 
 /** Reports whether a quota is that of a block list. Other quotas have far fewer units. */
 export const isBlockList = ({ kernel, limit }: Quota): boolean => kernel === 'penalty' && limit === MOST_UNITS

@@ -1,6 +1,7 @@
+import { emptyAt, runKernel, takenOf } from '../algorithms/algorithm.ts'
 import { oncePer } from '../common/once-per.ts'
 import type { Micros } from '../common/time.ts'
-import { emptyAt, type Outcome, runKernel, type State, type Taken, takenOf } from '../kernels/kernel.ts'
+import type { Outcome, State, Taken } from '../kernels/kernel.ts'
 import { leastUsed, refillTime, unitTime } from '../kernels/refill.ts'
 import { stateNamer } from './state-name.ts'
 import type { StateKey, Store, SyncStore, Take } from './store.ts'

@@ -1,7 +1,7 @@
 import { expirySql, type Names } from './names.ts'
 
 /**
- * Runs the SQL kernels, as `kernels/kernel.ts` of core does: selects the kernel of a step, its state, and its result.
+ * Runs the SQL kernels, as `runKernel` of core does: selects the kernel of a step, its state, and its result.
  * It covers the kernels with counts; `take_calls` runs the bucket itself.
  */
 const aroundSql = ({ fn }: Names): string => `

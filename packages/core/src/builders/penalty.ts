@@ -1,9 +1,13 @@
+import { register } from '../algorithms/algorithm.ts'
+import { penaltyAlgorithm } from '../algorithms/penalty.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkBoolean, checkOptions, checkWhole } from '../common/options.ts'
 import { micros } from '../common/time.ts'
-import { MOST_AFTER, MOST_GROWTH } from './quota-checks.ts'
-import type { PenaltyOptions } from './quota-options.ts'
-import type { PenaltyQuota } from './quota-types.ts'
+import { MOST_AFTER, MOST_GROWTH } from '../quotas/quota-checks.ts'
+import type { PenaltyOptions } from '../quotas/quota-options.ts'
+import type { PenaltyQuota } from '../quotas/quota-types.ts'
+
+register('penalty', penaltyAlgorithm)
 
 /**
  * Returns a quota that blocks a key for `block` once it has consumed `after` units `within` a time from the first of them.

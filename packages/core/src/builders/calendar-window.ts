@@ -1,11 +1,15 @@
+import { register } from '../algorithms/algorithm.ts'
+import { windowAlgorithm } from '../algorithms/sliding-window.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkOptions, checkWhole } from '../common/options.ts'
 import type { Micros } from '../common/time.ts'
 import { Periods } from '../kernels/calendar.ts'
 import type { Starts } from '../kernels/sliding-window.ts'
-import type { CalendarUnit, CalendarWindowOptions, PeriodOptions } from './quota-options.ts'
-import type { SlidingWindowQuota, ZonedPeriods } from './quota-types.ts'
-import { checkZone, TimeZone } from './time-zone.ts'
+import type { CalendarUnit, CalendarWindowOptions, PeriodOptions } from '../quotas/quota-options.ts'
+import type { SlidingWindowQuota, ZonedPeriods } from '../quotas/quota-types.ts'
+import { checkZone, TimeZone } from '../quotas/time-zone.ts'
+
+register('sliding-window', windowAlgorithm)
 
 const DAY_MS = 86_400_000
 

@@ -1,0 +1,90 @@
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { processState } from '../common/process-state.ts'
+import type { Micros } from '../common/time.ts'
+import type { Decide, Decision } from '../decisions/decision.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import type { Outcome, State, Step, Taken } from '../kernels/kernel.ts'
+import type { Kernel } from '../kernels/kernels.ts'
+import type { QuotaChecks } from '../quotas/quota-checks.ts'
+import type { BucketQuota, Quota } from '../quotas/quota-types.ts'
+import type { StepOptions, Verb } from '../steps/step-options.ts'
+
+/**
+ * What depends on the algorithm of a quota. The functions that build quotas register theirs, so that a bundle has the
+ * algorithms of its quotas, and no other.
+ */
+export interface Algorithm<Q extends Quota = Quota, S extends Step = Step, T extends Taken = Taken> {
+  readonly kernel: Kernel<S, Outcome, T>
+  readonly checks: QuotaChecks<Q>
+  /** Reduces a verb to a step. `cost` is in units. */
+  stepFor(quota: Q, verb: Verb, cost: number, stepOptions: StepOptions): S
+  /** Returns what turns the results of a step into decisions. */
+  decider(policy: string, quota: Q, cost: number, step: S): Decide<T>
+  /** The share of one of several processes. */
+  divide(quota: Q, replicas: number): Quota
+}
+
+type Name = Quota['kernel']
+
+// Of all copies of this module: a quota may be built by one and enforced by another.
+const algorithms: Partial<Record<Name, Algorithm>> = processState('algorithms', () => Object.create(null))
+
+/** Makes an algorithm known, for quotas, steps and states of its kernel. */
+export function register<Q extends Quota, S extends Step, T extends Taken>(
+  kernel: Q['kernel'] & S['kernel'],
+  algorithm: Algorithm<Q, S, T>,
+): void {
+  algorithms[kernel] ??= algorithm as unknown as Algorithm
+}
+
+/** The algorithm of a quota or a step. */
+export function algorithmOf({ kernel }: { readonly kernel: Name }): Algorithm {
+  const known = algorithms[kernel]
+  if (known !== undefined) return known
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `the algorithm ${formatValue(kernel)} is missing: import a function that builds its quotas.`,
+  )
+}
+
+/** Runs the kernel that the step names. */
+export const runKernel = (state: State | undefined, now: Micros, step: Step): Outcome =>
+  algorithmOf(step).kernel.run(state, now, step)
+
+/** The answer of a store to a step, depending on whether its batch was written. */
+export const takenOf = (outcome: Outcome, now: Micros, step: Step, written: boolean): Taken =>
+  algorithmOf(step).kernel.takenOf(outcome, now, step, written)
+
+/** When a state that `step` has written may be deleted: from then on it equals that of a new key. */
+export const emptyAt = (state: State, step: Step): Micros => algorithmOf(step).kernel.emptyAt(state, step)
+
+/** Reduces a verb to a kernel step. `cost` is in units. */
+export function stepFor(quota: BucketQuota, verb: Verb, cost: number, stepOptions?: StepOptions): BucketStep
+/** Reduces a verb to a kernel step of whatever kernel the quota is for. `cost` is in units. */
+export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions?: StepOptions): Step
+export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: StepOptions = {}): Step {
+  return algorithmOf(quota).stepFor(quota, verb, cost, stepOptions)
+}
+
+/** Returns what turns the results of a step into decisions. */
+export const decider = (policy: string, quota: Quota, cost: number, step: Step): Decide =>
+  algorithmOf(quota).decider(policy, quota, cost, step)
+
+/** Turns a store's result into a decision. */
+export const decide = (policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision =>
+  decider(policy, quota, cost, step)(taken)
+
+/** Throws a QuotaError if a value is no quota; `what` names the option or argument in the error. */
+export function checkQuota(what: string, value: unknown): void {
+  const quota = value as Quota
+  const checks = algorithms[(value as Quota | null | undefined)?.kernel as Name]?.checks
+  const isComplete = checks?.isComplete(quota) === true
+  if (isComplete && checks.agree(quota)) return
+  const got = isComplete
+    ? `a quota that was changed after it was built: the numbers of this ${quota.kernel}, with limit ${quota.limit} and window ${quota.window}, do not agree. Build another one instead`
+    : formatValue(value)
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${what} must be built by perMinute(100) or one of its siblings; got ${got}.`,
+  )
+}

@@ -1,0 +1,53 @@
+import { register } from '../algorithms/algorithm.ts'
+import { bucketAlgorithm } from '../algorithms/bucket.ts'
+import { windowAlgorithm } from '../algorithms/sliding-window.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkOptions, checkWhole } from '../common/options.ts'
+import { micros } from '../common/time.ts'
+import { bucketQuota, scheduled } from '../quotas/bucket-quota.ts'
+import type { FixedWindowOptions } from '../quotas/quota-options.ts'
+import type { BucketQuota, SlidingWindowQuota } from '../quotas/quota-types.ts'
+import { windowQuota } from '../quotas/window-quota.ts'
+
+register('bucket', bucketAlgorithm)
+register('sliding-window', windowAlgorithm)
+
+/**
+ * Returns a quota of `limit` units in each window; all of them refill at the window's end. Around a window boundary,
+ * over-admission is up to twice the limit; `tokenBucket` has none. With `align: 'first'`, a window starts at a key's first
+ * request that is allowed. Throws a `QuotaError` if an option is invalid.
+ */
+export function fixedWindow(options: FixedWindowOptions & { readonly align: 'first' }): SlidingWindowQuota
+/** Returns a quota of `limit` units in each window of the clock; all of them refill at the window's end. */
+export function fixedWindow(options: FixedWindowOptions & { readonly align?: 'clock' }): BucketQuota
+/** Returns a quota of `limit` units in each window; all of them refill at the window's end. */
+export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota
+export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota {
+  checkOptions('fixedWindow', options, ['limit', 'window', 'align', 'offset'])
+  if (isAlignedToFirst(options)) return windowQuota('fixedWindow', options, true)
+  const limit = checkWhole('fixedWindow limit', options.limit, 1)
+  const window = micros(options.window, 'fixedWindow window')
+  const offset = options.offset === undefined ? 0 : micros(options.offset, 'fixedWindow offset') % window
+  return bucketQuota('fixedWindow', {
+    limit,
+    immediateUnits: limit,
+    overdraft: 0,
+    start: null,
+    ...scheduled('fixedWindow', { interval: window, amount: limit, offset: (window - offset) % window }, window),
+    window,
+  })
+}
+
+function isAlignedToFirst({ align = 'clock', offset }: FixedWindowOptions): boolean {
+  if (align !== 'clock' && align !== 'first') {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `fixedWindow align must be 'clock' or 'first'; got ${formatValue(align)}.`,
+    )
+  }
+  if (align === 'clock' || offset === undefined) return align === 'first'
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `fixedWindow offset moves windows of the clock, and with align 'first' a key's window starts at its first request; got offset ${formatValue(offset)}. Leave out one of them.`,
+  )
+}

@@ -1,0 +1,18 @@
+import { register } from '../algorithms/algorithm.ts'
+import { logAlgorithm } from '../algorithms/sliding-log.ts'
+import { checkOptions } from '../common/options.ts'
+import { logQuota } from '../quotas/log-quota.ts'
+import type { WindowOptions } from '../quotas/quota-options.ts'
+import type { SlidingLogQuota } from '../quotas/quota-types.ts'
+
+register('sliding-log', logAlgorithm)
+
+/**
+ * Returns a quota of `limit` units in any window, exactly: each take is logged for the length of the window. Memory per key
+ * and time per request grow with the log, of up to `limit` entries: 10,000 at most. Throws a `QuotaError` if an option is
+ * invalid.
+ */
+export function slidingLog(options: WindowOptions): SlidingLogQuota {
+  checkOptions('slidingLog', options, ['limit', 'window'])
+  return logQuota('slidingLog', options)
+}

@@ -1,0 +1,18 @@
+import { register } from '../algorithms/algorithm.ts'
+import { windowAlgorithm } from '../algorithms/sliding-window.ts'
+import { checkOptions } from '../common/options.ts'
+import type { WindowOptions } from '../quotas/quota-options.ts'
+import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
+import { windowQuota } from '../quotas/window-quota.ts'
+
+register('sliding-window', windowAlgorithm)
+
+/**
+ * Returns a quota of `limit` units in any window, estimated from the counts of the current and the previous window. Around a
+ * window boundary, over-admission is up to twice the limit in a window's length; steady traffic gets the limit. Throws a
+ * `QuotaError` if an option is invalid.
+ */
+export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
+  checkOptions('slidingWindow', options, ['limit', 'window'])
+  return windowQuota('slidingWindow', options, false)
+}

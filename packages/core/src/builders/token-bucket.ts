@@ -1,0 +1,118 @@
+import { register } from '../algorithms/algorithm.ts'
+import { bucketAlgorithm } from '../algorithms/bucket.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkOptions, checkWhole } from '../common/options.ts'
+import { type Duration, LONGEST, type Micros, micros } from '../common/time.ts'
+import { commonDivisor } from '../kernels/fraction.ts'
+import type { Start } from '../kernels/start.ts'
+import { bucketQuota, continuous, scheduled, startLacking, ticksOf } from '../quotas/bucket-quota.ts'
+import type { LeakyBucketOptions, RateOptions, TokenBucketOptions } from '../quotas/quota-options.ts'
+import type { BucketQuota } from '../quotas/quota-types.ts'
+
+register('bucket', bucketAlgorithm)
+
+/** Returns a token bucket of `limit` units a second. */
+export const perSecond = (limit: number, options?: RateOptions): BucketQuota => rate('perSecond', limit, '1s', options)
+/** Returns a token bucket of `limit` units a minute. */
+export const perMinute = (limit: number, options?: RateOptions): BucketQuota => rate('perMinute', limit, '1m', options)
+/** Returns a token bucket of `limit` units an hour. */
+export const perHour = (limit: number, options?: RateOptions): BucketQuota => rate('perHour', limit, '1h', options)
+/** Returns a token bucket of `limit` units a day (24 hours). */
+export const perDay = (limit: number, options?: RateOptions): BucketQuota => rate('perDay', limit, '1d', options)
+
+function rate(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
+  checkOptions(what, options, ['burst'])
+  const { burst, per: perMicros } = numbersOf(what, { ...options, limit, per })
+  const ticks = ticksOf(what, limit, perMicros)
+  return continuous(what, { limit: burst, immediateUnits: burst, overdraft: 0, start: null, ...ticks })
+}
+
+/**
+ * Returns a token bucket of `burst` units that refills at `limit` units per `per` (GCRA). It allows at most
+ * `burst + limit × t / per` units in any span of time `t`; if it refills at intervals, `burst` and one amount for each interval
+ * that begins in the span. Throws a `QuotaError` if an option is invalid.
+ */
+export function tokenBucket(options: TokenBucketOptions): BucketQuota {
+  checkOptions('tokenBucket', options, ['limit', 'per', 'burst', 'refill', 'overdraft', 'initial', 'keepFull'])
+  const { limit, per, burst } = numbersOf('tokenBucket', options)
+  const overdraft = checkWhole('tokenBucket overdraft', options.overdraft ?? 0, 0)
+  const counts = { limit: burst, immediateUnits: burst, overdraft }
+  if (options.refill === undefined || options.refill === 'continuous') {
+    const ticks = ticksOf('tokenBucket', limit, per)
+    return continuous('tokenBucket', { ...counts, start: startOf(options, burst, ticks), ...ticks })
+  }
+  const interval = micros(options.refill, 'tokenBucket refill')
+  const amount = Number((BigInt(limit) * BigInt(interval)) / BigInt(per))
+  if (BigInt(amount) * BigInt(per) !== BigInt(limit) * BigInt(interval)) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `tokenBucket refill must divide the rate into whole units: ${limit} per ${formatValue(options.per)} is no whole number every ${formatValue(options.refill)}. Use a limit of ${wholeLimit(limit, per, interval)}, change refill, or leave refill out to refill continuously.`,
+    )
+  }
+  const schedule = scheduled('tokenBucket', { interval, amount, offset: 0 }, per)
+  const window = Math.ceil(burst / amount) * interval
+  return bucketQuota('tokenBucket', { ...counts, window, start: startOf(options, burst, schedule), ...schedule })
+}
+
+/**
+ * Returns a quota that allows units one by one, `limit` per `per`, in the order of the requests. Up to `queue` units wait
+ * for their turn, which `delayMs` reports; more are denied. Throws a `QuotaError` if an option is invalid.
+ */
+export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
+  checkOptions('leakyBucket', options, ['limit', 'per', 'queue'])
+  const rate = checkWhole('leakyBucket limit', options.limit, 1)
+  const queue = checkWhole('leakyBucket queue', options.queue, 0)
+  const ticks = ticksOf('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
+  return continuous('leakyBucket', { limit: queue + 1, immediateUnits: 1, overdraft: 0, start: null, ...ticks })
+}
+
+/** The numbers that each token bucket has. */
+function numbersOf(
+  what: string,
+  options: Pick<TokenBucketOptions, 'limit' | 'per' | 'burst'>,
+): { readonly limit: number; readonly per: Micros; readonly burst: number } {
+  const per = micros(options.per, `${what} per`)
+  const limit = checkWhole(`${what} limit`, options.limit, 1, sameRate(options.limit, options.per, per))
+  return { limit, per, burst: checkWhole(`${what} burst`, options.burst ?? limit, 1) }
+}
+
+/** The level of a new key; null if it starts full. */
+function startOf(
+  options: TokenBucketOptions,
+  burst: number,
+  ticks: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>,
+): Start | null {
+  const { initial, keepFull } = options
+  if (initial === undefined && keepFull === undefined) return null
+  const units = checkWhole('tokenBucket initial', initial, 0)
+  const keep = micros(keepFull ?? '1d', 'tokenBucket keepFull')
+  if (units < burst) return startLacking(burst - units, ticks, keep)
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `tokenBucket initial must be less than burst, which is what a new key starts with by default; got ${units} of ${burst}. Leave initial out.`,
+  )
+}
+
+/** The nearest limit that refills whole units in each interval. */
+function wholeLimit(limit: number, per: Micros, interval: Micros): number {
+  const step = per / commonDivisor(per, interval)
+  return Math.min(Math.max(Math.round(limit / step), 1) * step, per)
+}
+
+/** The largest denominator for which the same rate in whole units is proposed. */
+const MOST_DENOMINATOR = 1e4
+
+/** How to write a rate of a fraction of a unit: whole units in a longer time. Empty if there is no short way. */
+function sameRate(limit: number, per: Duration, perMicros: Micros): string {
+  if (typeof limit !== 'number' || !(limit > 0 && limit < 1e6) || Number.isInteger(limit)) return ''
+  for (let times = 2; times <= MOST_DENOMINATOR && perMicros * times <= LONGEST; times++) {
+    const units = Math.round(limit * times)
+    if (units < 1 || units / times !== limit) continue
+    const unit = String(per).replace(/[\d.]/g, '')
+    const longer = `${Number((Number.parseFloat(String(per)) * times).toFixed(9))}${unit}`
+    const burst = Math.max(Math.round(limit), 1)
+    const bursts = burst === units ? '' : `, burst: ${burst}`
+    return ` For this rate, write tokenBucket({ limit: ${units}, per: ${unit === '' ? longer : `'${longer}'`}${bursts} }).`
+  }
+  return ''
+}

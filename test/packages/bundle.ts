@@ -1,0 +1,27 @@
+import { gzipSync } from 'node:zlib'
+import { type BuildOptions, type BuildResult, build } from 'esbuild'
+
+/** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */
+const THEIRS = ['@nestjs/*', '@opentelemetry/api', 'cloudflare:*', 'commander', 'fast-check', 'ioredis', 'node:*', 'pg']
+
+/** Bundles code of an app, minified, with all that it imports from our packages. */
+export async function bundleOf(
+  app: string,
+  code: string,
+  options: Pick<BuildOptions, 'format' | 'globalName'> = {},
+): Promise<{ readonly text: string; readonly size: number; readonly exports: readonly string[] }> {
+  const { outputFiles, metafile }: BuildResult<{ write: false; metafile: true }> = await build({
+    stdin: { contents: code, resolveDir: app },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    external: THEIRS,
+    write: false,
+    metafile: true,
+    ...options,
+  })
+  const [file] = outputFiles
+  const { exports = [] } = Object.values(metafile.outputs)[0] ?? {}
+  return { text: file?.text ?? '', size: gzipSync(file?.contents ?? '').length, exports }
+}
