@@ -5,6 +5,7 @@ import { ipKey } from '@spillway/core/http'
  * as its network, such as `2001:db8::/56`, or unchanged if `ipv6Subnet` is false.
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
+  if (!ip.includes(':')) return ip
   const [, compatible] = /^::(\d+\.\d+\.\d+\.\d+)$/.exec(ip) ?? []
   const key = compatible ?? ipKey(ip, { ipv6Prefix: ipv6Subnet === false ? 128 : ipv6Subnet })
   const slash = key.indexOf('/')

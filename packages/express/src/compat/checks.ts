@@ -60,13 +60,20 @@ const DRAFTS: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8', false]
 const stores = (): WeakSet<object> => processState('compat stores', () => new WeakSet())
 const countsOf = oncePer('compat requests', (_request: Request) => new Map<unknown, string[]>())
 
+/** Makes a function that does nothing after its first call. */
+function atFirst<A extends readonly unknown[]>(call: (...args: A) => void): (...args: A) => void {
+  let called = false
+  return (...args) => {
+    if (called) return
+    called = true
+    call(...args)
+  }
+}
+
 export function checksOf(option: ValidateOption, logger: Logger): Checks {
-  const done = new Set<Name>()
   const wanted = (name: Name): boolean =>
     typeof option === 'boolean' ? option : (option[name] ?? option.default ?? true)
-  const once = (name: Name, problem: () => readonly [code: string, message: string] | false | undefined): void => {
-    if (done.has(name)) return
-    done.add(name)
+  const check = (name: Name, problem: () => readonly [code: string, message: string] | false | undefined): void => {
     const found = wanted(name) && problem()
     if (!found) return
     const [code, message] = found
@@ -74,30 +81,39 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
       Object.assign(new Error(`${message} [validate: { ${name}: false } is silent]`), { code }),
     )
   }
+  const checkSubnet = atFirst((subnet: unknown): void => {
+    check('ipv6Subnet', () => {
+      const fits = Number.isInteger(subnet) && (subnet as number) >= 32 && (subnet as number) <= 64
+      return (
+        subnet !== false &&
+        !fits && ['ERR_ERL_IPV6_SUBNET', `ipv6Subnet must be 32 to 64 bits, or false; got ${subnet}.`]
+      )
+    })
+  })
 
   return {
     options(given) {
-      once('validationsConfig', () => {
+      check('validationsConfig', () => {
         const unknown = Object.keys(option).find((name) => name !== 'default' && !NAMES.includes(name as Name))
         return unknown !== undefined && ['ERR_ERL_UNKNOWN_VALIDATION', `validate has no check "${unknown}".`]
       })
-      once('knownOptions', () => {
+      check('knownOptions', () => {
         const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name))
         return (
           unknown !== undefined && ['ERR_ERL_UNKNOWN_OPTION', `The option "${unknown}" is unknown and has no effect.`]
         )
       })
       const { draft_polli_ratelimit_headers: draft, onLimitReached: reached, ipv6Subnet, keyGenerator } = given
-      once('draftPolliHeaders', () => {
+      check('draftPolliHeaders', () => {
         const message = 'draft_polli_ratelimit_headers was removed: write standardHeaders: "draft-6".'
         return Boolean(draft) && ['WRN_ERL_DEPRECATED_DRAFT_POLLI_HEADERS', message]
       })
-      once('onLimitReached', () => {
+      check('onLimitReached', () => {
         const message = 'onLimitReached was removed: use handler.'
         return Boolean(reached) && ['WRN_ERL_DEPRECATED_ON_LIMIT_REACHED', message]
       })
-      if (ipv6Subnet !== undefined && typeof ipv6Subnet !== 'function') this.ipv6Subnet(ipv6Subnet)
-      once('keyGeneratorIpFallback', () => {
+      if (ipv6Subnet !== undefined && typeof ipv6Subnet !== 'function') checkSubnet(ipv6Subnet)
+      check('keyGeneratorIpFallback', () => {
         const source = typeof keyGenerator === 'function' ? keyGenerator.toString() : ''
         const message =
           'keyGenerator reads the address itself, so an IPv6 client has a limit for each of its addresses. Use ipKeyGenerator.'
@@ -105,19 +121,19 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
           /\breq(uest)?\.ip\b/.test(source) && !source.includes('ipKeyGenerator') && ['ERR_ERL_KEY_GEN_IPV6', message]
         )
       })
-      once('ipv6SubnetOrKeyGenerator', () => {
+      check('ipv6SubnetOrKeyGenerator', () => {
         const message = 'ipv6Subnet applies to the default keyGenerator only.'
         return ipv6Subnet !== undefined && keyGenerator !== undefined && ['ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR', message]
       })
     },
     store(store, given) {
-      once('creationStack', () => {
+      check('creationStack', () => {
         const message =
           'rateLimit() is called while a request is handled, so that each request gets a limiter of its own, which never denies. Call it once, when the app starts.'
         const inHandler = /Layer\.handle( \[as handle_request\]|Request)/.test(new Error().stack ?? '')
         return inHandler && ['ERR_ERL_CREATED_IN_REQUEST_HANDLER', message]
       })
-      once('unsharedStore', () => {
+      check('unsharedStore', () => {
         // A store of Spillway can be shared by several limiters, under different names.
         const owner = typeof given === 'object' && given !== null ? given : store
         const message = isSpillwayStore(given)
@@ -127,44 +143,36 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
         stores().add(owner)
       })
     },
-    address(request) {
+    address: atFirst((request) => {
       const { ip, app, headers } = request
-      once('ip', () => {
+      check('ip', () => {
         if (ip === undefined)
           return ['ERR_ERL_UNDEFINED_IP_ADDRESS', 'A request has no address: its client may have disconnected.']
         const message = `A client's address is invalid: ${ip}. Set a keyGenerator that can read it.`
         return isIP(ip) === 0 && ['ERR_ERL_INVALID_IP_ADDRESS', message]
       })
-      once('trustProxy', () => {
+      check('trustProxy', () => {
         const message =
           "With 'trust proxy' true, clients can forge their address. Set 'trust proxy' to the number of proxies."
         return app.get('trust proxy') === true && ['ERR_ERL_PERMISSIVE_TRUST_PROXY', message]
       })
-      once('xForwardedForHeader', () => {
+      check('xForwardedForHeader', () => {
         const message =
           "A request has X-Forwarded-For, but 'trust proxy' is false: all clients of a proxy count as one."
         const unread = headers['x-forwarded-for'] !== undefined && app.get('trust proxy') === false
         return unread && ['ERR_ERL_UNEXPECTED_X_FORWARDED_FOR', message]
       })
-      once('forwardedHeader', () => {
+      check('forwardedHeader', () => {
         const message = 'A request has Forwarded, which Express does not read. Set a keyGenerator that does.'
         return (
           headers.forwarded !== undefined &&
           ip === request.socket?.remoteAddress && ['ERR_ERL_FORWARDED_HEADER', message]
         )
       })
-    },
-    ipv6Subnet(subnet) {
-      once('ipv6Subnet', () => {
-        const fits = Number.isInteger(subnet) && (subnet as number) >= 32 && (subnet as number) <= 64
-        return (
-          subnet !== false &&
-          !fits && ['ERR_ERL_IPV6_SUBNET', `ipv6Subnet must be 32 to 64 bits, or false; got ${subnet}.`]
-        )
-      })
-    },
-    counted(request, store, key) {
-      once('singleCount', () => {
+    }),
+    ipv6Subnet: checkSubnet,
+    counted: atFirst((request, store, key) => {
+      check('singleCount', () => {
         const keys = countsOf(request)
         const place = store.localKeys ? store : store.constructor.name
         const before = keys.get(place) ?? []
@@ -172,9 +180,9 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
         keys.set(place, [...before, prefixed])
         return before.includes(prefixed) && ['ERR_ERL_DOUBLE_COUNT', `A request was counted twice for key ${key}.`]
       })
-    },
-    hits(hits) {
-      once('positiveHits', () => {
+    }),
+    hits: atFirst((hits) => {
+      check('positiveHits', () => {
         const whole = Number.isInteger(hits) && (hits as number) >= 1
         return (
           !whole && [
@@ -183,9 +191,9 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
           ]
         )
       })
-    },
-    limit(limit) {
-      once(
+    }),
+    limit: atFirst((limit) => {
+      check(
         'limit',
         () =>
           limit === 0 && [
@@ -193,18 +201,18 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
             'A limit of 0 denies all requests. Before version 7 it disabled the limit.',
           ],
       )
-    },
-    reset(resetTime) {
-      once('headersResetTime', () => {
+    }),
+    reset: atFirst((resetTime) => {
+      check('headersResetTime', () => {
         const message = 'The store does not report when windows end: Retry-After is the length of a whole window.'
         return resetTime === undefined && ['ERR_ERL_HEADERS_NO_RESET', message]
       })
-    },
-    draft(draft) {
-      once('headersDraftVersion', () => {
+    }),
+    draft: atFirst((draft) => {
+      check('headersDraftVersion', () => {
         const message = `standardHeaders must be draft-6, draft-7 or draft-8; got ${draft}.`
         return !DRAFTS.includes(draft) && ['ERR_ERL_HEADERS_UNSUPPORTED_DRAFT_VERSION', message]
       })
-    },
+    }),
   }
 }

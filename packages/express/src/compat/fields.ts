@@ -52,29 +52,36 @@ export function setLegacyFields(response: Response, { limit, remaining, resetTim
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
 }
 
-/** Sets the `RateLimit` fields of a draft; only draft 8 uses `name`. */
-export function setStandardFields(
-  response: Response,
-  info: RateLimitInfo,
-  { standardHeaders, windowMs }: Options,
-  name: string,
-): void {
-  if (response.headersSent) return
-  const { limit, remaining, resetTime, key } = info
+/** Builds the function that sets the `RateLimit` fields of a draft; only draft 8 uses `name`. */
+export function standardFieldsSetter({
+  standardHeaders,
+  windowMs,
+}: Options): (response: Response, info: RateLimitInfo, name: string) => void {
   const window = Math.ceil(windowMs / 1000)
-  const reset = secondsTo(resetTime, windowMs)
-  if (standardHeaders === 'draft-6') {
-    response.setHeader('RateLimit-Policy', `${limit};w=${window}`)
-    response.setHeader('RateLimit-Limit', String(limit))
-    response.setHeader('RateLimit-Remaining', String(remaining))
-    response.setHeader('RateLimit-Reset', String(reset))
-  } else if (standardHeaders === 'draft-7') {
-    response.setHeader('RateLimit-Policy', `${limit};w=${window}`)
-    response.setHeader('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`)
-  } else if (standardHeaders === 'draft-8') {
-    response.append('RateLimit', `"${name}"; r=${remaining}; t=${reset}`)
-    response.append('RateLimit-Policy', `"${name}"; q=${limit}; w=${window}; pk=:${partitionOf(key)}:`)
+  const partitions = new Map<string, string>()
+  return (response, { limit, remaining, resetTime, key }, name) => {
+    if (response.headersSent) return
+    const reset = secondsTo(resetTime, windowMs)
+    if (standardHeaders === 'draft-6') {
+      response.setHeader('RateLimit-Policy', `${limit};w=${window}`)
+      response.setHeader('RateLimit-Limit', String(limit))
+      response.setHeader('RateLimit-Remaining', String(remaining))
+      response.setHeader('RateLimit-Reset', String(reset))
+    } else if (standardHeaders === 'draft-7') {
+      response.setHeader('RateLimit-Policy', `${limit};w=${window}`)
+      response.setHeader('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`)
+    } else if (standardHeaders === 'draft-8') {
+      const partition = partitions.get(key) ?? rememberedPartition(key, partitions)
+      append(response, 'RateLimit', `"${name}"; r=${remaining}; t=${reset}`)
+      append(response, 'RateLimit-Policy', `"${name}"; q=${limit}; w=${window}; pk=:${partition}:`)
+    }
   }
+}
+
+/** Appends to a field. Most often it has no value: then Express takes several times as long to set it. */
+function append(response: Response, name: string, value: string): void {
+  if (response.hasHeader(name)) response.append(name, value)
+  else response.setHeader(name, value)
 }
 
 /** The seconds to the end of the window, rounded up; the length of a window if the end is unknown. */
@@ -82,6 +89,18 @@ export const secondsTo = (resetTime: Date | undefined, windowMs: number): number
   resetTime === undefined
     ? Math.ceil(windowMs / 1000)
     : Math.max(Math.ceil((resetTime.getTime() - Date.now()) / 1000), 0)
+
+/** The most partitions that a limiter remembers, and the longest key of one. */
+const [MOST_PARTITIONS, LONGEST_KEY] = [256, 64]
+
+/** The partition of a key, remembered for the next requests: hashing takes longer than the rest of a request's fields. */
+function rememberedPartition(key: string, partitions: Map<string, string>): string {
+  const partition = partitionOf(key)
+  if (key.length > LONGEST_KEY) return partition
+  if (partitions.size === MOST_PARTITIONS) partitions.clear()
+  partitions.set(key, partition)
+  return partition
+}
 
 /** Identifies a client without revealing its key: the first 12 hexadecimal digits of a hash. */
 const partitionOf = (key: string): string => btoa(hash('sha256', key, 'hex').slice(0, 12))

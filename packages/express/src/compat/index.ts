@@ -1,8 +1,8 @@
-import { andThen, calledByHand, hasMethod, type MaybePromise } from '@spillway/core/internal'
+import { andThen, calledByHand, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Checks } from './checks.ts'
-import { type RateLimitInfo, secondsTo, setLegacyFields, setStandardFields, WindowInfo } from './fields.ts'
+import { type RateLimitInfo, secondsTo, setLegacyFields, standardFieldsSetter, WindowInfo } from './fields.ts'
 import { configOf, type Options, valueFor } from './options.ts'
 import { type Counted, type ExpressRateLimitStore, isSpillwayStore, promised } from './store.ts'
 import { toExpressRateLimitStore } from './to.ts'
@@ -31,10 +31,15 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
   begin(store, options)
   const limit = limiter(store, options, checks)
   const middleware = (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    if (typeof next !== 'function' || !hasMethod(response, 'setHeader')) {
+    if (typeof next !== 'function' || typeof response?.setHeader !== 'function') {
       throw calledByHand('(req, res, next)', [request, response, next])
     }
-    return limit(request, response, next).then(() => {}, next)
+    try {
+      const ended = limit(request, response, next)
+      return ended instanceof Promise ? ended.then(nothing, next) : DONE
+    } catch (error) {
+      return Promise.reject(error).then(nothing, next)
+    }
   }
   return Object.assign(middleware, {
     resetKey: (key: string) => store.resetKey(key),
@@ -44,6 +49,9 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
     },
   })
 }
+
+const nothing = (): void => {}
+const DONE = Promise.resolve()
 
 function storeOf(given: Options['store']): ExpressRateLimitStore {
   if (given === undefined) return toExpressRateLimitStore(memoryStore())
@@ -60,76 +68,83 @@ function begin(store: ExpressRateLimitStore, options: Options): void {
   }
 }
 
-/** A request in progress, and its configuration. */
-interface Exchange {
-  readonly request: Request
-  readonly response: Response
-  readonly options: Options
-  readonly checks: Checks
-}
-
+/** Everything is done in the same tick, unless a function of the options or the store returns a promise. */
 function limiter(
   store: ExpressRateLimitStore,
   options: Options,
   checks: Checks,
-): (request: Request, response: Response, next: NextFunction) => Promise<unknown> {
-  return async (request, response, next) => {
+): (request: Request, response: Response, next: NextFunction) => unknown {
+  const incremented = (key: string): MaybePromise<Counted> => maybePromise(store.increment(key))
+  const count = options.passOnStoreError ? orError(incremented) : incremented
+  const setHeaders = headerSetter(options, checks)
+  return (request, response, next) => {
     const uncountLater = uncounter(request, response, options)
-    if (await options.skip(request, response)) return next()
-    const exchange = { request, response, options, checks }
-    const key = await options.keyGenerator(request, response)
-    const counted = options.passOnStoreError ? await countOrError(store, key) : await store.increment(key)
-    if (counted instanceof Error) {
-      options.logger.error(counted, 'the store failed; the request is allowed without being counted.')
-      return next()
+    const answer = (info: RateLimitInfo): unknown => {
+      uncountLater({ store, key: info.key, resetTime: info.resetTime })
+      if (info.used <= info.limit) return next()
+      return andThen(setRetryAfter(request, response, options, info), () =>
+        options.handler(request, response, next, options),
+      )
     }
-    checks.counted(request, store, key)
-    const info = await infoOf(exchange, key, counted)
-    Object.assign(request, { [options.requestPropertyName]: info })
-    await setHeaders(exchange, info)
-    uncountLater({ store, key, resetTime: info.resetTime })
-    if (info.used <= info.limit) return next()
-    await setRetryAfter(exchange, info)
-    return options.handler(request, response, next, options)
+    const follow = (key: string, counted: Counted | Error): unknown => {
+      if (counted instanceof Error) {
+        options.logger.error(counted, 'the store failed; the request is allowed without being counted.')
+        return next()
+      }
+      checks.counted(request, store, key)
+      checks.hits(counted.totalHits)
+      return andThen(valueFor(options.limit, request, response), (limit) => {
+        checks.limit(limit)
+        const info = new WindowInfo(limit, counted.totalHits, counted.resetTime, key)
+        ;(request as unknown as Record<string, RateLimitInfo>)[options.requestPropertyName] = info
+        return andThen(setHeaders(request, response, info), () => answer(info))
+      })
+    }
+    return andThen(maybePromise(options.skip(request, response)), (skipped) => {
+      if (skipped) return next()
+      return andThen(maybePromise(options.keyGenerator(request, response)), (key) =>
+        andThen(count(key), (counted) => follow(key, counted)),
+      )
+    })
   }
 }
 
 /** Counts a request, or returns the error: `passOnStoreError` allows requests while the store fails. */
-async function countOrError(store: ExpressRateLimitStore, key: string): Promise<Counted | Error> {
-  try {
-    return await store.increment(key)
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
+const orError =
+  (count: (key: string) => MaybePromise<Counted>) =>
+  async (key: string): Promise<Counted | Error> => {
+    try {
+      return await count(key)
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+
+type HeaderSetter = (request: Request, response: Response, info: RateLimitInfo) => MaybePromise<void>
+
+function headerSetter(options: Options, checks: Checks): HeaderSetter {
+  const { legacyHeaders, standardHeaders, identifier } = options
+  const setStandardFields = standardFieldsSetter(options)
+  return (request, response, info) => {
+    if (legacyHeaders) setLegacyFields(response, info)
+    if (!standardHeaders) return
+    checks.draft(standardHeaders)
+    if (standardHeaders !== 'draft-6') checks.reset(info.resetTime)
+    const name = standardHeaders === 'draft-8' ? valueFor(identifier, request, response) : ''
+    return andThen(name, (known) => setStandardFields(response, info, known))
   }
 }
 
-function infoOf(
-  { request, response, options, checks }: Exchange,
-  key: string,
-  { totalHits, resetTime }: Counted,
-): MaybePromise<RateLimitInfo> {
-  checks.hits(totalHits)
-  return andThen(valueFor(options.limit, request, response), (limit) => {
-    checks.limit(limit)
-    return new WindowInfo(limit, totalHits, resetTime, key)
-  })
-}
-
-function setHeaders({ request, response, options, checks }: Exchange, info: RateLimitInfo): MaybePromise<void> {
-  const { legacyHeaders, standardHeaders, identifier } = options
-  if (legacyHeaders) setLegacyFields(response, info)
-  if (!standardHeaders) return
-  checks.draft(standardHeaders)
-  if (standardHeaders !== 'draft-6') checks.reset(info.resetTime)
-  const name = standardHeaders === 'draft-8' ? valueFor(identifier, request, response) : ''
-  return andThen(name, (known) => setStandardFields(response, info, options, known))
-}
-
-async function setRetryAfter({ request, response, options }: Exchange, { resetTime }: RateLimitInfo): Promise<void> {
-  const { legacyHeaders, standardHeaders, retryAfter, windowMs } = options
+function setRetryAfter(
+  request: Request,
+  response: Response,
+  { legacyHeaders, standardHeaders, retryAfter, windowMs }: Options,
+  { resetTime }: RateLimitInfo,
+): MaybePromise<void> {
   if ((!legacyHeaders && !standardHeaders) || response.headersSent) return
-  const seconds = (await valueFor(retryAfter, request, response)) ?? secondsTo(resetTime, windowMs)
-  response.setHeader('Retry-After', String(seconds))
+  return andThen(valueFor(retryAfter, request, response), (seconds) => {
+    response.setHeader('Retry-After', String(seconds ?? secondsTo(resetTime, windowMs)))
+  })
 }
 
 export { memoryStore } from '@spillway/memory'

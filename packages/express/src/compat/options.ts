@@ -143,12 +143,15 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
   const checks = checksOf(given.validate ?? true, logger)
   checks.options(given)
   const { standardHeaders = false } = given
+  // As text, express-rate-limit appends it to the time: the window never ends.
+  const windowMs = numberFrom(given.windowMs ?? 60_000)
+  const inWindow = windowName(windowMs)
   const options: Options = {
     limit: given.max ?? 5,
     message: 'Too many requests, please try again later.',
     statusCode: 429,
     legacyHeaders: given.headers ?? true,
-    identifier: (request) => nameOf(request, options),
+    identifier: (request) => `${limitOf(request, options)}-in-${inWindow}`,
     requestPropertyName: 'rateLimit',
     skipFailedRequests: false,
     skipSuccessfulRequests: false,
@@ -173,8 +176,7 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
     validate: true,
     logger,
     ...given,
-    // As text, express-rate-limit appends it to the time: the window never ends.
-    windowMs: numberFrom(given.windowMs ?? 60_000),
+    windowMs,
     standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
   }
   micros(options.windowMs, 'windowMs')
@@ -188,19 +190,22 @@ export const valueFor = <T>(option: T | FromRequest<T>, request: Request, respon
 /** A number that may have been passed as text, such as one from an environment variable. */
 const numberFrom = (value: unknown): number => (/^\d+$/.test(String(value)) ? Number(value) : (value as number))
 
-/** `5-in-1min`: the limit, and the window in its largest unit. */
-function nameOf(request: Request, { windowMs, requestPropertyName }: Options): string {
-  const { limit } = (request as unknown as Record<string, { limit: number }>)[requestPropertyName] as { limit: number }
+/** `1min`: a window in its largest unit. */
+function windowName(windowMs: number): string {
   const [seconds, minutes, hours, days] = [1e3, 60e3, 3_600e3, 86_400e3].map((unit) => windowMs / unit) as [
     number,
     number,
     number,
     number,
   ]
-  if (seconds < 60) return `${limit}-in-${seconds}sec`
-  if (minutes < 60) return `${limit}-in-${minutes}min`
-  return hours < 24 ? `${limit}-in-${hours}hr${hours > 1 ? 's' : ''}` : `${limit}-in-${days}day${days > 1 ? 's' : ''}`
+  if (seconds < 60) return `${seconds}sec`
+  if (minutes < 60) return `${minutes}min`
+  return hours < 24 ? `${hours}hr${hours > 1 ? 's' : ''}` : `${days}day${days > 1 ? 's' : ''}`
 }
+
+/** The limit of a request that was counted. */
+const limitOf = (request: Request, { requestPropertyName }: Options): number =>
+  ((request as unknown as Record<string, { limit: number }>)[requestPropertyName] as { limit: number }).limit
 
 function checkLogger(logger: unknown): Logger {
   const { error, warn } = (logger ?? {}) as Partial<Logger>

@@ -7,8 +7,9 @@ import {
   type SlidingWindowTaken,
   type Step,
   type Store,
+  type Taken,
 } from '@spillway/core'
-import { checkOptions, stepFor, type Verb } from '@spillway/core/internal'
+import { andThen, checkOptions, type MaybePromise, stepFor, type Verb } from '@spillway/core/internal'
 import type { Counted, ExpressRateLimitStore } from './store.ts'
 
 /** The options of `toExpressRateLimitStore`. */
@@ -36,14 +37,15 @@ export function toExpressRateLimitStore(
   checkOptions('toExpressRateLimitStore', options, ['name', 'windowMs'])
   const { name = 'express-rate-limit' } = options
   let windows = options.windowMs === undefined ? undefined : windowsOf(options.windowMs)
-  const take = async (key: string, verb: keyof Windows['steps']): Promise<SlidingWindowTaken> => {
+  const take = (key: string, verb: keyof Windows['steps']): MaybePromise<SlidingWindowTaken> => {
     if (windows === undefined) {
-      throw new QuotaError('ERR_SPILLWAY_OPTION', 'toExpressRateLimitStore needs windowMs if no limiter calls init.')
+      return Promise.reject(
+        new QuotaError('ERR_SPILLWAY_OPTION', 'toExpressRateLimitStore needs windowMs if no limiter calls init.'),
+      )
     }
     // In JavaScript a keyGenerator may return undefined: such requests count as one client.
     const ops = [{ policy: name, key: String(key), step: windows.steps[verb] }]
-    const [taken] = isSync(store) ? store.takeSync(ops) : await store.take(ops)
-    return taken as SlidingWindowTaken
+    return isSync(store) ? first(store.takeSync(ops)) : store.take(ops).then(first)
   }
   const counted = ({ start, current }: SlidingWindowTaken): Counted => ({
     totalHits: current,
@@ -67,7 +69,7 @@ export function toExpressRateLimitStore(
       return found.current > 0 || found.start < found.now ? counted(found) : undefined
     },
     // A charge counts denied requests too, as express-rate-limit does.
-    increment: async (key) => counted(await take(key, 'charge')),
+    increment: (key) => andThen(take(key, 'charge'), counted),
     decrement: async (key) => {
       await take(key, 'refund')
     },
@@ -76,6 +78,8 @@ export function toExpressRateLimitStore(
     },
   }
 }
+
+const first = ([taken]: readonly Taken[]): SlidingWindowTaken => taken as SlidingWindowTaken
 
 /** The windows of all keys. */
 interface Windows {

@@ -46,6 +46,44 @@ test('has its types', () => {
   expectTypeOf<theirs.Logger>().toExtend<ours.Logger>()
 })
 
+/** A response that only keeps its fields. */
+function fields(): { readonly response: Response; readonly set: Map<string, unknown> } {
+  const set = new Map<string, unknown>()
+  const put = (name: string, value: unknown): void => void set.set(name, value)
+  return { response: { hasHeader: (name: string) => set.has(name), setHeader: put, append: put } as never, set }
+}
+
+test('a request is passed on in the same tick, unless an option returns a promise', async () => {
+  const passed: string[] = []
+  const limits = { now: ours.rateLimit(quiet), later: ours.rateLimit({ skip: async () => false, ...quiet }) }
+  const decided = Object.entries(limits).map(([name, limit]) =>
+    limit({ ip: '192.0.2.1' } as Request, fields().response, () => void passed.push(name)),
+  )
+  expect(passed).toEqual(['now'])
+  await Promise.all(decided)
+  expect(passed).toEqual(['now', 'later'])
+})
+
+test('a client has the same partition in draft 8, however many clients came between', async () => {
+  const short = Array.from({ length: 300 }, (_, i) => `client ${i}`)
+  const keys = [...short, 'k'.repeat(1_000), ...short, 'k'.repeat(1_000)]
+  const partitionsBy = async (rateLimit: typeof theirs.rateLimit): Promise<readonly unknown[]> => {
+    const keyGenerator = ({ url }: Request): string => url
+    const limit = rateLimit({ limit: 5, standardHeaders: 'draft-8', legacyHeaders: false, keyGenerator, ...quiet })
+    const answer = async (url: string): Promise<unknown> => {
+      const { response, set } = fields()
+      await limit({ url } as Request, response, () => {})
+      return set.get('RateLimit-Policy')
+    }
+    const policies: unknown[] = []
+    for (const key of keys) policies.push(await answer(key))
+    return policies
+  }
+  const policies = await partitionsBy(ours.rateLimit as unknown as typeof theirs.rateLimit)
+  expect(new Set(policies).size).toBe(301)
+  expect(policies).toEqual(await partitionsBy(theirs.rateLimit))
+})
+
 describe.each(both)('%s', (name, { rateLimit, MemoryStore }) => {
   test('the middleware returns a promise that resolves after the decision', async () => {
     const middleware = rateLimit({ limit: 1, ...quiet, handler: (_req, res) => void res.end('denied') })
