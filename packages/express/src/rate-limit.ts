@@ -11,7 +11,7 @@ import {
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
-import { calledByHand, hasMethod } from '@spillway/core/internal'
+import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { reader } from './reader.ts'
@@ -47,7 +47,7 @@ export interface RateLimit<Name extends string = string> extends RequestHandler,
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
   const middleware: RequestHandler = (req, res, next) => {
-    if (typeof next !== 'function' || !hasMethod(res, 'setHeader')) {
+    if (typeof next !== 'function' || typeof res?.setHeader !== 'function') {
       throw calledByHand('(req, res, next)', [req, res, next])
     }
     const verdict = guard(req)

@@ -60,8 +60,10 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
   const hook: onRequestHookHandler = (request, reply, done) => {
     const called = typeof done === 'function'
-    if (called && hasMethod(request, 'addHook')) return register(request as unknown as FastifyInstance, hook, done)
-    if (!called || !hasMethod(reply, 'header')) throw calledByHand('(request, reply, done)', [request, reply, done])
+    const app = request as unknown as Partial<FastifyInstance> | undefined
+    if (called && typeof app?.addHook === 'function') return register(app as FastifyInstance, hook, done)
+    if (!called || typeof reply?.header !== 'function')
+      throw calledByHand('(request, reply, done)', [request, reply, done])
     const verdict = guard(request)
     if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
     else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))

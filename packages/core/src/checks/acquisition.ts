@@ -76,8 +76,8 @@ export async function rollback({ decision, results }: Acquisition): Promise<void
 }
 
 function acquisitionOf(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
-  const [only, ...others] = results
-  if (only !== undefined && others.length === 0) return shownOf(only.checks, only.decisions, results)
+  const [only] = results
+  if (only !== undefined && results.length === 1) return shownOf(only.checks, only.decisions, results)
   const found = new Map(
     results.flatMap(({ checks, decisions }) => checks.map((check, i) => [check, decisions[i] as Decision])),
   )
@@ -92,8 +92,7 @@ function shownOf(
   decisions: readonly Decision[],
   results: readonly StoreResult[],
 ): Acquisition {
-  const [first, ...rest] = decisions as readonly [Decision, ...Decision[]]
-  if (rest.length === 0) return { checks, results, decision: first }
+  if (decisions.length === 1) return { checks, results, decision: decisions[0] as Decision }
   if (decisions.every(isShown)) return { checks, results, decision: merge(decisions) }
   const shown = (_: unknown, i: number): boolean => isShown(decisions[i] as Decision)
   return shownOf(checks.filter(shown), decisions.filter(isShown), results)

@@ -9,7 +9,7 @@ import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { maxCharge } from '../steps/verbs.ts'
 import { breakerOf, isUnsent } from '../stores/breaker.ts'
 import { type CallDeadline, deadlineIn, unlessExpired } from '../stores/deadline.ts'
-import { isSync, type PreparedTake, preparesTakes, type Take } from '../stores/store.ts'
+import { isSync, type PreparedTake, type PreparingStore, preparesTakes, type Take } from '../stores/store.ts'
 import { takeFrom } from '../stores/store-call.ts'
 
 /** The result of the checks of one store: its answer, or the result of the fallback. */
@@ -57,15 +57,16 @@ const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOpt
 
 /** Consumes units by the prepared takes of one in-memory store; undefined if it has none, or a policy has two keys. */
 export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
-  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
+  const { policy, cost, key } = checks[0] as PolicyCheck
+  const store = policy.storeConfig.store as PreparingStore
+  if (checks.length === 1) {
+    const { take, decide } = policy.steps.costing(cost)
+    if (take === undefined) return undefined
+    const taken = take.take(key, store.clock())
+    return { checks, decisions: [decide(taken)], taken: [copyOf(taken)] }
+  }
   if (!preparesTakes(store) || !areApart(checks)) return undefined
   const now = store.clock()
-  if (checks.length === 1) {
-    const [{ policy, cost, key }] = checks as readonly [PolicyCheck]
-    const { take, decide } = policy.steps.costing(cost) as Prepared
-    const taken = copyOf(take.take(key, now))
-    return { checks, decisions: [decide(taken)], taken: [taken] }
-  }
   const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as Prepared)
   let allowed = true
   for (let i = 0; i < checks.length; i++) {
@@ -78,7 +79,6 @@ export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | un
 type Prepared = ConsumeStep & { readonly take: PreparedTake }
 
 const areApart = (checks: readonly PolicyCheck[]): boolean =>
-  checks.length === 1 ||
   checks.every(({ policy }, i) => checks.findIndex((other) => other.policy.name === policy.name) === i)
 
 /** Sends checks of one store to it, and decides by its answers. */

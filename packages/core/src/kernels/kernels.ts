@@ -59,7 +59,10 @@ const isWindowState = (state: State | undefined): state is SlidingWindowState =>
 
 export const windowKernel: Kernel<SlidingWindowStep, SlidingWindowOutcome, SlidingWindowTaken> = {
   run: (state, now, step) => slidingWindow(isWindowState(state) ? state : undefined, now, step),
-  takenOf: ({ allowed, base, next }, now, _, written) => ({ allowed, now, ...(written ? next : base) }),
+  takenOf({ allowed, base, next }, now, _, written) {
+    const { start, current, previous } = written ? next : base
+    return { allowed, now, start, current, previous }
+  },
   emptyAt: (state, step) => (isWindowState(state) ? windowsOver(state, step) : 0),
 }
 

@@ -47,8 +47,9 @@ export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderO
     // While the store does not answer, only policies with a local fallback have numbers.
     const known = decision.degraded ? results.filter((each) => isCounted(each.decision)) : results
     const headers = write(known, Date.now)
-    const all = decision.allowed ? headers : [...headers, ...retryAfter(acquisition, jitter)]
-    return exposes ? exposed(all) : all
+    const wait = decision.allowed ? undefined : retryAfter(acquisition, jitter)
+    if (wait !== undefined) headers.push(['Retry-After', wait])
+    return exposes ? exposed(headers) : headers
   }
 }
 
@@ -62,14 +63,14 @@ const exposed = (headers: readonly Header[]): readonly Header[] =>
   headers.length === 0 ? headers : [[EXPOSE, headers.map(([name]) => name).join(', ')], ...headers]
 
 // It is unknown when the store answers again: clients may retry after one second.
-const UNKNOWN_WAIT: readonly Header[] = [['Retry-After', '1']]
+const UNKNOWN_WAIT = '1'
 
-/** `Retry-After` (RFC 9110, section 10.2.3) of a denial, if waiting helps. */
-function retryAfter(acquisition: Acquisition, jitter: number): readonly Header[] {
+/** `Retry-After` (RFC 9110, section 10.2.3) of a denial; undefined if no wait helps. */
+function retryAfter(acquisition: Acquisition, jitter: number): string | undefined {
   const { decision } = acquisition
   const { retryAfterMs, degraded } = decision
   if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT
-  if (retryAfterMs === 0 || retryAfterMs === Infinity) return []
-  const { key } = checkNamed(acquisition, decision.policy)
-  return [['Retry-After', String(retryAfterSeconds(decision, key, jitter))]]
+  if (retryAfterMs === 0 || retryAfterMs === Infinity) return undefined
+  const key = jitter === 0 ? '' : checkNamed(acquisition, decision.policy).key
+  return String(retryAfterSeconds(decision, key, jitter))
 }

@@ -51,6 +51,10 @@ export function policyChecksOf<R, S>(
     enforced: blocks ? [...enforcing(checks), ...blockListsOf(onlyEnforced(checks))] : enforcing(checks),
     shadowed: shadows ? checks.filter(isShadow) : NONE,
   })
+  const [only] = groups
+  if (only !== undefined && groups.length === 1 && !spills && !shadows && !blocks) {
+    return (request, claims) => andThen(checkOf(only, 0, request, claims), enforcedAlone)
+  }
   return (request, claims) => {
     const checks = groups.map((tiers) => {
       const check = checkOf(tiers, 0, request, claims)
@@ -70,6 +74,12 @@ export const blockListsOf = <R, S>(checks: readonly HttpCheck<R, S>[]): readonly
   })
 
 type Found<R, S> = HttpCheck<R, S> | undefined
+
+/** Most limiters have one policy: without lists of checks to sort. */
+const enforcedAlone = <R, S>(check: Found<R, S>): PolicyChecks<R, S> => ({
+  enforced: check === undefined ? NONE : [check],
+  shadowed: NONE,
+})
 
 const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'shadow'
 const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'enforce'

@@ -13,7 +13,7 @@ export type HeaderForm = Wire | 'draft-8' | 'draft-9' | 'draft-10'
  * Formats the header fields of the policies that counted a request; none if no policy did. `nowMs` is called only if a
  * field needs it.
  */
-export type HeaderWriter = (results: readonly PolicyResult[], nowMs: () => number) => readonly Header[]
+export type HeaderWriter = (results: readonly PolicyResult[], nowMs: () => number) => Header[]
 
 const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
   ['draft-6', 'draft-6'],

@@ -41,7 +41,7 @@ export function denialBuilder(name: string, problem: ProblemOption): DenialBuild
     if (names || violated.length > 1 || retryAfterMs === 0 || retryAfterMs === Infinity) {
       return denialOf(problem, decision, names)
     }
-    return answer(problem, `${start}${inSeconds(retryAfterMs)}${end}${retryAfterMs}}`)
+    return answer(problem, `${start}${inSeconds(retryAfterMs)}${end}${inMillis(retryAfterMs)}}`)
   }
 }
 
@@ -113,6 +113,23 @@ function inSeconds(millis: number): string {
   const wait = seconds(millis)
   return wait === 1 ? '1 second.' : `${wait} seconds.`
 }
+
+/**
+ * The text of a number of milliseconds, as `String` returns it. If they are whole microseconds, it is made of integers: engines
+ * search several times as long for the shortest text of a fraction.
+ */
+export function inMillis(millis: number): string {
+  const micros = Math.round(millis * 1000)
+  if (micros > LONGEST_EXACT || micros / 1000 !== millis) return String(millis)
+  const whole = Math.floor(micros / 1000)
+  const rest = micros - whole * 1000
+  if (rest === 0) return String(whole)
+  const digits = rest % 100 === 0 ? 1 : rest % 10 === 0 ? 2 : 3
+  return `${whole}.${String(1000 + rest).slice(1, 1 + digits)}`
+}
+
+/** 11 days in microseconds: the shortest text of a larger number may have fewer digits. */
+const LONGEST_EXACT = 1e12
 
 /** The name of a policy, printable ASCII, escaped for a JSON string. */
 const inJson = (name: string): string => (/["\\]/.test(name) ? JSON.stringify(name).slice(1, -1) : name)

@@ -31,11 +31,11 @@ const statesBeside = (): WeakMap<object, RequestState<never>> => processState('r
  */
 export function requestStatesFor<T>(): RequestStates<T> {
   const owner = {}
+  const beside = statesBeside()
   const lastOn = (request: { [mark]?: RequestState<T> }): RequestState<T> | undefined => {
     // Only own properties are read: a framework may have given the request a long prototype chain.
     const state = Object.hasOwn(request, mark) ? request[mark] : undefined
-    if (state?.request === request) return state
-    return Object.isExtensible(request) ? undefined : statesBeside().get(request)
+    return state?.request === request ? state : beside.get(request)
   }
   const ownOf = (last: RequestState<T> | undefined): RequestState<T> | undefined => {
     let state = last
@@ -47,8 +47,12 @@ export function requestStatesFor<T>(): RequestStates<T> {
       const before = lastOn(request)
       if (ownOf(before) !== undefined) return undefined
       const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
-      if (Object.isExtensible(request)) request[mark] = state
-      else statesBeside().set(request, state as RequestState<never>)
+      // Not asked before: engines take longer to find out whether an object can be extended.
+      try {
+        request[mark] = state
+      } catch {
+        beside.set(request, state as RequestState<never>)
+      }
       return state
     },
     read: (request) => ownOf(lastOn(request))?.value,
