@@ -37,7 +37,8 @@ export function parseAddress(address: string): Groups | undefined {
 }
 
 /** Whether a text is an IPv4 or IPv6 address, with or without zone. A port or brackets are no part of an address. */
-export const isAddress = (text: string): boolean => parseAddress(text) !== undefined
+export const isAddress = (text: string): boolean =>
+  (text.includes(':') ? parseIPv6(text) : parseIPv4(text, 0, text.length)) !== undefined
 
 const DOT = 46
 const COLON = 58
