@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fakeClock } from '@spillway/conformance'
+import type { Decision } from '@spillway/core'
 import { httpGuard } from '@spillway/core/http'
 import { policiesFrom } from '@spillway/core/rules'
 import { memoryStore } from '@spillway/memory'
@@ -9,8 +10,10 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { commonParser } from '../src/log/common.ts'
 import { type Entry, entryReader } from '../src/log/entry.ts'
 import { jsonParser } from '../src/log/json.ts'
+import { KeyNumbers } from '../src/replay/key-numbers.ts'
 import { type DenialEvent, planOf } from '../src/replay/plan.ts'
 import { Tally } from '../src/replay/tally.ts'
+import { firstOf } from '../src/replay/top.ts'
 import { bucket, folderOf, spillway } from './terminal.ts'
 
 const START = Date.UTC(2026, 0, 5)
@@ -174,12 +177,71 @@ test('a replay draws upon a spill policy as the middleware does', async () => {
   )
 })
 
-test('keys beyond the limit are still counted, each once', () => {
-  const tally = new Tally()
+describe('the counts of keys', () => {
+  const decision = (allowed: boolean, remaining: number) =>
+    ({ allowed, remaining, limit: 4, retryAfterMs: 250 }) as Decision
   const KEYS = 150_000
-  for (let i = 0; i < 3 * KEYS; i++) tally.of(`10.0.${i % KEYS}`).requests++
-  expect(tally.exact).toBe(false)
-  expect(Math.abs(tally.size / KEYS - 1)).toBeLessThan(0.01)
+
+  test('beyond the limit are of each key once', () => {
+    const tally = new Tally()
+    for (let i = 0; i < 3 * KEYS; i++) tally.record(tally.of(`10.0.${i % KEYS}`), i, decision(true, 3))
+    expect(tally.exact).toBe(false)
+    expect(Math.abs(tally.size / KEYS - 1)).toBeLessThan(0.01)
+  })
+
+  test('are kept if the key was denied or followed, while others are evicted', () => {
+    const tally = new Tally(['followed'])
+    const important = ['followed', ...Array.from({ length: 600 }, (_, i) => `denied-${i}`)]
+    for (const [i, key] of important.entries()) tally.record(tally.of(key), i, decision(key === 'followed', 4))
+    for (let i = 0; i < KEYS; i++) tally.record(tally.of(`${i}`), 1e6 + i, decision(true, 3))
+    const kept = tally.all().slice(0, important.length)
+    expect(tally.exact).toBe(false)
+    expect(kept.map(({ key }) => key)).toEqual(important)
+    expect(kept[0]).toMatchObject({ requests: 1, denied: 0, leastRemaining: 4, followed: expect.anything() })
+    expect(kept[600]).toEqual({
+      key: 'denied-599',
+      requests: 1,
+      denied: 1,
+      firstDeniedAt: 600,
+      lastDeniedAt: 600,
+      longestRetryMs: 250,
+      leastRemaining: 4,
+      leastAt: 600,
+      followed: undefined,
+    })
+  })
+})
+
+test('keys are numbered as a Map numbers them', () => {
+  const text = fc.oneof(
+    fc.string({ minLength: 0, maxLength: 100, unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom('\0', 'a', 'é', 'Ā'), maxLength: 60 }),
+  )
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 40 }), fc.constantFrom(0, 1_000, 2_500), (texts, others) => {
+      const numbers = new KeyNumbers()
+      const known = new Map<string, number>()
+      const keys = [...texts, ...Array.from({ length: others }, (_, i) => `10.0.${i >> 8}.${i & 255}`), ...texts]
+      const wrong = keys.filter((key) => {
+        const found = numbers.find(key)
+        const expected = known.get(key) ?? -1
+        if (expected < 0) known.set(key, numbers.add(key))
+        return found !== expected
+      })
+      expect(wrong).toEqual([])
+      expect([numbers.texts, [...known.values()]]).toEqual([[...known.keys()], numbers.texts.map((_, i) => i)])
+    }),
+    { numRuns: 10 },
+  )
+})
+
+test('the first items of an order are those of a sorted copy', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(5), fc.nat())), fc.integer({ min: 1, max: 12 }), (items, count) => {
+      const order = ([a]: [number, number], [b]: [number, number]): number => b - a
+      expect(firstOf(items, count, order)).toEqual(items.toSorted(order).slice(0, count))
+    }),
+  )
 })
 
 const line = (second: number, address: string, path = '/'): string =>

@@ -1,4 +1,4 @@
-import type { Decision, Micros, PreparedTake } from '@spillway/core'
+import type { Micros, PreparedTake } from '@spillway/core'
 import { costReader, keyReader, matcher, type RequestSources } from '@spillway/core/http'
 import { areTiers, type ConsumeStep, ConsumeSteps } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
@@ -7,7 +7,7 @@ import { type Entry, entryReader } from '../log/entry.ts'
 import { Spool } from '../suggest/spool.ts'
 import { hasWhatIf } from '../suggest/what-if.ts'
 import { Breakdown } from './breakdown.ts'
-import type { KeyTally, Tally } from './tally.ts'
+import type { Tally } from './tally.ts'
 
 /** A compiled policy of a plan, and its counts. */
 export interface Lane {
@@ -37,7 +37,10 @@ type Prepared = ConsumeStep & { readonly take: PreparedTake }
 /** A request that a policy counts. */
 export interface PolicyCheck {
   readonly lane: Compiled
-  readonly of: KeyTally
+  /** A part of the line. */
+  readonly key: string
+  /** The number of the key in the lane's tally. */
+  readonly number: number
   readonly step: Prepared
   /** Whether the status of the response does not count. */
   readonly isRefunded: boolean
@@ -80,13 +83,13 @@ export function applyingTo(lanes: readonly Compiled[], entry: Entry): readonly C
 
 /** The check of a policy that applies to an entry; undefined if the policy has no key for it. */
 export function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
-  const read = lane.keyOf(entry)
-  if (read === undefined) return undefined
-  if (read === '') lane.counts.keyless++
+  const key = lane.keyOf(entry)
+  if (key === undefined) return undefined
+  if (key === '') lane.counts.keyless++
   const step = lane.steps.costing(lane.costOf(entry)) as Prepared
   const { countIf } = lane.policy
   const isRefunded = countIf !== undefined && entry.status !== undefined && !countIf.includes(entry.status)
-  return { lane, of: lane.tally.of(read), step, isRefunded }
+  return { lane, key, number: lane.tally.of(key), step, isRefunded }
 }
 
 /** Keeps a request to try other limits on, unless there are too many. */
@@ -97,12 +100,4 @@ export function keepForLimits(lane: Lane, key: string, at: Micros): void {
   if (spool.size <= MOST_FOR_LIMITS) return
   spool.close()
   lane.spool = undefined
-}
-
-/** Adds a denial to the counts of its key. */
-export function recordDenial(of: KeyTally, at: Micros, { retryAfterMs }: Decision): void {
-  if (of.denied === 0) of.firstDeniedAt = at
-  of.denied++
-  of.lastDeniedAt = at
-  if (retryAfterMs > of.longestRetryMs) of.longestRetryMs = retryAfterMs
 }

@@ -5,16 +5,7 @@ import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
 import { keyText } from './key-text.ts'
-import {
-  applyingTo,
-  type Compiled,
-  checkOf,
-  compile,
-  keepForLimits,
-  type Lane,
-  type PolicyCheck,
-  recordDenial,
-} from './lane.ts'
+import { applyingTo, type Compiled, checkOf, compile, keepForLimits, type Lane, type PolicyCheck } from './lane.ts'
 import { Tally } from './tally.ts'
 import { sum, Timeline } from './timeline.ts'
 
@@ -76,7 +67,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   const targets = policies.map(({ spill }) => policies.findIndex((other) => other.name === spill))
 
   const record = (
-    { lane, of, step: { cost } }: PolicyCheck,
+    { lane, key, number, step: { cost } }: PolicyCheck,
     decision: Decision,
     entry: Entry,
     at: Micros,
@@ -84,17 +75,15 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     file: string,
   ): void => {
     const { counts, tally, policy } = lane
-    keepForLimits(lane, of.key, at)
+    keepForLimits(lane, key, at)
     counts.requests++
-    of.requests++
-    tally.record(of, at, decision)
+    tally.record(number, at, decision)
     if (decision.delayMs > 0) {
       counts.delayed++
       counts.longestDelayMs = Math.max(counts.longestDelayMs, decision.delayMs)
     }
     if (decision.allowed) return
     counts.denied++
-    recordDenial(of, at, decision)
     lane.breakdown.add(entry, at)
     onDenial?.({
       plan: name,
@@ -102,19 +91,19 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       line,
       at,
       policy: policy.name,
-      key: keyText(policy.key, of.key),
+      key: keyText(policy.key, key),
       cost,
       retryAfterMs: decision.retryAfterMs,
     })
   }
-  const refund = ({ lane: { policy }, of, step, isRefunded }: PolicyCheck, original: Taken, at: Micros): void => {
+  const refund = ({ lane: { policy }, key, step, isRefunded }: PolicyCheck, original: Taken, at: Micros): void => {
     if (!isRefunded) return
     const back = stepFor(policy.quota, 'refund', step.cost, { original })
-    store.takeSync([{ policy: policy.name, key: of.key, step: back }], at)
+    store.takeSync([{ policy: policy.name, key, step: back }], at)
   }
   const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros, line: number, file: string): boolean => {
-    const { step, of } = check
-    const taken = step.take.take(of.key, at)
+    const { step, key } = check
+    const taken = step.take.take(key, at)
     record(check, step.decide(taken), entry, at, line, file)
     if (taken.allowed) refund(check, taken, at)
     return taken.allowed
@@ -128,7 +117,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     file: string,
     emptied: Emptied = [],
   ): boolean => {
-    const allowed = checks.map(({ step, of }) => step.take.look(of.key, at)).every((fits) => fits)
+    const allowed = checks.map(({ step, key }) => step.take.look(key, at)).every((fits) => fits)
     const taken = checks.map(({ step }) => step.take.commit(allowed))
     // The next round may overwrite what was taken.
     const decided = checks.map((check, i) => [check, check.step.decide(taken[i] as Taken)] as const)

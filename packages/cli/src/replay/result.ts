@@ -8,6 +8,7 @@ import { keyText } from './key-text.ts'
 import type { Lane } from './lane.ts'
 import type { Plan } from './plan.ts'
 import type { Followed, KeyTally } from './tally.ts'
+import { firstOf } from './top.ts'
 
 /** The result of a replay: plain data, the same for text, JSON and HTML. Times are ISO 8601 in UTC. */
 export interface Result {
@@ -150,21 +151,19 @@ function planResult(plan: Plan & { readonly document: unknown }, limits: Limits)
 
 function policyResult({ policy, tally, counts, breakdown, spool }: Lane, limits: Limits): PolicyResult {
   const result = (tally: KeyTally): KeyResult => keyResult(keyText(policy.key, tally.key), tally)
-  const deniedKeys = tally.top(
-    DRAWN,
-    (a, b) => b.denied - a.denied,
-    ({ denied }) => denied > 0,
-  )
-  const closest = tally.top(
-    DRAWN,
+  const all = tally.all()
+  const denied = all.filter(({ denied }) => denied > 0)
+  const deniedKeys = firstOf(denied, KEYS, (a, b) => b.denied - a.denied)
+  const closest = firstOf(
+    all.filter(({ denied, requests }) => denied === 0 && requests > 0),
+    KEYS,
     (a, b) => a.leastRemaining - b.leastRemaining || b.requests - a.requests,
-    ({ denied, requests }) => denied === 0 && requests > 0,
   )
-  const busiest = tally.top(KEYS, (a, b) => b.requests - a.requests)
-  const followed = tally.top(
+  const busiest = firstOf(all, KEYS, (a, b) => b.requests - a.requests)
+  const followed = firstOf(
+    all.filter(({ followed }) => followed !== undefined),
     DRAWN,
     (a, b) => b.denied - a.denied || b.requests - a.requests,
-    ({ followed }) => followed !== undefined,
   )
   return {
     name: policy.name,
@@ -173,10 +172,10 @@ function policyResult({ policy, tally, counts, breakdown, spool }: Lane, limits:
     limit: policy.quota.limit,
     ...counts,
     keys: tally.size,
-    keysDenied: tally.denied,
+    keysDenied: denied.length,
     exact: tally.exact,
-    deniedKeys: deniedKeys.slice(0, KEYS).map(result),
-    closest: closest.slice(0, KEYS).map(result),
+    deniedKeys: deniedKeys.map(result),
+    closest: closest.map(result),
     busiest: busiest.map(result),
     followed: followed.map(({ key, followed }) => followedResult(keyText(policy.key, key), followed as Followed)),
     breakdown: breakdown.result(),

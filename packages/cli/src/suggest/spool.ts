@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import { copyOf } from '../log/copy.ts'
+import { KeyNumbers } from '../replay/key-numbers.ts'
 
 /** The number of requests in memory before they are written to the overflow. */
 const ROOM = 1 << 20
@@ -23,9 +23,9 @@ export class Spool {
   #used = 0
   #overflow: Overflow | undefined
   #overflowed = 0
-  readonly #numbers = new Map<string, number>()
+  readonly #numbers = new KeyNumbers()
   /** The keys, by their numbers. */
-  readonly keys: string[] = []
+  readonly keys: readonly string[] = this.#numbers.texts
   /** The requests of each key, by its number. */
   readonly totals: number[] = []
 
@@ -36,12 +36,9 @@ export class Spool {
   }
 
   add(key: string, at: Micros): void {
-    let number = this.#numbers.get(key)
-    if (number === undefined) {
-      number = this.keys.length
-      const copy = copyOf(key)
-      this.#numbers.set(copy, number)
-      this.keys.push(copy)
+    let number = this.#numbers.find(key)
+    if (number < 0) {
+      number = this.#numbers.add(key)
       this.totals.push(0)
     }
     this.totals[number] = (this.totals[number] as number) + 1
