@@ -1,9 +1,12 @@
 import { Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
 import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Entry, entryReader } from '../src/log/entry.ts'
 import { openSource } from '../src/log/file.ts'
 import { lineReader } from '../src/log/formats.ts'
+import { lineSplitter } from '../src/log/lines.ts'
 import { type ReadOptions, readLogs } from '../src/log/read.ts'
 import { folderOf } from './terminal.ts'
 
@@ -217,6 +220,33 @@ describe('JSON logs', () => {
 })
 
 describe('whatever a file holds', () => {
+  test('lines are the same however the file is cut into chunks', () => {
+    const text = fc.string({ unit: fc.constantFrom('\n', '\n', '\r', 'a', 'é', '€', '\ufeff'), maxLength: 60 })
+    const piece = fc.integer({ min: 1, max: 20 })
+    fc.assert(
+      fc.property(text, fc.array(piece, { minLength: 1, maxLength: 8 }), (text, pieces) => {
+        const found: unknown[] = []
+        const splitter = lineSplitter(new StringDecoder('utf8'), (...line) => found.push(line))
+        const bytes = Buffer.from(text)
+        for (let at = 0, i = 0; at < bytes.length; i++) {
+          const length = pieces[i % pieces.length] as number
+          splitter.write(bytes.subarray(at, at + length))
+          at += length
+        }
+        splitter.end()
+        const lines = text.split('\n')
+        const last = lines.length - 1
+        const expected = lines
+          .map((line, i) => (i < last && line.endsWith('\r') ? line.slice(0, -1) : line))
+          .map((line, i) => [i === 0 ? line.replace(/^\ufeff/, '') : line, i + 1, line] as const)
+          .filter(([, , line]) => line !== '')
+          .map(([line, number]) => [line, number, /\r[^\r]/.test(line) ? expect.stringMatching('returns') : undefined])
+        expect(found).toEqual(expected)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   test('invalid lines are counted and shown, and the others read', async () => {
     const long = 'x'.repeat(2_000_000)
     const { reading, entries } = await read([

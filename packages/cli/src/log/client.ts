@@ -17,17 +17,21 @@ export type First = 'client' | 'host'
 
 const AMBIGUOUS = 'it begins with two fields that may be the client'
 
+/** The client of the usual line: an address and no ident, before the user, which ends at `headEnd`. */
+export function usualClient(line: string, headEnd: number): string | undefined {
+  const end = line.indexOf(' ')
+  if (end + 3 > headEnd || !line.startsWith(' - ', end)) return undefined
+  const first = line.slice(0, end)
+  return isAddress(first) ? first : undefined
+}
+
 /**
  * Finds the client in front of the time of a common log: `client ident user`, or with a virtual host, as in Apache's
  * `vhost_combined`, `host:port client ident user`. Returns the problem as text if the line is ambiguous
- * and `known` does not decide.
+ * and `known` does not decide. It is not the usual line.
  */
 export function clientIn(head: string, known?: First): Client | string {
-  const firstEnd = head.indexOf(' ')
-  const first = firstEnd < 0 ? head : head.slice(0, firstEnd)
-  // The usual line: an address and no ident.
-  if (head.startsWith(' - ', firstEnd) && isAddress(first)) return { address: first, fieldsBeforeUser: 2 }
-  const [, second = '', ...others] = head.split(' ')
+  const [first = '', second = '', ...others] = head.split(' ')
   if (known !== undefined) return known === 'host' ? vhost(second) : clientAlone(first)
   if (isAddressWithPort(second)) return isHost(first) ? vhost(second) : AMBIGUOUS
   if (others.length < 2) return clientAlone(first)

@@ -1,8 +1,8 @@
 import type { Micros } from '@spillway/core'
-import { type Client, clientIn, type First } from './client.ts'
+import { clientIn, type First, usualClient } from './client.ts'
 import type { Entry, Parse } from './entry.ts'
 import { closingQuote, unescaped } from './quotes.ts'
-import { commonLogTimes } from './time.ts'
+import { COMMON_LENGTH, commonLogTimes } from './time.ts'
 
 /** Where the fields after the request begin in a line, in the order that combined logs have them. */
 const QUOTED = ['referer', 'user-agent', 'x-forwarded-for'] as const
@@ -19,12 +19,20 @@ class CommonEntry implements Entry {
   readonly #open: number
   readonly #close: number
 
-  constructor(at: Micros, client: Client, line: string, headEnd: number, open: number, close: number) {
+  constructor(
+    at: Micros,
+    address: string | undefined,
+    fieldsBeforeUser: number,
+    line: string,
+    headEnd: number,
+    open: number,
+    close: number,
+  ) {
     this.at = at
-    this.address = client.address
+    this.address = address
     this.#line = line
     this.#headEnd = headEnd
-    this.#fieldsBeforeUser = client.fieldsBeforeUser
+    this.#fieldsBeforeUser = fieldsBeforeUser
     this.#open = open
     this.#close = close
   }
@@ -71,20 +79,40 @@ class CommonEntry implements Entry {
  */
 export function commonParser(first?: First): Parse {
   const momentOf = commonLogTimes()
-  return (line) => {
-    const quote = line.indexOf('"')
+  const entryOf = (line: string, at: Micros, open: number, quote: number): Entry | string => {
+    const end = quote < 0 ? -1 : closingQuote(line, quote)
+    if (end < 0) return 'it has no request in quotes'
+    const usual = usualClient(line, open)
+    if (usual !== undefined) return new CommonEntry(at, usual, 2, line, open, quote, end)
+    const client = clientIn(line.slice(0, open), first)
+    if (typeof client === 'string') return client
+    return new CommonEntry(at, client.address, client.fieldsBeforeUser, line, open, quote, end)
+  }
+  const searched = (line: string, quote: number): Entry | string => {
     // The last bracket before the request: the client may be in brackets, and the user may contain one.
     const open = line.lastIndexOf(' [', quote < 0 ? line.length : quote)
     const close = line.indexOf(']', open)
     if (open <= 0 || close < 0) return 'it has no time in brackets'
-    const at = momentOf(line.slice(open + 2, close))
-    if (at === undefined) return 'its time is invalid'
-    const end = quote < 0 ? -1 : closingQuote(line, quote)
-    if (end < 0) return 'it has no request in quotes'
-    const client = clientIn(line.slice(0, open), first)
-    return typeof client === 'string' ? client : new CommonEntry(at, client, line, open, quote, end)
+    const at = close === open + 2 + COMMON_LENGTH ? momentOf(line, open + 2) : undefined
+    return at === undefined ? 'its time is invalid' : entryOf(line, at, open, quote)
+  }
+  return (line) => {
+    const quote = line.indexOf('"')
+    // The time is usually right before the request: to search for its brackets takes several times as long.
+    const open = quote - COMMON_LENGTH - 4
+    const at = hasBrackets(line, open) ? momentOf(line, open + 2) : undefined
+    return at === undefined ? searched(line, quote) : entryOf(line, at, open, quote)
   }
 }
+
+const [SPACE, OPEN, CLOSE] = [' ', '[', ']'].map((text) => text.charCodeAt(0)) as [number, number, number]
+
+/** Whether a text of the length of a time is in brackets, after a space at `open`. */
+const hasBrackets = (line: string, open: number): boolean =>
+  open > 0 &&
+  line.charCodeAt(open) === SPACE &&
+  line.charCodeAt(open + 1) === OPEN &&
+  line.charCodeAt(open + 2 + COMMON_LENGTH) === CLOSE
 
 function userIn(head: string, fieldsBefore: number): string {
   let start = 0

@@ -38,8 +38,6 @@ export interface Cursor {
 }
 
 const SHOWN_LENGTH = 120
-/** Servers escape a carriage return in a request: one that is not at the end of a line has ended another. */
-const LINE_WITHIN = /\r[^\r]/
 const BEGINNING = 4096
 
 export const isEntry = (item: Entry | BadLine): item is Entry => 'at' in item
@@ -56,12 +54,8 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
   let lines = 0
   let entries = 0
   let beginning: Uint8Array = new Uint8Array()
-  const splitter = lineSplitter(source.decoder(), (text, line, tooLong) => {
-    const parsed = tooLong
-      ? 'it is longer than a megabyte'
-      : text.includes('\r') && LINE_WITHIN.test(text)
-        ? 'it has carriage returns within: end its lines with line feeds'
-        : parse(text)
+  const splitter = lineSplitter(source.decoder(), (text, line, problem) => {
+    const parsed = problem ?? parse(text)
     if (parsed === undefined) return
     lines++
     numbers.push(line)
@@ -79,7 +73,9 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
   }
   const cursor: Cursor = {
     source,
-    formats: counts,
+    get formats() {
+      return counts()
+    },
     get item() {
       return items[index]
     },

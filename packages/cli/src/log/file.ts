@@ -16,7 +16,7 @@ const NODE: Platform = {
   async *gunzip(bytes) {
     const gunzip = createGunzip({ chunkSize: CHUNK })
     // An error of either stream destroys both, and is thrown to the reader.
-    pipeline(bytes, gunzip, () => {})
+    pipeline(copiesOf(bytes), gunzip, () => {})
     try {
       yield* gunzip as AsyncIterable<Buffer>
     } catch (error) {
@@ -24,6 +24,11 @@ const NODE: Platform = {
       throw isInvalid ? new EndsEarly((error as Error).message) : error
     }
   },
+}
+
+/** Chunks that remain valid while others are read: a stream reads ahead. */
+async function* copiesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield Buffer.from(chunk)
 }
 
 /** Opens a file, or standard input for `-`. Throws a UserError if it cannot be read. */
@@ -49,16 +54,19 @@ async function readable(path: string): Promise<Stats> {
 
 const idOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`
 
-/** Reads a log as it was when opened: it may grow while it is read, but must neither shrink nor be replaced. */
+/**
+ * Reads a log as it was when opened: it may grow while it is read, but must neither shrink nor be replaced. A chunk is valid
+ * until the next one is read: new memory for each takes longer to prepare than the file to read.
+ */
 async function* readTo(path: string, size: number, id: string): AsyncGenerator<Buffer> {
   if (size === 0) return
   const file = openSync(path, 'r')
   try {
     if (idOf(fstatSync(file)) !== id) throw new EndsEarly('it was replaced while it was read')
+    const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK, size))
     for (let read = 0; read < size; ) {
-      const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK, size - read))
       // A chunk is read sooner than another thread would wake up for it.
-      const length = readSync(file, chunk)
+      const length = readSync(file, chunk, 0, Math.min(CHUNK, size - read), null)
       if (length === 0) throw new EndsEarly('it was truncated while it was read')
       read += length
       yield chunk.subarray(0, length)

@@ -51,19 +51,22 @@ export const hasFields = (format: string): boolean => ['auto', 'json'].includes(
 /** A reader of lines, and how many entries of each format it has read. */
 export interface LineReader {
   readonly parse: Parse
-  readonly counts: ReadonlyMap<string, number>
+  /** In the order of their first entries. */
+  counts(): ReadonlyMap<string, number>
 }
 
 /** The reader of a format: a name, or a format string. Throws a UserError if it is neither. */
 export function lineReader(format: string, fields: Fields): LineReader {
-  const counts = new Map<string, number>()
-  const counted =
-    (name: string, parse: Parse): Parse =>
-    (line) => {
+  const counters: { readonly name: string; entries: number }[] = []
+  const counts = (): ReadonlyMap<string, number> => new Map(counters.map(({ name, entries }) => [name, entries]))
+  const counted = (name: string, parse: Parse): Parse => {
+    const counter = { name, entries: 0 }
+    return (line) => {
       const entry = parse(line)
-      if (typeof entry === 'object') counts.set(name, (counts.get(name) ?? 0) + 1)
+      if (typeof entry === 'object' && counter.entries++ === 0) counters.push(counter)
       return entry
     }
+  }
   if (isTemplate(format)) return { parse: counted('your format', templateParser(format)), counts }
   const reader = FORMATS[format]
   if (reader === undefined) {
@@ -87,14 +90,22 @@ export function lineReader(format: string, fields: Fields): LineReader {
   }
 }
 
+const [TAB, HASH, DIGIT, BRACKET, BRACE] = ['\t', '#', '9', '[', '{'].map((text) => text.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+]
+
 /** The format of a line, by how it begins. */
 function formatOf(line: string): Reader {
-  const first = line.charAt(0)
-  if (first === '{') return 'json'
-  if (first === '#' || line[10] === '\t') return 'cloudfront'
-  if (first === '[' && /^\[\d{4}-\d\d-\d\dT/.test(line)) return 'envoy'
-  if ('hgw'.includes(first) && /^(https?|h2|grpcs?|wss?) \d{4}-\d\d-\d\dT/.test(line)) return 'alb'
-  return 'combined'
+  const first = line.charCodeAt(0)
+  if (first === BRACE) return 'json'
+  if (first === HASH || line.charCodeAt(10) === TAB) return 'cloudfront'
+  if (first <= DIGIT) return 'combined'
+  if (first === BRACKET) return /^\[\d{4}-\d\d-\d\dT/.test(line) ? 'envoy' : 'combined'
+  return /^(https?|h2|grpcs?|wss?) \d{4}-\d\d-\d\dT/.test(line) ? 'alb' : 'combined'
 }
 
 /**

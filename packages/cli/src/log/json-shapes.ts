@@ -22,8 +22,9 @@ export class JsonShapes {
   /** The values of a line that has a known shape, in the order of the paths that were picked when it was learned. */
   read(line: string): Values | undefined {
     if (this.#patience <= 0) return undefined
-    for (const [i, shape] of this.#shapes.entries()) {
-      const values = shape(line)
+    const shapes = this.#shapes
+    for (let i = 0; i < shapes.length; i++) {
+      const values = (shapes[i] as ReadShape)(line)
       if (values === undefined) continue
       if (this.#patience < PATIENCE) this.#patience++
       if (i > 0) this.#toFront(i)

@@ -34,6 +34,7 @@ const HEADERS = ['headers', 'req.headers', 'request.headers']
 
 /** The parts of a request that every line is read for. */
 const PARTS = ['time', 'ip', 'method', 'path', 'status', 'request'] as const
+const [IP, METHOD, PATH, STATUS, REQUEST] = [1, 2, 3, 4, 5] as const
 
 type Find = (line: Json) => unknown
 
@@ -44,12 +45,11 @@ interface Finder {
   readonly first: () => string
 }
 
+/** An entry that reads its parts from the values when they are asked for: most policies ask for few. */
 class JsonEntry implements Entry {
   readonly at: Micros
   readonly address: string | undefined
-  readonly method: string
-  readonly target: string
-  readonly status: number | undefined
+  readonly #values: Values
   readonly #line: string
   #json: Json | undefined
   readonly #named: (kind: string, name: string) => Find
@@ -57,23 +57,31 @@ class JsonEntry implements Entry {
 
   constructor(
     at: Micros,
-    [, ip, method, path, status, request]: Values,
+    values: Values,
     line: string,
     json: Json | undefined,
     named: (kind: string, name: string) => Find,
     cookies: (line: Json) => string | undefined,
   ) {
-    // nginx logs the whole request line.
-    const whole = text(request)?.split(' ') ?? []
     this.at = at
-    this.address = addressIn(text(ip))
-    this.method = (text(method) ?? whole[0] ?? '').toUpperCase()
-    this.target = text(path) ?? whole[1] ?? ''
-    this.status = Number(status) || undefined
+    this.address = addressIn(text(values[IP]))
+    this.#values = values
     this.#line = line
     this.#json = json
     this.#named = named
     this.#cookies = cookies
+  }
+
+  get method(): string {
+    return (text(this.#values[METHOD]) ?? this.#requestPart(0)).toUpperCase()
+  }
+
+  get target(): string {
+    return text(this.#values[PATH]) ?? this.#requestPart(1)
+  }
+
+  get status(): number | undefined {
+    return Number(this.#values[STATUS]) || undefined
   }
 
   header(name: string): string | undefined {
@@ -85,6 +93,11 @@ class JsonEntry implements Entry {
   claim(name: string): string | number | boolean | undefined {
     const value = this.#named('claim', name)(this.#parsed())
     return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+  }
+
+  /** A part of the whole request line, which nginx logs. */
+  #requestPart(i: number): string {
+    return text(this.#values[REQUEST])?.split(' ')[i] ?? ''
   }
 
   #parsed(): Json {

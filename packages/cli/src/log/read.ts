@@ -165,7 +165,7 @@ class Found implements Reading {
     this.entries++
     if (address === undefined) this.withoutAddress++
     this.from ??= at
-    if (this.wholeSeconds && at % 1e6 !== 0) this.wholeSeconds = false
+    if (this.wholeSeconds && Math.floor(at / 1e6) * 1e6 !== at) this.wholeSeconds = false
     const { to = at } = this
     if (at < to) {
       this.late.count++

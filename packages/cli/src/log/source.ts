@@ -13,7 +13,10 @@ export interface Source {
   readonly id: string
   /** Bytes on disk; undefined if unknown, as for standard input. */
   readonly size: number | undefined
-  /** Starts at the beginning each time if `size` is known; otherwise it can be read once. */
+  /**
+   * Starts at the beginning each time if `size` is known; otherwise it can be read once. A chunk is valid until the next
+   * one is read.
+   */
   chunks(): AsyncGenerator<Uint8Array>
   decoder(): Decoder
   /** Bytes read from disk so far. */

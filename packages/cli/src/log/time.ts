@@ -12,21 +12,25 @@ const two = (text: string, at: number, most: number): number => {
   return isNumber && tens * 10 + ones <= most ? tens * 10 + ones : Number.NaN
 }
 
+/** The length of the time of common logs. */
+export const COMMON_LENGTH = 26
+
 /**
- * Reads `10/Oct/2000:13:55:36 -0700`, the time of common logs. The date is parsed once for consecutive lines of a day.
+ * Reads `10/Oct/2000:13:55:36 -0700`, the time of common logs, which begins at `start` of a text and fits into it. The date is
+ * parsed once for consecutive lines of a day.
  */
-export function commonLogTimes(): (text: string) => Micros | undefined {
-  let last = ''
+export function commonLogTimes(): (text: string, start: number) => Micros | undefined {
+  // No time begins like this.
+  let last = '-'
   let moment: Micros | undefined
   let day = ''
   let zone = ''
   let midnight = 0
-  return (text) => {
-    if (text === last) return moment
-    if (text.length !== 26) return undefined
-    const date = text.slice(0, 11)
-    const offset = text.slice(20)
-    if (date !== day || offset !== zone) {
+  return (text, start) => {
+    if (text.startsWith(last, start)) return moment
+    if (day === '' || !text.startsWith(day, start) || !text.startsWith(zone, start + 20)) {
+      const date = text.slice(start, start + 11)
+      const offset = text.slice(start + 20, start + COMMON_LENGTH)
       const found = midnightOf(date, offset)
       if (found === undefined) return undefined
       day = date
@@ -34,9 +38,9 @@ export function commonLogTimes(): (text: string) => Micros | undefined {
       midnight = found
     }
     // A leap second is the 60th.
-    const seconds = two(text, 11, 23) * 3600 + two(text, 14, 59) * 60 + two(text, 17, 60)
+    const seconds = two(text, start + 11, 23) * 3600 + two(text, start + 14, 59) * 60 + two(text, start + 17, 60)
     if (Number.isNaN(seconds)) return undefined
-    last = text
+    last = text.slice(start, start + COMMON_LENGTH)
     moment = midnight + seconds * 1e6
     return moment
   }
@@ -80,7 +84,10 @@ export function anyTimes(): (value: unknown) => Micros | undefined {
     if (typeof value === 'number') return numeric(value)
     if (typeof value !== 'string') return undefined
     if (value.charCodeAt(4) === 45 && value.length >= 19) return iso(value)
-    return common(value) ?? (/^\d+(\.\d+)?$/.test(value) ? numeric(Number(value)) : undefined)
+    const isCommon = value.length === COMMON_LENGTH
+    return (
+      (isCommon ? common(value, 0) : undefined) ?? (/^\d+(\.\d+)?$/.test(value) ? numeric(Number(value)) : undefined)
+    )
   }
 }
 
