@@ -29,7 +29,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 const spillway = (...args: readonly string[]): string =>
-  execFileSync(process.execPath, ['--import', 'tsx', path('../src/main.ts'), ...args], {
+  execFileSync(process.execPath, ['--import', 'tsx', path('../src/program/main.ts'), ...args], {
     encoding: 'utf8',
     stdio: 'pipe',
   })
@@ -84,7 +84,7 @@ test.each([
   writeFileSync(file, source)
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--import', 'tsx', path('../src/main.ts'), 'export', file, '--timeout', '1'],
+    ['--import', 'tsx', path('../src/program/main.ts'), 'export', file, '--timeout', '1'],
     { encoding: 'utf8' },
   )
   expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining(`app.mjs ${message}`)])

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { run } from './cli.ts'
-import { EXIT } from './exit.ts'
+import { run } from '../cli.ts'
+import { EXIT } from '../exit.ts'
 
 const { stdin, stdout, stderr, env } = process
 const fail = (error: Error): never => {
@@ -13,9 +13,11 @@ process.on('uncaughtException', fail)
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') fail(error)
 })
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+// This module is as deep in its folder as the CommonJS module that is made of it.
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const write = stdout.write.bind(stdout)
 const { isTTY, columns } = stdout
-const code = await run(process.argv.slice(2), { stdin, stdout: { write, isTTY, columns }, stderr, env, version })
 // An exported application may have started a server, which would keep the process running.
-write('', () => setImmediate(() => process.exit(code)))
+const exit = (code: number): boolean => write('', () => setImmediate(() => process.exit(code)))
+// A CommonJS module cannot await.
+run(process.argv.slice(2), { stdin, stdout: { write, isTTY, columns }, stderr, env, version }).then(exit, fail)
