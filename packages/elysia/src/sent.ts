@@ -24,7 +24,8 @@ export const settling =
       : whenRead(request, response)
   }
 
-function whenRead(request: Request, response: Response): Response {
+/** Settles a request when its response has been read to the end or cancelled. Returns the response to send. */
+export function whenRead(request: Request, response: Response): Response {
   const settle = settlementOf(request, response, isAbandoned(request, srvxContext(request) ?? {}))
   if (settle === undefined) return response
   if (response.body === null) {

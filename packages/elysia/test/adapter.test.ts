@@ -79,21 +79,6 @@ test.each([true, false])(
   },
 )
 
-// With `aot: false`, Elysia later than 1.4.19 sends the response of a mounted app as it is.
-const isOldest = process.env['FRAMEWORKS'] === 'oldest'
-test.each([
-  [true, '"default";r=1;t=30'],
-  [false, isOldest ? '"default";r=1;t=30' : null],
-])('counts and denies requests to a mounted app; aot: %s', async (aot, told) => {
-  const store = memoryStore({ clock: fakeClock() })
-  const limit = rateLimit({ ...ann, quota: perMinute(2), store })
-  const app = new Elysia({ aot }).use((app) => limit(app)).mount('/mounted', () => new Response('ok'))
-  expect((await send(app, '/mounted/a')).headers.get('ratelimit')).toBe(told)
-  expect((await send(app, '/mounted/b')).status).toBe(200)
-  const denied = await send(app, '/mounted/a')
-  expect([denied.status, denied.headers.get('ratelimit')]).toEqual([429, '"default";r=0;t=30'])
-})
-
 test.each([true, false])('settles when a response has been read, of any status; aot: %s', async (aot) => {
   const store = memoryStore({ clock: fakeClock() })
   const limit = rateLimit({
