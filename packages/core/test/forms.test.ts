@@ -188,3 +188,25 @@ test('what is advertised is the rate, as far as whole numbers go, and no less th
 
 test('no header is sent if no policy counted', () =>
   expect(headerWriter(['draft-6', 'draft-11', 'legacy-epoch'])([], nowMs)).toEqual([]))
+
+// Reproduces a bug: 200 policies with long names overflowed what clients accept, so that every response failed.
+test('fields have at most 8,000 characters: of the policies that deny, and have the fewest units remaining', () => {
+  const results = Array.from({ length: 200 }, (_, i) => ({
+    item: headerItem({ name: `${'long '.repeat(18)}${i}`, quota: perDay(1e15 + i) }),
+    pk: '',
+    decision: decisionOf({ allowed: i !== 150, remaining: 1e15 - (i === 120 ? 1 : 0), retryAfterMs: 1e11 }),
+  }))
+  const lists = headerWriter(['draft-11'])(results, nowMs).map(([, value]) => value)
+  const listed = lists.map((list) => list.split(', ').map((each) => /(\d+)";/.exec(each)?.[1]))
+  const most = [150, 120, ...Array(31).keys()].map(String)
+  expect(listed).toEqual([most, most])
+  expect(lists.join('').length).toBeLessThanOrEqual(8_000)
+  expect(lists.join('').length).toBeGreaterThan(7_000)
+})
+
+test('a policy with a long partition is listed by itself', () => {
+  const pk = `;pk=:${'A'.repeat(8_000)}:`
+  const results = [30, 20].map((remaining) => ({ item, pk, decision: decisionOf({ remaining }) }))
+  const lists = headerWriter(['draft-11'])(results, nowMs).map(([, value]) => value.replace(pk, ''))
+  expect(lists).toEqual(['"per minute";q=100;w=60', '"per minute";r=20;t=1'])
+})

@@ -76,9 +76,22 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
     if (first === undefined) return []
     if (results.length === 1) return fields.map(([name, { one }]) => [name, one(first, nowMs)])
     const scarcest = results.reduce(hasFewerLeft)
-    return fields.map(([name, { one, all }]) => [name, all ? all(results) : one(scarcest, nowMs)])
+    let listed = results
+    for (;;) {
+      const headers = fields.map(([name, { one, all }]) => [name, all ? all(listed) : one(scarcest, nowMs)] as const)
+      const length = headers.reduce((sum, [, value]) => sum + value.length, 0)
+      if (length <= LONGEST || listed.length === 1) return headers
+      listed = [...listed].sort(byNeed).slice(0, Math.floor((listed.length * LONGEST) / length) || 1)
+    }
   }
 }
+
+/** The most characters of all fields: Node's `fetch` fails a response with 16 kB of headers, and many proxies with 8 kB. */
+const LONGEST = 8_000
+
+/** Those that deny first, and then those with the fewest units remaining. */
+const byNeed = ({ decision: a }: PolicyResult, { decision: b }: PolicyResult): number =>
+  Number(a.allowed) - Number(b.allowed) || a.remaining - b.remaining
 
 const hasFewerLeft = (a: PolicyResult, b: PolicyResult): PolicyResult =>
   b.decision.remaining < a.decision.remaining ? b : a
