@@ -12,7 +12,7 @@ import { calledByHand, hasMethod, processState } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { AnyElysia } from 'elysia'
 import { type Located, wrapMounted } from './mounted.ts'
-import { type RequestContext, reader, runtimeOf } from './reader.ts'
+import { type PrefixedContext, type RequestContext, reader, runtimeOf } from './reader.ts'
 import { type Sent, settleLater, settleNow, settling } from './sent.ts'
 
 /** The options of `rateLimit`. */
@@ -58,7 +58,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (after) settleLater(request, after)
     return denial && denied(request, (await answer?.(undefined)) ?? denial)
   }
-  const limit = (context: RequestContext): Promise<Response | undefined> =>
+  const limit = (context: PrefixedContext): Promise<Response | undefined> =>
     apply(context).catch((error: unknown) => {
       // Elysia answers an error of this hook with 200, unless the error has a status.
       context.set.status = 500
@@ -67,7 +67,8 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const plugin = <App extends AnyElysia>(app: App): App => {
     if (!hasMethod(app, 'onRequest')) throw calledByHand('(app)', [app])
     // Elysia reads in a hook's source which parts of a request to parse. So it names them, and awaits in the source.
-    app.onRequest(async ({ request, server, set }) => await limit({ request, server, set }))
+    const { prefix } = app.config
+    app.onRequest(async ({ request, server, set }) => await limit({ request, server, set, prefix }))
     // Without compilation, Elysia calls no wrapper.
     if (app.config.aot === false) {
       app.onRequest((context) => wrapMounted(app, context as unknown as Located))

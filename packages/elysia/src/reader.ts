@@ -1,6 +1,7 @@
 import {
   connectionAddress,
   hasHiddenBody,
+  pathBelow,
   type RequestReader,
   type RuntimeContext,
   srvxContext,
@@ -10,6 +11,11 @@ import type { PreContext } from 'elysia'
 
 /** The part of Elysia's context that is known before the route is: what `key` and other functions read. */
 export type RequestContext = Pick<PreContext, 'request' | 'server' | 'set'>
+
+/** The context with the prefix of the app that has the limiter. */
+export interface PrefixedContext extends RequestContext {
+  readonly prefix?: string | undefined
+}
 
 /** What knows the connection of a request: Bun's server, or the server of Elysia's Node adapter. */
 export const runtimeOf = ({ request, server }: RequestContext): RuntimeContext | undefined =>
@@ -31,6 +37,7 @@ export const reader: RequestReader<RequestContext> = {
   peer,
   method: ({ request }) => request.method,
   path: pathOf,
+  pathInMount: ({ prefix = '', request }: PrefixedContext) => pathBelow(prefix, new URL(request.url).pathname),
   header: ({ request }, name) => request.headers.get(name) ?? undefined,
   query: ({ request }, name) => new URL(request.url).searchParams.get(name) ?? undefined,
   hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),

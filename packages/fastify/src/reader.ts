@@ -4,6 +4,7 @@ import {
   fastifyTrustsEveryProxy,
   firstValue,
   hidesBody,
+  pathBelow,
   type RequestReader,
   whenClosed,
 } from '@spillway/core/http'
@@ -15,6 +16,7 @@ export const reader: RequestReader<FastifyRequest> = {
   trustsEveryProxy: fastifyTrustsEveryProxy,
   method: ({ method }) => method,
   path: fastifyPath,
+  pathInMount: (request) => pathBelow(request.server.prefix, fastifyPath(request)),
   header: ({ headers }, name) => headers[name] as string | undefined,
   query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
   hidesBody: ({ raw }) => hidesBody(raw),

@@ -1,4 +1,11 @@
-import { connectionAddress, hasHiddenBody, incomingOf, type RequestReader, whenAbandoned } from '@spillway/core/http'
+import {
+  connectionAddress,
+  hasHiddenBody,
+  incomingOf,
+  pathBelow,
+  type RequestReader,
+  whenAbandoned,
+} from '@spillway/core/http'
 import type { Context } from 'hono'
 
 // Outside Workers, the bindings are what the runtime passes beside the request.
@@ -15,6 +22,8 @@ export const reader: RequestReader<Context> = {
   peer,
   method: (c) => c.req.method,
   path: (c) => c.req.path,
+  // `app.use('/api/*', …)`, also by `app.route('/api', …)`.
+  pathInMount: ({ req }) => (req.routePath.endsWith('*') ? pathBelow(req.routePath.slice(0, -1), req.path) : undefined),
   header: (c, name) => c.req.header(name),
   query: (c, name) => c.req.query(name),
   hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common'
+import { Reflector } from '@nestjs/core'
 import {
   type FastifyLike,
   fastifyPath,
@@ -6,6 +7,7 @@ import {
   firstValue,
   hidesBody,
   type Outgoing,
+  pathBelow,
   type RequestReader,
   whenClosed,
 } from '@spillway/core/http'
@@ -117,6 +119,24 @@ function pathOf(context: ExecutionContext): string {
   return baseUrl === undefined || path === undefined ? fastifyPath(request) : baseUrl + path
 }
 
+const reflector = new Reflector()
+
+/** The path of a controller and its method, as their decorators have it: without the global prefix and the version. */
+function ownPath(context: ExecutionContext): string {
+  const paths = [context.getClass(), context.getHandler()].map((each) => reflector.get<unknown>('path', each))
+  return paths.flatMap((path) => (Array.isArray(path) ? path[0] : path) ?? '').join('/')
+}
+
+const segmentsOf = (path: string): readonly string[] => path.split('/').filter((segment) => segment !== '')
+
+/** The path without the prefix that Nest adds to that of the controller; a wildcard takes any number of segments. */
+function pathInMount(context: ExecutionContext): string | undefined {
+  const [own, path] = [ownPath(context), pathOf(context)]
+  if (!isHttp(context) || own.includes('*')) return undefined
+  const whole = segmentsOf(path)
+  return pathBelow(whole.slice(0, whole.length - segmentsOf(own).length).join('/'), path)
+}
+
 function trustsEveryProxy(context: ExecutionContext): boolean {
   const request = requestOf(context)
   // An address reserved for documentation, more hops away than any proxy.
@@ -129,6 +149,7 @@ export const reader: RequestReader<ExecutionContext> = {
   trustsEveryProxy,
   method: (context) => requestOf(context).method ?? 'GET',
   path: pathOf,
+  pathInMount,
   header,
   query: (context, name) => firstValue(requestOf(context).query?.[name]),
   hidesBody: (context) => {

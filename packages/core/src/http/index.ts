@@ -22,7 +22,7 @@ export type { PolicyOptions } from './policies/policy-options.ts'
 export { type CostOption, costReader } from './policies/request-cost.ts'
 export { type Closable, hidesBody, isOver, type Outgoing, statusOf, whenClosed } from './requests/closed.ts'
 export { type FastifyLike, fastifyPath, fastifyTrustsEveryProxy } from './requests/fastify.ts'
-export { plainPath } from './requests/path.ts'
+export { pathBelow, plainPath } from './requests/path.ts'
 export { type Claims, firstValue, type RequestReader } from './requests/reader.ts'
 export {
   connectionAddress,

@@ -48,3 +48,9 @@ function decoded(segment: string): string {
     return segment
   }
 }
+
+/** A path without a prefix of as many segments; undefined if there is no prefix. */
+export function pathBelow(prefix: string, path: string): string | undefined {
+  const depth = segmentsOf(prefix).length
+  return depth === 0 ? undefined : `/${segmentsOf(path).slice(depth).join('/')}`
+}
