@@ -2,7 +2,17 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { ApolloDriver } from '@nestjs/apollo'
-import { GraphQLModule, Query, Resolver, Subscription } from '@nestjs/graphql'
+import type { Type } from '@nestjs/common'
+import {
+  Field,
+  GraphQLModule,
+  ObjectType,
+  Query,
+  ResolveField,
+  ResolveReference,
+  Resolver,
+  Subscription,
+} from '@nestjs/graphql'
 import { MercuriusDriver } from '@nestjs/mercurius'
 import { fakeClock } from '@spillway/conformance'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -117,4 +127,64 @@ test('counts subscriptions by the address of their connection', async () => {
   for (const from of ['127.0.0.1', '127.0.0.1', '127.0.0.2'])
     allowed.push(await subscribes(`ws://127.0.0.1:${port}/graphql`, from))
   expect(allowed).toEqual([true, false, true])
+})
+
+@ObjectType()
+class Author {
+  @Field(() => String)
+  name = 'Ann'
+}
+
+@Resolver(() => Author)
+class AuthorResolver {
+  @Query(() => Author)
+  author() {
+    return new Author()
+  }
+
+  @ResolveField(() => Number)
+  @RateLimit({ default: { quota: perMinute(1) } })
+  books() {
+    return 7
+  }
+}
+
+@Resolver(() => Author)
+class ReferenceResolver {
+  @RateLimit({ default: { cost: 2 } })
+  @ResolveReference()
+  author() {
+    return new Author()
+  }
+}
+
+// Nest calls no guard for such a field by default: the decorator had no effect.
+describe.each(DRIVERS)('a decorated field, with %s on %s', (_, platform, driver) => {
+  const appWith = (resolver: Type, options: object) => {
+    const limits = RateLimitModule.forRoot({ quota: perMinute(50), store: memoryStore({ clock: fakeClock() }) })
+    const graphql = GraphQLModule.forRoot({ driver, autoSchemaFile: true, ...options })
+    return appOf(platform, [limits, graphql], [], [resolver])
+  }
+
+  test('is refused if guards are not called for it', async () => {
+    for (const options of [{}, { fieldResolverEnhancers: ['filters'] }]) {
+      const app = await appWith(AuthorResolver, options)
+      await expect(app.init()).rejects.toThrow('@RateLimit: "books" resolves a field, for which Nest calls no guard.')
+    }
+    const app = await appWith(ReferenceResolver, {})
+    await expect(app.init()).rejects.toThrow('@RateLimit: "author" resolves a field')
+  })
+
+  test('is limited if they are', async () => {
+    const app = await appWith(AuthorResolver, { fieldResolverEnhancers: ['guards'] })
+    await app.listen(0, '127.0.0.1')
+    const answers: unknown[] = []
+    for (let i = 0; i < 2; i++) {
+      const body = JSON.stringify({ query: '{ author { name books } }' })
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(`${await app.getUrl()}/graphql`, { method: 'POST', headers, body })
+      answers.push(((await response.json()) as { errors?: { message: string }[] }).errors?.[0]?.message)
+    }
+    expect(answers).toEqual([undefined, 'Rate Limit Exception'])
+  })
 })
