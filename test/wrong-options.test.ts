@@ -45,6 +45,8 @@ const redis = new Redis({ lazyConnect: true })
 const pool = new Pool({ port: 1 })
 const namespace = { idFromName: () => '', get: () => ({}) as never }
 
+const denied = { decision: { violated: ['default'] } as unknown as core.Decision }
+
 type Row = readonly [name: string, call: (value: never) => unknown, works?: readonly unknown[]]
 
 const rows: readonly Row[] = [
@@ -121,6 +123,11 @@ const rows: readonly Row[] = [
   ['durableObjectStore', (value) => durableObjectStore(value)],
   ['durableObjectStore options', (value) => durableObjectStore(namespace, value), [undefined]],
   ['adminHandler', (value) => adminHandler(value)],
+  [
+    'what the clock of adminHandler returns',
+    (value) => adminHandler({ limiters: [limiter], authorize: () => true, clock: () => value }).onDecision(denied),
+    [0, 5],
+  ],
   ['meter of telemetry', (value) => telemetry({ meter: value }), [undefined]],
   ['tracer of telemetry', (value) => telemetry({ tracer: value }), [undefined]],
   ['coalesce of redisStore', (value) => redisStore(redis, { coalesce: value }), [undefined, true]],
@@ -168,6 +175,14 @@ for (const [name, call, works = []] of rows) {
     expect(wrong).toEqual([])
   })
 }
+
+// It failed at each request instead, so that each process counted by itself.
+test.each([undefined, {}, { idFromName: fn }, { get: fn }])(
+  'durableObjectStore refuses what is no binding: %o',
+  (binding) => {
+    expect(() => durableObjectStore(binding as never)).toThrow('durableObjectStore needs a binding to Durable Objects')
+  },
+)
 
 /** `works`, or the message of the error with its class. */
 async function outcomeOf(call: () => unknown): Promise<string> {

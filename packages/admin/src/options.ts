@@ -81,7 +81,13 @@ export function checkedOptions(options: AdminOptions): CheckedOptions {
   }
   const byPolicy = limitersByPolicy(limiters)
   const logger = checkLogger(options.logger)
-  return { limiters, byPolicy, authorize, audit, mask, secret, logger, clock }
+  return { limiters, byPolicy, authorize, audit, mask, secret, logger, clock: () => timeOf(clock()) }
+}
+
+/** Throws if it is no number: no denial would be counted. */
+function timeOf(now: unknown): number {
+  if (typeof now === 'number' && Number.isFinite(now)) return now
+  throw invalid(`clock must return milliseconds since 1970, such as Date.now(); it returned ${formatValue(now)}.`)
 }
 
 function limitersByPolicy(limiters: unknown): ReadonlyMap<string, RateLimiter> {

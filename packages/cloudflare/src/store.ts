@@ -1,5 +1,5 @@
 import { type Micros, QuotaError, type StateKey, type Store, type Take, type Taken } from '@spillway/core'
-import { checkOptions, formatValue, REMOTE_LOG_LIMIT, sentStep } from '@spillway/core/internal'
+import { checkOptions, formatValue, hasMethod, REMOTE_LOG_LIMIT, sentStep } from '@spillway/core/internal'
 import type { SentTake } from './sent.ts'
 
 /** A binding to the Durable Objects of class `RateLimits`: a `DurableObjectNamespace<RateLimits>`. */
@@ -40,7 +40,7 @@ const LONGEST_NAME = 200
  */
 export function durableObjectStore(namespace: RateLimitsNamespace, options: DurableObjectStoreOptions = {}): Store {
   checkOptions('durableObjectStore', options, ['shards'])
-  if (typeof namespace?.idFromName !== 'function') {
+  if (!hasMethod(namespace, 'idFromName') || !hasMethod(namespace, 'get')) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `durableObjectStore needs a binding to Durable Objects; got ${formatValue(namespace)}. Is it among durable_objects.bindings in the configuration of the Worker, by the same name?`,
