@@ -1,8 +1,11 @@
 import { runInNewContext } from 'node:vm'
-import { describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { unhandledRejections } from '../../../test/unhandled.ts'
 import { ipKey } from '../src/http/index.ts'
 import { perMinute } from '../src/index.ts'
-import { type FakeRequest, forwardingOf, quota, setUp, turn, warn } from './function-options.ts'
+import { type FakeRequest, forwardingOf, quota, setUp, warn } from './function-options.ts'
+
+const unhandled = unhandledRejections()
 
 /** The ways in which a function says something later. */
 const ways: readonly [way: string, later: (value: unknown) => never][] = [
@@ -11,22 +14,66 @@ const ways: readonly [way: string, later: (value: unknown) => never][] = [
   ['a promise of another realm', (value) => runInNewContext('Promise.resolve(value)', { value }) as never],
 ]
 
-// What docs/guides/failure.md says of them.
-test.each(['key', 'quota', 'cost', 'skip'])(
-  'a promise of %s that never settles delays its request alone',
-  async (name) => {
-    const never = new Promise<never>(() => {})
-    const usual = { key: 'ann', quota, cost: 1, skip: false }[name]
-    const { send, left } = setUp({ quota, key: () => 'ann', [name]: ({ path }: FakeRequest) => (path ? never : usual) })
-    let answered = false
-    void send({ path: '/slow' }).then(() => {
-      answered = true
+// Such a request waited for ever.
+describe('a promise that never settles', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  const never = new Promise<never>(() => {})
+  const usual: Readonly<Record<string, unknown>> = {
+    key: 'ann',
+    quota,
+    cost: 1,
+    skip: false,
+    match: true,
+    partition: new Uint8Array(1),
+  }
+
+  test.each([...Object.keys(usual), 'claims'])('of %s fails its request after 10 s, and no other', async (name) => {
+    let slow = true
+    const { send, left } = setUp({
+      quota,
+      key: name === 'claims' ? 'claim:sub' : () => 'ann',
+      claims: () => ({ sub: 'ann' }),
+      [name]: () => (slow ? never : name === 'claims' ? { sub: 'ann' } : usual[name]),
     })
+    const outcome = vi.fn()
+    void send().then(outcome, outcome)
+    slow = false
     expect((await send()).denial).toBeUndefined()
-    await turn()
-    expect([answered, await left('ann')]).toEqual([false, 99])
-  },
-)
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(outcome).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(outcome).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({
+        code: 'ERR_SPILLWAY_OPTION',
+        message: expect.stringContaining(`the promise that ${name} returned has not settled for 10 s.`),
+      }),
+    )
+    expect([await left('ann'), unhandled]).toEqual([99, []])
+  })
+
+  test.each([...Object.keys(usual), 'claims'])('of %s leaves no timer once it has settled', async (name) => {
+    const later = async () => (name === 'claims' ? { sub: 'ann' } : usual[name])
+    const failing = () => Promise.reject(new Error('no database'))
+    for (const option of [later, failing]) {
+      const { send } = setUp({ quota, key: name === 'claims' ? 'claim:sub' : () => 'ann', [name]: option })
+      const outcome = await send().catch((error: Error) => error.message)
+      expect(outcome).toEqual(option === later ? expect.objectContaining({ denial: undefined }) : 'no database')
+    }
+    expect([vi.getTimerCount(), unhandled]).toEqual([0, []])
+  })
+
+  test('fails no request whose client has disconnected meanwhile, and is not unhandled', async () => {
+    const gone = new Set<() => void>()
+    const { send } = setUp({ quota, key: () => never })
+    const verdict = send({ gone })
+    for (const leave of gone) leave()
+    expect((await verdict).denial?.status).toBe(499)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(unhandled).toEqual([])
+  })
+})
 
 // `skip: async () => false` skipped every request, `refundIf: async () => false` refunded all of them, and so on.
 describe.each(ways)('an option that returns %s', (_, later) => {

@@ -15,12 +15,13 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** Makes a function of one whose results are awaited if they can be, and checked. */
+/** Makes a function of one whose results are awaited by `settle` if they can be, and checked. */
 export function checked<A, T>(
   call: (about: A) => unknown,
   check: (returned: unknown) => T,
+  settle: (returned: unknown) => MaybePromise<unknown> = maybePromise,
 ): (about: A) => MaybePromise<T> {
-  return (about) => andThen(maybePromise(call(about)), check)
+  return (about) => andThen(settle(call(about)), check)
 }
 
 /** Continues with a value: in the same tick if it is no promise. */

@@ -1,4 +1,5 @@
-import { andThen, type MaybePromise, maybePromise } from '../../common/maybe-promise.ts'
+import { inTime } from '../../common/in-time.ts'
+import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { PolicyHeaderOptions } from './header-item.ts'
 import { byteSequence } from './structured.ts'
@@ -9,7 +10,7 @@ export type PartitionReader = (key: string) => MaybePromise<string>
 export const partitionReader =
   (partition: NonNullable<PolicyHeaderOptions['partition']>, logger: Logger): PartitionReader =>
   (key) =>
-    andThen<unknown, string>(maybePromise(partition(key)), (bytes) => parameter(bytes, key, logger))
+    andThen<unknown, string>(inTime('partition')(partition(key)), (bytes) => parameter(bytes, key, logger))
 
 /** The parameter; empty if the partition is not bytes, or is the key itself, which headers must not reveal. */
 function parameter(bytes: unknown, key: string, logger: Logger): string {

@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, all, andThen, checked } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { addressKey } from '../addresses/address.ts'
@@ -30,7 +31,8 @@ export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) 
 /** Compiles a key option into the function that reads a request's key. */
 export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSources<R>): Read<R, string | undefined> {
   if (typeof option === 'function') {
-    return checked(option, (returned) => watchAddress(checkReturnedKey(returned), requestSources.logger))
+    const check = (returned: unknown) => watchAddress(checkReturnedKey(returned), requestSources.logger)
+    return checked(option, check, inTime('key'))
   }
   if (typeof option === 'string') return selectorReader(option, requestSources)
   if (!Array.isArray(option) || option.length === 0) {

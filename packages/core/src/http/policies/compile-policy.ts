@@ -1,7 +1,8 @@
 import { checkQuota } from '../../algorithms/algorithm.ts'
 import { BLOCK_LIST } from '../../algorithms/block-list.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import { andThen, checked, type MaybePromise, maybePromise } from '../../common/maybe-promise.ts'
+import { inTime } from '../../common/in-time.ts'
+import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions, checkOptions, hintOfQuota } from '../../common/options.ts'
 import { micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
@@ -182,7 +183,8 @@ function policyReader<R>(
   build: (quota: Quota) => HttpPolicy,
   withQuota: (quota: Quota) => HttpPolicy,
 ): CompiledPolicy<R, unknown>['policyFor'] {
-  if (typeof quota === 'function') return (request) => andThen(maybePromise(quota(request)), withQuota)
+  if (typeof quota === 'function')
+    return checked(quota, withQuota as (returned: unknown) => HttpPolicy, inTime('quota'))
   const policy = build(quota)
   return () => policy
 }

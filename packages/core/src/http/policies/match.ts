@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, andThen, checked } from '../../common/maybe-promise.ts'
 import { checkMethod } from '../../common/methods.ts'
 import { checkOptions } from '../../common/options.ts'
@@ -39,7 +40,9 @@ export function matcher<R>(
 ): Read<R, boolean> | undefined {
   const { reader, address } = requestSources
   if (option === undefined) return undefined
-  if (typeof option === 'function') return checked(option, what === 'skip' ? checkFlag('skip') : checkMatched)
+  if (typeof option === 'function') {
+    return checked(option, what === 'skip' ? checkFlag('skip') : checkMatched, inTime(what))
+  }
   if (typeof option !== 'object') {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',

@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, checked } from '../../common/maybe-promise.ts'
 import type { Read } from '../keys/request-sources.ts'
 import { splitSelector } from '../keys/selector-syntax.ts'
@@ -38,7 +39,9 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
     value > Number.MAX_SAFE_INTEGER ? maxCost : Math.min(isCost(value) ? value : fallback, maxCost)
   // A function is the app's code: an invalid value is a mistake and throws, while one from a client falls back to the
   // default.
-  if (typeof cost === 'function') return checked(cost, (returned) => Math.min(checkReturnedCost(returned), maxCost))
+  if (typeof cost === 'function') {
+    return checked(cost, (returned) => Math.min(checkReturnedCost(returned), maxCost), inTime('cost'))
+  }
   if (typeof cost === 'number') {
     const fixed = Math.min(wholeCost('cost', cost), maxCost)
     return () => fixed

@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import { inTime } from '../../common/in-time.ts'
 import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import type { Claims } from './reader.ts'
 import { checkReturnedClaims } from './returned.ts'
@@ -9,7 +10,7 @@ export type ClaimsOf = () => MaybePromise<Readonly<Record<string, unknown>> | un
 /** Looks up the claims of a request on their first use. */
 export function claimsOnce<R>(claims: Claims<R> | undefined, request: R): ClaimsOf {
   if (claims === undefined) return noClaims
-  const lookUp = checked(claims, checkReturnedClaims)
+  const lookUp = checked(claims, checkReturnedClaims, inTime('claims'))
   let known: { readonly claims: ReturnType<ClaimsOf> } | undefined
   return () => {
     known ??= { claims: lookUp(request) }
