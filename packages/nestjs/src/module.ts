@@ -9,12 +9,11 @@ import {
 import { APP_FILTER, APP_GUARD, ModulesContainer } from '@nestjs/core'
 import { QuotaError } from '@spillway/core'
 import { checkFunctions, checkOptions, formatValue } from '@spillway/core/internal'
-import { overridesOn } from './decorators.ts'
 import { RateLimitFilter } from './filter.ts'
-import { guardsFields, resolvesField } from './graphql-fields.ts'
 import { RateLimitGuard } from './guard.ts'
 import { RateLimiter, type RateLimitOptions } from './limiter.ts'
 import { RATE_LIMIT_MODULE } from './require-module.ts'
+import { missingGuard } from './unguarded.ts'
 
 /** Options that other providers make. */
 export interface RateLimitModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
@@ -62,7 +61,8 @@ export class RateLimitModule implements OnModuleInit {
     for (const each of new Set(classes)) {
       for (const method of methodsOf(each)) {
         this.#limiter.guardFor({ getClass: () => each as never, getHandler: () => method })
-        if (hasOverrides(method) && resolvesField(method) && !guardsFields(this.#modules)) throw unguarded(method.name)
+        const write = missingGuard(each as Method, method, this.#modules)
+        if (write !== undefined) throw unguarded(method, write)
       }
     }
   }
@@ -94,12 +94,10 @@ const moduleWith = (limiter: Provider): DynamicModule => ({
   exports: [RateLimiter, RATE_LIMIT_MODULE, RateLimitGuard, RateLimitFilter],
 })
 
-const hasOverrides = (method: Method): boolean => Object.keys(overridesOn(method)).length > 0
-
-const unguarded = (name: string): QuotaError =>
+const unguarded = (method: Method, write: string): QuotaError =>
   new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `@RateLimit: ${formatValue(name)} resolves a field, for which Nest calls no guard. Write GraphQLModule.forRoot({ fieldResolverEnhancers: ['guards'], … }).`,
+    `@RateLimit: Nest calls no guard for ${formatValue(method.name)}, so that it is not limited. Write ${write}.`,
   )
 
 type Method = (...args: never[]) => unknown

@@ -108,6 +108,59 @@ describe.each(sockets)('%s', (_, Adapter, connected) => {
   )
 })
 
+// Nest 10 and 11 call no global guard for messages: the decorator had no effect.
+describe('a gateway with @RateLimit', () => {
+  class Extended extends RateLimitGuard {}
+  const guards: readonly [string, MethodDecorator & ClassDecorator, MethodDecorator & ClassDecorator][] = [
+    ['its class', UseGuards(RateLimitGuard), () => {}],
+    ['its method', () => {}, UseGuards(RateLimitGuard)],
+    ['a guard that extends it', UseGuards(Extended), () => {}],
+  ]
+  const changes = RateLimit({ default: { cost: 2 } })
+  const none = (): void => {}
+
+  const started = async (...decorators: readonly (MethodDecorator & ClassDecorator)[]): Promise<unknown> => {
+    const [onClass, guardsClass, onMethod, guardsMethod] = decorators as [
+      ClassDecorator,
+      ClassDecorator,
+      MethodDecorator,
+      MethodDecorator,
+    ]
+    @WebSocketGateway()
+    @onClass
+    @guardsClass
+    class Chat {
+      @SubscribeMessage('say')
+      @onMethod
+      @guardsMethod
+      say() {
+        return { event: 'said', data: 'ok' }
+      }
+    }
+    const app = await appOf('Express', [limits(5)], [], [Chat])
+    app.useWebSocketAdapter(new WsAdapter(app))
+    return app.init()
+  }
+
+  test('does not start without the guard', async () => {
+    const write =
+      'Nest calls no guard for "say", so that it is not limited. Write @UseGuards(RateLimitGuard) above the gateway.'
+    await expect(started(none, none, changes, none)).rejects.toThrow(write)
+    await expect(started(changes, none, none, none)).rejects.toThrow(write)
+    await expect(started(none, none, changes, UseGuards({ canActivate: () => true }))).rejects.toThrow(write)
+  })
+
+  test.each(guards)('starts if %s has the guard', async (_, guardsClass, guardsMethod) => {
+    for (const [onClass, onMethod] of [
+      [changes, none],
+      [none, changes],
+      [none, none],
+    ] as const) {
+      await started(onClass, guardsClass, onMethod, guardsMethod)
+    }
+  })
+})
+
 // Its letters were the members of the event.
 test('a denial that is a text is the message of its event', () => {
   const denial = { status: 429, contentType: 'text/plain', headers: [], body: 'stop' }

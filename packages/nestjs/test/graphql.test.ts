@@ -169,10 +169,12 @@ describe.each(DRIVERS)('a decorated field, with %s on %s', (_, platform, driver)
   test('is refused if guards are not called for it', async () => {
     for (const options of [{}, { fieldResolverEnhancers: ['filters'] }]) {
       const app = await appWith(AuthorResolver, options)
-      await expect(app.init()).rejects.toThrow('@RateLimit: "books" resolves a field, for which Nest calls no guard.')
+      await expect(app.init()).rejects.toThrow(
+        '@RateLimit: Nest calls no guard for "books", so that it is not limited. Write GraphQLModule.forRoot(',
+      )
     }
     const app = await appWith(ReferenceResolver, {})
-    await expect(app.init()).rejects.toThrow('@RateLimit: "author" resolves a field')
+    await expect(app.init()).rejects.toThrow('Nest calls no guard for "author"')
   })
 
   test('is limited if they are', async () => {
