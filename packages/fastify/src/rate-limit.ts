@@ -61,9 +61,12 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const hook: onRequestHookHandler = (request, reply, done) => {
     const called = typeof done === 'function'
     const app = request as unknown as Partial<FastifyInstance> | undefined
-    if (called && typeof app?.addHook === 'function') return register(app as FastifyInstance, hook, done)
-    if (!called || typeof reply?.header !== 'function')
+    if (called && typeof app?.addHook === 'function') {
+      return register(app as FastifyInstance, reply as object, hook, done)
+    }
+    if (!called || typeof reply?.header !== 'function') {
       throw calledByHand('(request, reply, done)', [request, reply, done])
+    }
     const verdict = guard(request)
     if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
     else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
@@ -84,10 +87,23 @@ const registeredUncalled = (): QuotaError =>
     'rateLimit takes its options itself: app.register(rateLimit({ quota: perMinute(100) })); got app.register(rateLimit, …).',
   )
 
+const prefixed = (): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    "app.register(rateLimit(…), { prefix }) limits the whole app. Register it in the plugin that has the prefix, or set match: { path: '/api/*' }.",
+  )
+
 /** The plugin: `app.register(rateLimit(…))` adds the hook to the app. */
-function register(app: FastifyInstance, hook: onRequestHookHandler, done: () => void): void {
-  app.addHook('onRequest', hook)
-  done()
+function register(
+  app: FastifyInstance,
+  options: object,
+  hook: onRequestHookHandler,
+  done: (error?: Error) => void,
+): void {
+  const refused = 'prefix' in options
+  if (!refused) app.addHook('onRequest', hook)
+  // Not thrown: no code could catch it.
+  done(refused ? prefixed() : undefined)
 }
 
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */

@@ -122,6 +122,17 @@ describe('registered as a plugin', () => {
 })
 
 // It was called an option named "ready", which rateLimit does not have.
+// The limiter limited the whole app, whatever the prefix.
+test('app.register(rateLimit(…), { prefix }) is an error', async () => {
+  const app = build()
+  app.register(rateLimit({ quota: perMinute(1) }), { prefix: '/api' })
+  await expect(app.ready()).rejects.toThrow('app.register(rateLimit(…), { prefix }) limits the whole app.')
+  // Loaders pass the options of an app to all plugins.
+  const other = build()
+  other.register(rateLimit({ quota: perMinute(1) }), { logLevel: 'warn', dir: '/' } as never)
+  await other.ready()
+})
+
 test('app.register(rateLimit, options) is an error that says how it is registered', () => {
   expect(() => rateLimit(build() as never)).toThrow(
     'rateLimit takes its options itself: app.register(rateLimit({ quota',
