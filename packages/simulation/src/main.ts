@@ -32,6 +32,8 @@ async function replay(seed: number): Promise<void> {
 
 /** Simulates seeds, and prints one line of JSON: what they did. */
 async function run(): Promise<void> {
+  // Nothing shows the stacks of errors here, and the simulation makes many.
+  Error.stackTraceLimit = 0
   const [from, step, seconds, count] = [values.from, values.step, values.seconds, values.count].map(Number) as [
     number,
     number,

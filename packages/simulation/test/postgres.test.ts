@@ -5,6 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
 import { PostgresServer, ServerError } from '../src/postgres/server.ts'
+import { statementOf } from '../src/postgres/statement.ts'
 import { World } from '../src/runtime/world.ts'
 import { histories, play, TICK, tick } from './histories.ts'
 
@@ -26,11 +27,11 @@ afterAll(async () => {
 async function bothServers() {
   await pool.query('DELETE FROM spillway')
   const simulated = new PostgresServer(new World(1), 'simulated', { wrote: () => {}, lost: () => {}, swept: () => {} })
-  simulated.run({ text: 'the migration' }, () => {})
+  simulated.run(statementOf({ text: 'the migration' }), () => {})
   let compared = 0
   const query = async (query: PgQuery) => {
     const { rows } = await pool.query<object>(query)
-    simulated.run(query, (result) => {
+    simulated.run(statementOf(query), (result) => {
       if (result instanceof ServerError) throw result
       if (query.text.includes('version')) return
       expect(result.rows).toEqual(rows)

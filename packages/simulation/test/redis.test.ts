@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Redis as Server, startRedis } from '../../../test/services/redis.ts'
-import { type Command, RedisServer } from '../src/redis/server.ts'
+import { type Command, commandOf, RedisServer } from '../src/redis/server.ts'
 import { World } from '../src/runtime/world.ts'
 import { histories, play, TICK, tick } from './histories.ts'
 
@@ -38,7 +38,7 @@ function bothServers() {
     const reply = await client.call(name, ...words).catch((error: unknown) => error)
     if (reply instanceof Error) throw reply
     compared++
-    expect(numbers(simulated.execute({ name, words: words.map(String) })[0])).toEqual(numbers(reply))
+    expect(numbers(simulated.execute(commandOf(name, words.map(String)))[0])).toEqual(numbers(reply))
     return reply
   }
   const both = {

@@ -1,8 +1,7 @@
 import type { PgClient, PgQuery } from '@spillway/postgres'
-import type { Effect } from '../batches.ts'
 import { arrivalAt, reportLost, type Wire } from '../network.ts'
 import { type PostgresServer, ServerError } from './server.ts'
-import { type Result, statementOf } from './statement.ts'
+import { type Result, type Statement, statementOf } from './statement.ts'
 
 /** What a connection connects. */
 export interface Ends extends Wire {
@@ -18,9 +17,7 @@ export interface PoolOfConnection {
 }
 
 interface Sent {
-  readonly query: PgQuery
-  /** What it would consume or refund. */
-  readonly intents: readonly Effect[]
+  readonly statement: Statement
   readonly resolve: (result: { readonly rows: readonly unknown[] }) => void
   readonly reject: (error: Error) => void
 }
@@ -75,11 +72,11 @@ export class Connection implements PgClient {
   }
 
   query(query: PgQuery): Promise<{ readonly rows: readonly unknown[] }> {
-    const { intents } = statementOf(query)
-    this.#ends.onSent(intents)
+    const statement = statementOf(query)
+    this.#ends.onSent(statement.intents)
     return new Promise((resolve, reject) => {
       if (this.#hasEnded) return reject(new Error('Client has encountered a connection error and is not queryable'))
-      this.#queue.push({ query, intents, resolve, reject })
+      this.#queue.push({ statement, resolve, reject })
       this.#sendNext()
     })
   }
@@ -127,18 +124,18 @@ export class Connection implements PgClient {
     const sent = this.#queue.shift()
     this.#underWay = sent
     if (sent === undefined) return
-    const { intents } = sent
-    const neverRun = (): void => reportLost(this.#ends, intents, 'never')
+    const { statement } = sent
+    const neverRun = (): void => reportLost(this.#ends, statement.intents, 'never')
     const answer = (result: Result | ServerError): void => this.#answer(sent, result)
     this.#toServer(() => {
       if (this.#isTerminated) answer(new ServerError('57P01', 'FATAL'))
-      else this.#ends.server.run(sent.query, answer)
+      else this.#ends.server.run(statement, answer)
     }, neverRun)
   }
   #answer(sent: Sent, result: Result | ServerError): void {
     const isError = result instanceof ServerError
     // The store may run it again: then it is executed, and no property counts it.
-    if (isError) reportLost(this.#ends, sent.intents, 'never')
+    if (isError) reportLost(this.#ends, sent.statement.intents, 'never')
     const settle = (): void => {
       this.#underWay = undefined
       if (isError) sent.reject(result)

@@ -1,7 +1,6 @@
 import type { Micros } from '@spillway/core'
-import type { PgQuery } from '@spillway/postgres'
 import { StateServer } from '../state-server.ts'
-import { type Result, type Rows, type Statement, statementOf } from './statement.ts'
+import type { Result, Rows, Statement } from './statement.ts'
 
 /** An error that the server answers, as `pg` gives it to its callers. */
 export class ServerError extends Error {
@@ -62,10 +61,9 @@ export class PostgresServer extends StateServer {
   }
 
   /** Runs a statement, and answers with its result, or with an error after which nothing has changed. */
-  run(query: PgQuery, answer: UnderWay['answer']): void {
+  run(statement: Statement, answer: UnderWay['answer']): void {
     this.commands++
-    if (query.values === undefined) this.#isMigrated = true
-    const statement = statementOf(query)
+    if (statement.migrates) this.#isMigrated = true
     const waitsUntil = this.world.now + statement.lockTimeoutMs * 1000
     this.#continue({ statement, sentAt: this.now(), waitsUntil, epoch: this.#epoch, answer })
   }

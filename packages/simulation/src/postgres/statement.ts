@@ -19,6 +19,8 @@ export interface Rows extends Keyspace {
 
 /** A statement of the store. */
 export interface Statement {
+  /** Whether it makes the table and the functions. */
+  readonly migrates?: boolean
   /** What it needs: the functions of the migration, the table, or nothing. */
   readonly needs: 'functions' | 'table' | 'nothing'
   /** Whether it locks rows, or would, before it knows whether it writes: a read-only server rejects it. */
@@ -38,7 +40,8 @@ const NO_EFFECT = { intents: [], lockTimeoutMs: Number.POSITIVE_INFINITY, locks:
 
 /** Reads a statement by its text, and the parameters that the store sends with it. */
 export function statementOf({ text, values }: PgQuery): Statement {
-  if (values === undefined) return { ...NO_EFFECT, needs: 'nothing', run: () => ({ rows: [], effects: [] }) }
+  if (values === undefined)
+    return { ...NO_EFFECT, needs: 'nothing', migrates: true, run: () => ({ rows: [], effects: [] }) }
   const [, name] = /^SELECT "public"\."spillway_(\w+)"\(/.exec(text) ?? []
   if (name === 'version') return { ...NO_EFFECT, needs: 'functions', run: () => VERSIONS }
   if (name === 'take_calls') return takeOf(values as unknown as Calls)

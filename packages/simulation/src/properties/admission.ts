@@ -1,9 +1,9 @@
 import { type Entry, isByStore, type Ledger } from '../ledger.ts'
 import type { Simulation } from '../simulation.ts'
-import type { StateServer } from '../state-server.ts'
 import { allowanceOf } from './allowance.ts'
 import { type Rate, rateOf } from './rates.ts'
 import { type Admission, overfullSpan } from './spans.ts'
+import { entriesOf } from './states.ts'
 
 /** How far a clock goes in a span of time: what it is set forward counts, what it is set back does not. */
 export function forward({ steps }: Ledger, of: object, from: number, to: number): number {
@@ -26,7 +26,7 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
   const leases = { lease: lease === undefined ? 0 : quota.limit / 2, others: processes * handles - 1 }
   const problems: string[] = []
   for (const server of servers) {
-    for (const state of namesOf(ledger, server)) {
+    for (const [state, ofKey] of entriesOf(ledger, server)) {
       const losses = ledger.losses.filter(({ server: of, name }) => of === server && (name ?? state) === state)
       const deleted = ledger.writes.filter(
         (write) => write.server === server && write.name === state && write.state === undefined,
@@ -34,7 +34,6 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
       const resent = ledger.lostEffects
         .filter(({ server: of, name, how, ticks }) => of === server && name === state && how === 'again' && ticks < 0)
         .map(({ at, ticks }) => ({ at, units: -ticks / ticksPerUnit }))
-      const ofKey = ledger.entries.filter((entry) => entry.server === server && entry.name === state)
       const allowance = allowanceOf(ofKey, { burst, losses, deleted, resent, refundsLate: true, ...leases })
       const admitted = ofKey.filter(isAdmission)
       const rateIn = rateInSpan(admitted)
@@ -48,10 +47,6 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
   }
   return problems
 }
-
-/** The names of the states that callers have used in a server. */
-export const namesOf = ({ entries }: Ledger, server: StateServer): ReadonlySet<string> =>
-  new Set(entries.filter((entry) => entry.server === server).map(({ name }) => name))
 
 const TURNS: readonly string[] = ['consume', 'request', 'reserve', 'wait', 'upTo', 'both']
 

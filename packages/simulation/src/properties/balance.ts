@@ -3,8 +3,8 @@ import { type Entry, isByStore, type Ledger } from '../ledger.ts'
 import { PostgresServer } from '../postgres/server.ts'
 import type { Simulation } from '../simulation.ts'
 import type { StateServer } from '../state-server.ts'
-import { namesOf } from './admission.ts'
 import { isAbort } from './answers.ts'
+import { entriesOf } from './states.ts'
 
 /**
  * After all has ended, a key has consumed what its callers may use: no less, or units were refunded
@@ -20,10 +20,11 @@ export function nothingIsLost(simulation: Simulation): readonly string[] {
   const { quota } = setting
   if (!setting.isSlow || quota.kernel !== 'bucket') return []
   // A state does not tell by which of several quotas its units were consumed.
-  const isOfOneQuota = (name: string): boolean =>
-    ledger.entries.every((entry) => entry.name !== name || entry.quota === quota)
+  const isOfOneQuota = (entries: readonly Entry[]): boolean => entries.every((entry) => entry.quota === quota)
   return servers.flatMap((server) =>
-    [...namesOf(ledger, server)].filter(isOfOneQuota).flatMap((name) => lossesOf(simulation, quota, server, name)),
+    [...entriesOf(ledger, server)].flatMap(([name, entries]) =>
+      isOfOneQuota(entries) ? lossesOf(simulation, quota, server, name, entries) : [],
+    ),
   )
 }
 
@@ -32,8 +33,8 @@ function lossesOf(
   quota: BucketQuota,
   server: StateServer,
   name: string,
+  entries: readonly Entry[],
 ): readonly string[] {
-  const entries = ledger.entries.filter((entry) => entry.server === server && entry.name === name)
   const used = usedOf(server.read(name), server.now(), quota)
   const kept = sum(entries.filter(isByStore).map((each) => each.kept))
   const { more, less } = lostOf(ledger, server, name, entries, quota)
@@ -48,7 +49,8 @@ function lossesOf(
   return isExact && used > kept + more + 1e-3 ? [`${found} only ${kept} (${more} lost)`] : []
 }
 
-function usedOf(state: State | undefined, now: Micros, { ticksPerUnit, scale }: BucketQuota): number {
+/** The units of a state that have not refilled. */
+export function usedOf(state: State | undefined, now: Micros, { ticksPerUnit, scale }: BucketQuota): number {
   if (state === undefined) return 0
   const [tat, early] =
     typeof state === 'number' ? [state, 0] : [(state as { tat: number }).tat, (state as { early?: number }).early ?? 0]
@@ -115,7 +117,7 @@ function lostOf(
   }
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
 
 /** How long after it a refund of a call is sent: a late answer comes within two deadlines of the store. */
 const REFUND_MICROS = 3_000_000

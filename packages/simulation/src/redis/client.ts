@@ -1,5 +1,5 @@
 import { Connection, type Ends } from './connection.ts'
-import type { Command } from './server.ts'
+import { type Command, commandOf } from './server.ts'
 
 /** The methods of an ioredis client that the store calls, over a simulated network. */
 export interface SimulatedClient {
@@ -18,7 +18,7 @@ export function clientOf(count: number, ends: Ends): SimulatedClient {
   let next = 0
   const send = (name: Command['name'], words: readonly (string | number)[]): Promise<unknown> => {
     const connection = connections[next++ % count] as Connection
-    return connection.send({ name, words: words.map(String) })
+    return connection.send(commandOf(name, words.map(String)))
   }
   return {
     evalsha: (...words) => send('evalsha', words),

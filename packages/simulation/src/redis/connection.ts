@@ -1,7 +1,6 @@
-import type { Effect } from '../batches.ts'
+import { type Effect, intentsOf } from '../batches.ts'
 import { arrivalAt, reportLost, type Wire } from '../network.ts'
-import { intentsOfScript } from './script.ts'
-import { type Command, type RedisServer, scriptArguments } from './server.ts'
+import type { Command, RedisServer } from './server.ts'
 
 /** What a connection connects. */
 export interface Ends extends Wire {
@@ -117,5 +116,5 @@ export class Connection {
   }
 }
 
-const intentsFor = ({ name, words }: Command): readonly Effect[] =>
-  name === 'evalsha' || name === 'eval' ? intentsOfScript(...scriptArguments(words)) : []
+/** What a command would consume or refund if it were executed. */
+const intentsFor = ({ program }: Command): readonly Effect[] => (program ? intentsOf(program.batches) : [])

@@ -5,7 +5,6 @@ import {
   batchesOf,
   type Effect,
   effectOf,
-  intentsOf,
   type Keyspace,
   type Op,
   runBatches,
@@ -13,27 +12,24 @@ import {
 } from '../batches.ts'
 
 /** What a script call does: batches in order, each all-or-nothing. */
-interface Program {
+export interface Program {
   readonly at: Micros | undefined
+  readonly keys: readonly string[]
   readonly batches: readonly (readonly Op[])[]
   readonly reply: (now: Micros, answers: readonly Answer[], before: (name: string) => State | undefined) => unknown[]
 }
 
 /** Runs a script of the Redis store by the TypeScript kernels: the same arguments, the same reply. */
-export function runScript(space: Keyspace, keys: readonly string[], given: readonly string[]): [unknown[], Effect[]] {
-  const { at, batches, reply } = programOf(keys, given)
+export function runProgram(space: Keyspace, { at, keys, batches, reply }: Program): [unknown[], Effect[]] {
   const now = at ?? space.now()
   const before = new Map(keys.map((name) => [name, space.read(name)]))
   const answers = runBatches(space, now, batches)
   return [reply(now, answers, (name) => before.get(name)), answers.flatMap(effectOf)]
 }
 
-/** What a script call would consume or refund if it were executed. */
-export const intentsOfScript = (keys: readonly string[], given: readonly string[]): readonly Effect[] =>
-  intentsOf(programOf(keys, given).batches)
-
-// The general script has the same number of arguments as the shortest one for buckets, but its second is a JSON array.
-const programOf = (keys: readonly string[], given: readonly string[]): Program =>
+/** Reads what a script call does from its keys and its other arguments. */
+export const programOf = (keys: readonly string[], given: readonly string[]): Program =>
+  // The general script has the same number of arguments as the shortest one for buckets, but its second is a JSON array.
   given[1]?.startsWith('[') ? generalProgram(keys, given) : bucketsProgram(keys, given)
 
 // The fields that the store does not send, as no kernel reads them then.
@@ -62,7 +58,7 @@ function generalProgram(
 ): Program {
   const batches = batchesOf(keys, stepsIn(stepsText), JSON.parse(batchesText) as number[])
   const reply = (now: Micros, answers: readonly Answer[]): unknown[] => [now, ...answers.flatMap(reportOf)]
-  return { at: at === '' ? undefined : Number(at), batches, reply }
+  return { at: at === '' ? undefined : Number(at), keys, batches, reply }
 }
 
 /** The numbers that the general script replies for one op. */
@@ -86,16 +82,14 @@ function reportOf({ taken }: Answer): number[] {
 }
 
 function bucketsProgram(keys: readonly string[], given: readonly string[]): Program {
-  const numbers = given.map(Number)
-  const first = bucketStepOf(numbers)
+  const first = bucketStepAt(given, 0)
   const ops = keys.map((name, i): readonly Op[] => {
     if (given.length <= 6) return [{ name, step: first }]
-    const [index, calls] = [numbers[7 + 2 * i] as number, numbers[8 + 2 * i] as number]
-    const from = 7 + 2 * keys.length + 6 * (index - 2)
-    const step = index === 1 ? first : bucketStepOf(numbers.slice(from, from + 6))
+    const [index, calls] = [Number(given[7 + 2 * i]), Number(given[8 + 2 * i])]
+    const step = index === 1 ? first : bucketStepAt(given, 7 + 2 * keys.length + 6 * (index - 2))
     return Array.from({ length: calls }, () => ({ name, step }))
   })
-  const at = given.length > 6 && given[6] !== '' ? numbers[6] : undefined
+  const at = given.length > 6 && given[6] !== '' ? Number(given[6]) : undefined
   const reply: Program['reply'] = (now, answers, before) => [
     now,
     ...keys.flatMap((name) =>
@@ -106,8 +100,14 @@ function bucketsProgram(keys: readonly string[], given: readonly string[]): Prog
       ),
     ),
   ]
-  return { at, batches: ops.flat().map((op) => [op]), reply }
+  return { at, keys, batches: ops.flat().map((op) => [op]), reply }
 }
+
+const bucketSteps = stepsReader((text) => [bucketStepOf(text.split(' ').map(Number))])
+
+/** The step whose six numbers begin at an argument. */
+const bucketStepAt = (given: readonly string[], from: number): BucketStep =>
+  bucketSteps(given.slice(from, from + 6).join(' '))[0] as BucketStep
 
 function bucketStepOf([
   increment = 0,

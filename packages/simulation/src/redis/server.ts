@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { Effect } from '../batches.ts'
 import { StateServer } from '../state-server.ts'
-import { runScript } from './script.ts'
+import { type Program, programOf, runProgram } from './script.ts'
 
 /** One command, with the arguments that the store gives the client. */
 export interface Command {
   readonly name: 'evalsha' | 'eval' | 'del' | 'scan' | 'unlink'
   readonly words: readonly string[]
+  /** What a script call does. */
+  readonly program: Program | undefined
 }
 
-/** The keys and the other arguments of a script call. */
-export function scriptArguments([, count = '0', ...rest]: readonly string[]): readonly [string[], string[]] {
-  return [rest.slice(0, Number(count)), rest.slice(Number(count))]
+export function commandOf(name: Command['name'], words: readonly string[]): Command {
+  const isScript = name === 'evalsha' || name === 'eval'
+  const first = 2 + Number(words[1])
+  return { name, words, program: isScript ? programOf(words.slice(2, first), words.slice(first)) : undefined }
 }
 
 /** A Redis server: its states and scripts are in memory. */
@@ -23,15 +26,15 @@ export class RedisServer extends StateServer {
   }
 
   /** Executes a command, and returns its reply and its effects. Throws the error that the server would reply. */
-  execute({ name, words }: Command): readonly [unknown, readonly Effect[]] {
+  execute({ name, words, program }: Command): readonly [unknown, readonly Effect[]] {
     this.commands++
     switch (name) {
       case 'evalsha':
         if (!this.#scripts.has(words[0] as string)) throw new Error('NOSCRIPT No matching script.')
-        return runScript(this, ...scriptArguments(words))
+        return runProgram(this, program as Program)
       case 'eval':
         this.#scripts.add(digestOf(words[0] as string))
-        return runScript(this, ...scriptArguments(words))
+        return runProgram(this, program as Program)
       case 'scan':
         return [['0', this.names()], []]
       case 'del':
