@@ -6,6 +6,7 @@ import { randomOf } from './runtime/random.ts'
 import type { Scenario } from './scenario.ts'
 import { drawSetting } from './setting.ts'
 import { themed } from './themes.ts'
+import { timed } from './timed-themes.ts'
 
 /** The first seed whose run has PostgreSQL servers. Those before have only Redis. */
 export const POSTGRES_SEEDS: number = 2 ** 31
@@ -17,5 +18,6 @@ export function scenarioOf(seed: number): Scenario {
   const scenario = { seed, setting, acts: drawActs(random, setting), faults: drawFaults(random, setting) }
   const made = themed(scenario, random.fork())
   const run = seed < POSTGRES_SEEDS ? made : onPostgres(made, random.fork())
-  return administered(run, random.fork())
+  const all = administered(run, random.fork())
+  return seed < POSTGRES_SEEDS ? timed(all, random.fork()) : all
 }

@@ -1,5 +1,6 @@
 import { divideQuota, type Quota, tokenBucket } from '@spillway/core'
 import { beginPostgresFault, POSTGRES_FAULTS } from './postgres/faults.ts'
+import { beginRedisFault, REDIS_FAULTS } from './redis/faults.ts'
 import type { Random } from './runtime/random.ts'
 import type { Fault } from './scenario.ts'
 import type { Setting } from './setting.ts'
@@ -70,10 +71,11 @@ const FAULTS: Readonly<Record<string, Begin>> = {
 /** The faults of all servers. Those of one kind of server are drawn by themselves, so that a seed keeps its faults. */
 const COMMON_FAULTS: readonly string[] = Object.keys(FAULTS)
 
-export const FAULT_NAMES: readonly string[] = [...COMMON_FAULTS, ...POSTGRES_FAULTS]
+export const FAULT_NAMES: readonly string[] = [...COMMON_FAULTS, ...POSTGRES_FAULTS, ...REDIS_FAULTS]
 
 export function beginFault(simulation: Simulation, fault: Fault): void {
-  const begin = FAULTS[fault.kind] ?? beginPostgresFault
+  const { kind } = fault
+  const begin = FAULTS[kind] ?? (REDIS_FAULTS.includes(kind) ? beginRedisFault : beginPostgresFault)
   begin(simulation, fault)
 }
 

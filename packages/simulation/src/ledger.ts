@@ -46,6 +46,13 @@ export interface KeyEvent {
   readonly name: string | undefined
 }
 
+/** A call that returns the leases of a store. */
+interface Release {
+  readonly server: StateServer
+  readonly calledAt: number
+  endedAt: number | undefined
+}
+
 /** An expired state that was deleted. */
 export interface Sweep {
   readonly server: StateServer
@@ -79,6 +86,8 @@ export class Ledger implements ServerObserver {
   /** Connections that could not be opened. */
   readonly unopened: { readonly at: number; readonly host: Host; readonly server: StateServer }[] = []
   readonly sweeps: Sweep[] = []
+  /** Calls of `release`. */
+  readonly releases: Release[] = []
   readonly sent: Sent[] = []
   readonly lostEffects: LostEffect[] = []
   /** Steps of clocks of servers and of processes' wall clocks. */

@@ -32,7 +32,12 @@ const ACTS: Readonly<Record<Act['does'], (context: Context) => Promise<unknown>>
   },
   reset: ({ handle, key, enter }) => enter(0, 0, () => handle.limiter.reset(key).then(() => undefined)),
   both,
-  release: ({ handle }) => handle.release(),
+  async release({ handle, act, simulation: { world, ledger, serverOf } }) {
+    const release = { server: serverOf(act.server), calledAt: world.now, endedAt: undefined as number | undefined }
+    ledger.releases.push(release)
+    await handle.release()
+    release.endedAt = world.now
+  },
   list,
   resetAll,
   async sweep({ process, act }) {

@@ -1,8 +1,9 @@
 import type { Quota, State } from '@spillway/core'
 import { decide, runKernel, stepFor, takenOf } from '@spillway/core/internal'
 import type { Entry, Write } from '../ledger.ts'
+import { RedisServer } from '../redis/server.ts'
 import type { Simulation } from '../simulation.ts'
-import { clockOf, statesAt, writesOf } from './states.ts'
+import { clockOf, entriesOf, statesAt, writesOf } from './states.ts'
 
 /** A sweep deletes only states that are as good as none, by each quota of the key. */
 export function sweepsRemoveNothing({ ledger }: Simulation): readonly string[] {
@@ -14,17 +15,41 @@ export function sweepsRemoveNothing({ ledger }: Simulation): readonly string[] {
   })
 }
 
-/** After a reset that has not failed, a key has no state at some time since the call, or one that is as good as none. */
-export function resetsDeleteStates({ ledger }: Simulation): readonly string[] {
+/**
+ * After a reset that has not failed, a key has no state at some time since the call, or one that is as good as none; when it is
+ * answered, if all other calls have been made before it in an order that the connection keeps.
+ */
+export function resetsDeleteStates(simulation: Simulation): readonly string[] {
+  const { ledger } = simulation
   const writes = writesOf(ledger)
-  return ledger.entries.flatMap(({ verb, error, name, server, quota, calledAt, answeredAt, host }) => {
+  return ledger.entries.flatMap((entry) => {
+    const { verb, error, name, server, quota, calledAt, answeredAt, host } = entry
     if (verb !== 'reset' || error !== undefined || answeredAt === undefined) return []
     const clock = clockOf(ledger, server, answeredAt)
     const known = writes(server, name)
     const since = known.filter(({ at }) => at >= calledAt && at <= answeredAt).map(({ state }) => state)
-    return [...statesAt(known, calledAt), ...since].every((state) => isUsed(quota, state, clock))
+    const states = isLast(entry, simulation)
+      ? statesAt(known, answeredAt).slice(-1)
+      : [...statesAt(known, calledAt), ...since]
+    return states.every((state) => isUsed(quota, state, clock))
       ? [`a reset of ${name} in ${host.name}, answered at ${answeredAt} µs, left its state in ${server.name}`]
       : []
+  })
+}
+
+/** Calls that send one command, in the tick in which they are made. */
+const IN_ORDER: readonly string[] = ['consume', 'peek', 'refund', 'charge', 'upTo']
+
+/** Whether the calls before a reset were made by its store, and nothing has changed their order since. */
+function isLast(reset: Entry, { ledger, setting, faults }: Simulation): boolean {
+  const { server, name, host, handle, calledAt, answeredAt = 0 } = reset
+  if (setting.connections > 1 || faults.length > 0 || !(server instanceof RedisServer)) return false
+  const entries = entriesOf(ledger, server).get(name) ?? []
+  const place = entries.indexOf(reset)
+  return entries.every((entry, i) => {
+    if (entry === reset || entry.calledAt > answeredAt) return true
+    const isOver = entry.verb === 'reset' && entry.error === undefined && (entry.answeredAt ?? calledAt) < calledAt
+    return isOver || (IN_ORDER.includes(entry.verb) && entry.host === host && entry.handle === handle && i < place)
   })
 }
 

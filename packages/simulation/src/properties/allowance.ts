@@ -90,7 +90,8 @@ function longerOf(entries: readonly Entry[]): readonly Entry[] {
   )
 }
 
-const lengthOf = (quota: Quota): number =>
+/** How long a bucket takes to refill, in microseconds; NaN for others. */
+export const lengthOf = (quota: Quota): number =>
   quota.kernel === 'bucket' && quota.schedule === null ? (quota.limit * quota.ticksPerUnit) / quota.scale : Number.NaN
 
 const mayBeRefunded = (entry: Entry): boolean =>

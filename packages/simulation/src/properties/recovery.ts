@@ -1,4 +1,4 @@
-import { storeHealth } from '@spillway/core'
+import { StoreError, storeHealth } from '@spillway/core'
 import type { Simulation } from '../simulation.ts'
 
 /** After the faults, every circuit is closed, and no refund waits. */
@@ -11,6 +11,17 @@ export function circuitsClose({ processes }: Simulation): readonly string[] {
         : [`${host.name}: the circuit is ${circuit}, with ${refundsQueued} refunds queued`]
     }),
   )
+}
+
+/** Errors of one call, such as while a hash slot moves, open no circuit: the server is healthy. */
+export function errorsOpenNoCircuit({ ledger, faults }: Simulation): readonly string[] {
+  if (faults.length === 0 || faults.some(({ kind }) => kind !== 'moving slot')) return []
+  return ledger.entries
+    .filter(
+      ({ decision, error }) =>
+        (decision?.degraded ?? (error instanceof StoreError ? error : undefined))?.reason === 'open',
+    )
+    .map(({ verb, host, calledAt }) => `${verb} in ${host.name}, called at ${calledAt} µs, found an open circuit`)
 }
 
 /** Commands that a call may cause: itself, a script sent again by its text, and a refund. */

@@ -19,6 +19,8 @@ export function commandOf(name: Command['name'], words: readonly string[]): Comm
 
 /** A Redis server: its states and scripts are in memory. */
 export class RedisServer extends StateServer {
+  /** Until when the keys of a hash slot are on two nodes: a script call for several of them does not run. */
+  movesUntil = 0
   readonly #scripts = new Set<string>()
 
   nameOf(key: string, policy = ''): string {
@@ -28,6 +30,8 @@ export class RedisServer extends StateServer {
   /** Executes a command, and returns its reply and its effects. Throws the error that the server would reply. */
   execute({ name, words, program }: Command): readonly [unknown, readonly Effect[]] {
     this.commands++
+    if (program && program.keys.length > 1 && this.world.now < this.movesUntil)
+      throw new Error('TRYAGAIN Multiple keys request during rehashing of slot')
     switch (name) {
       case 'evalsha':
         if (!this.#scripts.has(words[0] as string)) throw new Error('NOSCRIPT No matching script.')
