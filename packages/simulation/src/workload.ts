@@ -6,6 +6,7 @@ import type { Context } from './context.ts'
 import { request } from './http.ts'
 import { HTTP } from './http-limit.ts'
 import { type Entry, isByStore } from './ledger.ts'
+import { Departure } from './runtime/departure.ts'
 import type { Handle, Process, Simulation } from './simulation.ts'
 import type { StateServer } from './state-server.ts'
 
@@ -146,12 +147,10 @@ async function reserve({ handle, key, act, enter, simulation, process }: Context
 }
 
 async function wait({ handle, key, act, enter, simulation, process }: Context): Promise<void> {
-  const abort = new AbortController()
+  const leaves = new Departure()
   const maxWait = act.maxWaitMs === 0 ? 0 : (`${act.maxWaitMs}ms` as const)
-  simulation.world.after(act.laterMicros, () => process.host.receive(() => abort.abort(new Error('The caller left.'))))
-  await enter(act.cost, act.maxWaitMs, () =>
-    handle.limiter.wait(key, { cost: act.cost, maxWait, signal: abort.signal }),
-  )
+  simulation.world.after(act.laterMicros, () => process.host.receive(() => leaves.abort(new Error('The caller left.'))))
+  await enter(act.cost, act.maxWaitMs, () => handle.limiter.wait(key, { cost: act.cost, maxWait, signal: leaves }))
 }
 
 /** How long keys are listed, at most. */
