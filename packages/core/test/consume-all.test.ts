@@ -242,4 +242,24 @@ describe('consumeAll on several stores that answer late, settled,', () => {
     await more.reservation.commit([undefined, 50])
     expect((await fallback.peek('large')).remaining).toBe(38)
   })
+
+  test('refunds what one takes late, after another has denied', async () => {
+    const clock = fakeClock()
+    const [far, other] = [faultyStore(modelStore(clock)), faultyStore(modelStore(clock))]
+    const quota = perHour(100)
+    const model = rateLimiter({ name: 'model', quota, store: far, deadline: 5, onStoreError: 'allow' })
+    const user = rateLimiter({ name: 'user', quota: perMinute(1), store: other, deadline: '10s' })
+    await user.consume('alice')
+    far.break('slow')
+    const reservation = await consumeAll([
+      [model, 'large', 40],
+      [user, 'alice'],
+    ])
+    expect(reservation.allowed).toBe(false)
+    far.break('none')
+    await far.thaw()
+    await far.thaw()
+    const asked = rateLimiter({ name: 'model', quota, store: { ...far }, onStoreError: 'throw' })
+    expect((await asked.peek('large')).remaining).toBe(100)
+  })
 })
