@@ -47,7 +47,8 @@ const ours = (quota: Quota) => (): Holder => {
   return {
     bounded: true,
     expire: () => {
-      ahead += 2 * 3_600_000
+      // A sliding window counts for two hours, and an expired state is kept for a minute.
+      ahead += 3 * 3_600_000
     },
     run: (keys, from, to) => {
       let seen = 0

@@ -1,7 +1,5 @@
 import type { FractionalBucket, State } from '@spillway/core'
-
-/** The initial capacity, in slots. */
-const LEAST = 16
+import { Pages } from './pages.ts'
 
 /**
  * How much earlier than its timestamp the bucket of each slot is full again, in parts of a microsecond. All slots use one
@@ -10,7 +8,7 @@ const LEAST = 16
 export class Earlies {
   /** How many parts a microsecond has; 1 if nothing is stored. */
   scale = 1
-  #parts = new Float64Array(0)
+  readonly #parts = new Pages((length) => new Float64Array(length))
 
   /** Sets the scale if it is not set yet, and reports whether the scale is this one. */
   adopt(scale: number): boolean {
@@ -24,13 +22,11 @@ export class Earlies {
   }
 
   get(slot: number): number {
-    return slot < this.#parts.length ? (this.#parts[slot] as number) : 0
+    return this.#parts.get(slot)
   }
 
   set(slot: number, early: number): void {
-    if (this.scale === 1) return
-    if (slot >= this.#parts.length) this.#grow(slot)
-    this.#parts[slot] = early
+    if (this.scale !== 1) this.#parts.set(slot, early)
   }
 
   /** The state of a bucket that is full again at `moment`, or earlier by the stored parts. */
@@ -45,11 +41,5 @@ export class Earlies {
     if (typeof state !== 'object' || !('grossEarly' in state)) return false
     const { tat, gross, turn, early, grossEarly, scale } = state
     return gross === tat && turn === 0 && early === grossEarly && this.adopt(scale)
-  }
-
-  #grow(slot: number): void {
-    const parts = new Float64Array(Math.max(2 * slot, LEAST))
-    parts.set(this.#parts)
-    this.#parts = parts
   }
 }

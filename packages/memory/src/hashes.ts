@@ -7,8 +7,18 @@ export const NONE = 0
 const LENGTH_BITS = 6
 const LATIN1 = 0xff
 
+const LENGTHS = (1 << LENGTH_BITS) - 1
+/** The length of a digest, and what stands for it in a fingerprint, so that no other key has the same. */
+const [DIGEST_LENGTH, DIGEST] = [16, LENGTHS]
+
+/** The fingerprint of a digest as the key of a slot. */
+export const asDigest = (fingerprint: number): number => fingerprint | DIGEST
+
+export const isDigest = (fingerprint: number): boolean => (fingerprint & LENGTHS) === DIGEST
+
 /** The length of the key with this fingerprint. */
-export const lengthIn = (fingerprint: number): number => (fingerprint & ((1 << LENGTH_BITS) - 1)) - 1
+export const lengthIn = (fingerprint: number): number =>
+  isDigest(fingerprint) ? DIGEST_LENGTH : (fingerprint & LENGTHS) - 1
 
 // Every runtime has it, but no ECMAScript library declares it.
 declare const crypto: { getRandomValues<T>(into: T): T }

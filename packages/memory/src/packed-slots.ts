@@ -1,15 +1,13 @@
 import type { Micros } from '@spillway/core'
 import { digester } from '@spillway/core/internal'
-import { Hashes, lengthIn, NONE, SHORT } from './hashes.ts'
+import { asDigest, Hashes, isDigest, lengthIn, NONE, SHORT } from './hashes.ts'
+import { PAGE, PAGE_BITS } from './pages.ts'
 import { hexOf, type Slots, type StoredKey } from './slots.ts'
 import { Table } from './table.ts'
 
 /** The number of hash tables: a power of two. Only one of them grows at a time, so that no pause is long. */
 const TABLES = 64
 const TABLE_BITS = Math.log2(TABLES)
-/** How many slots are allocated at once: a power of two. */
-const PAGE = 1 << 14
-const PAGE_BITS = Math.log2(PAGE)
 /** A slot holds a timestamp of 8 bytes, a fingerprint of 4, and the packed key. They are adjacent for cache locality. */
 const BYTES = 8 + 4 + SHORT
 /** The size of a slot and the offsets of its fingerprint and packed key, in 4-byte numbers. */
@@ -25,20 +23,17 @@ export class PackedSlots implements Slots {
   readonly #moments: Float64Array[] = []
   readonly #ints: Int32Array[] = []
   readonly #tables: Table[] = []
-  /** The slots whose key is a digest. */
-  readonly #digested = new Set<number>()
   #hashes: Hashes | undefined
   #digester: ((key: string) => string) | undefined
 
   find(key: string): number {
     const hashes = this.#hashes
     if (hashes === undefined) return -1
-    const fingerprint = hashes.fingerprint(key)
-    if (fingerprint === NONE) return this.find(this.#digest(key))
+    const fingerprint = this.#fingerprint(hashes, key)
     const table = this.#tableOf(fingerprint)
     for (let at = table.first(fingerprint); at >= 0; at = table.next(at, fingerprint)) {
       const slot = table.slotAt(at)
-      if (this.#has(slot, hashes.packedKey, key.length)) return slot
+      if (this.#has(slot, hashes.packedKey, lengthIn(fingerprint))) return slot
     }
     return -1
   }
@@ -46,12 +41,7 @@ export class PackedSlots implements Slots {
   set(key: string, slot: number): void {
     // Edge runtimes allow no random numbers at module load, where limiters are made: the seed waits for the first key.
     const hashes = this.#hashes ?? this.#begin()
-    const fingerprint = hashes.fingerprint(key)
-    if (fingerprint === NONE) {
-      this.set(this.#digest(key), slot)
-      this.#digested.add(slot)
-      return
-    }
+    const fingerprint = this.#fingerprint(hashes, key)
     if (slot === this.#ints.length * PAGE) this.#grow()
     const ints = this.#intsOf(slot)
     ints[startOf(slot) + FINGERPRINT] = fingerprint
@@ -67,16 +57,16 @@ export class PackedSlots implements Slots {
     const fingerprint = this.#wordOf(slot)
     this.#tableOf(fingerprint).remove(fingerprint, slot)
     this.#intsOf(slot)[startOf(slot) + FINGERPRINT] = NONE
-    if (this.#digested.size > 0) this.#digested.delete(slot)
   }
 
   keyOf(slot: number): StoredKey {
     const ints = this.#intsOf(slot)
     const start = startOf(slot) + PACKED_KEY
     const byteAt = (i: number): number => ((ints[start + (i >> 2)] as number) >>> (8 * (i & 3))) & 0xff
-    const codes = Array.from({ length: lengthIn(this.#wordOf(slot)) }, (_, i) => byteAt(i))
+    const fingerprint = this.#wordOf(slot)
+    const codes = Array.from({ length: lengthIn(fingerprint) }, (_, i) => byteAt(i))
     const key = String.fromCharCode(...codes)
-    return this.#digested.has(slot) ? { key: hexOf(key), isDigest: true } : { key, isDigest: false }
+    return isDigest(fingerprint) ? { key: hexOf(key), isDigest: true } : { key, isDigest: false }
   }
 
   moment(slot: number): Micros {
@@ -87,9 +77,12 @@ export class PackedSlots implements Slots {
     ;(this.#moments[slot >>> PAGE_BITS] as Float64Array)[startOf(slot) >> 1] = moment
   }
 
-  #digest(key: string): string {
+  /** The fingerprint of a key as it is stored, and its packed key in `hashes`. */
+  #fingerprint(hashes: Hashes, key: string): number {
+    const fingerprint = hashes.fingerprint(key)
+    if (fingerprint !== NONE) return fingerprint
     this.#digester ??= digester()
-    return this.#digester(key)
+    return asDigest(hashes.fingerprint(this.#digester(key)))
   }
 
   #begin(): Hashes {

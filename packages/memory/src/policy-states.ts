@@ -1,8 +1,10 @@
 import type { Micros, State, Step } from '@spillway/core'
 import { emptyAt, hasKnownHashes, leastUsed, refillTime, unitsInLog, unitTime } from '@spillway/core/internal'
 import { Earlies } from './earlies.ts'
-import { FIRST, type Log, logOf, stateOf } from './log.ts'
+import { FIRST, logOf, stateOf } from './log.ts'
+import { type Other, Others } from './others.ts'
 import { PackedSlots } from './packed-slots.ts'
+import { Pages } from './pages.ts'
 import { MapSlots, type Slots, type StoredKey } from './slots.ts'
 import { MOST_COUNT, Windows } from './windows.ts'
 
@@ -12,11 +14,8 @@ const MAX_MAP_KEYS = 131_072
 const SWEEP_PER_INSERT = 2
 /** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
 const GRACE: Micros = 60e6
-/** The initial capacity for units, in slots. */
-const LEAST = 16
-
-/** States that are not numbers in arrays. */
-type Other = Log | Exclude<State, number | readonly number[]>
+/** The slot after the last one that is free. */
+const NONE = -1
 
 /**
  * The states of one policy: up to `most` keys, each in a numbered slot.
@@ -36,10 +35,12 @@ export class PolicyStates {
   /** The windows of the slots with a negative timestamp that have no other state. */
   readonly windows: Windows = new Windows()
   readonly #most: number
-  readonly #others: (Other | undefined)[] = []
+  readonly #others = new Others()
   /** The time per unit of each state that is no bucket. It is only compared with others, so that it may be rounded. */
-  #units = new Float32Array(0)
-  readonly #free: number[] = []
+  readonly #units = new Pages((length) => new Float32Array(length))
+  /** The first free slot; the timestamp of a free slot is the next one. */
+  #free = NONE
+  #freed = 0
   #length = 0
   #hand = 0
   /** The longest time that any step keeps a state after its bucket is full. */
@@ -59,12 +60,12 @@ export class PolicyStates {
 
   /** The state of a slot that is neither a number nor a window. */
   other(slot: number): Other | undefined {
-    return this.#others.length > 0 ? this.#others[slot] : undefined
+    return this.#others.get(slot)
   }
 
   /** Reports whether a slot that has no bucket has the window of this start, and of this time per unit. */
   isWindow(slot: number, start: Micros, unit: Micros): boolean {
-    return this.other(slot) === undefined && this.windows.start(slot) === start && this.#units[slot] === unit
+    return this.other(slot) === undefined && this.windows.start(slot) === start && this.#units.get(slot) === unit
   }
 
   state(slot: number): State | undefined {
@@ -95,7 +96,8 @@ export class PolicyStates {
   /** Adds a key. `used` is the time in which the units of its state refill. */
   insert(key: string, used: Micros, now: Micros): number {
     this.#sweep(now)
-    const slot = this.#free.pop() ?? (this.#length < this.#most ? this.#length++ : this.#evict(used, now))
+    if (this.#free === NONE && this.#length === this.#most) this.#evict(used, now)
+    const slot = this.#free === NONE ? this.#length++ : this.#reuse()
     this.slots.set(key, slot)
     return slot
   }
@@ -104,17 +106,17 @@ export class PolicyStates {
   writeBucket(slot: number, tat: number, early: number): void {
     this.slots.move(slot, tat)
     this.earlies.set(slot, early)
-    if (this.#others.length > 0) this.#others[slot] = undefined
+    this.#others.delete(slot)
   }
 
   writeWindow(slot: number, start: Micros, current: number, previous: number, at: Micros, unit: Micros): void {
     this.windows.set(slot, start, current, previous)
     this.#expire(slot, at, unit)
-    if (this.#others.length > 0) this.#others[slot] = undefined
+    this.#others.delete(slot)
   }
 
   writeOther(slot: number, state: Other, at: Micros, unit: Micros): void {
-    this.#others[slot] = state
+    this.#others.set(slot, state)
     this.#expire(slot, at, unit)
   }
 
@@ -145,19 +147,14 @@ export class PolicyStates {
   }
 
   get size(): number {
-    return this.#length - this.#free.length
+    return this.#length - this.#freed
   }
 
   /** Notes when a state that is no bucket expires. */
   #expire(slot: number, at: Micros, unit: Micros): void {
     // An empty log expires at 0, and must be negative, too.
     this.slots.move(slot, Math.min(-at, -1))
-    if (slot >= this.#units.length) {
-      const units = new Float32Array(Math.max(2 * slot, LEAST))
-      units.set(this.#units)
-      this.#units = units
-    }
-    this.#units[slot] = unit
+    this.#units.set(slot, unit)
   }
 
   #sweep(now: Micros): void {
@@ -167,7 +164,7 @@ export class PolicyStates {
     }
   }
 
-  #evict(used: Micros, now: Micros): number {
+  #evict(used: Micros, now: Micros): void {
     const slot = leastUsed(
       this.#length,
       () => this.#next(),
@@ -176,13 +173,22 @@ export class PolicyStates {
     )
     if (this.#emptyAt(slot) + this.#keep > now) this.evictions++
     this.#clear(slot)
-    return this.#free.pop() as number
   }
 
   #clear(slot: number): void {
     this.slots.clear(slot)
-    if (this.#others.length > 0) this.#others[slot] = undefined
-    this.#free.push(slot)
+    this.#others.delete(slot)
+    this.slots.move(slot, this.#free)
+    this.#free = slot
+    this.#freed++
+  }
+
+  #reuse(): number {
+    const slot = this.#free
+    // An integer for engines, too: a Map would allocate other numbers.
+    this.#free = this.slots.moment(slot) | 0
+    this.#freed--
+    return slot
   }
 
   #next(): number {
@@ -197,7 +203,7 @@ export class PolicyStates {
   #refillTime(slot: number, now: Micros): Micros {
     const moment = this.slots.moment(slot)
     if (moment >= 0) return moment - now
-    const unit = this.#units[slot] as Micros
+    const unit = this.#units.get(slot)
     const other = this.other(slot) ?? this.windows.stateOf(slot)
     if (Array.isArray(other)) return unit * unitsInLog(other, other[FIRST] as number, -moment, now)
     return refillTime(other, -moment, unit, now)

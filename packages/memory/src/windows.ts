@@ -1,10 +1,6 @@
 import type { Micros, SlidingWindowState } from '@spillway/core'
+import { addPage, PAGE, PAGE_BITS } from './pages.ts'
 
-/** How many windows are allocated at once: a power of two. Growing never copies more. */
-const PAGE = 1 << 14
-const PAGE_BITS = Math.log2(PAGE)
-/** The initial capacity, in windows. */
-const LEAST = 16
 /** The largest count of a window. */
 export const MOST_COUNT: number = 2 ** 32 - 1
 
@@ -29,7 +25,7 @@ export class Windows {
   set(slot: number, start: Micros, current: number, previous: number): void {
     const page = slot >>> PAGE_BITS
     const place = slot & (PAGE - 1)
-    while (2 * place >= (this.#starts[page] ?? []).length) this.#grow()
+    while (2 * place >= (this.#starts[page]?.length ?? 0)) this.#grow()
     ;(this.#starts[page] as Float64Array)[place << 1] = start
     const counts = this.#counts[page] as Uint32Array
     counts[(place << 2) + 2] = current
@@ -44,14 +40,9 @@ export class Windows {
     return { start: this.start(slot), current: this.current(slot), previous: this.previous(slot) }
   }
 
-  /** Doubles the first page until it is whole, and then adds whole pages. */
   #grow(): void {
-    const [first] = this.#starts
-    const isWhole = first !== undefined && first.length === 2 * PAGE
-    const starts = new Float64Array(isWhole ? 2 * PAGE : 2 * (first?.length ?? LEAST))
-    const page = isWhole ? this.#starts.length : 0
-    if (!isWhole && first !== undefined) starts.set(first)
-    this.#starts[page] = starts
-    this.#counts[page] = new Uint32Array(starts.buffer)
+    addPage(this.#starts, 2, (length) => new Float64Array(length))
+    const page = this.#starts.length - 1
+    this.#counts[page] = new Uint32Array((this.#starts[page] as Float64Array).buffer)
   }
 }

@@ -59,6 +59,22 @@ test.each([
   ['found by a Map', () => new MapSlots()],
 ])('%s are those of a Map, whatever comes and goes', (_, make) => expectLikeMap(anyKey, make))
 
+test.each([
+  ['packed', () => new PackedSlots()],
+  ['found by a Map', () => new MapSlots()],
+])('%s have a digest of a long key, and a key as long as a digest as it is', (_, make) => {
+  const slots = make()
+  const keys = ['a'.repeat(300), 'b'.repeat(16), 'c'.repeat(36)]
+  for (const [slot, key] of keys.entries()) slots.set(key, slot)
+  const digest = { key: expect.stringMatching(/^[0-9a-f]{32}$/), isDigest: true }
+  expect(keys.map((_, slot) => slots.keyOf(slot))).toEqual([
+    digest,
+    { key: keys[1], isDigest: false },
+    { key: keys[2], isDigest: false },
+  ])
+  expect(keys.map((key) => slots.find(key))).toEqual([0, 1, 2])
+})
+
 /** The strings that a limiter stores in Maps of this runtime for these keys. */
 function askedOfMaps(keys: readonly string[]): ReadonlySet<unknown> {
   const asked = new Set<unknown>()
