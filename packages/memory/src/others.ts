@@ -1,6 +1,6 @@
 import type { State } from '@spillway/core'
 import type { Log } from './log.ts'
-import { PAGE, PAGE_BITS } from './pages.ts'
+import { PAGE_BITS, PLACE } from './pages.ts'
 
 /** A state that is not numbers in arrays. */
 export type Other = Log | Exclude<State, number | readonly number[]>
@@ -10,17 +10,17 @@ export class Others {
   readonly #pages: (Other | undefined)[][] = []
 
   get(slot: number): Other | undefined {
-    return this.#pages[slot >>> PAGE_BITS]?.[slot & (PAGE - 1)]
+    return this.#pages[slot >>> PAGE_BITS]?.[slot & PLACE]
   }
 
   set(slot: number, state: Other): void {
     const page = slot >>> PAGE_BITS
     while (page >= this.#pages.length) this.#pages.push([])
-    ;(this.#pages[page] as (Other | undefined)[])[slot & (PAGE - 1)] = state
+    ;(this.#pages[page] as (Other | undefined)[])[slot & PLACE] = state
   }
 
   delete(slot: number): void {
     const page = this.#pages[slot >>> PAGE_BITS]
-    if (page !== undefined) page[slot & (PAGE - 1)] = undefined
+    if (page !== undefined) page[slot & PLACE] = undefined
   }
 }

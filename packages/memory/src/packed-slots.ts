@@ -1,7 +1,7 @@
 import type { Micros } from '@spillway/core'
 import { digester } from '@spillway/core/internal'
 import { asDigest, Hashes, isDigest, lengthIn, NONE, SHORT } from './hashes.ts'
-import { PAGE, PAGE_BITS } from './pages.ts'
+import { PAGE, PAGE_BITS, PLACE } from './pages.ts'
 import { hexOf, type Slots, type StoredKey } from './slots.ts'
 import { Table } from './table.ts'
 
@@ -119,4 +119,4 @@ export class PackedSlots implements Slots {
 }
 
 /** The offset of a slot in its page, in 4-byte numbers. */
-const startOf = (slot: number): number => (slot & (PAGE - 1)) * SIZE
+const startOf = (slot: number): number => (slot & PLACE) * SIZE

@@ -1,6 +1,8 @@
 /** How many slots share a page: a power of two. Growing never copies more than a page, so that no pause is long. */
 export const PAGE: number = 1 << 14
 export const PAGE_BITS: number = Math.log2(PAGE)
+/** The bits of a slot that are its place in its page. */
+export const PLACE: number = PAGE - 1
 /** The initial capacity, in slots. */
 const LEAST = 16
 
@@ -25,11 +27,14 @@ export class Pages {
   }
 
   get(slot: number): number {
-    return this.#pages[slot >>> PAGE_BITS]?.[slot & (PAGE - 1)] ?? 0
+    const page = this.#pages[slot >>> PAGE_BITS]
+    const place = slot & PLACE
+    // Engines would box a number that may be undefined.
+    return page === undefined || place >= page.length ? 0 : (page[place] as number)
   }
 
   set(slot: number, value: number): void {
-    const place = slot & (PAGE - 1)
+    const place = slot & PLACE
     const page = slot >>> PAGE_BITS
     while (place >= (this.#pages[page]?.length ?? 0)) addPage(this.#pages, 1, this.#make)
     ;(this.#pages[page] as Numbers)[place] = value

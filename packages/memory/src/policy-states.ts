@@ -35,7 +35,8 @@ export class PolicyStates {
   /** The windows of the slots with a negative timestamp that have no other state. */
   readonly windows: Windows = new Windows()
   readonly #most: number
-  readonly #others = new Others()
+  /** Undefined until there is one: engines make slow code for an index beyond the end of a list. */
+  #others: Others | undefined
   /** The time per unit of each state that is no bucket. It is only compared with others, so that it may be rounded. */
   readonly #units = new Pages((length) => new Float32Array(length))
   /** The first free slot; the timestamp of a free slot is the next one. */
@@ -60,7 +61,7 @@ export class PolicyStates {
 
   /** The state of a slot that is neither a number nor a window. */
   other(slot: number): Other | undefined {
-    return this.#others.get(slot)
+    return this.#others === undefined ? undefined : this.#others.get(slot)
   }
 
   /** Reports whether a slot that has no bucket has the window of this start, and of this time per unit. */
@@ -106,16 +107,17 @@ export class PolicyStates {
   writeBucket(slot: number, tat: number, early: number): void {
     this.slots.move(slot, tat)
     this.earlies.set(slot, early)
-    this.#others.delete(slot)
+    this.#others?.delete(slot)
   }
 
   writeWindow(slot: number, start: Micros, current: number, previous: number, at: Micros, unit: Micros): void {
     this.windows.set(slot, start, current, previous)
     this.#expire(slot, at, unit)
-    this.#others.delete(slot)
+    this.#others?.delete(slot)
   }
 
   writeOther(slot: number, state: Other, at: Micros, unit: Micros): void {
+    this.#others ??= new Others()
     this.#others.set(slot, state)
     this.#expire(slot, at, unit)
   }
@@ -177,7 +179,7 @@ export class PolicyStates {
 
   #clear(slot: number): void {
     this.slots.clear(slot)
-    this.#others.delete(slot)
+    this.#others?.delete(slot)
     this.slots.move(slot, this.#free)
     this.#free = slot
     this.#freed++

@@ -1,5 +1,5 @@
 import type { Micros, SlidingWindowState } from '@spillway/core'
-import { addPage, PAGE, PAGE_BITS } from './pages.ts'
+import { addPage, PAGE_BITS, PLACE } from './pages.ts'
 
 /** The largest count of a window. */
 export const MOST_COUNT: number = 2 ** 32 - 1
@@ -11,20 +11,20 @@ export class Windows {
   readonly #counts: Uint32Array[] = []
 
   start(slot: number): Micros {
-    return (this.#starts[slot >>> PAGE_BITS] as Float64Array)[(slot & (PAGE - 1)) << 1] as Micros
+    return (this.#starts[slot >>> PAGE_BITS] as Float64Array)[(slot & PLACE) << 1] as Micros
   }
 
   current(slot: number): number {
-    return (this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & (PAGE - 1)) << 2) + 2] as number
+    return (this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & PLACE) << 2) + 2] as number
   }
 
   previous(slot: number): number {
-    return (this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & (PAGE - 1)) << 2) + 3] as number
+    return (this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & PLACE) << 2) + 3] as number
   }
 
   set(slot: number, start: Micros, current: number, previous: number): void {
     const page = slot >>> PAGE_BITS
-    const place = slot & (PAGE - 1)
+    const place = slot & PLACE
     while (2 * place >= (this.#starts[page]?.length ?? 0)) this.#grow()
     ;(this.#starts[page] as Float64Array)[place << 1] = start
     const counts = this.#counts[page] as Uint32Array
@@ -33,7 +33,7 @@ export class Windows {
   }
 
   setCurrent(slot: number, current: number): void {
-    ;(this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & (PAGE - 1)) << 2) + 2] = current
+    ;(this.#counts[slot >>> PAGE_BITS] as Uint32Array)[((slot & PLACE) << 2) + 2] = current
   }
 
   stateOf(slot: number): SlidingWindowState {
