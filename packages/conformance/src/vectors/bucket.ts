@@ -50,6 +50,17 @@ export const bucketVectors: readonly Vector[] = [
     ],
   },
   {
+    // Longer than the time since 1970, which a key without a state must not be taken to have been full for.
+    name: 'a new key starts with its initial units, however long a full bucket is kept',
+    quota: tokenBucket({ limit: 10, per: '10s', initial: 3, keepFull: '30000d' }),
+    rows: [
+      [0, 'peek', 4, false, 3, 1_000, 7_000],
+      [500, 'consume', 3, true, 0, 0, 10_000],
+      [10_500, 'peek', 10, true, 10, 0, 0],
+      [1_000_000, 'consume', 10, true, 0, 0, 10_000],
+    ],
+  },
+  {
     name: 'a bucket that refills at intervals starts with its initial units, too',
     quota: tokenBucket({ limit: 4, per: '10s', refill: '10s', burst: 8, initial: 0, keepFull: '10s' }),
     rows: [

@@ -91,7 +91,7 @@ DECLARE
   fits_at int8; last bool; newest int8; returned int8[]; next_early int8 := 0; gross_next_early int8 := 0;
   started bool := false;
 BEGIN
-  IF step[16] > 0 AND coalesce(abs(state), refunded[2], 0) + step[17] <= now THEN
+  IF step[16] > 0 AND (stored IS NULL OR coalesce(abs(state), refunded[2]) + step[17] <= now) THEN
     stored := ${fn('full_moment')}(${fn('tick_of')}(now, step) + step[16], step);
     refunded := NULL; tat := stored; started := true; early := step[24]; gross_early := early;
   END IF;
