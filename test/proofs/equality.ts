@@ -1,93 +1,134 @@
 import { MOST_SCALE } from '../../packages/core/src/kernels/fraction.ts'
 import { bucketStep, LATEST, LONGEST } from './bucket-model.ts'
-import { Interpreter } from './interpreter.ts'
-import { LuaInterpreter } from './lua.ts'
-import { luaOutcome, sent } from './lua-kernel.ts'
+import { Apart, type KernelName, type Language, type Ticks } from './languages.ts'
 import type { Path } from './path.ts'
+import { Carries } from './products.ts'
 import type { Claims, Property } from './solver.ts'
 import {
+  atMost,
   type Bool,
   below,
-  boolean,
   both,
   difference,
+  either,
   equal,
   field,
+  greater,
   implies,
-  logical,
   NULL,
   type Num,
   number,
+  numberAt,
   type Obj,
   object,
+  sameValue,
   UNDEFINED,
   type Value,
   ZERO,
 } from './values.ts'
 
 /** The numbers of a step and a state, of any size that a store may hold. */
-const MOST = LATEST + LONGEST
-
-/** Whether two values are the same, in all their fields. */
-function same(a: Value, b: Value): Bool {
-  if (a.kind === 'number' && b.kind === 'number') return equal(a, b)
-  if (a.kind === 'boolean' && b.kind === 'boolean') return logical(`(= ${a.term} ${b.term})`)
-  if (a.kind === 'const' && b.kind === 'const') return boolean(a.value === b.value)
-  if (a.kind !== 'object' || b.kind !== 'object') return boolean(false)
-  const names = Object.keys(a.fields)
-  if (names.length !== Object.keys(b.fields).length) return boolean(false)
-  return both(...names.map((name) => same(field(a, name), field(b, name))))
-}
+export const MOST = LATEST + LONGEST
 
 /** Unknown numbers by their names, each from the least to the most. */
-const inputs = (path: Path, prefix: string, ranges: Readonly<Record<string, readonly [number, number]>>): Obj =>
-  object(
-    Object.fromEntries(
-      Object.entries(ranges).map(([name, [least, most]]) => [name, path.input(`${prefix}_${name}`, least, most)]),
-    ),
+export const inputs = (
+  path: Path,
+  prefix: string,
+  ranges: Readonly<Record<string, readonly [number, number]>>,
+): Record<string, Num> =>
+  Object.fromEntries(
+    Object.entries(ranges).map(([name, [least, most]]) => [name, path.input(`${prefix}_${name}`, least, most)]),
   )
 
-const REFUNDED = { tat: [-MOST, MOST], gross: [0, MOST], turn: [0, MOST] } as const
-
 const PARTS = [0, MOST_SCALE] as const
+const free = [0, LONGEST] as const
+
+/** The languages that are compared. */
+export type Compared = readonly [one: Language, other: Language]
+
+/** A value, of which each field has been evaluated. */
+const evaluated = (value: Value): Value =>
+  value.kind === 'object'
+    ? object(Object.fromEntries(Object.entries(value.fields).map(([name, each]) => [name, evaluated(each)])))
+    : value
+
+/** Runs a function in both languages, and claims that the results are the same, and are exact where one of them is. */
+export function compared(path: Path, [mine, others]: readonly [() => Obj, () => Obj]): Claims {
+  const pairs = Object.entries((evaluated(mine()) as Obj).fields)
+  const ranges = path.ranges.length
+  const theirs = evaluated(others())
+  return {
+    ...Object.fromEntries(pairs.map(([name, value]) => [name, sameValue(value, field(theirs, name))])),
+    'as exact': implies(both(...path.ranges.slice(0, ranges)), both(...path.ranges.slice(ranges))),
+  }
+}
+
+/** Compares the outcomes of a kernel for a state and a step. */
+export function comparedOutcomes(
+  path: Path,
+  languages: Compared,
+  kernel: KernelName,
+  state: Value,
+  now: Num,
+  step: Obj,
+): Claims {
+  const apart = new Apart(path)
+  const run = (language: Language) => (): Obj => language(path, apart).outcome(kernel, state, now, step)
+  return compared(path, [run(languages[0]), run(languages[1])])
+}
+
+export type StateOf = (path: Path) => Value
 
 /** The states of a key. */
-const STATES: Readonly<Record<string, (path: Path) => Value>> = {
+export const STATES: Readonly<Record<string, StateOf>> = {
   'a new key': () => UNDEFINED,
   'a number': (path) => path.input('state', -MOST, MOST),
-  'a bucket with refunds': (path) => inputs(path, 'state', REFUNDED),
-  'a bucket with parts of a microsecond': (path) =>
-    inputs(path, 'state', { ...REFUNDED, scale: PARTS, early: PARTS, grossEarly: PARTS }),
+  'a bucket with refunds': (path) => object(refundedOf(path)),
+  'a bucket with parts of a microsecond': (path) => {
+    const { early, ...parts } = partsOf(path, ['early'])
+    const tat = path.input('tat', -MOST, MOST)
+    const gross = path.name(greater(tat, difference(ZERO, tat)))
+    return object({ tat, gross, turn: ZERO, ...parts, early: early as Num, grossEarly: early as Num })
+  },
+  'a bucket with refunds and parts of a microsecond': (path) =>
+    object({ ...refundedOf(path), ...partsOf(path, ['early', 'grossEarly']) }),
+}
+
+const refundedOf = (path: Path): Record<string, Num> =>
+  inputs(path, 'state', { tat: [-MOST, MOST], gross: [0, MOST], turn: [0, MOST] })
+
+/** The parts of a microsecond of a state: fewer than make one. */
+function partsOf(path: Path, names: readonly string[]): Record<string, Num> {
+  const scale = path.input('state_scale', 2, MOST_SCALE)
+  const parts = inputs(path, 'state', Object.fromEntries(names.map((name) => [name, PARTS])))
+  path.assume(both(...Object.values(parts).map((each) => below(each, scale))))
+  return { scale, ...parts }
 }
 
 /** The parts of a microsecond of a step: fewer than make one, and negative in a refund. */
-function fractionOf(path: Path): Obj {
+function fractionOf(path: Path, increment: Num): Obj {
   const scale = path.input('scale', 2, MOST_SCALE)
-  const { increment, ...parts } = inputs(path, 'parts', {
-    increment: [-MOST_SCALE, MOST_SCALE],
+  const least = {
+    increment: [-MOST_SCALE, MOST_SCALE] as const,
     check: PARTS,
     tolerance: PARTS,
     burst: PARTS,
     until: PARTS,
-  }).fields as Record<string, Num>
-  path.assume(
-    both(
-      ...[increment as Num, difference(ZERO, increment as Num), ...Object.values(parts)].map((each) =>
-        below(each, scale),
-      ),
-    ),
-  )
-  return object({ scale, increment: increment as Num, ...parts })
+  }
+  const parts = inputs(path, 'parts', least)
+  const part = parts['increment'] as Num
+  const isRefund = below(increment, ZERO)
+  path.assume(both(...[difference(ZERO, part), ...Object.values(parts)].map((each) => below(each, scale))))
+  path.assume(both(either(isRefund, atMost(ZERO, part)), implies(isRefund, atMost(part, ZERO))))
+  return object({ scale, ...parts })
 }
 
 /** The level of a new key, which has parts of a microsecond if the step has. */
-const startOf = (path: Path, hasParts: boolean): Obj =>
-  object({
-    ...inputs(path, 'start', { lacking: free, keep: free }).fields,
-    early: hasParts ? path.input('start_early', ...PARTS) : ZERO,
-  })
-
-const free = [0, LONGEST] as const
+function startOf(path: Path, fraction: Value): Obj {
+  const early = fraction.kind === 'object' ? path.input('start_early', ...PARTS) : ZERO
+  if (fraction.kind === 'object') path.assume(below(early, numberAt(fraction, 'scale')))
+  return object({ ...inputs(path, 'start', { lacking: [1, LONGEST], keep: free }), early })
+}
 
 const NUMBERS = {
   increment: [-LONGEST, LONGEST],
@@ -100,81 +141,81 @@ const NUMBERS = {
   ends: [0, MOST],
 } as const
 
-/** Runs a function in both languages, and claims that the results are the same, and are exact where one of them is. */
-function compared(path: Path, results: () => Obj, others: () => Obj): Claims {
-  const mine = results()
-  const pairs = Object.entries(mine.fields)
-  const ranges = path.ranges.length
-  const theirs = others()
-  return {
-    ...Object.fromEntries(pairs.map(([name, value]) => [name, same(value, field(theirs, name))])),
-    'as exact': implies(both(...path.ranges.slice(0, ranges)), both(...path.ranges.slice(ranges))),
-  }
+/** A step of a bucket that refills continuously: a refund, or another one. */
+export function stepOf(path: Path, hasParts: boolean, hasStart: boolean): Obj {
+  const { whole, ...numbers } = inputs(path, 'step', { ...NUMBERS, whole: [0, 1] })
+  path.decide(below(numbers['increment'] as Num, ZERO))
+  const fraction = hasParts ? fractionOf(path, numbers['increment'] as Num) : NULL
+  const start = hasStart ? startOf(path, fraction) : NULL
+  return bucketStep({ ...numbers, whole: equal(whole as Num, number(1)), fraction, start })
 }
 
-/** That the bucket kernel is the same in TypeScript and in Lua, if it refills continuously. */
-export function bucketEquality(source: string, script: string): Readonly<Record<string, Property>> {
+/** That the bucket kernel is the same in two languages, if it refills continuously. */
+export function bucketEquality(one: Language, other: Language): Readonly<Record<string, Property>> {
   const properties: Record<string, Property> = {}
-  for (const [state, stateOf] of Object.entries(STATES)) {
-    const add = (name: string, special: (path: Path) => Obj, run: typeof bucketClaims = bucketClaims): void => {
-      properties[`${name}, in the state of ${state}`] = (path) => {
-        const { whole, ...numbers } = inputs(path, 'step', { ...NUMBERS, whole: [0, 1] }).fields
-        const isWhole = same(whole as Value, number(1))
-        const step = bucketStep({ ...numbers, whole: isWhole, ...special(path).fields })
-        return run(path, source, script, stateOf(path), path.input('now', 1, LATEST), step)
-      }
-    }
-    const withParts = (path: Path): Obj => object({ fraction: fractionOf(path), start: startOf(path, true) })
-    add('a bucket', () => object({}))
-    add('a bucket with initial units', (path) => object({ start: startOf(path, false) }))
-    add('a bucket of parts of a microsecond', (path) => object({ fraction: fractionOf(path) }))
-    add('the start of a bucket of parts of a microsecond', withParts, startClaims)
-  }
-  return properties
-}
-
-const bucketClaims = (path: Path, source: string, script: string, state: Value, now: Num, step: Obj): Claims =>
-  compared(
-    path,
-    () => new Interpreter(source, path).call('bucket', state, now, step) as Obj,
-    () => luaOutcome(script, path, 'bucket', state, now, step),
-  )
-
-/** A bucket with a start reads it in one place only: what it then does is compared without. */
-const startClaims: typeof bucketClaims = (path, source, script, state, now, step) =>
-  compared(
-    path,
-    () => object({ state: new Interpreter(source, path).call('startedState', state, now, step) }),
-    () => object({ state: new LuaInterpreter(script, path).call('startedState', state, now, sent(step))[0] as Value }),
-  )
-
-/** That the window kernel is the same in TypeScript and in Lua. Calendars are not compared. */
-export function windowEquality(source: string, script: string): Readonly<Record<string, Property>> {
-  const properties: Record<string, Property> = {}
-  for (const fixed of [false, true]) {
-    for (const isNew of [false, true]) {
-      const name = `a ${fixed ? 'fixed' : 'sliding'} window, in the state of ${isNew ? 'a new key' : 'a key that was used'}`
-      properties[name] = (path) => {
-        const counts = [0, 2 ** 52] as const
-        const found = isNew ? UNDEFINED : inputs(path, 'state', { start: [0, MOST], current: counts, previous: counts })
-        const now = path.input('now', 1, LATEST)
-        const numbers = inputs(path, 'step', {
-          increment: [-(2 ** 50), 2 ** 50],
-          check: [-(2 ** 52), 2 ** 50],
-          limit: [1, 2 ** 50],
-          ticks: [1, LONGEST],
-          tick: [1, LONGEST],
-          most: counts,
-          since: [0, MOST],
-        })
-        const step = object({ ...numbers.fields, fixed: boolean(fixed), calendar: NULL })
-        return compared(
-          path,
-          () => new Interpreter(source, path).call('slidingWindow', found, now, step) as Obj,
-          () => luaOutcome(script, path, 'sliding-window', found, now, step),
-        )
+  const add = (hasParts: boolean, hasStart: boolean, states: readonly string[]): void => {
+    const what = `${nameOf(hasParts)}${hasStart ? ' with initial units' : ''}`
+    for (const state of states) {
+      properties[`${what}, in the state of ${state}`] = (path) => {
+        path.products = new Carries(path)
+        const [found, now] = [(STATES[state] as StateOf)(path), path.input('now', 1, LATEST)]
+        return bucketClaims(path, [one, other], found, now, stepOf(path, hasParts, hasStart))
       }
     }
   }
+  const all = Object.keys(STATES)
+  add(false, false, all)
+  add(false, true, all)
+  add(true, false, all)
+  // A bucket starts as a new key's, whatever its state was, and when it does is the same without parts.
+  add(true, true, ['a new key'])
+  for (const hasParts of [false, true]) {
+    properties[`the state of ${nameOf(hasParts)} that is stored`] = (path) => {
+      const step = stepOf(path, hasParts, false)
+      const fraction = field(step, 'fraction')
+      return storedClaims(path, [one, other], step, hasParts ? numberAt(fraction, 'scale') : number(1))
+    }
+  }
   return properties
+}
+
+const nameOf = (hasParts: boolean): string => `a bucket${hasParts ? ' of parts of a microsecond' : ''}`
+
+/** Compares the states that are stored for any ticks. */
+export function storedClaims(path: Path, [one, other]: Compared, step: Obj, scale: Num): Claims {
+  const whole = inputs(path, 'tick', { tick: [0, 2 * MOST], gross: [0, 2 * MOST], turn: [0, 2 * MOST] })
+  const parts = inputs(path, 'ticks', { early: PARTS, grossEarly: PARTS })
+  path.assume(both(...Object.values(parts).map((each) => below(each, scale))))
+  const [ticks, now] = [{ ...whole, ...parts } as Ticks, path.input('now', 1, LATEST)]
+  const run = (language: Language) => (): Obj => object({ state: language(path).stateAt(ticks, now, step) })
+  return compared(path, [run(one), run(other)])
+}
+
+/** Compares outcomes whose states are ticks, because `stateAt` is compared apart. */
+export function bucketClaims(path: Path, [one, other]: Compared, state: Value, now: Num, step: Obj): Claims {
+  const apart = new Apart(path)
+  const ceiling = numberAt(step, 'ceiling')
+  const found: Bool[] = []
+  const run = (language: Language) => (): Obj => language(path, apart).outcome('bucket', state, now, step)
+  const theirs = (): Obj => {
+    const outcome = run(other)()
+    const mine = field(run(one)(), 'kept')
+    const kept = field(outcome, 'kept')
+    if (!isTicks(kept) || isTicks(mine)) return outcome
+    // The initial state of a key is not stored again as the same ticks.
+    found.push(sameValue(ticksOf(mine), kept), atMost(difference(numberAt(kept, 'tick'), now), ceiling))
+    return object({ ...outcome.fields, kept: mine })
+  }
+  const claims = compared(path, [run(one), theirs])
+  return { ...claims, 'the initial state': both(...found) }
+}
+
+const isTicks = (value: Value): value is Obj => value.kind === 'object' && 'tick' in value.fields
+
+/** The ticks of a stored state. */
+function ticksOf(state: Value): Value {
+  if (state.kind === 'number') return object({ tick: state, gross: state, turn: ZERO, early: ZERO, grossEarly: ZERO })
+  if (state.kind !== 'object') return state
+  const { tat, gross, turn, early = ZERO, grossEarly = ZERO } = state.fields
+  return object({ tick: tat, gross, turn, early, grossEarly } as Obj['fields'])
 }

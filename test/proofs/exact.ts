@@ -10,6 +10,8 @@ export interface Exact {
 export const notAfter = (a: Exact, b: Exact): Bool =>
   either(below(a.tick, b.tick), both(equal(a.tick, b.tick), atMost(b.early, a.early)))
 
+export const sameExact = (a: Exact, b: Exact): Bool => both(equal(a.tick, b.tick), equal(a.early, b.early))
+
 /** The exact sum of two: `early` counts parts of `scale`, so that it carries. */
 export const exactSum = (a: Exact, b: Exact, scale: Num): Exact => {
   const early = sum(a.early, b.early)

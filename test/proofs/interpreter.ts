@@ -11,11 +11,14 @@ import type {
   Statement,
   SwitchStatement,
 } from 'acorn'
+import { arrayMethods, arrayOf, elementsOf } from './arrays.ts'
+import { bind } from './binding.ts'
 import { binaryOperation, builtins, globals, isSame } from './operations.ts'
 import { parsedProgram } from './parsed.ts'
 import type { Path } from './path.ts'
 import {
   asBoolean,
+  asNumber,
   boolean,
   called,
   constant,
@@ -114,29 +117,7 @@ export class Interpreter {
   }
 
   #bind(pattern: Pattern, value: Value, scope: Scope): void {
-    switch (pattern.type) {
-      case 'Identifier':
-        scope.set(pattern.name, value)
-        return
-      case 'AssignmentPattern': {
-        const missing = value.kind === 'const' && value.value === undefined
-        this.#bind(pattern.left, missing ? this.#evaluate(pattern.right, scope) : value, scope)
-        return
-      }
-      case 'ObjectPattern':
-        for (const property of pattern.properties) {
-          if (property.type !== 'Property') throw new TypeError('a kernel has no rest of an object')
-          this.#bind(property.value, field(value, (property.key as Identifier).name), scope)
-        }
-        return
-      case 'ArrayPattern':
-        pattern.elements.forEach((element, i) => {
-          if (element) this.#bind(element, field(value, String(i)), scope)
-        })
-        return
-      default:
-        throw new TypeError(`a kernel has no ${pattern.type}`)
-    }
+    bind(pattern, value, scope, (node) => this.#evaluate(node, scope))
   }
 
   #evaluate(node: Expression, scope: Scope): Value {
@@ -152,9 +133,18 @@ export class Interpreter {
       case 'ObjectExpression':
         return object(this.#fieldsOf(node, scope))
       case 'ArrayExpression':
-        return object(
-          Object.fromEntries(node.elements.map((element, i) => [i, this.#evaluate(element as Expression, scope)])),
+        return arrayOf(
+          node.elements.flatMap((element) =>
+            element?.type === 'SpreadElement'
+              ? elementsOf(this.#evaluate(element.argument, scope))
+              : [this.#evaluate(element as Expression, scope)],
+          ),
         )
+      case 'NewExpression': {
+        const length = asNumber(this.#evaluate(node.arguments[0] as Expression, scope)).known
+        if ((node.callee as Identifier).name !== 'Array') throw new TypeError('a kernel makes arrays only')
+        return arrayOf(new Array<Value>(length as number).fill(UNDEFINED))
+      }
       case 'MemberExpression':
         return this.#member(node, scope)
       case 'UnaryExpression':
@@ -191,10 +181,14 @@ export class Interpreter {
   #call({ callee, arguments: given }: CallExpression, scope: Scope): Value {
     const args = given.map((each) => this.#evaluate(each as Expression, scope))
     if (callee.type === 'MemberExpression') {
-      const name = `${(callee.object as Identifier).name}.${(callee.property as Identifier).name}`
-      const builtin = builtins[name]
-      if (builtin?.kind !== 'call') throw new TypeError(`a kernel does not call ${name}`)
-      return builtin.run(this.#path, args)
+      const { name } = callee.property as Identifier
+      const builtin = callee.object.type === 'Identifier' ? builtins[`${callee.object.name}.${name}`] : undefined
+      if (builtin?.kind === 'call') return builtin.run(this.#path, args)
+      const target = this.#evaluate(callee.object as Expression, scope)
+      if (callee.optional && target.kind === 'const') return UNDEFINED
+      const method = arrayMethods[name]
+      if (method === undefined) throw new TypeError(`a kernel does not call ${name}`)
+      return method(elementsOf(target), args)
     }
     return called(this.#evaluate(callee as Expression, scope), args)
   }

@@ -6,10 +6,11 @@ const packages = fileURLToPath(new URL('../../packages/', import.meta.url))
 /** The kernels as they are written, without their types, in one program. */
 export const kernelSource = (): string => bundled(KERNELS)
 
-/** The kernels, and how the store of PostgreSQL calls that of buckets. */
+/** The kernels, and how the store of PostgreSQL sends their steps. */
 export const postgresSource = (): string =>
   bundled(`${KERNELS}
-    export { boundsOf } from './postgres/src/bucket-bounds.ts'`)
+    export { boundsOf } from './postgres/src/bucket-bounds.ts'
+    export { stepsOf } from './postgres/src/steps.ts'`)
 
 // Not registered: the process has the algorithms as they are written, and a mutant has its own.
 const KERNELS = `

@@ -4,18 +4,11 @@ import { Path } from './path.ts'
 import type { Kernel } from './replay.ts'
 import { literal, NULL, type Num, type Obj, object, UNDEFINED, type Value } from './values.ts'
 
-const NAMES = { bucket: 'bucket', 'sliding-window': 'slidingWindow', penalty: 'penalty' } as const
+const NAMES = { bucket: 'bucket', 'sliding-window': 'slidingWindow', penalty: 'penalty', 'warm-up': 'warmUp' } as const
 
 /** The outcome of a kernel in Lua, with the names of the one in TypeScript. */
-export function luaOutcome(
-  script: string,
-  path: Path,
-  kernel: keyof typeof NAMES,
-  state: Value,
-  now: Num,
-  step: Obj,
-): Obj {
-  const values = new LuaInterpreter(script, path).call(NAMES[kernel], state, now, sent(step)) as Value[]
+export function luaOutcome(lua: LuaInterpreter, kernel: keyof typeof NAMES, state: Value, now: Num, step: Obj): Obj {
+  const values = lua.call(NAMES[kernel], state, now, sent(step)) as Value[]
   const [allowed, base, next, taken, kept, grossNext, early, nextEarly, grossEarly] = values
   const outcome = { allowed, base, next, taken, kept } as Obj['fields']
   if (kernel !== 'bucket') return object(outcome)
@@ -38,7 +31,8 @@ export const luaKernel =
   (script: string): Kernel =>
   (state, now, step) => {
     const kernel = step.kernel as keyof typeof NAMES
-    const outcome = luaOutcome(script, new Path([]), kernel, known(state), known(now) as Num, known(step) as Obj)
+    const lua = new LuaInterpreter(script, new Path([]))
+    const outcome = luaOutcome(lua, kernel, known(state), known(now) as Num, known(step) as Obj)
     return plain(outcome) as Outcome
   }
 

@@ -9,8 +9,9 @@ import type {
   Statement,
   TableConstructorExpression,
 } from 'luaparse'
+import { libraryOf } from './lua-library.ts'
 import { branchesOf, isSingle, localsOf, returns, truthOf } from './lua-syntax.ts'
-import { binaryOperation, builtins } from './operations.ts'
+import { binaryOperation } from './operations.ts'
 import { parsedScript } from './parsed.ts'
 import type { Path } from './path.ts'
 import {
@@ -35,11 +36,6 @@ type Scope = Map<string, Value>
 const listOf = (values: readonly Value[]): Obj => object(Object.fromEntries(values.entries()))
 const valuesOf = (list: Value): readonly Value[] => Object.values((list as Obj).fields)
 
-/** Lua's own functions that kernels use. */
-const LIBRARY: Readonly<Record<string, (path: Path, args: readonly Value[]) => Value>> = {
-  fmod: (path, [a, b]) => binaryOperation(path, '%', a as Value, b as Value),
-  type: (_, [value]) => constant(value?.kind === 'object' ? 'table' : value?.kind === 'const' ? 'nil' : value?.kind),
-}
 const OPERATORS: Readonly<Record<string, string>> = { '==': '===', '~=': '!==' }
 
 /** Runs functions of a Lua script on values that may be unknown. A table is never changed, and `nil` is `undefined`. */
@@ -70,6 +66,11 @@ export class LuaInterpreter {
     return valuesOf(called(this.#named(name), args))
   }
 
+  /** Makes a function of the script another one, of one value. */
+  replace(name: string, call: Fun['call']): void {
+    this.#script.set(name, () => ({ kind: 'function', call: (args) => listOf([call(args)]) }))
+  }
+
   #functionOf({ parameters, body }: FunctionDeclaration): Fun {
     return {
       kind: 'function',
@@ -87,6 +88,9 @@ export class LuaInterpreter {
         case 'LocalStatement':
         case 'AssignmentStatement':
           this.#assign(statement, scope)
+          break
+        case 'WhileStatement':
+          while (this.#path.decide(this.#truth(statement.condition, scope))) this.#run(statement.body, scope)
           break
         case 'ReturnStatement':
           return listOf(this.#all(statement.arguments, scope))
@@ -153,10 +157,7 @@ export class LuaInterpreter {
   }
 
   #libraryOf(name: string): Fun {
-    const builtin = builtins[`Math.${name}`]
-    const run = LIBRARY[name] ?? (builtin?.kind === 'call' ? builtin.run : undefined)
-    if (run === undefined) throw new ReferenceError(`a kernel has no ${name}`)
-    return { kind: 'function', call: (args) => listOf([run(this.#path, args)]) }
+    return { kind: 'function', call: (args) => listOf([libraryOf(name)(this.#path, args)]) }
   }
 
   #truth(node: Expression, scope: Scope): Bool {

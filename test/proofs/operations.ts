@@ -3,14 +3,18 @@ import {
   asBoolean,
   asNumber,
   type Bool,
+  below,
   boolean,
   constant,
+  difference,
   equal,
   logical,
   type Num,
   not,
   number,
   numeric,
+  ONE,
+  sum,
   UNDEFINED,
   type Value,
   ZERO,
@@ -20,9 +24,12 @@ type Builtin = Num | { readonly kind: 'call'; readonly run: (path: Path, args: r
 
 const call = (run: (path: Path, args: readonly Value[]) => Value): Builtin => ({ kind: 'call', run })
 
-/** Compares as SMT-LIB, or now if both numbers are known. */
+/** Compares now if both numbers are known, else by `<` of SMT-LIB: a condition and its opposite then are decided as one. */
 function compare(operator: '<' | '<=' | '>' | '>=', a: Num, b: Num): Bool {
-  if (a.known === undefined || b.known === undefined) return logical(`(${operator} ${a.term} ${b.term})`)
+  if (a.known === undefined || b.known === undefined) {
+    const less = operator === '<' || operator === '>=' ? below(a, b) : below(b, a)
+    return operator === '<' || operator === '>' ? less : not(less)
+  }
   return boolean(
     { '<': a.known < b.known, '<=': a.known <= b.known, '>': a.known > b.known, '>=': a.known >= b.known }[operator],
   )
@@ -51,6 +58,8 @@ function arithmetic(path: Path, operator: '+' | '-' | '*', a: Num, b: Num): Num 
   if (b.known === neutral) return a
   if (a.known === neutral && operator !== '-') return b
   const isLinear = operator !== '*' || a.known !== undefined || b.known !== undefined
+  if (!isLinear && path.isChoice(a)) return path.ofEach(a, (each) => arithmetic(path, operator, each, b))
+  if (!isLinear && path.isChoice(b)) return path.ofEach(b, (each) => arithmetic(path, operator, a, each))
   if (path.products && !isLinear) return path.name(path.products.product(a, b))
   return path.computed(numeric(`(${operator} ${a.term} ${b.term})`))
 }
@@ -58,6 +67,14 @@ function arithmetic(path: Path, operator: '+' | '-' | '*', a: Num, b: Num): Num 
 /** The remainder has the sign of the dividend, unlike the `mod` of SMT-LIB. */
 function remainder(path: Path, a: Num, b: Num): Num {
   if (a.known !== undefined && b.known !== undefined) return number(a.known % b.known)
+  if (path.products && b.known === undefined) {
+    const rest = (of: Num): Num => {
+      const quotient = rounded(path, { kind: 'ratio', top: of, bottom: b }, false)
+      return arithmetic(path, '-', of, arithmetic(path, '*', quotient, b))
+    }
+    const negative = (): Num => arithmetic(path, '-', ZERO, rest(arithmetic(path, '-', ZERO, a)))
+    return path.choose(compare('<', a, ZERO), negative, () => rest(a)) as Num
+  }
   return path.name(numeric(`(ite (>= ${a.term} 0) (mod ${a.term} ${b.term}) (- (mod (- ${a.term}) ${b.term})))`))
 }
 
@@ -107,7 +124,9 @@ function rounded(path: Path, value: Value, up: boolean): Num {
   if (top.known !== undefined && bottom.known !== undefined) {
     return number(up ? Math.ceil(top.known / bottom.known) : Math.floor(top.known / bottom.known))
   }
-  if (path.products && bottom.known === undefined && !up) return path.products.quotient(top, bottom)
+  if (path.products && bottom.known === undefined) {
+    return path.products.quotient(up ? path.name(sum(top, difference(bottom, ONE))) : top, bottom)
+  }
   return path.name(numeric(up ? `(- (div (- ${top.term}) ${bottom.term}))` : `(div ${top.term} ${bottom.term})`))
 }
 

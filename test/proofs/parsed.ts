@@ -1,6 +1,6 @@
 import { type Program, parse as parseProgram } from 'acorn'
 import { type Chunk, parse as parseScript } from 'luaparse'
-import { parsedSql, type Statement } from './sql-syntax.ts'
+import { parsedSql } from './sql-syntax.ts'
 
 /** A parser that keeps its results: each path runs the program again. */
 function once<T>(parse: (source: string) => T): (source: string) => T {
@@ -20,4 +20,4 @@ export const parsedScript: (source: string) => Chunk = once((source) =>
   parseScript(source, { luaVersion: '5.1', encodingMode: 'x-user-defined', ranges: true }),
 )
 
-export const parsedFunction: (source: string) => readonly Statement[] = once(parsedSql)
+export const parsedFunctions: (source: string) => ReturnType<typeof parsedSql> = once(parsedSql)

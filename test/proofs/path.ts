@@ -1,4 +1,4 @@
-import { type Bool, logical, type Num, numeric, type Obj, object, type Value } from './values.ts'
+import { type Bool, logical, type Num, not, numeric, type Obj, object, positiveOf, type Value } from './values.ts'
 
 /** The largest whole numbers that are counted exactly, in JavaScript and in an `int8` of SQL. */
 const LARGEST = { double: 2n ** 53n - 1n, int8: 2n ** 63n - 1n }
@@ -50,8 +50,12 @@ export class Path {
   /** Multiplies and divides unknowns, if the solver does not. */
   products: Products | undefined
   readonly #decisions: boolean[]
+  /** The conditions that are decided, by their terms. */
+  readonly #decided = new Map<string, boolean>()
+  /** The numbers that are one of a few known ones, by their terms. */
+  readonly #choices = new Map<string, readonly [condition: Bool, yes: Num, no: Num]>()
   #guards: readonly Bool[] = []
-  #names = 0
+  readonly #named = new Map<string, string>()
 
   constructor(decisions: readonly boolean[]) {
     this.#decisions = [...decisions]
@@ -70,19 +74,23 @@ export class Path {
     this.conditions.push(condition)
   }
 
-  /** Names a result. A term that is used twice is then written once. */
+  /** Names a result. A term that is used twice is then written once: programs that compute the same have the same names. */
   name(value: Num): Num {
-    if (value.known !== undefined || /^[\w-]+$/.test(value.term)) return value
-    const name = `v${this.#names++}`
-    this.definitions.push(`(define-fun ${name} () Int ${value.term})`)
-    return numeric(name)
+    return value.known !== undefined ? value : numeric(this.#nameOf(value.term, 'Int'))
   }
 
   nameBool(value: Bool): Bool {
-    if (value.known !== undefined || /^\w+$/.test(value.term)) return value
-    const name = `b${this.#names++}`
-    this.definitions.push(`(define-fun ${name} () Bool ${value.term})`)
-    return logical(name)
+    return value.known !== undefined ? value : logical(this.#nameOf(value.term, 'Bool'))
+  }
+
+  #nameOf(term: string, type: 'Int' | 'Bool'): string {
+    if (/^[\w-]+$/.test(term)) return term
+    const known = this.#named.get(term)
+    if (known !== undefined) return known
+    const name = `${type === 'Int' ? 'v' : 'b'}${this.#named.size}`
+    this.definitions.push(`(define-fun ${name} () ${type} ${term})`)
+    this.#named.set(term, name)
+    return name
   }
 
   /** Names a number that is computed, and notes that it has to be counted exactly. */
@@ -122,32 +130,62 @@ export class Path {
   }
 
   decide(condition: Bool): boolean {
-    if (condition.known !== undefined) return condition.known
+    const positive = positiveOf(condition)
+    if (positive) return !this.decide(positive)
+    const named = this.nameBool(condition)
+    const known = named.known ?? this.#decided.get(named.term)
+    if (known !== undefined) return known
     const decision = this.#decisions.shift()
-    if (decision === undefined) throw new Fork(condition)
-    this.conditions.push(decision ? condition : logical(`(not ${condition.term})`))
+    if (decision === undefined) throw new Fork(named)
+    this.conditions.push(decision ? named : not(named))
+    this.#decided.set(named.term, decision)
     return decision
+  }
+
+  /** What is computed of a number: of each of its values, if it is one of a few known ones. */
+  ofEach(value: Num, compute: (value: Num) => Num): Num {
+    const choice = this.#choices.get(value.term)
+    if (choice === undefined) return compute(value)
+    const [condition, yes, no] = choice
+    return this.choose(
+      condition,
+      () => this.ofEach(yes, compute),
+      () => this.ofEach(no, compute),
+    ) as Num
+  }
+
+  /** Whether a number is known, or one of a few known ones. */
+  isChoice({ known, term }: Num): boolean {
+    return known !== undefined || this.#choices.has(term)
   }
 
   /** The value of one of two branches: both in one, if they have the same shape; else the path forks. */
   choose(condition: Bool, yes: () => Value, no: () => Value): Value {
-    if (condition.known !== undefined) return condition.known ? yes() : no()
+    const positive = positiveOf(condition)
+    if (positive) return this.choose(positive, no, yes)
     const named = this.nameBool(condition)
+    const known = named.known ?? this.#decided.get(named.term)
+    if (known !== undefined) return known ? yes() : no()
     const a = this.within(named, yes)
-    const b = this.within(logical(`(not ${named.term})`), no)
+    const b = this.within(not(named), no)
     return this.#merge(named, a, b) ?? (this.decide(named) ? a : b)
   }
 
   #merge(condition: Bool, a: Value, b: Value): Value | undefined {
     if (a === b) return a
-    if (a.kind === 'number' && b.kind === 'number') {
-      return a.term === b.term ? a : this.name(numeric(`(ite ${condition.term} ${a.term} ${b.term})`))
-    }
+    if (a.kind === 'number' && b.kind === 'number') return this.#mergeNumbers(condition, a, b)
     if (a.kind === 'boolean' && b.kind === 'boolean') {
       return a.term === b.term ? a : this.nameBool(logical(`(ite ${condition.term} ${a.term} ${b.term})`))
     }
     if (a.kind === 'const' && b.kind === 'const') return a.value === b.value ? a : undefined
     return a.kind === 'object' && b.kind === 'object' ? this.#mergeFields(condition, a, b) : undefined
+  }
+
+  #mergeNumbers(condition: Bool, a: Num, b: Num): Num {
+    if (a.term === b.term) return a
+    const merged = this.name(numeric(`(ite ${condition.term} ${a.term} ${b.term})`))
+    if (this.isChoice(a) && this.isChoice(b)) this.#choices.set(merged.term, [condition, a, b])
+    return merged
   }
 
   #mergeFields(condition: Bool, a: Obj, b: Obj): Obj | undefined {

@@ -1,11 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { BucketOutcome, BucketStep } from '../../packages/core/src/kernels/bucket.ts'
 import type { BucketState } from '../../packages/core/src/kernels/bucket-state.ts'
+import type { Outcome } from '../../packages/core/src/kernels/kernel.ts'
+import { Interpreter } from './interpreter.ts'
+import type { KernelName } from './languages.ts'
 import { known, plain } from './lua-kernel.ts'
 import { Path } from './path.ts'
 import type { Kernel, Program } from './replay.ts'
-import { type Row, SqlFunction } from './sql.ts'
-import { NAME, sentTo } from './sql-bucket.ts'
+import type { Row } from './sql.ts'
+import { SqlKernels } from './sql-outcome.ts'
+import { TakeBucket } from './take-bucket.ts'
 import { NULL, type Num, number, type Obj, object, type Value } from './values.ts'
 
 /** Kernels of which the SQL function runs what the store sends to it, whether the row has to be kept for longer or not. */
@@ -25,12 +29,20 @@ export const sqlKernel =
     return outcomes.find((each) => !isDeepStrictEqual(each, outcome)) ?? outcome
   }
 
+/** The kernels of a text of SQL, run on numbers that are known. */
+export const sqlKernels =
+  (source: string, sql: string): Kernel =>
+  (state, now, step) => {
+    const kernels = new SqlKernels(source, sql, new Path([]))
+    return plain(kernels.outcome(step.kernel as KernelName, known(state), number(now), known(step) as Obj)) as Outcome
+  }
+
 /** Whether a state has no refunds, for which there is another function. */
 const isRow = (state: unknown): state is BucketState | undefined =>
   typeof state !== 'object' || (state !== null && 'scale' in state && 'turn' in state && state.turn === 0)
 
 function rowOf(state: BucketState, expires: number): Row {
-  const row = { name: NAME, expires: number(expires) }
+  const row = { expires: number(expires) }
   if (typeof state === 'number') return { ...row, tat: number(state), counts: NULL }
   const parts = 'scale' in state ? state : { scale: 1, early: 0 }
   return { ...row, tat: number(state.tat), counts: object({ 1: number(parts.scale), 2: number(parts.early) }) }
@@ -46,16 +58,11 @@ function outcomeOf(
   outcome: BucketOutcome,
 ): BucketOutcome {
   const path = new Path([])
-  const sent = sentTo(source, path, count, known(step) as Obj, number(now))
-  const called = new SqlFunction(sql, path, sent, row)
-  const returned = called.call()
-  if (returned.kind !== 'object') return outcome
-  const [, isTaken, tick, early] = Object.values(plain(returned) as Record<string, number>) as [
-    number,
-    number,
-    number,
-    number,
-  ]
+  const bounds = new Interpreter(source, path).call('boundsOf', count, known(step))
+  const called = new TakeBucket(bounds, sql, path, count, known(step) as Obj, number(now), row)
+  const returned = called.run()
+  if (returned === undefined) return outcome
+  const [, isTaken, tick, early] = returned.map(plain) as [number, number, number, number]
   if (isTaken === 0) return { ...outcome, allowed: false, base: tick, early: { ...outcome.early, base: early } }
   return {
     ...outcome,

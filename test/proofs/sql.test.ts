@@ -4,7 +4,7 @@ import { namesOf } from '../../packages/postgres/src/sql/names.ts'
 import { takeBucketSql } from '../../packages/postgres/src/sql/take-bucket.ts'
 import { postgresSource } from './kernels.ts'
 import { programOf } from './replay.ts'
-import { sqlProperties } from './sql-bucket.ts'
+import { STATES, takeBucketProperties } from './sql-bucket.ts'
 import { sqlKernel } from './sql-kernel.ts'
 import { proves } from './suite.ts'
 
@@ -17,12 +17,14 @@ const isCovered = ({ quota }: Vector): boolean =>
 const FIRST = 'counts = NULL\n      WHERE t.name = state_name AND t.tat > 0 AND t.tat'
 const NEW = 'calls of one step, in the state of a new key'
 const USED = 'calls of one step, in the state of a number'
+const PARTED = 'calls of one step, in the state of parts of a microsecond'
+const PARTS = 'calls of one step of parts of a microsecond, in the state of parts of a microsecond'
 
 proves(
-  'every bucket of whole microseconds, number of calls, state and time, the SQL function does what the kernel does:',
+  'every bucket, number of calls, state and time, the SQL function does what the kernel does:',
   takeBucketSql(namesOf('public', 'limits')),
-  (sql) => sqlProperties(source, sql),
-  [USED],
+  (sql) => takeBucketProperties(source, sql),
+  [USED, PARTED, ...STATES.map((state) => `calls of one step of parts of a microsecond, in the state of ${state}`)],
   {
     'allows a request a microsecond early': {
       text: `${FIRST} <= now + most_ahead`,
@@ -68,6 +70,26 @@ proves(
       text: 'next := now + total',
       replacement: 'next := now + total - 1',
       property: NEW,
+    },
+    'drops the parts of a microsecond': {
+      text: '(t.counts[2] + total_early) % scale ELSE total_early',
+      replacement: 't.counts[2] ELSE total_early',
+      property: PARTS,
+    },
+    'consumes the parts of a microsecond as a whole one': {
+      text: 'total - (early + total_early) / scale',
+      replacement: 'total',
+      property: PARTS,
+    },
+    'denies a request that just fits by parts of a microsecond': {
+      text: 'base - (early + first_early) / scale >',
+      replacement: 'base >',
+      property: PARTS,
+    },
+    'reads the parts of a bucket that is full': {
+      text: 'CASE WHEN t.tat > now THEN',
+      replacement: 'CASE WHEN t.tat > 0 THEN',
+      property: PARTS,
     },
   },
   {

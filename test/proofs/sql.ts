@@ -1,23 +1,20 @@
-import { binaryOperation, builtins } from './operations.ts'
-import { parsedFunction } from './parsed.ts'
+import { builtins } from './operations.ts'
+import { parsedFunctions } from './parsed.ts'
 import type { Path } from './path.ts'
-import type { Sql, Statement } from './sql-syntax.ts'
+import type { Sql } from './sql-expressions.ts'
+import { isNull, listOf, sqlOperation } from './sql-operations.ts'
+import { isPure, returns, type SqlFunction, type Statement } from './sql-syntax.ts'
 import {
-  asNumber,
-  atMost,
+  asBoolean,
   type Bool,
   boolean,
-  both,
   constant,
-  either,
-  field,
-  logical,
+  type Fun,
   NULL,
-  not,
   number,
+  type Obj,
   object,
   type Value,
-  ZERO,
 } from './values.ts'
 
 /** A row of the table, which has columns. */
@@ -25,162 +22,202 @@ export type Row = Readonly<Record<string, Value>>
 
 type Scope = Map<string, Value>
 
-const OPERATORS: Readonly<Record<string, string>> = { '=': '===', '<>': '!==' }
 const FUNCTIONS: Readonly<Record<string, string>> = { greatest: 'Math.max', least: 'Math.min', abs: 'Math.abs' }
+const CONSTANTS: Readonly<Record<string, Value>> = { NULL, true: boolean(true), false: boolean(false) }
+/** What functions of PostgreSQL return that a kernel does not read. */
+const UNREAD = ['concat', 'set_config', 'rtrim', 'repeat']
 
-const isNull = (value: Value): boolean => value === NULL
 /** `NULL` is not true. */
-const truthOf = (value: Value): Bool => (value.kind === 'boolean' ? value : boolean(false))
+const truthOf = (value: Value): Bool => (isNull(value) ? boolean(false) : asBoolean(value))
 
-/** Runs a function of PL/pgSQL on values that may be unknown, on a table of one row or none that no other call changes. */
-export class SqlFunction {
+/**
+ * Runs functions of SQL and PL/pgSQL on values that may be unknown. The table has one row or none, which no other call
+ * changes. An array is an object with the fields 1, 2, and so on.
+ */
+export class SqlInterpreter {
   readonly #path: Path
-  readonly #statements: readonly Statement[]
-  readonly #scope: Scope
+  readonly #functions: ReadonlyMap<string, () => SqlFunction>
+  readonly #replaced = new Map<string, Fun['call']>()
   row: Row | undefined
 
-  constructor(source: string, path: Path, variables: Readonly<Record<string, Value>>, row: Row | undefined) {
+  constructor(source: string, path: Path, row?: Row) {
     this.#path = path
-    this.#statements = parsedFunction(source)
-    this.#scope = new Map(Object.entries({ NULL, ...variables }))
+    this.#functions = parsedFunctions(source)
     this.row = row
   }
 
-  /** What the function returns. */
-  call(): Value {
+  /** Calls a function of the text, by the name that it has without that of the table. */
+  call(name: string, ...args: readonly Value[]): Value {
+    const before = this.#path.numbers
     this.#path.numbers = 'int8'
-    const returned = this.#run(this.#statements)
-    this.#path.numbers = 'double'
-    if (returned === undefined || returned === 'exit') throw new TypeError('the function returns nothing')
+    try {
+      return this.#callOwn(name, args)
+    } finally {
+      this.#path.numbers = before
+    }
+  }
+
+  /** Makes a function of the text another one. */
+  replace(name: string, call: Fun['call']): void {
+    this.#replaced.set(name, call)
+  }
+
+  #callOwn(name: string, args: readonly Value[]): Value {
+    const other = this.#replaced.get(name)
+    if (other) return other(args)
+    const made = this.#functions.get(name)
+    if (made === undefined) throw new ReferenceError(`no function ${name}`)
+    const { parameters, variables, statements } = made()
+    const scope: Scope = new Map(parameters.map((each, i) => [each, args[i] ?? NULL]))
+    for (const [variable, value] of variables) scope.set(variable, value ? this.#evaluate(value, scope) : NULL)
+    const returned = this.#run(statements, scope, isPure(statements))
+    if (returned === undefined || returned === 'exit') throw new TypeError(`${name} returns nothing`)
     return returned
   }
 
-  #run(statements: readonly Statement[]): Value | 'exit' | undefined {
-    for (const statement of statements) {
-      const returned = this.#execute(statement)
+  /** Runs statements, and changes the variables of their scope. What they return. */
+  #run(statements: readonly Statement[], scope: Scope, pure: boolean): Value | 'exit' | undefined {
+    for (const [i, statement] of statements.entries()) {
+      if (pure && returns(statement)) return this.#return(statement, statements.slice(i + 1), scope)
+      const returned = this.#execute(statement, scope, pure)
       if (returned !== undefined) return returned
     }
     return undefined
   }
 
-  #execute({ kind, name, exprs, where, into, body, otherwise }: Statement): Value | 'exit' | undefined {
+  #execute(statement: Statement, scope: Scope, pure: boolean): Value | 'exit' | undefined {
+    const { kind, name, exprs, where, into, body, otherwise } = statement
     switch (kind) {
       case 'if':
-        return this.#run(this.#decide(where) ? body : otherwise)
+        if (pure) return this.#change(statement, scope)
+        return this.#run(this.#decide(where, scope) ? body : otherwise, scope, pure)
+      case 'while':
+        while (this.#decide(where, scope)) this.#run(body, scope, pure)
+        return undefined
       case 'loop': {
-        const returned = this.#run(body)
+        const returned = this.#run(body, scope, pure)
         if (returned === undefined) throw new TypeError('another call has changed the row')
         return returned === 'exit' ? undefined : returned
       }
       case 'exit':
-        return this.#decide(where) ? 'exit' : undefined
+        return this.#decide(where, scope) ? 'exit' : undefined
       case 'return':
-        return this.#evaluate(exprs[0] as Sql)
+        return this.#evaluate(exprs[0] as Sql, scope)
       case 'assign':
-        this.#scope.set(name, this.#evaluate(exprs[0] as Sql))
+        scope.set(name, this.#evaluate(exprs[0] as Sql, scope))
         return undefined
       case 'select':
-        this.#found(this.row !== undefined, into, exprs)
+        this.#found(this.row !== undefined, into, exprs, scope)
         return undefined
-      case 'update': {
-        const sets = exprs.slice(0, exprs.length - into.length)
-        const isFound = this.row !== undefined && this.#decide(where)
-        if (isFound) this.row = { ...this.row, ...this.#columns(sets) }
-        this.#found(isFound, into, exprs.slice(sets.length))
+      case 'update':
+        this.#update(statement, scope)
         return undefined
-      }
-      case 'insert': {
-        const isFound = this.row === undefined
-        if (isFound) this.row = Object.fromEntries(into.map((each, i) => [each, this.#evaluate(exprs[i] as Sql)]))
-        this.#found(isFound, [], [])
+      case 'insert':
+        this.#insert(statement, scope)
         return undefined
-      }
     }
   }
 
-  /** The variables are null if there is no row. */
-  #found(isFound: boolean, into: readonly string[], exprs: readonly Sql[]): void {
-    const values = exprs.map((each) => (isFound ? this.#evaluate(each) : NULL))
-    into.forEach((name, i) => {
-      this.#scope.set(name, values[i] as Value)
-    })
-    this.#scope.set('FOUND', boolean(isFound))
+  #update({ exprs, where, into }: Statement, scope: Scope): void {
+    const sets = exprs.slice(0, exprs.length - into.length)
+    const isFound = this.row !== undefined && this.#decide(where, scope)
+    if (isFound) this.row = { ...this.row, ...this.#columns(sets, scope) }
+    this.#found(isFound, into, exprs.slice(sets.length), scope)
   }
 
-  #columns(sets: readonly Sql[]): Row {
+  #insert({ exprs, into }: Statement, scope: Scope): void {
+    const isFound = this.row === undefined
+    if (isFound) this.row = Object.fromEntries(into.map((each, i) => [each, this.#evaluate(exprs[i] as Sql, scope)]))
+    this.#found(isFound, [], [], scope)
+  }
+
+  /** An `IF` of which a branch returns: each branch goes on with the rest. */
+  #return({ where, body, otherwise }: Statement, rest: readonly Statement[], scope: Scope): Value {
+    const side = (branch: readonly Statement[]) => (): Value =>
+      this.#run([...branch, ...rest], new Map(scope), true) as Value
+    return this.#path.choose(this.#truth(where, scope), side(body), side(otherwise))
+  }
+
+  /** An `IF` that only changes variables: each then has the value of one of the branches. */
+  #change({ where, body, otherwise }: Statement, scope: Scope): undefined {
+    const side = (branch: readonly Statement[]) => (): Value => {
+      const inner = new Map(scope)
+      this.#run(branch, inner, true)
+      return object(Object.fromEntries(inner))
+    }
+    const changed = this.#path.choose(this.#truth(where, scope), side(body), side(otherwise))
+    for (const [name, value] of Object.entries((changed as Obj).fields)) scope.set(name, value)
+  }
+
+  /** The variables are null if there is no row. */
+  #found(isFound: boolean, into: readonly string[], exprs: readonly Sql[], scope: Scope): void {
+    const values = exprs.map((each) => (isFound ? this.#evaluate(each, scope) : NULL))
+    into.forEach((name, i) => {
+      scope.set(name, values[i] as Value)
+    })
+    scope.set('FOUND', boolean(isFound))
+  }
+
+  #columns(sets: readonly Sql[], scope: Scope): Row {
     return Object.fromEntries(
-      sets.map(({ args: [column, value] }) => [(column as Sql).name, this.#evaluate(value as Sql)]),
+      sets.map(({ args: [column, value] }) => [(column as Sql).name, this.#evaluate(value as Sql, scope)]),
     )
   }
 
-  #decide(condition: Sql | undefined): boolean {
-    return this.#path.decide(truthOf(this.#evaluate(condition as Sql)))
+  #truth(condition: Sql | undefined, scope: Scope): Bool {
+    return truthOf(this.#evaluate(condition as Sql, scope))
   }
 
-  #evaluate({ kind, name, args }: Sql): Value {
+  #decide(condition: Sql | undefined, scope: Scope): boolean {
+    return this.#path.decide(this.#truth(condition, scope))
+  }
+
+  #evaluate({ kind, name, args }: Sql, scope: Scope): Value {
+    const each = (): readonly Value[] => args.map((arg) => this.#evaluate(arg, scope))
     switch (kind) {
       case 'number':
         return number(Number(name))
       case 'name':
-        return name.startsWith("'") ? constant(name) : this.#named(name)
+        return name.startsWith("'") ? constant(name) : this.#named(name, scope)
       case 'array':
-        return object(Object.fromEntries(args.map((each, i) => [i + 1, this.#evaluate(each)])))
+      case 'row':
+        return listOf(each())
       case 'case':
-        return this.#case(args)
+        return this.#case(args, scope)
       case 'call':
-        return this.#call(name, args)
+        return this.#call(name.split('.limits_').at(-1) as string, args, scope)
       case 'operator':
-        return this.#operation(name, args.map((each) => this.#evaluate(each)) as [Value, Value])
+        return sqlOperation(this.#path, name, each() as [Value, Value])
     }
   }
 
-  #named(name: string): Value {
-    const value = name.startsWith('t.') ? this.row?.[name.slice(2)] : this.#scope.get(name)
+  #named(name: string, scope: Scope): Value {
+    const value = name.startsWith('t.') ? this.row?.[name.slice(2)] : (scope.get(name) ?? CONSTANTS[name])
     if (value === undefined) throw new ReferenceError(`${name} is not defined`)
     return value
   }
 
-  /** Forks, so that a sign is known where it is multiplied. */
-  #case(args: readonly Sql[]): Value {
-    const [condition, value, ...rest] = args as [Sql, Sql]
-    if (value === undefined) return this.#evaluate(condition)
-    return this.#decide(condition) ? this.#evaluate(value) : this.#case(rest)
-  }
-
-  #call(name: string, args: readonly Sql[]): Value {
-    // What the other function does is proved elsewhere, or not at all.
-    if (name.endsWith('take_calls"')) return constant('take_calls')
-    const values = args.map((each) => this.#evaluate(each))
-    if (name === 'concat_ws') return object(Object.fromEntries(values.slice(1).entries()))
-    const builtin = builtins[FUNCTIONS[name] ?? '']
-    if (builtin?.kind !== 'call') throw new ReferenceError(`no function ${name}`)
-    return builtin.run(
-      this.#path,
-      values.filter((each) => !isNull(each)),
+  #case([condition, value, ...rest]: readonly Sql[], scope: Scope): Value {
+    if (value === undefined) return this.#evaluate(condition as Sql, scope)
+    return this.#path.choose(
+      this.#truth(condition, scope),
+      () => this.#evaluate(value, scope),
+      () => this.#case(rest, scope),
     )
   }
 
-  #operation(name: string, [a, b]: readonly [Value, Value]): Value {
-    if (name === 'AND') return known(both(truthOf(a), truthOf(b)), truthOf(a), truthOf(b), false)
-    if (name === 'OR') return known(either(truthOf(a), truthOf(b)), truthOf(a), truthOf(b), true)
-    if (name === 'IS NOT TRUE') return not(truthOf(a))
-    if (isNull(a) || isNull(b)) return NULL
-    if (name === '[]') return field(a, asNumber(b).term)
-    if (name !== '/' && name !== '%') return binaryOperation(this.#path, OPERATORS[name] ?? name, a, b)
-    const [top, bottom] = [asNumber(a), asNumber(b)]
-    // Below 0, SQL rounds towards it.
-    this.#path.claim(atMost(ZERO, top))
-    if (bottom.known === 1) return name === '/' ? top : ZERO
-    if (name === '%') return binaryOperation(this.#path, name, top, bottom)
-    return (builtins['Math.floor'] as { run: (path: Path, args: readonly Value[]) => Value }).run(this.#path, [
-      { kind: 'ratio', top, bottom },
-    ])
+  #call(name: string, args: readonly Sql[], scope: Scope): Value {
+    if (UNREAD.includes(name)) return constant(name)
+    if (name === 'coalesce') {
+      const [first, ...rest] = args as [Sql, ...Sql[]]
+      const value = this.#evaluate(first, scope)
+      return isNull(value) && rest.length > 0 ? this.#call(name, rest, scope) : value
+    }
+    const values = args.map((each) => this.#evaluate(each, scope))
+    if (name === 'concat_ws') return listOf(values.slice(1))
+    const builtin = builtins[FUNCTIONS[name] ?? '']
+    if (builtin?.kind !== 'call') return this.#callOwn(name, values)
+    const known = values.filter((each) => !isNull(each))
+    return known.length === 0 ? NULL : builtin.run(this.#path, known)
   }
-}
-
-/** A condition that is decided by one of its parts, or by both. */
-function known(condition: Bool, a: Bool, b: Bool, decisive: boolean): Bool {
-  if (a.known === decisive || b.known === decisive) return boolean(decisive)
-  if (a.known !== undefined && b.known !== undefined) return boolean(!decisive)
-  return logical(condition.term)
 }

@@ -89,12 +89,28 @@ export const both = (...terms: readonly Bool[]): Bool =>
   logical(`(and true ${terms.map(({ term }) => term).join(' ')})`)
 export const either = (...terms: readonly Bool[]): Bool =>
   logical(`(or false ${terms.map(({ term }) => term).join(' ')})`)
-export const not = (a: Bool): Bool => (a.known === undefined ? logical(`(not ${a.term})`) : boolean(!a.known))
+export const not = (a: Bool): Bool =>
+  a.known === undefined ? (positiveOf(a) ?? logical(`(not ${a.term})`)) : boolean(!a.known)
+/** What a condition denies. */
+export function positiveOf({ term }: Bool): Bool | undefined {
+  return term.startsWith('(not ') ? logical(term.slice(5, -1)) : undefined
+}
 /** That two conditions hold together or not at all. */
 export const same = (a: Bool, b: Bool): Bool => logical(`(= ${a.term} ${b.term})`)
 /** Units where a condition holds, and none elsewhere. */
 export const when = (condition: Bool, units: Num): Num => numeric(`(ite ${condition.term} ${units.term} 0)`)
 export const implies = (a: Bool, b: Bool): Bool => logical(`(=> ${a.term} ${b.term})`)
+
+/** Whether two values are the same, in all their fields. */
+export function sameValue(a: Value, b: Value): Bool {
+  if (a.kind === 'number' && b.kind === 'number') return equal(a, b)
+  if (a.kind === 'boolean' && b.kind === 'boolean') return same(a, b)
+  if (a.kind === 'const' && b.kind === 'const') return boolean(a.value === b.value)
+  if (a.kind !== 'object' || b.kind !== 'object') return boolean(false)
+  const names = Object.keys(a.fields)
+  if (names.length !== Object.keys(b.fields).length) return boolean(false)
+  return both(...names.map((name) => sameValue(field(a, name), field(b, name))))
+}
 
 /** What a call returns. */
 export function called(value: Value, args: readonly Value[]): Value {
@@ -112,5 +128,6 @@ export function literal(value: unknown): Value {
 /** The name by which a program reads a field. */
 export function nameOf(value: Value): string {
   if (value.kind === 'const' && typeof value.value === 'string') return value.value
+  if (value.kind === 'number' && value.known !== undefined) return String(value.known)
   throw new TypeError('a kernel reads fields by name')
 }

@@ -2,7 +2,8 @@ import type { BucketStep, Take, Taken } from '@spillway/core'
 import { bucketTaken, type Exact, WHOLE } from '@spillway/core/internal'
 import { boundsOf } from './bucket-bounds.ts'
 import { minus, multiple } from './fraction.ts'
-import { type Call, decode, stepsOf } from './wire.ts'
+import { stepsOf } from './steps.ts'
+import { type Call, decode } from './wire.ts'
 
 /** The arguments of the SQL function `take_bucket` but the last three; undefined if the calls need `take_calls`. */
 export function bucketArguments(calls: readonly Call[]): readonly unknown[] | undefined {

@@ -1,6 +1,7 @@
 import type { Deadline, Micros, Step, Take, Taken } from '@spillway/core'
-import { bucketTaken, type Fraction, type SentStep, sentStep } from '@spillway/core/internal'
+import { bucketTaken, type SentStep, sentStep } from '@spillway/core/internal'
 import { rowName } from './key.ts'
+import { stepsOf } from './steps.ts'
 
 /** One call of `take`: its ops, and the names of their rows. */
 export interface Call {
@@ -34,93 +35,6 @@ export function encode(calls: readonly Call[]): [names: string, steps: string, c
   }
   return [names.join('\n'), stepsOf([...steps.keys()]), numbers.join(' ')]
 }
-
-/** The steps as text: the 24 numbers of each. */
-export const stepsOf = (steps: readonly SentStep[]): string => steps.map(textOf).join(' ')
-
-// A policy has one object for its usual step, so that its text is cached.
-const texts = new WeakMap<SentStep, string>()
-
-function textOf(step: SentStep): string {
-  const text = texts.get(step) ?? numbersOf(step)
-  texts.set(step, text)
-  return text
-}
-
-/** A step as the numbers that the SQL kernels read. */
-function numbersOf(step: SentStep): string {
-  const { kernel, increment, check } = step
-  const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
-  switch (kernel) {
-    case 'bucket': {
-      const { tolerance, ceiling, maxWaitMicros, until, burst, ends, whole, schedule, start, fraction } = step
-      const { interval, amount, tick, offset } = schedule ?? { interval: 0, amount: 0, tick: 0, offset: 0 }
-      return formatNumbers([
-        ...common,
-        check,
-        tolerance,
-        ceiling,
-        maxWaitMicros,
-        until,
-        burst,
-        ends,
-        whole ? 1 : 0,
-        interval,
-        amount,
-        tick,
-        offset,
-        start?.lacking ?? 0,
-        start?.keep ?? 0,
-        ...(fraction === null ? WHOLE : partsOf(fraction)),
-        start?.early ?? 0,
-      ])
-    }
-    case 'sliding-window': {
-      // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
-      const { limit, ticks, tick, most, since, fixed, calendar } = step
-      const numbers = [limit, ticks, tick, most, since, fixed ? 1 : 0, ...startsIn(calendar)]
-      return formatNumbers([...common, Math.min(check, limit + 1), ...numbers, ...rest(3)])
-    }
-    case 'sliding-log':
-      return formatNumbers([...common, check, step.limit, step.window, step.since, ...rest(10)])
-    case 'warm-up': {
-      const { tolerance, half, early, scale, until, untilEarly, cold } = step
-      return formatNumbers([...common, check, tolerance, half, early, scale, until, untilEarly, cold, ...rest(6)])
-    }
-    case 'penalty': {
-      const { limit, window, block, grow, max, forgive, since, extend } = step
-      const numbers = [limit, window, block, grow, max, forgive, since, extend ? 1 : 0]
-      return formatNumbers([...common, check, ...numbers, ...rest(5)])
-    }
-  }
-}
-
-/** The four starts of a calendar's periods; zeros if there is none. The last is repeated if there are fewer. */
-const startsIn = (starts: readonly Micros[] | null): readonly number[] =>
-  [0, 1, 2, 3].map((i) => starts?.[i] ?? starts?.at(-1) ?? 0)
-
-/** The numbers that only a bucket has. */
-const rest = (zeros: number): readonly number[] => [...new Array<number>(zeros).fill(0), ...WHOLE, 0]
-
-/** The fraction of a step whose numbers are all whole. */
-const WHOLE: readonly number[] = [1, 0, 0, 0, 0, 0]
-
-const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction): readonly number[] => [
-  scale,
-  increment,
-  check,
-  tolerance,
-  burst,
-  until,
-]
-
-const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty']
-
-/** Above any quota and within `bigint`: a cost that never fits still never fits. */
-const FAR = 1e18
-
-const formatNumbers = (numbers: readonly number[]): string =>
-  numbers.map((number) => Math.max(Math.min(number, FAR), -FAR)).join(' ')
 
 /** Decodes the result of the SQL function `take_calls`: the results of each call, in order. */
 export function decode(calls: readonly Call[], answer: string): readonly (readonly Taken[])[] {

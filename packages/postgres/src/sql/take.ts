@@ -26,7 +26,7 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN step[1] = 2 THEN outcome[4:6]
     WHEN step[1] = 4 AND takes THEN outcome[13:21]
     WHEN step[1] = 4 THEN outcome[4:12]
-    WHEN step[1] = 5 AND takes THEN outcome[15:25]
+    WHEN step[1] = 5 AND takes AND step[3] <> 0 THEN outcome[15:25]
     WHEN step[1] = 5 THEN outcome[4:14]
     WHEN takes THEN outcome[outcome[4] + 5:]
     ELSE outcome[5:outcome[4] + 4] END END

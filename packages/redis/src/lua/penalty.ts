@@ -21,10 +21,9 @@ local function foundPenalty(state, now, step)
 end
 
 local function lengthOf(step, level)
-  local length = step.block
-  for _ = 1, level do
-    if length >= step.max then break end
-    length = min(length * step.grow, step.max)
+  local length, i = step.block, 0
+  while i < level and length < step.max do
+    length, i = min(length * step.grow, step.max), i + 1
   end
   return length
 end
