@@ -121,7 +121,6 @@ describe('registered as a plugin', () => {
   })
 })
 
-// It was called an option named "ready", which rateLimit does not have.
 // The limiter limited the whole app, whatever the prefix.
 test('app.register(rateLimit(…), { prefix }) is an error', async () => {
   const app = build()
@@ -133,6 +132,7 @@ test('app.register(rateLimit(…), { prefix }) is an error', async () => {
   await other.ready()
 })
 
+// It was called an option named "ready", which rateLimit does not have.
 test('app.register(rateLimit, options) is an error that says how it is registered', () => {
   expect(() => rateLimit(build() as never)).toThrow(
     'rateLimit takes its options itself: app.register(rateLimit({ quota',
