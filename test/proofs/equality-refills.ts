@@ -1,21 +1,10 @@
 import { LATEST, LONGEST } from './bucket-model.ts'
-import { bucketClaims, inputs, type StateOf, STATES, stepOf, storedClaims } from './equality.ts'
+import { bucketClaims, inputs, STATES, type StateOf, stepOf, storedClaims } from './equality.ts'
 import type { Language } from './languages.ts'
 import type { Path } from './path.ts'
 import { SameProducts } from './products.ts'
 import type { Property } from './solver.ts'
-import {
-  atMost,
-  difference,
-  equal,
-  greater,
-  type Num,
-  number,
-  type Obj,
-  object,
-  sum,
-  ZERO,
-} from './values.ts'
+import { atMost, difference, equal, greater, type Num, number, type Obj, object, sum, ZERO } from './values.ts'
 
 type Schedule = Readonly<Record<'interval' | 'amount' | 'tick' | 'offset', Num>>
 

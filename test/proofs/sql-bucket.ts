@@ -181,7 +181,11 @@ const outcomeAt = (outcome: Obj, name: 'base' | 'next'): Exact => ({
 const productOf =
   (source: string): Property =>
   (path) => {
-    const [times, tick, early] = [path.input('times', 0, 2 ** 20), path.input('tick', 1, LONGEST), path.input('early', 0, MOST_SCALE)]
+    const [times, tick, early] = [
+      path.input('times', 0, 2 ** 20),
+      path.input('tick', 1, LONGEST),
+      path.input('early', 0, MOST_SCALE),
+    ]
     const scale = path.input('scale', 2, MOST_SCALE)
     path.assume(below(early, scale))
     const found = exactAt(new Interpreter(source, path).call('multiple', times, object({ tick, early }), scale))
