@@ -164,7 +164,7 @@ class Calls {
   isStored(state: Value, { tick, early }: Exact): Bool {
     const tat = this.signed(tick)
     if (state.kind === 'number') return both(equal(state, tat), equal(early, ZERO))
-    if (state.kind !== 'object') return boolean(false)
+    if (state.kind !== 'object' || !('scale' in state.fields)) return boolean(false)
     const gross = { tick: numberAt(state, 'gross'), early: numberAt(state, 'grossEarly') }
     const whole = both(equal(numberAt(state, 'tat'), tat), equal(numberAt(state, 'turn'), ZERO))
     const parts = both(equal(numberAt(state, 'scale'), this.scale), equal(numberAt(state, 'early'), early))
