@@ -9,14 +9,10 @@ export interface Bar {
   readonly text: string
 }
 
-const [WIDTH, RIGHT, ROW, TOP, BOTTOM] = [720, 64, 26, 40, 44]
+const [WIDTH, RIGHT, ROW, TOP, BOTTOM] = [720, 96, 20, 40, 44]
 const [OURS, THEIRS] = COLORS as [string, string]
 
 const labelOf = ({ what, peer }: Bar): string => `${what}, ${peer}`
-
-/** A bar's number after its end, or in the bar if there is no room before the line at 1. */
-const valueAt = (x: number, y: number, value: string, inside: boolean): string =>
-  inside ? text(x - 6, y, value, 'end', '#ffffff') : text(x + 6, y, value)
 
 /** Ratios as horizontal bars from zero; a line at 1 is what the peer needs. */
 export function barChart(title: string, bars: readonly Bar[]): string {
@@ -29,9 +25,9 @@ export function barChart(title: string, bars: readonly Bar[]): string {
     const { share, text: value } = bar
     const y = TOP + i * ROW
     return [
-      text(left - 8, y + 14, labelOf(bar), 'end'),
+      text(left - 8, y + 12, labelOf(bar), 'end'),
       `<rect x="${left}" y="${y + 3}" width="${Math.max(x(share) - left, 1)}" height="${ROW - 10}" rx="2" fill="${share < 1 ? OURS : THEIRS}"/>`,
-      valueAt(x(share), y + 14, value, share > 0.75 * top),
+      text(x(share) + 6, y + 12, value),
     ]
   })
   const spoken = bars.map((bar) => `${labelOf(bar)}: ${bar.text}`).join('; ')
