@@ -7,7 +7,7 @@ import { LATEST } from './bucket-model.ts'
 import type { Path } from './path.ts'
 import { type Asked, answersOf, programOf } from './replay.ts'
 import type { Counterexample } from './solver.ts'
-import { atMost, type Bool, number, numeric } from './values.ts'
+import { atMost, type Bool, both, equal, not, number, numeric } from './values.ts'
 
 type Wanted = (path: Path) => readonly Bool[]
 
@@ -81,6 +81,19 @@ function callsOf({ calls, values }: Counterexample, most: number): readonly Aske
   return rows
 }
 
+/** How often the solver is asked for each wish: many a counterexample has calls whose answers do not show the difference. */
+const TRIES = 4
+
+const unlike = ({ values }: Counterexample, path: Path): Bool =>
+  not(
+    both(
+      ...[...path.inputs.keys()].flatMap((name) => {
+        const value = values.get(name)
+        return value === undefined ? [] : [equal(numeric(name), number(value))]
+      }),
+    ),
+  )
+
 /** A counterexample as the text of a vector, to which a program and its mutant have different answers. */
 export async function vectorText(
   name: string,
@@ -88,9 +101,11 @@ export async function vectorText(
   mutant: string,
   find: (wanted: Wanted) => Promise<Counterexample | undefined>,
 ): Promise<string> {
-  for (const wanted of wishes) {
-    const found = await find(wanted)
+  const tried: Counterexample[] = []
+  for (const wanted of wishes.flatMap((each) => Array.from({ length: TRIES }, () => each))) {
+    const found = await find((path) => [...wanted(path), ...tried.map((each) => unlike(each, path))])
     if (found === undefined) continue
+    tried.push(found)
     const [quotaText, quota, most] = quotaOf(found.values)
     const calls = callsOf(found, most)
     const rows = answersOf(programOf(source), quota, calls)
