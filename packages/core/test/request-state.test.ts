@@ -5,6 +5,8 @@ const requests: Record<string, () => object> = {
   'that is plain': () => ({ url: '/' }),
   'that is frozen': () => Object.freeze({ url: '/' }),
   'that takes nothing new': () => Object.preventExtensions({ url: '/' }),
+  // As sloppy code, such as a CommonJS module, sees a frozen one.
+  'that drops what is written to it, without an error': () => new Proxy({ url: '/' }, { set: () => true }),
 }
 
 const write = (notes: RequestStates<string>, request: object, value: string): unknown =>

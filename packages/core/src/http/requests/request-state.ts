@@ -47,12 +47,12 @@ export function requestStatesFor<T>(): RequestStates<T> {
       const before = lastOn(request)
       if (ownOf(before) !== undefined) return undefined
       const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
-      // Not asked before: engines take longer to find out whether an object can be extended.
+      // Not asked before: engines take longer to find out whether an object can be extended. Sloppy code, as of CommonJS
+      // modules, does not throw.
       try {
         request[mark] = state
-      } catch {
-        beside.set(request, state as RequestState<never>)
-      }
+      } catch {}
+      if (request[mark] !== state) beside.set(request, state as RequestState<never>)
       return state
     },
     read: (request) => ownOf(lastOn(request))?.value,
