@@ -10,7 +10,7 @@ import {
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
-import { calledByHand, hasMethod } from '@spillway/core/internal'
+import { calledByHand, checkLogger, hasMethod, warnOnce } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type {
   FastifyInstance,
@@ -67,6 +67,11 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (!called || typeof reply?.header !== 'function') {
       throw calledByHand('(request, reply, done)', [request, reply, done])
     }
+    if (reply.raw.writableFinished) {
+      warnOnce(checkLogger(options.logger), 'WARN_SPILLWAY_RESPONSE_HOOK', AFTER_RESPONSE)
+      done()
+      return
+    }
     const verdict = guard(request)
     if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
     else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
@@ -79,6 +84,9 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     decisionOf: guard.decisionOf,
   })
 }
+
+const AFTER_RESPONSE =
+  'rateLimit(…) runs after the response, where it limits nothing. Add it as an earlier hook: onRequest, or preHandler.'
 
 /** The error for `app.register(rateLimit, options)`, as other plugins for Fastify are registered. */
 const registeredUncalled = (): QuotaError =>

@@ -132,6 +132,18 @@ test('app.register(rateLimit(…), { prefix }) is an error', async () => {
   await other.ready()
 })
 
+// It limited nothing, without a word.
+test('warns of a limiter that runs after the response', async () => {
+  const warned: string[] = []
+  const limit = rateLimit({ quota: perMinute(1), logger: { warn: (message) => warned.push(message) } })
+  const app = build()
+  app.addHook('onResponse', limit as never)
+  app.get('/', { onRequest: limit }, async () => 'ok')
+  const send = await listening(app)
+  for (const status of [200, 429]) expect((await send()).status).toBe(status)
+  expect(warned).toEqual([expect.stringContaining('rateLimit(…) runs after the response, where it limits nothing.')])
+})
+
 // It was called an option named "ready", which rateLimit does not have.
 test('app.register(rateLimit, options) is an error that says how it is registered', () => {
   expect(() => rateLimit(build() as never)).toThrow(
