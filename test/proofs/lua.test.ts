@@ -123,5 +123,6 @@ proves(
   {
     vectors: vectors.filter(isCovered),
     programOf: (lua) => ({ ...programOf(source), runKernel: luaKernel(lua) }),
+    arithmetic: 2,
   },
 )

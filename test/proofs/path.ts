@@ -32,6 +32,12 @@ export interface Call {
   readonly since?: Num
 }
 
+/**
+ * Z3's solvers of arithmetic, by their numbers. For some programs, one is twice as fast as the other, or the other does
+ * not end.
+ */
+export type Arithmetic = 2 | 6
+
 /** One way through a program: its inputs, what it has computed, and the conditions that it has assumed. */
 export class Path {
   /** The inputs, which are unknown, with the most that they may be. */
@@ -47,6 +53,8 @@ export class Path {
   numbers: keyof typeof LARGEST = 'double'
   /** That each sum, difference and product is counted exactly, and each quotient whole, where it is computed. */
   readonly ranges: Bool[] = []
+  /** The solver of arithmetic, if that of the suite does not decide the property. */
+  arithmetic: Arithmetic | undefined
   /** Multiplies and divides unknowns, if the solver does not. */
   products: Products | undefined
   readonly #decisions: boolean[]

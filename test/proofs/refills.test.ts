@@ -72,5 +72,5 @@ proves(
       property: 'three in ten seconds: a charge may exceed the bucket, and is owed',
     },
   },
-  { vectors: bucketVectors, programOf },
+  { vectors: bucketVectors, programOf, arithmetic: 2 },
 )

@@ -1,5 +1,5 @@
 import { init, Z3_lbool } from 'z3-solver'
-import { type Call, Fork, Path } from './path.ts'
+import { type Arithmetic, type Call, Fork, Path } from './path.ts'
 import { type Bool, both, type Num, not } from './values.ts'
 
 /** Inputs for which a property does not hold. */
@@ -36,11 +36,12 @@ export interface Solver {
 /** A limit for what hangs, in milliseconds. A question that takes longer fails. */
 const TIMEOUT_MS = 600_000
 
-export async function startSolver(): Promise<Solver> {
+export async function startSolver(arithmetic: Arithmetic = 6): Promise<Solver> {
   const { Z3, em } = await init()
   /** Inputs for which all conditions hold, and named numbers; undefined if there are none. Without names, whether there are. */
   const ask = async (path: Path, conditions: readonly Bool[], named?: readonly Named[]) => {
     const asserted = [...path.conditions, ...conditions].map(({ term }) => `(assert ${term})`)
+    Z3.global_param_set('smt.arith.solver', String(path.arithmetic ?? arithmetic))
     const config = Z3.mk_config()
     Z3.set_param_value(config, 'timeout', String(TIMEOUT_MS))
     const context = Z3.mk_context(config)

@@ -95,5 +95,6 @@ proves(
   {
     vectors: vectors.filter(isCovered),
     programOf: (sql) => ({ ...program, runKernel: sqlKernel(source, sql, program) }),
+    arithmetic: 2,
   },
 )

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Vector } from '../../packages/conformance/src/vectors/vector.ts'
 import { mutated } from './kernels.ts'
+import type { Arithmetic } from './path.ts'
 import { type Program, replayed } from './replay.ts'
 import { type Property, type Solver, startSolver } from './solver.ts'
 import { nameOf, vectorText } from './vectors.ts'
@@ -24,6 +25,8 @@ export interface Golden {
   readonly programOf: (source: string) => Program
   /** Whether the vectors are the counterexamples of the mutants, which `npm run prove` prints. */
   readonly printed?: boolean
+  /** The solver of arithmetic that is faster for the program; default: that of {@link startSolver}. */
+  readonly arithmetic?: Arithmetic
 }
 
 /** `npm run prove` proves all properties and looks at all mutants, `npm test` at so many of each program. */
@@ -40,14 +43,14 @@ export function proves(
   propertiesOf: (source: string) => Properties,
   slow: readonly string[],
   mutants: Readonly<Record<string, Mutant>>,
-  { vectors, programOf, printed = false }: Golden,
+  { vectors, programOf, printed = false, arithmetic }: Golden,
 ): void {
   const properties = propertiesOf(source)
   for (const name of slow) if (!(name in properties)) throw new Error(`no property ${name}`)
 
   let solver: Solver
   beforeAll(async () => {
-    solver = await startSolver()
+    solver = await startSolver(arithmetic)
   })
   afterAll(() => solver.stop())
 
