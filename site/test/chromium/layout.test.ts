@@ -20,23 +20,40 @@ const cut = (page: Page): Promise<readonly string[]> =>
     .evaluateAll((blocks) =>
       blocks
         .filter((block) => block.scrollWidth > block.clientWidth + 1)
-        .map((block) => `${location.pathname}: ${block.textContent?.slice(0, 60)}`),
+        .map((block) => block.textContent?.slice(0, 60) ?? ''),
     )
 
+/** The body of a page, and the style sheets that it loads. */
+function partsOf(address: string): { readonly body: string; readonly sheets: readonly string[] } {
+  const html = readFileSync(join(dist, address), 'utf8')
+  const body = /<body[^>]*>([\s\S]*)<\/body>/.exec(html)?.[1] ?? ''
+  return {
+    body,
+    sheets: [...html.matchAll(/<link rel="(?:preload )?stylesheet" href="([^"]+)"/g)].map(([, file = '']) => file),
+  }
+}
+
+// The bodies are put in one page after another: to load each page, for each screen, takes Chromium minutes.
 test('no code block is cut off on a desktop or a phone, and no page is wider than the screen', async () => {
   expect(addresses.length).toBeGreaterThan(60)
-  const page = await site.open(addresses[0] as string, { javaScriptEnabled: false })
   const problems: string[] = []
-  for (const address of addresses) {
-    await page.goto(`http://localhost${address}`, { waitUntil: 'load' })
-    for (const viewport of [WIDE, PHONE]) {
-      await page.setViewportSize(viewport)
-      const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  const sheets = new Set<string>()
+  for (const viewport of [WIDE, PHONE]) {
+    const page = await site.open(addresses[0] as string, { javaScriptEnabled: false, viewport })
+    for (const address of addresses) {
+      const { body, sheets: own } = partsOf(address)
+      sheets.add(own.join())
+      const width = await page.evaluate(async (html) => {
+        document.body.innerHTML = html
+        await Promise.all([...document.images].map((image) => image.loading === 'lazy' || image.decode()))
+        return document.documentElement.scrollWidth
+      }, body)
       if (width > viewport.width) problems.push(`${address} is ${width} pixels wide, of ${viewport.width}`)
-      problems.push(...(await cut(page)).map((block) => `${block} at ${viewport.width} pixels`))
+      problems.push(...(await cut(page)).map((block) => `${address}: ${block} at ${viewport.width} pixels`))
     }
   }
   expect(problems).toEqual([])
+  expect(sheets.size, 'pages with other style sheets look different').toBe(1)
 })
 
 test('the performance page shows the rivals and the targets in four screens, and then its details', async () => {
