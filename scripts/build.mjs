@@ -46,6 +46,8 @@ async function buildCommonJs(folder) {
   const { output } = await bundle.write({
     dir: to,
     format: 'cjs',
+    // As in the ES modules: sloppy code assigns to frozen objects without an error, and so without effect.
+    strict: true,
     exports: 'named',
     esModule: true,
     chunkFileNames: '[name].js',

@@ -23,6 +23,15 @@ describe.each(names)('@spillway/%s', (name) => {
     }
   })
 
+  // A request that is frozen lost its state in sloppy code, and was counted by each pass.
+  test('has strict code only', () => {
+    const folder = join(installed(app, name), 'dist/cjs')
+    const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'))
+    expect(modules.length).toBeGreaterThan(0)
+    for (const file of modules)
+      expect(readFileSync(join(folder, file), 'utf8'), file).toMatch(/^(#!.*\n)?"use strict";/)
+  })
+
   test('opens its README with what it is, how to install it, and a sample that asks for nothing else', () => {
     const readme = readFileSync(join(installed(app, name), 'README.md'), 'utf8')
     expect(readme).toMatch(new RegExp(`^# @spillway/${name}\n\n[A-Z][^#]+?\n\n\`{3}sh\n`))
