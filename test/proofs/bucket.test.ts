@@ -7,7 +7,10 @@ import { type Properties, proves } from './suite.ts'
 
 const propertiesOf = (source: string): Properties => ({ ...bucketProperties(source), ...fractionProperties(source) })
 
-const SLOW = ['a denied request of parts is allowed at the time that it is given, and not a microsecond before']
+const SLOW = [
+  'a take ends at most one burst after now, and after all earlier takes',
+  'a denied request of parts is allowed at the time that it is given, and not a microsecond before',
+]
 
 proves(
   'every bucket, state, cost and time',

@@ -15,6 +15,7 @@ const isCovered = ({ quota }: Vector): boolean =>
 
 /** The condition of the first update. */
 const FIRST = 'counts = NULL\n      WHERE t.name = state_name AND t.tat > 0 AND t.tat'
+const PRODUCT = 'the units of some calls are a product'
 const NEW = 'calls of one step, in the state of a new key'
 const USED = 'calls of one step, in the state of a number'
 const PARTED = 'calls of one step, in the state of parts of a microsecond'
@@ -24,8 +25,18 @@ proves(
   'every bucket, number of calls, state and time, the SQL function does what the kernel does:',
   takeBucketSql(namesOf('public', 'limits')),
   (sql) => takeBucketProperties(source, sql),
-  [USED, PARTED, ...STATES.map((state) => `calls of one step of parts of a microsecond, in the state of ${state}`)],
+  [
+    PRODUCT,
+    USED,
+    PARTED,
+    ...STATES.map((state) => `calls of one step of parts of a microsecond, in the state of ${state}`),
+  ],
   {
+    'gives a new key more than the bucket': {
+      text: 'last_ahead < 0',
+      replacement: 'last_ahead < 0 - ceiling',
+      property: NEW,
+    },
     'allows a request a microsecond early': {
       text: `${FIRST} <= now + most_ahead`,
       replacement: `${FIRST} <= now + most_ahead + 1`,
@@ -60,11 +71,6 @@ proves(
       text: '(stored - now <= ceiling) IS NOT TRUE',
       replacement: '(stored - now <= 2 * ceiling) IS NOT TRUE',
       property: USED,
-    },
-    'gives a new key more than the bucket': {
-      text: 'last_ahead < 0',
-      replacement: 'last_ahead < 0 - ceiling',
-      property: NEW,
     },
     'gives a new key a unit for nothing': {
       text: 'next := now + total',

@@ -35,7 +35,7 @@ const isWhole = process.env['SPILLWAY_PROOFS'] === 'whole'
 
 /**
  * Tests that a program has properties for all inputs, and that each of its mutants does not have one of them. The `slow`
- * properties, which take a processor longer than two seconds, are left to `npm run prove`.
+ * properties, which take a processor longer than a second, are left to `npm run prove`.
  */
 export function proves(
   what: string,

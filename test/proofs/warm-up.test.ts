@@ -15,13 +15,14 @@ const IDLE = 'a key gets colder by a microsecond in each idle one, until it is a
 const STEP_BACK = 'a clock that steps back changes nothing'
 const PART = 'a refund of the last take leaves what a take of the rest would have left, until the turn after it'
 const WHOLE = 'a refund of all units of the last take restores the state, until the turn after it'
+const EARLIER = 'a refund of an earlier take returns nothing'
 const UNKNOWN = 'a refund of an unknown take returns at most its units, and nothing before now'
 
 proves(
   'every key that warms up, state, cost and time',
   kernelSource(),
   propertiesOf,
-  [PART],
+  [PART, WHOLE, EARLIER, 'a product is divided and rounded up exactly'],
   {
     'denies a request whose turn has come': {
       text: 'base.ahead + step.check <= step.tolerance',

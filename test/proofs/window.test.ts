@@ -12,11 +12,17 @@ const propertiesOf = (source: string): Properties => ({
   ...named('sliding', { ...windowProperties(source, 1e6), ...slidingWaitProperties(source, 1e6) }),
 })
 
+const SLOW = [
+  'fixed: a take is allowed if and only if its units fit beside those in use',
+  'fixed: a denied request is allowed at the time that it is given, and not a microsecond before',
+  'sliding: a denied request is allowed at the time that it is given, and not a microsecond before',
+]
+
 proves(
   'every window, state, cost and time',
   kernelSource(),
   propertiesOf,
-  [],
+  SLOW,
   {
     'allows a unit too many': {
       text: 'step.limit - base.current - step.check + 1',
