@@ -67,7 +67,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (!called || typeof reply?.header !== 'function') {
       throw calledByHand('(request, reply, done)', [request, reply, done])
     }
-    if (reply.raw.writableFinished) {
+    if (reply.raw.headersSent) {
       warnOnce(checkLogger(options.logger), 'WARN_SPILLWAY_RESPONSE_HOOK', AFTER_RESPONSE)
       done()
       return
