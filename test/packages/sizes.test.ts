@@ -21,7 +21,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
   ['rateLimit for fetch', 43_700, adapter('fetch')],
   ['rateLimit for Express', 43_100, adapter('express')],
   ['rateLimit for Koa', 43_300, adapter('koa')],
-  ['rateLimit for Fastify', 43_600, adapter('fastify')],
+  ['rateLimit for Fastify', 43_700, adapter('fastify')],
   ['rateLimit for h3', 43_900, adapter('h3')],
   ['rateLimit for h3 1', 43_700, adapter('h3/v1')],
   ['rateLimit for Elysia', 44_100, adapter('elysia')],
