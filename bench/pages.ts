@@ -27,7 +27,7 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'memory-bytes',
     heading: 'A million keys',
-    text: 'A slot takes 48 bytes: 8 for the state, which is the theoretical arrival time (TAT), 36 for the characters of a key, and 4 for the key’s hash and length. Finding the slot takes 8 more, in a hash table that is half full. All of it is outside the heap, so that the garbage collector does not scan it: the row of the keys alone shows what a million strings cost there. The state of a window or a log is an object on the heap, and has that cost. There are no timers: each new key sweeps at most two expired states. Tables grow one by one. In a flood, an eviction looks at 8 slots, or at up to 64 if many keys are limited.',
+    text: 'A slot takes 48 bytes: 8 for the state, which is the theoretical arrival time (TAT), 36 for the characters of a key, and 4 for the key’s hash and length. Finding the slot takes 8 more, in a hash table that is half full. All of it is outside the heap, so that the garbage collector does not scan it: the row of the keys alone shows what a million strings cost there. A window takes 20 bytes more, outside the heap, too. A log is a list on the heap, and has that cost. There are no timers: each new key sweeps at most two expired states. Tables grow page by page: no new key copies what is stored. In a flood, an eviction looks at 8 slots, or at up to 64 if many keys are limited.',
   },
   {
     part: 'http',
