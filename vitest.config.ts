@@ -15,6 +15,36 @@ const NEST = [
   'websockets',
 ].map((name) => `@nestjs/${name}`)
 
+/**
+ * The files of some packages that share processes, as most of them take less time than a new process does. All others have
+ * one each: they compute much, which is faster with code compiled for one file alone, or test what replaces globals.
+ */
+const sharedFilesOf = (packages: string): string =>
+  `packages/{${packages}}/test/**/!(chromium|cluster|concurrency|deadlines|graphql|race|store|wrapper-memory).test.ts`
+
+const SHARED = sharedFilesOf(
+  'admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,opentelemetry,plans,postgres,redis',
+)
+
+const IN_SHARED_PROCESSES = { isolate: false, setupFiles: ['test/shared-process.ts'] }
+
+const OLDEST = {
+  extends: true,
+  resolve: {
+    alias: {
+      elysia: 'elysia-1',
+      express: 'express-4',
+      fastify: 'fastify-5',
+      h3: 'h3-2',
+      'h3-1': 'h3-1-8',
+      hono: 'hono-4',
+      koa: 'koa-2',
+      ...Object.fromEntries(NEST.map((name) => [name, join(root, 'test/nestjs-10/node_modules', name)])),
+    },
+  },
+  test: { env: { FRAMEWORKS: 'oldest' } },
+} as const
+
 export default defineConfig({
   test: {
     // Processes, because a test starts a server by a copy of its own process, and one of many threads is large. Many tests
@@ -34,34 +64,35 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/chromium/*.test.ts'],
+          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/chromium/*.test.ts', SHARED],
         },
+      },
+      {
+        extends: true,
+        test: { ...IN_SHARED_PROCESSES, name: 'shared', include: [SHARED] },
       },
       // The adapters and their examples on the oldest frameworks that they support.
       {
-        extends: true,
-        resolve: {
-          alias: {
-            elysia: 'elysia-1',
-            express: 'express-4',
-            fastify: 'fastify-5',
-            h3: 'h3-2',
-            'h3-1': 'h3-1-8',
-            hono: 'hono-4',
-            koa: 'koa-2',
-            ...Object.fromEntries(NEST.map((name) => [name, join(root, 'test/nestjs-10/node_modules', name)])),
-          },
-        },
+        ...OLDEST,
         test: {
+          ...OLDEST.test,
           name: 'oldest',
-          env: { FRAMEWORKS: 'oldest' },
           include: [
             'packages/{elysia,express,fastify,h3,hono,koa,nestjs}/test/**/*.test.ts',
             'examples/{express,hono,koa}/main.test.ts',
             'test/{adapters,paths,spellings,transports}.test.ts',
           ],
           // Hono's newer middleware, and GraphQL for Nest 12.
-          exclude: ['packages/hono/test/middleware.test.ts', 'packages/nestjs/test/graphql.test.ts'],
+          exclude: ['packages/hono/test/middleware.test.ts', 'packages/nestjs/test/graphql.test.ts', SHARED],
+        },
+      },
+      {
+        ...OLDEST,
+        test: {
+          ...OLDEST.test,
+          ...IN_SHARED_PROCESSES,
+          name: 'oldest-shared',
+          include: [sharedFilesOf('express,fastify,h3,koa,nestjs')],
         },
       },
       // What users install: needs the build, so it stands apart.

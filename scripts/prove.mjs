@@ -7,5 +7,5 @@ program(() => {
   ensureDependencies()
   ensureSpin()
   process.env['SPILLWAY_PROOFS'] = 'whole'
-  pnpm('vitest', 'run', '--project', 'unit', 'test/proofs', 'packages/core/test/protocols')
+  pnpm('vitest', 'run', '--project', 'unit', '--project', 'shared', 'test/proofs', 'packages/core/test/protocols')
 })
