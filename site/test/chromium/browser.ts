@@ -41,7 +41,9 @@ export function pages(): Pages {
     browser = await chromium.launch({ executablePath: ensureChromium(), args: ['--no-sandbox'] })
   })
   afterAll(() => browser?.close())
-  afterEach(() => {
+  afterEach(async () => {
+    // An open page goes on with its animations.
+    await Promise.all(browser.contexts().map((context) => context.close()))
     expect(complaints.splice(0)).toEqual([])
   })
   return {
