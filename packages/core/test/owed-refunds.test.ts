@@ -1,5 +1,5 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { perMinute, rateLimiter, type Store, StoreError, storeHealth } from '../src/index.ts'
 
 /** A limiter of 100 units whose store fails each call with the error that is set. */
@@ -20,6 +20,8 @@ function setUp() {
     },
   }
 }
+
+afterEach(() => void vi.useRealTimers())
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -55,4 +57,33 @@ describe('a refund that the store did not make', () => {
     fail(undefined)
     expect((await limiter.peek('a')).remaining).toBe(50)
   })
+})
+
+// Its statement had other calls that waited longer for a connection: it was dropped, though nothing had been sent.
+test('a refund that a store reports as unsent only after its deadline is made when the store answers again', async () => {
+  vi.useFakeTimers()
+  const states = modelStore(fakeClock())
+  let isStarved = false
+  const starved = (): Promise<never> =>
+    new Promise((_, reject) => {
+      setTimeout(() => reject(new StoreError('starved', undefined, { reason: 'pool' })), 30)
+    })
+  const store: Store = {
+    take: (ops, at) => (isStarved ? starved() : states.take(ops, at)),
+    delete: (keys) => states.delete(keys),
+  }
+  const options = { quota: perMinute(100), store, onStoreError: 'throw', deadline: '20ms' } as const
+  const limiter = rateLimiter({ ...options, logger: { warn: () => {} } })
+  const reservation = await limiter.reserve('a', { cost: 50 })
+  isStarved = true
+  const cancelled = expect(reservation.cancel()).rejects.toThrow('did not answer within 20 ms')
+  await vi.advanceTimersByTimeAsync(20)
+  await cancelled
+  expect(storeHealth(store)).toMatchObject({ refundsQueued: 0, refundsDropped: 0 })
+  await vi.advanceTimersByTimeAsync(10)
+  expect(storeHealth(store)).toMatchObject({ refundsQueued: 1, refundsDropped: 0 })
+  isStarved = false
+  await limiter.peek('b')
+  await vi.advanceTimersByTimeAsync(1)
+  expect((await limiter.peek('a')).remaining).toBe(100)
 })

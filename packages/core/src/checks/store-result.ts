@@ -127,8 +127,9 @@ async function refundTo(checks: readonly PolicyCheck[], takes: readonly Take[]):
   } catch (error) {
     if (error instanceof StoreError) {
       const breaker = breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store)
-      if (isUnsent(error)) breaker.queueRefund(takes)
-      else void Promise.resolve(error.late).then((answer) => answer ?? breaker.dropped())
+      void Promise.resolve(error.late).then((answer) =>
+        isUnsent(error) ? breaker.queueRefund(takes) : (answer ?? breaker.dropped()),
+      )
     }
     throw error
   }

@@ -94,7 +94,7 @@ export class StoreError extends Error {
   readonly reason: StoreFailure
   /**
    * After a timeout: the store's late answer, undefined if it fails. It never rejects. If `late` is undefined after a timeout,
-   * nothing was sent.
+   * nothing was sent, as may turn out later.
    */
   readonly late: Promise<unknown> | undefined
   /** Whether the store works and has rejected this call only, so that the failure does not open its circuit. */

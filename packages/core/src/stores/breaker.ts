@@ -200,7 +200,13 @@ function inTime<T>(
     const stop = whenExpired(deadline, () => {
       isLate = true
       const message = `The store did not answer within ${deadline.spanMs} ms.`
-      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.then(check).catch(lateIn) }))
+      const late = answer.then(check).catch((cause: unknown) => {
+        // The store says only now that it has sent nothing.
+        if (isUnsent(cause)) (error as { late: unknown }).late = undefined
+        return lateIn(cause)
+      })
+      const error = new StoreError(message, undefined, { reason: 'timeout', late })
+      fail(error)
     })
     answer.then(
       (result) => {
@@ -226,7 +232,7 @@ function inTime<T>(
   })
 }
 
-/** Reports whether a call has failed before it was sent. */
+/** Reports whether a call has failed before it was sent, as is certain once `late` has settled. */
 export const isUnsent = (error: unknown): boolean =>
   error instanceof StoreError && error.reason !== 'error' && error.late === undefined
 
