@@ -16,8 +16,9 @@ export function forward({ steps }: Ledger, of: object, from: number, to: number)
 /**
  * In no span of time does the store admit more than `burst + rate × t`, besides: one burst for each time that it lost the
  * state or was asked to reset it, the units that it was asked to refund without naming a request, and those that are refunded
- * after one of these and were consumed before it, and those of refunds that the client has sent again. With leases, a refund or reset costs what the other stores hold, once, and a loss what all hold: half of
- * the bucket each.
+ * after one of these and were consumed before it, and those of refunds that the client has sent again. With leases, a refund
+ * or reset costs what the other stores hold, once, and a loss what all hold: half of the bucket each. If the server's clock
+ * steps forward, units that are held refill before they are spent.
  */
 export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   const { quota, lease, processes, handles } = setting
@@ -37,9 +38,11 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
       const allowance = allowanceOf(ofKey, { burst, losses, deleted, resent, refundsLate: true, ...leases })
       const admitted = ofKey.filter(isAdmission)
       const rateIn = rateInSpan(admitted)
+      const held = leases.lease * (leases.others + 1)
       const found = overfullSpan(admitted.map(admissionOf), (from, to) => {
         const { burst, refill } = rateIn(from, to)
-        return burst + refill(forward(ledger, server, from, to)) + allowance(from, to)
+        const stepped = held > 0 ? Math.min(refill(forward(ledger, server, 0, from) - from), held) : 0
+        return burst + refill(forward(ledger, server, from, to)) + stepped + allowance(from, to)
       })
       if (found)
         problems.push(`${server.name} admitted ${found.units} units of ${state} from ${found.from} to ${found.to} µs`)

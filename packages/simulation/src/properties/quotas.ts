@@ -6,9 +6,9 @@ import { entriesOf } from './states.ts'
 
 /**
  * A quota that replaces another one counts what was consumed by both: it admits nothing that does not fit beside all units that
- * callers have had before. Buckets only, and no call by one that refills sooner before it: that has forgotten what is older than
- * its own. Units that are refunded are not counted, nor are keys that are reset or lost, nor leases of several stores: one may
- * spend what it has held since before another's calls.
+ * callers have had before. Buckets only, and no call by one that refills sooner before it, nor a refund by one that refills sooner
+ * than another: these forget what is older than their own. Units that are refunded are not counted, nor are keys that are reset or
+ * lost, nor leases of several stores: one may spend what it has held since before another's calls.
  */
 export function replacedQuotasAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   if (setting.lease !== undefined && setting.processes * setting.handles > 1) return []
@@ -29,11 +29,16 @@ function areCounted(entries: readonly Entry[], { losses, steps }: Ledger): boole
 function overfullIn(entries: readonly Entry[]): readonly string[] {
   const [first] = entries as readonly [Entry]
   const admitted = entries.filter((entry) => isByStore(entry) && entry.kept > 0)
+  const longest = Math.max(...entries.map(({ quota }) => lengthOf(quota)))
   const atOnce = admitted.filter(({ verb }) => verb !== 'reserve' && verb !== 'wait')
   return atOnce.flatMap((entry) => {
     const { calledAt, answeredAt = calledAt, quota, host, kept, name } = entry
     const length = lengthOf(quota)
-    const isForgotten = entries.some((other) => other.calledAt <= answeredAt && !(lengthOf(other.quota) >= length))
+    const isForgotten = entries.some(
+      (other) =>
+        (other.calledAt <= answeredAt && !(lengthOf(other.quota) >= length)) ||
+        ((other.refundedAt ?? Number.POSITIVE_INFINITY) <= answeredAt && !(lengthOf(other.quota) >= longest)),
+    )
     const before = admitted.filter((other) => other.turnAt < calledAt)
     const used = sum([...before, entry].map((each) => (each.kept * lengthOf(each.quota)) / each.quota.limit))
     const most = length + answeredAt - first.calledAt
