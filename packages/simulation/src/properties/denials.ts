@@ -6,11 +6,13 @@ import { clockOf, statesAt, writesOf } from './states.ts'
 
 /**
  * A request is denied by the store only if the units were not there at some time while it was asked. A deny cache may deny
- * for its time what another process has refunded or reset since.
+ * for its time what another process has refunded or reset since. PostgreSQL decides what waits for a lock by the time at which it
+ * arrived.
  */
-export function denialsAreTrue({ ledger, setting }: Simulation): readonly string[] {
+export function denialsAreTrue({ ledger, setting, faults }: Simulation): readonly string[] {
   const { entries, losses, steps } = ledger
   const writes = writesOf(ledger)
+  const areLocked = faults.some(({ kind }) => kind === 'locked rows')
   const isCounted = (entry: Entry): boolean =>
     (entry.verb === 'consume' || entry.verb === 'request') && entry.decision?.allowed === false && isByStore(entry)
   const isUntrue = (entry: Entry): boolean => {
@@ -21,22 +23,22 @@ export function denialsAreTrue({ ledger, setting }: Simulation): readonly string
       !runKernel(state, clockOf(ledger, server, at), step).allowed
     // Most denials are true when they are asked for, which is fast to see.
     if (statesAt(known, calledAt).some((state) => isDenied(state, calledAt))) return false
+    // A key has fewest units at the start, after a write, and after its clock was set back.
+    const isTrueSince = (from: number): boolean => {
+      const isWithin = ({ at }: { readonly at: number }): boolean => at > from && at <= answeredAt
+      const moments = [from, ...steps.filter((step) => step.of === server && isWithin(step)).map(({ at }) => at)]
+      return (
+        moments.some((at) => statesAt(known, at).some((state) => isDenied(state, at))) ||
+        known.some((write) => isWithin(write) && isDenied(write.state, areLocked ? calledAt : write.at))
+      )
+    }
+    if (isTrueSince(calledAt - denyMicros(setting) * SLOWNESS)) return false
+    if (setting.lease !== undefined && isPromised(entries, entry)) return false
     // What a lost state or a clock that was set had denied may be cached.
     const isSince = ({ at }: { readonly at: number }): boolean =>
       at >= calledAt - denyMicros(setting) && at <= answeredAt
-    const isOld = isChangedUnseen(entries, entry) || losses.some(isSince) || steps.some(isSince)
-    const from = calledAt - denyMicros(setting) * (isOld ? 1 : SLOWNESS)
-    if (setting.lease !== undefined && isPromised(entries, entry)) return false
-    // A key has fewest units at the start, after a write, and after its clock was set back.
-    const moments = [
-      from,
-      ...steps.filter(({ of, at }) => of === server && at > from && at <= answeredAt).map(({ at }) => at),
-    ]
-    const written = known.filter(({ at }) => at > from && at <= answeredAt)
-    return !(
-      moments.some((at) => statesAt(known, at).some((state) => isDenied(state, at))) ||
-      written.some(({ state, at }) => isDenied(state, at))
-    )
+    const isOld = losses.some(isSince) || steps.some(isSince) || isChangedUnseen(entries, entry)
+    return !(isOld && isTrueSince(calledAt - denyMicros(setting)))
   }
   return entries
     .filter(isCounted)
