@@ -49,10 +49,14 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
   }
 
   /** Rejects a call that still waits for its keys shortly before its deadline. */
-  const dropInTime = (each: Waiting): (() => void) =>
-    whenExpired({ atMs: each.until().sendByMs - EARLIER_MS, spanMs: 0 }, () => {
+  const dropInTime = (each: Waiting): (() => void) => {
+    const { sendByMs } = each.until()
+    // A time before now would look like a stall of the event loop, which extends deadlines.
+    const atMs = Math.max(sendByMs - EARLIER_MS, Math.min(performance.now(), sendByMs))
+    return whenExpired({ atMs, spanMs: 0 }, () => {
       if (waiting.delete(each)) each.reject(failure(new TimeoutError(BUSY), timeoutMs))
     })
+  }
   const sendBatch = async (batch: readonly Waiting[]): Promise<void> => {
     const calls = batch.map(({ call }) => call)
     const names = calls.flatMap((call) => call.names)
