@@ -29,7 +29,10 @@ export function denialsAreTrue({ ledger, setting, faults }: Simulation): readonl
       const moments = [from, ...steps.filter((step) => step.of === server && isWithin(step)).map(({ at }) => at)]
       return (
         moments.some((at) => statesAt(known, at).some((state) => isDenied(state, at))) ||
-        known.some((write) => isWithin(write) && isDenied(write.state, areLocked ? calledAt : write.at))
+        known.some(
+          ({ state, at }) =>
+            isWithin({ at }) && (isDenied(state, at) || (areLocked && at > calledAt && isDenied(state, calledAt))),
+        )
       )
     }
     if (isTrueSince(calledAt - denyMicros(setting) * SLOWNESS)) return false

@@ -1,5 +1,6 @@
 import type { Entry } from '../ledger.ts'
 import { PostgresServer } from '../postgres/server.ts'
+import type { Fault } from '../scenario.ts'
 import type { Simulation } from '../simulation.ts'
 import { isAbort } from './answers.ts'
 
@@ -16,15 +17,32 @@ const STALLS: readonly string[] = ['stalled event loop', 'paused process']
 export function stallsAreNoFailures({ ledger, setting, faults }: Simulation): readonly string[] {
   const isFast = setting.baseMicros + 10 * setting.jitterMicros < 5_000 && setting.deadlineMs >= 50
   if (!isFast || faults.some(({ kind }) => !OUR_OWN.includes(kind))) return []
-  const stalls = faults.filter(({ kind }) => STALLS.includes(kind))
+  const stalls = spansOf(faults.filter(({ kind }) => STALLS.includes(kind)))
   const stallsIn = ({ calledAt, answeredAt = 0 }: Entry): number =>
-    stalls.filter(({ at, micros }) => at <= answeredAt && at + micros + ONE_STALL >= calledAt).length
+    stalls.filter(({ at, end }) => at <= answeredAt && end + ONE_STALL >= calledAt).length
   return ledger.entries
     .filter(({ decision, error }) => decision?.degraded || (error && !decision && !isAbort(error)))
     .filter((entry) => stallsIn(entry) <= 1 && !(entry.server instanceof PostgresServer))
     .map(
       ({ verb, host, calledAt }) => `${verb} in ${host.name}, called at ${calledAt} µs, was answered without the store`,
     )
+}
+
+interface Span {
+  readonly at: number
+  end: number
+}
+
+/** Stalls that overlap come one after the other, in any order. */
+function spansOf(stalls: readonly Fault[]): readonly Span[] {
+  const spans: Span[] = []
+  for (const { at, micros } of stalls) {
+    const chained = spans.filter(({ end }) => end >= at)
+    const end = Math.max(at, ...chained.map((each) => each.end)) + micros
+    for (const each of chained) each.end = end
+    spans.push({ at, end })
+  }
+  return spans
 }
 
 /** One stall may begin when another ends. */
