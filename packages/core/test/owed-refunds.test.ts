@@ -87,3 +87,44 @@ test('a refund that a store reports as unsent only after its deadline is made wh
   await vi.advanceTimersByTimeAsync(1)
   expect((await limiter.peek('a')).remaining).toBe(100)
 })
+
+/** A call that has timed out, and whose store finds out `after` milliseconds later that nothing was sent. */
+const unsentAfter = (ms: number): StoreError => {
+  const starved = new StoreError('starved', undefined, { reason: 'pool' })
+  const late = new Promise((_, reject) => setTimeout(() => reject(starved), ms))
+  return new StoreError('timed out', undefined, { reason: 'timeout', late })
+}
+
+// A store that coalesces calls reports the timeout of one call before its statement has a connection: its refund was dropped.
+test.each([
+  ['by the store', unsentAfter],
+  [
+    'by two layers of a store',
+    (ms: number) => new StoreError('', 0, { reason: 'timeout', late: Promise.reject(unsentAfter(ms)) }),
+  ],
+])(
+  'a refund that is reported as timed out %s, and later as unsent, is made when the store answers again',
+  async (_, error) => {
+    vi.useFakeTimers()
+    const { limiter, health, fail } = setUp()
+    const reservation = await limiter.reserve('a', { cost: 50 })
+    const timedOut = error(30)
+    fail(timedOut)
+    await expect(reservation.cancel()).rejects.toBe(timedOut)
+    expect(health()).toMatchObject({ refundsQueued: 0, refundsDropped: 0 })
+    await vi.advanceTimersByTimeAsync(30)
+    expect(health()).toMatchObject({ refundsQueued: 1, refundsDropped: 0 })
+    // The queued refund finds the same again.
+    fail(undefined)
+    const peeked = limiter.peek('b')
+    fail(unsentAfter(30))
+    await peeked
+    await vi.advanceTimersByTimeAsync(30)
+    expect(health()).toMatchObject({ refundsQueued: 1, refundsDropped: 0 })
+    fail(undefined)
+    await limiter.peek('b')
+    await vi.advanceTimersByTimeAsync(1)
+    expect((await limiter.peek('a')).remaining).toBe(100)
+    expect(health()).toMatchObject({ refundsQueued: 0, refundsDropped: 0 })
+  },
+)

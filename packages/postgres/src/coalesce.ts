@@ -88,7 +88,7 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
     return within(endMs, answer).catch((error: unknown) => {
       if (!(error instanceof TimeoutError) || error.late) throw failure(error, timeoutMs)
       // A timed-out call that was not sent is dropped. One that was sent may still be answered.
-      throw failure(drop() ? error : new TimeoutError(error.message, answer.catch(lateIn)), timeoutMs)
+      throw failure(drop() ? error : new TimeoutError(error.message, answer), timeoutMs)
     })
   }
 }
@@ -96,11 +96,13 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
 /** Narrows the late answer of an error to one call of a batch. */
 export function lateOf(error: unknown, place: number): unknown {
   if (!(error instanceof StoreError) || error.late === undefined) return error
-  const late = error.late.then((answers) => (answers as readonly unknown[] | undefined)?.[place])
+  const late = error.late.then((answers) => {
+    // Nothing was sent, as has turned out.
+    if (error.late === undefined) throw error
+    return (answers as readonly unknown[] | undefined)?.[place]
+  })
   return new StoreError(withoutLink(error.message), error.cause, { reason: error.reason, late })
 }
-
-const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
 
 /** The calls of the next batch: their keys are free, and no earlier call waits for one of their keys. */
 function groupIntoBatch(waiting: Iterable<Waiting>, inFlight: ReadonlySet<string>): readonly Waiting[] {

@@ -28,7 +28,7 @@ export const latest = (all: readonly Until[]): Until => ({
 /** A timeout. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
-  /** The late answer: resolves to undefined if there is no answer. Undefined if nothing was sent. */
+  /** The call, which may be answered late, or fail: resolves to undefined if its end is not known. Undefined if nothing was sent. */
   readonly late: Promise<unknown> | undefined
   /** The cause: the server did not answer, or no connection of the pool was free. */
   readonly reason: 'timeout' | 'pool'

@@ -1,5 +1,5 @@
 import { START } from '@spillway/conformance'
-import { perDay, type Taken } from '@spillway/core'
+import { perDay, StoreError, type Taken } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import { afterEach, expect, test, vi } from 'vitest'
 import { coalescing } from '../src/coalesce.ts'
@@ -92,6 +92,28 @@ test('a call that timed out before it was sent is not sent', async () => {
   statements[0]?.answer()
   await ticks()
   expect(sent()).toEqual(['a'])
+})
+
+// Reproduces a bug: it seemed to be sent, so that a refund was dropped instead of made later.
+test('a call that timed out is unsent as soon as its statement turns out to be', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  let starve = (): void => {}
+  const put = coalescing(() => {
+    const starved = new StoreError('no free connection', undefined, { reason: 'pool' })
+    return new Promise((_, reject) => {
+      starve = () => reject(starved)
+    })
+  }, 100)
+  const failed = put(call('a')).catch((error: StoreError) => error)
+  await ticks()
+  vi.advanceTimersByTime(100)
+  await ticks()
+  const error = (await failed) as StoreError
+  expect(error).toMatchObject({ reason: 'timeout', late: expect.any(Promise) })
+  starve()
+  await error.late
+  // No late answer means that nothing was sent.
+  expect(error.late).toBe(undefined)
 })
 
 test('a failed statement rejects its own calls, and the next one is sent', async () => {

@@ -7,7 +7,7 @@ import type { ConsumeStep } from '../policies/consume-steps.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { maxCharge } from '../steps/verbs.ts'
-import { breakerOf, isUnsent } from '../stores/breaker.ts'
+import { breakerOf } from '../stores/breaker.ts'
 import { type CallDeadline, deadlineIn, unlessExpired } from '../stores/deadline.ts'
 import { isSync, type PreparedTake, type PreparingStore, preparesTakes, type Take } from '../stores/store.ts'
 import { takeFrom } from '../stores/store-call.ts'
@@ -126,10 +126,7 @@ async function refundTo(checks: readonly PolicyCheck[], takes: readonly Take[]):
     return await answerTo(checks, takes)
   } catch (error) {
     if (error instanceof StoreError) {
-      const breaker = breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store)
-      void Promise.resolve(error.late).then((answer) =>
-        isUnsent(error) ? breaker.queueRefund(takes) : (answer ?? breaker.dropped()),
-      )
+      breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).refundFailed(takes, error)
     }
     throw error
   }

@@ -100,6 +100,7 @@ export class StoreError extends Error {
   /** Whether the store works and has rejected this call only, so that the failure does not open its circuit. */
   readonly healthy: boolean
 
+  /** `late` is the call that has timed out: it may reject, also with a `StoreError` that has a `late` of its own. */
   constructor(
     message: string,
     cause?: unknown,
@@ -107,10 +108,18 @@ export class StoreError extends Error {
   ) {
     super(withLink(message, 'ERR_SPILLWAY_STORE'), { cause })
     this.reason = reason
-    this.late = late
+    this.late = late?.then(undefined, async (failure: unknown) => {
+      const answer = failure instanceof StoreError ? await failure.late : undefined
+      if (isUnsent(failure)) (this as { late: unknown }).late = undefined
+      return answer
+    })
     this.healthy = healthy
   }
 }
+
+/** Reports whether a call has failed before it was sent, as is certain once `late` has settled. */
+export const isUnsent = (error: unknown): boolean =>
+  error instanceof StoreError && error.reason !== 'error' && error.late === undefined
 
 /** Renders what was thrown, for a message. Never throws, though the message of an error may. */
 export function formatThrown(thrown: unknown): string {

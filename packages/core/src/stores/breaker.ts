@@ -1,4 +1,4 @@
-import { formatThrown, QuotaError, StoreError } from '../common/errors.ts'
+import { formatThrown, isUnsent, QuotaError, StoreError } from '../common/errors.ts'
 import { type MaybePromise, promised } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
@@ -44,11 +44,13 @@ export interface Breaker {
   ): Promise<T>
   /**
    * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to
-   * answer, else as soon as it answers again. A refund is sent once only: one that failed may have been made.
+   * answer, else as soon as it answers again. A refund is sent once only: one that was sent and failed may have been made.
    */
   queueRefund(refunds: readonly Take[], answers?: boolean): void
-  /** Counts a refund that was sent and failed. */
-  dropped(): void
+  /**
+   * Queues a refund that failed before it was sent. One that was sent is counted as dropped, unless it is answered late.
+   */
+  refundFailed(refunds: readonly Take[], error: unknown): void
   readonly health: StoreHealth
 }
 
@@ -113,10 +115,21 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     circuit.refunds.push(refunds)
     refundsQueued++
   }
+  const afterFailure = async (error: unknown, queue: () => void): Promise<void> => {
+    const answer = error instanceof StoreError ? await error.late : undefined
+    if (isUnsent(error)) queue()
+    else if (answer === undefined) dropped()
+  }
   const send = (refunds: readonly Take[]): void => {
+    // Not sent again at once: the store may reject it at once, too.
     promised(() => store.take(refunds)).catch((error: unknown) =>
-      isUnsent(error) ? keep(refunds, refunds[0] as Take) : dropped(),
+      afterFailure(error, () => keep(refunds, refunds[0] as Take)),
     )
+  }
+  const queueRefund = (refunds: readonly Take[], answers = false): void => {
+    const [first] = refunds
+    if (answers || first === undefined || circuitOf(first) === undefined) send(refunds)
+    else keep(refunds, first)
   }
 
   const answered = (circuit: Circuit | undefined): void => {
@@ -154,12 +167,8 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
         else failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
       })
     },
-    queueRefund(refunds, answers = false) {
-      const [first] = refunds
-      if (answers || first === undefined || circuitOf(first) === undefined) send(refunds)
-      else keep(refunds, first)
-    },
-    dropped: () => dropped(),
+    queueRefund,
+    refundFailed: (refunds, error) => void afterFailure(error, () => queueRefund(refunds)),
     get health() {
       const open = [...circuits.values()].filter(isOpen)
       const isAnyOpen = open.some(({ openUntilMs }) => now() < openUntilMs)
@@ -200,13 +209,7 @@ function inTime<T>(
     const stop = whenExpired(deadline, () => {
       isLate = true
       const message = `The store did not answer within ${deadline.spanMs} ms.`
-      const late = answer.then(check).catch((cause: unknown) => {
-        // The store says only now that it has sent nothing.
-        if (isUnsent(cause)) (error as { late: unknown }).late = undefined
-        return lateIn(cause)
-      })
-      const error = new StoreError(message, undefined, { reason: 'timeout', late })
-      fail(error)
+      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.then(check) }))
     })
     answer.then(
       (result) => {
@@ -231,13 +234,6 @@ function inTime<T>(
     )
   })
 }
-
-/** Reports whether a call has failed before it was sent, as is certain once `late` has settled. */
-export const isUnsent = (error: unknown): boolean =>
-  error instanceof StoreError && error.reason !== 'error' && error.late === undefined
-
-/** The late answer of a store that has reported a timeout itself. */
-const lateIn = (error: unknown): unknown => (error instanceof StoreError ? error.late : undefined)
 
 /** Wraps what a store throws in a {@link StoreError}; a {@link QuotaError} is left as it is. */
 export function asStoreError(cause: unknown): StoreError | QuotaError {
