@@ -70,7 +70,6 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
     if (isHealthy) client.off('error', ignore)
     client.release(!isHealthy)
   }
-  const sentMs = performance.now()
   const answer = client.query(query).then(({ rows }) => rows)
   try {
     const rows = await within(until.endMs, answer)
@@ -80,9 +79,7 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
     // After an error of the statement the connection is usable. After any other error it may not be.
     if (!(error instanceof TimeoutError)) release(isUsableAfter(error))
     else {
-      // The answer may still arrive: wait for it as long again.
-      const graceMs = until.endMs + (until.endMs - sentMs)
-      const settled = within(graceMs, answer).then(
+      const settled = within(until.lateMs, answer).then(
         (rows) => {
           release(true)
           return rows

@@ -76,8 +76,8 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
   }
 
   return (call) => {
-    const { endMs } = untilIn(timeoutMs)
-    const until = (): Until => ({ endMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
+    const { endMs, lateMs } = untilIn(timeoutMs)
+    const until = (): Until => ({ endMs, lateMs, sendByMs: Math.min(endMs, call.deadline?.atMs ?? endMs) })
     let drop = (): boolean => false
     const answer = new Promise<readonly Taken[]>((resolve, reject) => {
       const each: Waiting = { call, until, stop: undefined, resolve, reject }

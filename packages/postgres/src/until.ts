@@ -6,11 +6,13 @@ export interface Until {
   readonly sendByMs: number
   /** The time until which the operation waits for an answer. */
   readonly endMs: number
+  /** The time until which it waits for a late answer, as long again. */
+  readonly lateMs: number
 }
 
 export function untilIn(timeoutMs: number, deadline?: Deadline): Until {
   const endMs = performance.now() + timeoutMs
-  return { endMs, sendByMs: Math.min(endMs, deadline?.atMs ?? endMs) }
+  return { endMs, sendByMs: Math.min(endMs, deadline?.atMs ?? endMs), lateMs: endMs + timeoutMs }
 }
 
 /**
@@ -23,12 +25,13 @@ export const EARLIER_MS = 3
 export const latest = (all: readonly Until[]): Until => ({
   endMs: Math.max(...all.map(({ endMs }) => endMs)),
   sendByMs: Math.max(...all.map(({ sendByMs }) => sendByMs)),
+  lateMs: Math.max(...all.map(({ lateMs }) => lateMs)),
 })
 
 /** A timeout. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
-  /** The call, which may be answered late, or fail: resolves to undefined if its end is not known. Undefined if nothing was sent. */
+  /** The call, which may still be answered or fail, or a promise of undefined. Undefined if nothing was sent. */
   readonly late: Promise<unknown> | undefined
   /** The cause: the server did not answer, or no connection of the pool was free. */
   readonly reason: 'timeout' | 'pool'
