@@ -56,6 +56,19 @@ describe('a lease', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  // The store refused the return after the calls, and the units stayed taken.
+  test('that another call wants back is returned before the calls for those for whom it does not suffice', async () => {
+    const { shared, limiter, direct } = setUp(perMinute(100))
+    await consume(limiter, 3)
+    shared.break('slow')
+    const leased = limiter.consume('a')
+    const [peeked, consumed] = [limiter.peek('a'), limiter.consume('a', 20)]
+    shared.break('none')
+    await shared.thaw()
+    expect([await leased, await peeked, await consumed].every(({ allowed }) => allowed)).toBe(true)
+    expect((await direct.peek('a')).remaining).toBe(76)
+  })
+
   // The process closed the store's client before the units were sent, and they stayed taken.
   test('that is being returned is waited for when the process says so', async () => {
     const { clock, stores, shared, limiter, direct } = setUp(perMinute(100))

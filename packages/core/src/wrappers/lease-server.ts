@@ -90,8 +90,10 @@ export function leaseServer(
     const [first] = waiters
     if (first === undefined) return
     const parts = partsFor(entry, first)
-    if (canLease(entry, waiters, parts)) await lease(entry, first, waiters, parts)
-    else for (const each of waiters) each.resolve(check(entry, each))
+    if (canLease(entry, waiters, parts)) return lease(entry, first, waiters, parts)
+    // After these checks, the store would refuse the return of the lease.
+    await end(entry, first.at)
+    for (const each of waiters) if (!isServed(each, undefined)) each.resolve(check(entry, each))
   }
   const canLease = ({ others, lease }: LeaseEntry, waiters: readonly Waiter[], parts: number): boolean => {
     const { step } = lease ?? (waiters[0] as Waiter).take
@@ -154,18 +156,19 @@ export function leaseServer(
       resolve(fits ? check(entry, each) : denial(now, full, take.step))
     }
   }
+  const end = async (entry: LeaseEntry, at: Micros | undefined): Promise<void> => {
+    const { lease } = entry
+    entry.lease = undefined
+    if (lease === undefined) return
+    entry.size = halved(entry.size)
+    await returnLease(store, entry.key, lease, at, stopwatch())
+  }
 
   return {
     newEntry: (key) => ({ ...newEntry(key), ...firstSize(), waiters: [] }),
     check,
     isStuck,
-    async end(entry, at) {
-      const { lease } = entry
-      entry.lease = undefined
-      if (lease === undefined) return
-      entry.size = halved(entry.size)
-      await returnLease(store, entry.key, lease, at, stopwatch())
-    },
+    end,
     take(entry, call) {
       if (entry.serving && isStuck(entry)) return check(entry, call)
       if (!entry.serving) {

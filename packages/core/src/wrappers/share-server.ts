@@ -182,7 +182,9 @@ export function shareServer(
     if (entry.others === 0 && waiters.every(({ take }) => isSameQuota(take.step, step))) {
       return share(entry, first, waiters)
     }
-    for (const each of waiters) each.resolve(check(entry, each))
+    // After these checks, the store would refuse the return of the share.
+    await end(entry, first.at)
+    for (const each of waiters) if (!isServed(each, undefined)) each.resolve(check(entry, each))
   }
   const serveWaiters = async (entry: ShareEntry, ahead: Call | undefined): Promise<void> => {
     const waiters = entry.waiters.splice(0).filter((each) => !isServed(each, withoutCall(entry, each)))
@@ -201,6 +203,12 @@ export function shareServer(
     while (entry.waiters.length > 0) await serveWaiters(entry, undefined)
     entry.serving = undefined
   }
+  const end = async (entry: ShareEntry, at: Micros | undefined): Promise<void> => {
+    const { key, lease, next } = entry
+    entry.lease = entry.next = undefined
+    entry.pausedMs = 0
+    for (const each of [next, lease]) if (each) await returnLease(store, key, each, at, stopwatch())
+  }
 
   return {
     newEntry: (key) => ({
@@ -215,12 +223,7 @@ export function shareServer(
     }),
     check,
     isStuck,
-    async end(entry, at) {
-      const { key, lease, next } = entry
-      entry.lease = entry.next = undefined
-      entry.pausedMs = 0
-      for (const each of [next, lease]) if (each) await returnLease(store, key, each, at, stopwatch())
-    },
+    end,
     take(entry, call) {
       const { step } = call.take
       const hold = holdFor(call)
