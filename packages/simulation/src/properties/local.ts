@@ -1,4 +1,4 @@
-import { divideQuota } from '@spillway/core'
+import { divideQuota, type Quota } from '@spillway/core'
 import type { Entry } from '../ledger.ts'
 import type { Simulation } from '../simulation.ts'
 import { forward } from './admission.ts'
@@ -10,11 +10,14 @@ import { overfullSpan } from './spans.ts'
 /** While the store does not answer, each process admits no more than its share of the quota. */
 export function processesAdmitNoMore({ ledger, setting }: Simulation): readonly string[] {
   const { quota, replicas } = setting
-  const { burst, refill } = rateOf(replicas === 1 ? quota : divideQuota(quota, { replicas }))
+  const shareOf = sharesFor(replicas)
+  const { burst, refill } = rateOf(shareOf(quota))
   const problems: string[] = []
   for (const [name, entries] of ofStates(ledger.entries)) {
     const [{ host }] = entries as [Entry]
-    const allowance = allowanceOf(entries, { burst, losses: [], resent: [], refundsLate: false, lease: 0, others: 0 })
+    // Shares are rounded: those of quotas that refill in the same time may differ in theirs.
+    const local = entries.map((entry) => ({ ...entry, quota: shareOf(entry.quota) }))
+    const allowance = allowanceOf(local, { burst, losses: [], resent: [], refundsLate: false, lease: 0, others: 0 })
     const admissions = entries
       .filter(({ decision, kept, verb }) => decision?.degraded?.action === 'local' && kept > 0 && verb !== 'charge')
       .map(({ calledAt, turnAt, kept, cost }) => ({ from: calledAt, to: turnAt, units: Math.min(kept, cost) }))
@@ -25,6 +28,16 @@ export function processesAdmitNoMore({ ledger, setting }: Simulation): readonly 
     if (found) problems.push(`${name} admitted ${found.units} units by itself from ${found.from} to ${found.to} µs`)
   }
   return problems
+}
+
+/** The share of each quota that one process enforces. */
+function sharesFor(replicas: number): (quota: Quota) => Quota {
+  const shares = new Map<Quota, Quota>()
+  return (quota) => {
+    const share = shares.get(quota) ?? (replicas === 1 ? quota : divideQuota(quota, { replicas }))
+    shares.set(quota, share)
+    return share
+  }
 }
 
 /** The entries of each state in a process: stores of one process count by themselves. */
