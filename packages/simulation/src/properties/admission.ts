@@ -13,12 +13,15 @@ export function forward({ steps }: Ledger, of: object, from: number, to: number)
   return micros
 }
 
+const stepsBack = ({ steps }: Ledger, of: object, from: number, to: number): number =>
+  steps.filter((step) => step.of === of && step.at >= from && step.at <= to && step.micros < 0).length
+
 /**
  * In no span of time does the store admit more than `burst + rate × t`, besides: one burst for each time that it lost the
  * state or was asked to reset it, the units that it was asked to refund without naming a request, and those that are refunded
  * after one of these and were consumed before it, and those of refunds that the client has sent again. With leases, a refund
  * or reset costs what the other stores hold, once, and a loss what all hold: half of the bucket each. If the server's clock
- * steps forward, units that are held refill before they are spent.
+ * steps forward, units that are held refill before they are spent; if it steps back, an interval may begin once more.
  */
 export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   const { quota, lease, processes, handles } = setting
@@ -40,9 +43,10 @@ export function storesAdmitNoMore({ ledger, setting, servers }: Simulation): rea
       const rateIn = rateInSpan(admitted)
       const held = leases.lease * (leases.others + 1)
       const found = overfullSpan(admitted.map(admissionOf), (from, to) => {
-        const { burst, refill } = rateIn(from, to)
+        const { burst, atOnce = 0, refill } = rateIn(from, to)
         const stepped = held > 0 ? Math.min(refill(forward(ledger, server, 0, from) - from), held) : 0
-        return burst + refill(forward(ledger, server, from, to)) + stepped + allowance(from, to)
+        const again = atOnce * stepsBack(ledger, server, from, to)
+        return burst + refill(forward(ledger, server, from, to)) + again + stepped + allowance(from, to)
       })
       if (found)
         problems.push(`${server.name} admitted ${found.units} units of ${state} from ${found.from} to ${found.to} µs`)
@@ -71,6 +75,7 @@ function rateInSpan(admitted: readonly Entry[]): (from: number, to: number) => R
     const all = inSpan.map(({ quota }) => rates.get(quota) as Rate)
     return {
       burst: Math.max(...all.map(({ burst }) => burst)),
+      atOnce: Math.max(...all.map(({ atOnce = 0 }) => atOnce)),
       refill: (micros) => Math.max(...all.map(({ refill }) => refill(micros))),
     }
   }

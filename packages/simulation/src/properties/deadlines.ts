@@ -29,5 +29,5 @@ const consumes = ({ ticks, step: { check } }: Effect): boolean => ticks > 0 && c
 /** Timers are whole milliseconds: a call may fail by less than one before its deadline. */
 const EARLY_MICROS = 1_020
 
-const waitsUntil = ({ answeredAt, error, calledAt, mayLast }: Entry): number =>
-  isAbort(error) ? calledAt + mayLast : (answeredAt ?? Number.POSITIVE_INFINITY) + EARLY_MICROS
+const waitsUntil = ({ answeredAt = Number.POSITIVE_INFINITY, error, calledAt, mayLast }: Entry): number =>
+  Math.max(answeredAt + EARLY_MICROS, isAbort(error) ? calledAt + mayLast : 0)

@@ -6,9 +6,10 @@ import { entriesOf } from './states.ts'
 
 /**
  * A quota that replaces another one counts what was consumed by both: it admits nothing that does not fit beside all units that
- * callers have had before. Buckets only, and no call by one that refills sooner before it, nor a refund by one that refills sooner
- * than another: these forget what is older than their own. Units that are refunded are not counted, nor are keys that are reset or
- * lost, nor leases of several stores: one may spend what it has held since before another's calls.
+ * callers have had before. Buckets only, and no call by one that refills sooner before it: it forgets what is older than its own.
+ * Nor a refund, unless all quotas refill in the same time: one that refills sooner forgets, and one by another returns units that are
+ * forgotten. Units that are refunded are not counted, nor are keys that are reset or lost, nor leases of several stores: one may
+ * spend what it has held since before another's calls.
  */
 export function replacedQuotasAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   if (setting.lease !== undefined && setting.processes * setting.handles > 1) return []
@@ -26,6 +27,10 @@ function areCounted(entries: readonly Entry[], { losses, steps }: Ledger): boole
   return !losses.some((loss) => loss.server === server) && !steps.some(({ of }) => of === server)
 }
 
+/** When units of a call may first be refunded: those that the store takes late are, if it was decided without the store. */
+const refundedFrom = (entry: Entry): number =>
+  isByStore(entry) ? (entry.refundedAt ?? Number.POSITIVE_INFINITY) : entry.calledAt
+
 function overfullIn(entries: readonly Entry[]): readonly string[] {
   const [first] = entries as readonly [Entry]
   const admitted = entries.filter((entry) => isByStore(entry) && entry.kept > 0)
@@ -37,7 +42,7 @@ function overfullIn(entries: readonly Entry[]): readonly string[] {
     const isForgotten = entries.some(
       (other) =>
         (other.calledAt <= answeredAt && !(lengthOf(other.quota) >= length)) ||
-        ((other.refundedAt ?? Number.POSITIVE_INFINITY) <= answeredAt && !(lengthOf(other.quota) >= longest)),
+        (refundedFrom(other) <= answeredAt && !(lengthOf(other.quota) === longest && length === longest)),
     )
     const before = admitted.filter((other) => other.turnAt < calledAt)
     const used = sum([...before, entry].map((each) => (each.kept * lengthOf(each.quota)) / each.quota.limit))

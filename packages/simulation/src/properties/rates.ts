@@ -3,6 +3,8 @@ import type { Quota } from '@spillway/core'
 /** The most units that a quota admits: at once, and besides in a span of microseconds. */
 export interface Rate {
   readonly burst: number
+  /** Units that refill at once, at a boundary. A clock that steps back may pass the same boundary twice. */
+  readonly atOnce?: number
   refill(micros: number): number
 }
 
@@ -15,7 +17,7 @@ export function rateOf(quota: Quota): Rate {
       if (schedule === null) return { burst: limit, refill: (micros) => (micros * scale) / ticksPerUnit }
       // One more interval may begin in a span.
       const { interval, amount } = schedule
-      return { burst: limit, refill: (micros) => (Math.floor(micros / interval) + 1) * amount }
+      return { burst: limit, atOnce: amount, refill: (micros) => (Math.floor(micros / interval) + 1) * amount }
     }
     case 'warm-up':
       return { burst: quota.burst, refill: (micros) => (micros * quota.scale) / quota.ticksPerUnit }
