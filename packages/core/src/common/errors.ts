@@ -51,6 +51,8 @@ const isInstance: (this: unknown, value: unknown) => boolean = Function.prototyp
  * How `instanceof` recognises the errors of a class: by their name, so that it recognises those of every copy of this
  * module. An app may import one copy and require another, or have two versions installed. Subclasses are recognised as usual.
  */
+// So that bundlers leave out the classes that an app does not use.
+/* @__NO_SIDE_EFFECTS__ */
 export const instancesNamed = (name: string) =>
   function (this: object, value: unknown): boolean {
     if (!Object.hasOwn(this, Symbol.hasInstance)) return isInstance.call(this, value)
@@ -108,8 +110,8 @@ export class StoreError extends Error {
   ) {
     super(withLink(message, 'ERR_SPILLWAY_STORE'), { cause })
     this.reason = reason
-    this.late = late?.then(undefined, async (failure: unknown) => {
-      const answer = failure instanceof StoreError ? await failure.late : undefined
+    this.late = late?.catch(async (failure?: Partial<StoreError>) => {
+      const answer = await failure?.late
       if (isUnsent(failure)) (this as { late: unknown }).late = undefined
       return answer
     })
