@@ -127,8 +127,9 @@ function unreturnedOf(entry: Entry, { killed, unopened }: Ledger, steppedBack: n
   const { host, server, decision, calledAt, cost, kept, answeredAt, refundedAt } = entry
   // What is allowed without the store may be settled at more than its cost.
   if (decision?.degraded?.action === 'allow') return Math.max(cost, kept)
-  // What a killed process had not received, or had not refunded yet.
-  if (killed.has(host) && (answeredAt === undefined || refundedAt !== undefined || kept === 0)) return cost
+  // What a killed process had not received, or had not refunded yet, also what it has counted itself.
+  const isOwed = answeredAt === undefined || refundedAt !== undefined || kept === 0 || !isByStore(entry)
+  if (killed.has(host) && isOwed) return cost
   // A refund for which no connection can be opened is not sent again.
   const since = refundedAt ?? answeredAt ?? 0
   const isUnsent = unopened.some(
