@@ -38,6 +38,25 @@ describe('rules in JSON', () => {
     ])
   })
 
+  // All four were one group: requests that the first two match were not counted by key.
+  test('are no tiers of a group that other rules name like the last of them', () => {
+    const explicit = ['search', 'rest'].map((name) => rule(name, 50, { match: { path: `/${name}` }, tiers: 'free' }))
+    expect(tiersOf([...explicit, enterprise, free])).toEqual([
+      ['search', 'free'],
+      ['rest', 'free'],
+      ['enterprise', 'free (implied)'],
+      ['free', 'free (implied)'],
+    ])
+    const other = { limit_keys: ['ip'] }
+    const named = [rule('paid', 100, { match, ...other }), rule('free (implied)', 20, other)]
+    expect(tiersOf([...explicit, enterprise, ...named, free]).slice(2)).toEqual([
+      ['enterprise', 'free (implied) (implied)'],
+      ['paid', 'free (implied)'],
+      ['free (implied)', 'free (implied)'],
+      ['free', 'free (implied) (implied)'],
+    ])
+  })
+
   // The second quota of enterprise keys was a tier behind the first, and counted nothing.
   test('count beside a tier that matches all of their requests', () => {
     const path = rule('reports', 500, { match: { ...match, path: '/reports' } })

@@ -11,14 +11,22 @@ export function withTiers(policies: readonly RulePolicy[]): readonly RulePolicy[
   const fallbacks = policies.map((policy, i) => policies.slice(i + 1).find((later) => isTierOf(policy, later)))
   return policies.map((policy, i) => {
     const isFallback = fallbacks.includes(policy)
-    if (isFallback) return { ...policy, tiers: policy.name }
+    if (isFallback) return { ...policy, tiers: groupOf(policy, policies) }
     const fallback = fallbacks[i]
     if (fallback === undefined) return policy
     const isReached = policies
       .slice(0, i)
       .every(({ match }, j) => fallbacks[j] !== fallback || !covers(match, policy.match))
-    return isReached ? { ...policy, tiers: fallback.name } : policy
+    return isReached ? { ...policy, tiers: groupOf(fallback, policies) } : policy
   })
+}
+
+/** The name of the group of a fallback and its tiers, which is no other group's. */
+function groupOf({ name }: RulePolicy, policies: readonly RulePolicy[]): string {
+  let group = name
+  const isOther = (policy: RulePolicy): boolean => policy.tiers === group || (policy.name === group && group !== name)
+  while (policies.some(isOther)) group += ' (implied)'
+  return group
 }
 
 /** Whether a policy is not related to others explicitly. */
