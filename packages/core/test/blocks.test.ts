@@ -6,6 +6,7 @@ import {
   leakyBucket,
   penalty,
   perMinute,
+  perSecond,
   type Quota,
   rateLimiter,
   slidingLog,
@@ -53,6 +54,16 @@ describe('a limiter that can block', () => {
     expect(one?.remaining).toBe(0)
     await Promise.all([one?.commit(1), other?.commit(1)])
     expect(await blocking.peek('b')).toEqual(await plain.peek('b'))
+  })
+
+  // It was denied for ever, by a block list that has as many units as a window counts.
+  test('denies no request for its cost, and a blocked key for its block', async () => {
+    const quota = perSecond(2 ** 52)
+    const plain = rateLimiter({ quota, store: modelStore(() => START) })
+    const blocking = rateLimiter({ quota, blocks: true, store: modelStore(() => START) })
+    expect(await blocking.consume('a', 2 ** 51)).toEqual(await plain.consume('a', 2 ** 51))
+    await blocking.block('b', '1h')
+    expect(await blocking.consume('b', 2 ** 51)).toMatchObject({ allowed: false, retryAfterMs: HOUR })
   })
 
   test('writes nothing about a key that is not blocked, and denies by every verb that consumes', async () => {

@@ -24,10 +24,12 @@ afterEach(() => {
 const START = Date.UTC(2026, 0, 1)
 
 /** Callers under one quota, each noted down when it is its turn, with the second of its turn. */
-function setUp(quota: Quota | Record<string, Quota>) {
+function setUp(quota: Quota | Record<string, Quota>, blocks = false) {
   const store = modelStore(() => (START + Date.now()) * 1_000)
   const limiter =
-    'kernel' in quota ? rateLimiter({ quota: quota as Quota, store }) : rateLimiter({ quotas: quota, store })
+    'kernel' in quota
+      ? rateLimiter({ quota: quota as Quota, store, blocks })
+      : rateLimiter({ quotas: quota, store, blocks })
   const turns: string[] = []
   const call = async (name: string, options: WaitOptions = {}): Promise<void> => {
     try {
@@ -231,5 +233,25 @@ describe('waiting', () => {
       'maxWait must be a positive duration',
     )
     expect(await limiter.peek('api')).toMatchObject({ remaining: 1 })
+  })
+})
+
+describe('a limiter that can block', () => {
+  // Its callers waited in line without an end: a queue of 2 held all, and none of them was denied at once.
+  test.each<[string, Quota, WaitOptions]>([
+    ['a queue', leakyBucket({ limit: 1, per: '1s', queue: 2 }), {}],
+    ['a bucket', perSecond(1), { maxWait: '2s' }],
+  ])('lets as many wait for %s as one without the option', async (_, quota, options) => {
+    const [plain, blocking] = [setUp(quota), setUp(quota, true)]
+    const call = (name: string) => [plain.call(name, options), blocking.call(name, options)]
+    await plain.all(['a', 'b', 'c', 'd', 'e'].flatMap(call))
+    expect(blocking.turns).toEqual(plain.turns)
+    expect(blocking.turns.filter((turn) => turn.endsWith('denied@0'))).toHaveLength(2)
+  })
+
+  test('lets a blocked key wait until its block ends', async () => {
+    const { limiter, call, all } = setUp(perSecond(1), true)
+    await limiter.block('api', '3s')
+    expect(await all([call('a'), call('b', { maxWait: '2s' })])).toEqual(['b denied@0', 'a@3'])
   })
 })

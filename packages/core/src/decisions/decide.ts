@@ -36,8 +36,10 @@ export const decideCalendar =
     atOnce(policy, limit, cost, allowed, limit - current, (calendar as Calendar).endOf(start, now) - now)
 
 export function decidePenalty(policy: string, quota: PenaltyQuota, cost: number): Decide<PenaltyTaken> {
-  const { limit, window } = quota
-  const most = isBlockList(quota) ? 0 : limit
+  const { window } = quota
+  const isList = isBlockList(quota)
+  const limit = isList ? Math.max(quota.limit, cost) : quota.limit
+  const most = isList ? 0 : limit
   return ({ allowed, now, first, count, until }) => {
     const end = (until > 0 ? until : first + window) - now
     return atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, end, most)

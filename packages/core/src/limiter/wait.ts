@@ -8,6 +8,7 @@ import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { RateLimitedError } from '../decisions/rate-limited.ts'
 import { isQueued, type PolicyCheck } from '../policies/policy.ts'
+import { isBlockList } from '../quotas/block-list.ts'
 import type { Store } from '../stores/store.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { waitForTurn } from './turns.ts'
@@ -99,11 +100,11 @@ async function attempt(
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
   const acquisition = await acquire('consume', checks, { maxWaitMicros })
-  const { allowed, delayMs, retryAfterMs, degraded } = acquisition.decision
+  const { allowed, delayMs, retryAfterMs, degraded, violated } = acquisition.decision
   if (allowed) return delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
   const left = maxWaitMicros - retryAfterMs * 1000
   // A bucket that denies has no turn within the wait. And a denial without the store has no known wait.
-  if (!(left >= 0) || degraded?.action === 'deny' || checks.every(canReserve)) return acquisition
+  if (!(left >= 0) || degraded?.action === 'deny' || !checks.some(mayRetry(violated))) return acquisition
   if (!(await delay(retryAfterMs, onClientClosed))) return undefined
   // A timer may fire up to a millisecond early, which must not deny the retry.
   return attempt(checks, Math.max(left, 1_000), onClientClosed)
@@ -137,8 +138,15 @@ const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLi
     checks.some((check) => check.policy.name === decision.policy && isQueued(check)),
   )
 
+/** Whether turns of a policy are reserved in the store. A block list has none: it only denies blocked keys. */
 const canReserve = ({ policy: { quota } }: PolicyCheck): boolean =>
-  quota.kernel === 'bucket' || quota.kernel === 'warm-up'
+  quota.kernel === 'bucket' || quota.kernel === 'warm-up' || isBlockList(quota)
+
+/** Whether a denial may be over after the wait: by a policy without turns, or of a blocked key. */
+const mayRetry =
+  (violated: readonly string[]) =>
+  ({ policy: { name, quota } }: PolicyCheck): boolean =>
+    isBlockList(quota) ? violated.includes(name) : quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'
 
 const linesOf = oncePer('lines', (_store: Store) => new Map<string, Promise<void>>())
 

@@ -12,11 +12,13 @@ export function penaltyStep(
 ): PenaltyStep {
   const { limit, window, block, grow, max, forgive, extend } = quota
   const taking = verb === 'consume' || verb === 'peek'
-  const units = isBlockList(quota) && blockMicros === undefined ? 0 : cost
+  // A block list only looks whether a key is blocked, whatever a request costs.
+  const looks = isBlockList(quota) && blockMicros === undefined
+  const units = looks ? 0 : cost
   return {
     kernel: 'penalty',
     increment: verb === 'refund' ? 0 - units : units,
-    check: taking ? cost : -2 * MOST_UNITS,
+    check: taking ? (looks ? 1 : cost) : -2 * MOST_UNITS,
     limit,
     window,
     ...(blockMicros === undefined ? { block, grow, max } : { block: blockMicros, grow: 1, max: blockMicros }),
