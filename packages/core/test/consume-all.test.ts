@@ -116,7 +116,7 @@ describe('consumeAll', () => {
         [user, 'bob'],
         [user, 'alice', 4],
       ],
-      'names key "alice" of "user" twice. Add up the costs.',
+      'names key "alice" of "user" twice. Add up the costs, or',
     ],
   ])('rejects %s, and takes nothing', async (_, takes, message) => {
     const { user, left } = setUp()
@@ -163,6 +163,35 @@ describe('consumeAll, settled,', () => {
       [9, 960],
       [10, 700],
     ])
+  })
+
+  // The actual costs of the second were taken for those of the first.
+  test('corrects policies of one limiter and key that are named apart', async () => {
+    const store = modelStore(fakeClock())
+    const limiter = rateLimiter({ quotas: { x: perMinute(100), y: perMinute(100) }, store })
+    const both = await consumeAll([
+      [limiter, 'a', { x: 10, y: 0 }],
+      [limiter, 'a', { x: 0, y: 20 }],
+    ])
+    await both.commit([undefined, 2])
+    const { policies = [] } = await limiter.peek('a')
+    expect(policies.map(({ remaining }) => remaining)).toEqual([90, 98])
+  })
+
+  // Of a bucket of 10, 20 units were admitted.
+  test('rejects a limiter that another one spills over to', async () => {
+    const store = modelStore(fakeClock())
+    const quotas = { second: perHour(1), reserve: perHour(10) }
+    const spilling = rateLimiter({ name: 'api', quotas, spill: { second: 'reserve' }, store })
+    const reserve = rateLimiter({ name: 'api.reserve', quota: perHour(10), store })
+    const both = consumeAll([
+      [spilling, 'a'],
+      [reserve, 'a'],
+    ])
+    await expect(both).rejects.toThrow(
+      'names key "a" of "api.reserve" twice. Add up the costs, or leave out the limiter that',
+    )
+    expect((await reserve.peek('a')).remaining).toBe(10)
   })
 
   test('has nothing to settle if it is denied', async () => {

@@ -12,7 +12,8 @@ export type ActualCosts = readonly (number | Costs | undefined)[]
  * differ, they are called one after the other, and if one denies or fails, those before it are rolled back. The result can
  * be settled, as a reservation: `commit([undefined, 812])` corrects the second limiter.
  *
- * Throws a `QuotaError` if a limiter, key or cost is invalid, or a key of a policy is named twice.
+ * Throws a `QuotaError` if a limiter, key or cost is invalid, or a key of a policy is named twice, also as one that another
+ * spills over to.
  */
 export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number | Costs])[],
@@ -37,12 +38,17 @@ export async function consumeAll(
       'consumeAll takes one limiter or more: consumeAll([[limiter, key]]); got an empty list.',
     )
   }
-  return reserve(checkApart(parts.flatMap(({ checks }) => checks)), undefined, (actual: ActualCosts | undefined) => {
+  const states = parts.map(({ checks }) => checks.flatMap(statesOf))
+  checkApart(states)
+  const checks = parts.flatMap((part) => part.checks)
+  return reserve(checks, undefined, (actual: ActualCosts | undefined) => {
     const actuals = checkActuals(actual, parts.length).map((each, i) =>
       actualsOf((parts[i] as (typeof parts)[number]).named, each),
     )
     return (check) => {
-      const index = parts.findIndex(({ named, key }) => key === check.key && named.policies.includes(check.policy))
+      const index = states.findIndex((each) =>
+        each.some(({ policy, key }) => key === check.key && policy === check.policy),
+      )
       return (actuals[index] as ActualOf)(check)
     }
   })
@@ -57,14 +63,23 @@ function checkActuals(actual: unknown, length: number): ActualCosts {
   )
 }
 
-function checkApart(checks: readonly PolicyCheck[]): readonly PolicyCheck[] {
-  const same = (a: PolicyCheck, b: PolicyCheck): boolean =>
-    a.key === b.key && a.policy.name === b.policy.name && a.policy.storeConfig.store === b.policy.storeConfig.store
-  const twice = checks.find((each, i) => checks.slice(0, i).some((other) => same(each, other)))
-  if (twice === undefined) return checks
-  const { policy, key } = twice
-  throw new QuotaError(
-    'ERR_SPILLWAY_KEY',
-    `consumeAll names key ${formatValue(key)} of ${formatValue(policy.name)} twice. Add up the costs.`,
-  )
+/** A check, and the checks by its spill policies, which may consume instead. */
+const statesOf = (check: PolicyCheck): readonly PolicyCheck[] =>
+  check.spill === undefined ? [check] : [check, ...statesOf(check.spill)]
+
+/** Checks that no state is consumed by two triples: both would find the same units. */
+function checkApart(states: readonly (readonly PolicyCheck[])[]): void {
+  for (const [i, own] of states.entries()) {
+    const others = states.slice(0, i).flat()
+    const twice = own.find((each) => others.some((other) => isSame(each, other)))
+    if (twice === undefined) continue
+    const { policy, key } = twice
+    throw new QuotaError(
+      'ERR_SPILLWAY_KEY',
+      `consumeAll names key ${formatValue(key)} of ${formatValue(policy.name)} twice. Add up the costs, or leave out the limiter that another one spills over to.`,
+    )
+  }
 }
+
+const isSame = (a: PolicyCheck, b: PolicyCheck): boolean =>
+  a.key === b.key && a.policy.name === b.policy.name && a.policy.storeConfig.store === b.policy.storeConfig.store
