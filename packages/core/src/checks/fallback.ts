@@ -56,7 +56,8 @@ export async function fallBack(
   }
   const isDenied = modes.includes('deny')
   const local = isDenied ? undefined : countLocally(checks, modes, verb, stepOptions)
-  const asked = isDenied ? [] : await askLimiters(checks, modes, verb)
+  const answers = isDenied ? [] : await askLimiters(checks, modes, verb)
+  const asked = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   const decisionsBy = (counted: readonly Decision[]): readonly Decision[] =>
     checks.map((check, i) => {
       const place = local?.checks.indexOf(check) ?? -1
@@ -70,9 +71,15 @@ export async function fallBack(
   }
   const rollback = async (): Promise<readonly Decision[]> => {
     await refundLimiters()
-    if (!local?.answered.decisions.every(({ allowed }) => allowed)) return part.decisions
+    if (!takes || !local?.answered.decisions.every(({ allowed }) => allowed)) return part.decisions
     const undone = await rollbackResult(local.answered)
     return decisionsBy(undone?.decisions ?? [])
+  }
+  const failed = answers.find((each) => each.status === 'rejected')
+  if (failed !== undefined) {
+    refundLate()
+    await rollback()
+    throw failed.reason
   }
   // Units that the store takes late are kept only for an allowed request that was counted nowhere else.
   const isDeniedAtLast = part.decisions.some(({ allowed }) => !allowed)
@@ -142,12 +149,12 @@ function askLimiters(
   checks: readonly PolicyCheck[],
   modes: readonly StoreErrorOption[],
   verb: Verb,
-): Promise<readonly LimiterAnswer[]> {
+): Promise<readonly PromiseSettledResult<LimiterAnswer>[]> {
   const limiters = checks.flatMap((check, i) => {
     const limiter = modes[i]
     return typeof limiter === 'object' && !isBlockList(check.policy.quota) ? [{ check, limiter }] : []
   })
-  return Promise.all(
+  return Promise.allSettled(
     limiters.map(async ({ check, limiter }) => ({
       check,
       limiter,
