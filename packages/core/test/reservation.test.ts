@@ -7,6 +7,7 @@ import {
   perSecond,
   type Quota,
   rateLimiter,
+  type Store,
   slidingLog,
   slidingWindow,
   tokenBucket,
@@ -166,6 +167,26 @@ describe('a reservation', () => {
     const { cancel } = await limiter.reserve('alice')
     store.break('failing')
     await expect(cancel()).rejects.toMatchObject({ code: 'ERR_SPILLWAY_STORE' })
+  })
+
+  // The charge was never sent: 3,900 units were free.
+  test('charges one quota also if the refund of another fails', async () => {
+    const states = modelStore(fakeClock())
+    let failures = 0
+    const store: Store = {
+      take: async (ops, at) => {
+        if (failures-- > 0) throw new Error('reset by peer')
+        return states.takeSync(ops, at)
+      },
+      delete: (keys) => states.delete(keys),
+    }
+    const quotas = { requests: perMinute(100), tokens: perMinute(10_000) }
+    const limiter = rateLimiter({ quotas, store, logger: { warn: () => {} } })
+    const { commit } = await limiter.reserve('alice', { cost: { requests: 5, tokens: 100 } })
+    failures = 1
+    await expect(commit({ requests: 1, tokens: 4_000 })).rejects.toThrow('reset by peer')
+    const { policies = [] } = await limiter.peek('alice')
+    expect(policies.map(({ remaining }) => remaining)).toEqual([95, 6_000])
   })
 
   test.each([-1, 0.5, Number.NaN, '3', null, Infinity] as never[])('cannot have cost %s', async (actual) => {

@@ -165,9 +165,12 @@ export function correctLate(
 export async function settleResult(result: StoreResult, actualOf: ActualOf): Promise<void> {
   if (result.taken === undefined) return result.settle(actualOf)
   const refunds = correctionsOf(result, actualOf, 'refund')
-  if (refunds.takes.length > 0) await refundTo(refunds.checks, refunds.takes)
   const charges = correctionsOf(result, actualOf, 'charge')
-  if (charges.takes.length > 0) await chargeTo(charges.checks, charges.takes)
+  // Together: a refund that fails is no reason not to charge.
+  await Promise.all([
+    refunds.takes.length > 0 && refundTo(refunds.checks, refunds.takes),
+    charges.takes.length > 0 && chargeTo(charges.checks, charges.takes),
+  ])
 }
 
 /** The refunds of the surplus, or the charges of the deficit. */
