@@ -1,8 +1,18 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
-import { perMinute, perSecond, rateLimiter, type Store, withLeases } from '../src/index.ts'
+import {
+  perDay,
+  perMinute,
+  perSecond,
+  rateLimiter,
+  type Store,
+  StoreError,
+  withLeases,
+  withSharedQuota,
+} from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
 import { allowedOf, consume, type Limiter, setUp } from './leasing.ts'
+import { settled } from './sharing.ts'
 
 describe('a lease', () => {
   // Our clock counts from before the store was asked: what the bucket refills while an answer is late is not spent.
@@ -53,6 +63,43 @@ describe('a lease', () => {
     delayMs = 0
     await consume(limiter, 1)
     expect(calls).toBe(5)
+  })
+
+  // Each request refunded its cost by the answer to the call for all of them: units were minted, or stayed taken.
+  test.each(['lease', 'share'])('that fails and is taken late is refunded once: a %s', async (kind) => {
+    const clock = fakeClock()
+    const model = modelStore(clock)
+    const deliver: (() => void)[] = []
+    let isLate = false
+    /** A store that times calls out itself, and delivers their answers later. */
+    const slow = <T>(work: () => T): Promise<T> => {
+      if (!isLate) return Promise.resolve(work())
+      const late = new Promise<T>((resolve) => deliver.push(() => resolve(work())))
+      return Promise.reject(new StoreError('late', undefined, { reason: 'timeout', late }))
+    }
+    const remote: Store = {
+      take: (ops) => slow(() => model.takeSync(ops)),
+      takeEach: (batches) => slow(() => batches.map((ops) => model.takeSync(ops))),
+      delete: (keys) => model.delete(keys),
+    }
+    const stopwatch = () => clock() / 1000
+    const store =
+      kind === 'lease'
+        ? withLeases(remote, { requests: 100, maxLoss: '1h', stopwatch })
+        : withSharedQuota(remote, { margin: 0.5, stopwatch })
+    const limiter = rateLimiter({ quota: perDay(1_000), store, name: 'p', deadline: '1h', onStoreError: 'throw' })
+    const direct = rateLimiter({ quota: perDay(1_000), store: model, name: 'p' })
+    await consume(limiter, 3)
+    await direct.consume('a', 100)
+    const before = (await direct.peek('a')).remaining
+    isLate = true
+    const calls = Array.from({ length: 18 }, () => limiter.consume('a'))
+    const ends = await Promise.allSettled(calls)
+    expect(ends.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(10)
+    isLate = false
+    for (const each of deliver) each()
+    await settled()
+    expect((await direct.peek('a')).remaining).toBe(before)
   })
 
   // Without an end to the wait, the key would fail in this process for as long as it runs.

@@ -1,5 +1,5 @@
 import { StoreError, type Taken } from '@spillway/core'
-import { whenExpired, withoutLink } from '@spillway/core/internal'
+import { whenExpired, withLate } from '@spillway/core/internal'
 import { failure } from './retry.ts'
 import { EARLIER_MS, latest, TimeoutError, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
@@ -69,7 +69,8 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
         else resolve(answer)
       })
     } catch (error) {
-      for (const [i, { reject }] of batch.entries()) reject(lateOf(error, i))
+      for (const [i, { reject }] of batch.entries())
+        reject(withLate(error, (answers) => (answers as readonly unknown[])[i]))
     }
     for (const name of names) inFlight.delete(name)
     schedule()
@@ -91,17 +92,6 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
       throw failure(drop() ? error : new TimeoutError(error.message, answer), timeoutMs)
     })
   }
-}
-
-/** Narrows the late answer of an error to one call of a batch. */
-export function lateOf(error: unknown, place: number): unknown {
-  if (!(error instanceof StoreError) || error.late === undefined) return error
-  const late = error.late.then((answers) => {
-    // Nothing was sent, as has turned out.
-    if (error.late === undefined) throw error
-    return (answers as readonly unknown[] | undefined)?.[place]
-  })
-  return new StoreError(withoutLink(error.message), error.cause, { reason: error.reason, late })
 }
 
 /** The calls of the next batch: their keys are free, and no earlier call waits for one of their keys. */

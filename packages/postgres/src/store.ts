@@ -9,9 +9,9 @@ import {
   type Taken,
   withHashedKeys,
 } from '@spillway/core'
-import { checkBoolean, checkSecret, REMOTE_LOG_LIMIT } from '@spillway/core/internal'
+import { checkBoolean, checkSecret, REMOTE_LOG_LIMIT, withLate } from '@spillway/core/internal'
 import { type Database, runOn } from './clients.ts'
-import { coalescing, lateOf, type Send } from './coalesce.ts'
+import { coalescing, type Send } from './coalesce.ts'
 import { endOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
 import { migratingOnce } from './migrating-once.ts'
 import { migrated } from './migration.ts'
@@ -132,7 +132,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   const send: Send = (calls, until) => attempt(until, (left) => statement(calls, left))
   const single = async (call: Call): Promise<readonly Taken[]> => {
     const [taken] = await send([call], untilIn(timeoutMs, call.deadline)).catch((error: unknown) => {
-      throw lateOf(error, 0)
+      throw withLate(error, (answers) => (answers as readonly unknown[])[0])
     })
     if (taken instanceof StoreError) throw taken
     return taken as readonly Taken[]

@@ -119,6 +119,17 @@ export class StoreError extends Error {
   }
 }
 
+/** The error of one of several calls that were sent together, with its own part of their late answer. */
+export function withLate(error: unknown, partOf: (answer: unknown) => unknown): unknown {
+  if (!(error instanceof StoreError) || error.late === undefined) return error
+  const late = error.late.then((answer) => {
+    // Nothing was sent, as has turned out.
+    if (error.late === undefined) throw error
+    return answer === undefined ? undefined : partOf(answer)
+  })
+  return new StoreError(withoutLink(error.message), error.cause, { reason: error.reason, late })
+}
+
 /** Reports whether a call has failed before it was sent, as is certain once `late` has settled. */
 export const isUnsent = (error: unknown): boolean =>
   error instanceof StoreError && error.reason !== 'error' && error.late === undefined

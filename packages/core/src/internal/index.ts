@@ -5,7 +5,7 @@ export { decide, emptyAt, runKernel, stepFor, takenOf } from '../algorithms/algo
 export { BLOCK_LIST } from '../algorithms/block-list.ts'
 export { calledByHand, hasMethod } from '../common/by-hand.ts'
 export { digester, hasKnownHashes, hasKnownIndexHashes } from '../common/digest.ts'
-export { formatThrown, formatValue, type WarningCode, withoutLink } from '../common/errors.ts'
+export { formatThrown, formatValue, type WarningCode, withLate, withoutLink } from '../common/errors.ts'
 export { evictOldest } from '../common/eviction.ts'
 export { andThen, type MaybePromise, maybePromise } from '../common/maybe-promise.ts'
 export { oncePer } from '../common/once-per.ts'

@@ -1,7 +1,8 @@
+import { StoreError, withLate } from '../common/errors.ts'
 import type { Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
-import { isSame, laterBy, partsBetween } from '../kernels/fraction.ts'
+import { laterBy, partsBetween } from '../kernels/fraction.ts'
 import { expiredError, isExpired, latestDeadline } from '../stores/deadline.ts'
 import type { StateKey, Store } from '../stores/store.ts'
 import {
@@ -36,6 +37,30 @@ export function isServed(waiter: Waiter, taken: BucketTaken | undefined): boolea
   return true
 }
 
+/**
+ * Rejects requests whose call has failed: those that it was for, and others that came meanwhile. If the store answers late,
+ * each of the first has its own part of the answer, so that units are refunded once.
+ */
+export function rejectAll(
+  error: unknown,
+  waiters: readonly Waiter[],
+  others: readonly Waiter[],
+  partsOf: (late: unknown) => readonly (BucketTaken | undefined)[],
+): void {
+  for (const [i, { reject }] of waiters.entries()) {
+    const partOf = (late: unknown) => {
+      const part = partsOf(late)[i]
+      return part && [part]
+    }
+    reject(withLate(error, partOf))
+  }
+  for (const { reject } of others) reject(withLate(error, () => undefined))
+}
+
+/** The late answer to a call that has failed. */
+export const lateOf = (error: unknown): Promise<unknown> | undefined =>
+  error instanceof StoreError ? error.late : undefined
+
 /** The lease of a key, and the requests that wait for one. */
 interface LeaseEntry extends Entry, LeaseSize {
   readonly waiters: Waiter[]
@@ -52,6 +77,28 @@ export async function returnLease(
   const parts = partsLeft(lease, at ?? momentOf(lease, ms))
   // If it fails, the bucket refills the units.
   if (parts > 0) await store.take([{ policy, key, step: returnStep(lease, parts) }], at).catch(() => {})
+}
+
+/** The answers to requests by a call for all of them, after `left` parts of an old lease, and what it leaves. */
+function divide(
+  { askedMs }: LeaseEntry,
+  waiters: readonly Waiter[],
+  taken: BucketTaken,
+  left: number,
+): { readonly answers: readonly BucketTaken[]; readonly rest: Lease } {
+  const { step } = (waiters[0] as Waiter).take
+  const scale = scaleOf(step)
+  const [tat, gross] = [exactIn(taken, 'tat'), grossOf(taken)]
+  const lease = { step, now: taken.now, askedMs, tat, gross }
+  // A call that is denied has taken nothing.
+  if (!taken.allowed) return { answers: [], rest: { ...lease, held: 0 } }
+  let base = laterBy(exactIn(taken, 'base'), -left, scale)
+  const answers = waiters.map(({ take }) => {
+    const answer = takenAt(lease, base, take.step)
+    base = laterBy(base, partsOf(take.step), scale)
+    return answer
+  })
+  return { answers, rest: { ...lease, held: partsBetween(base, tat, scale) } }
 }
 
 /** Grants and spends leases. `stopwatch` is the local clock in milliseconds; `onLease` is called for each new lease. */
@@ -119,22 +166,17 @@ export function leaseServer(
       if (old && left > 0) await returnLease(store, take, old, at, stopwatch())
       denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], taken, left)
     } catch (error) {
-      for (const { reject } of [...waiters, ...entry.waiters.splice(0)]) reject(error)
+      const divided = (late: unknown) => divide(entry, waiters, (late as readonly [BucketTaken])[0], 0)
+      rejectAll(error, waiters, entry.waiters.splice(0), (late) => divided(late).answers)
+      void lateOf(error)?.then((late) => late && returnLease(store, take, divided(late).rest, at, stopwatch()))
     }
   }
   /** Answers all, using up the old lease first, and keeps the rest as the new lease. */
   const grant = (entry: LeaseEntry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
-    const { step } = (waiters[0] as Waiter).take
-    const scale = scaleOf(step)
-    const [tat, gross] = [exactIn(taken, 'tat'), grossOf(taken)]
-    let base = laterBy(exactIn(taken, 'base'), -left, scale)
-    for (const { take, resolve } of waiters) {
-      resolve(takenAt({ now: taken.now, tat, gross }, base, take.step))
-      base = laterBy(base, partsOf(take.step), scale)
-    }
-    if (isSame(tat, base) || isStuck(entry)) return
-    const held = partsBetween(base, tat, scale)
-    entry.lease = { step, now: taken.now, askedMs: entry.askedMs, tat, gross, held }
+    const { answers, rest } = divide(entry, waiters, taken, left)
+    for (const [i, { resolve }] of waiters.entries()) resolve(answers[i] as BucketTaken)
+    if (rest.held === 0 || isStuck(entry)) return
+    entry.lease = rest
     onLease()
   }
   /**

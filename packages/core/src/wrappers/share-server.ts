@@ -1,12 +1,11 @@
 import type { Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
-import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
-import { laterBy } from '../kernels/fraction.ts'
+import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
 import { sizesUpTo } from '../limiter/up-to.ts'
 import { latestDeadline } from '../stores/deadline.ts'
 import type { Store } from '../stores/store.ts'
-import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf, takenAt } from './lease.ts'
-import { isServed, returnLease, type Waiter } from './lease-server.ts'
+import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf } from './lease.ts'
+import { isServed, lateOf, rejectAll, returnLease, type Waiter } from './lease-server.ts'
 import type { Answer } from './lease-size.ts'
 import { type Entry, type LeaseServer, newEntry } from './leasing.ts'
 import {
@@ -22,6 +21,7 @@ import {
   shareStep,
   spendShare,
 } from './share.ts'
+import { divide, failedWith, type Granted, grantedBy } from './share-grant.ts'
 
 /** The share of a key, and the requests that wait for one. */
 interface ShareEntry extends Entry {
@@ -126,24 +126,21 @@ export function shareServer(
   }
 
   /** Takes as many of these parts as the store has, and remembers its answer. */
-  const acquire = async (
-    entry: ShareEntry,
-    call: Call,
-    parts: number,
-  ): Promise<{ taken: BucketTaken; parts: number }> => {
+  const acquire = async (entry: ShareEntry, call: Call, parts: number): Promise<Granted> => {
     const { take, at, deadline } = call
     const { step } = take
     const opOf = (size: number) => [{ ...take, step: shareStep(step, size, holdFor(call)) }]
     if (!entry.isShort) {
-      const [taken] = (await store.take(opOf(parts), at, deadline)) as [BucketTaken]
-      if (taken.allowed) return { taken, parts }
+      const granted = ([taken]: readonly BucketTaken[]) => grantedBy([[taken as BucketTaken]], [parts])
+      const one = store.take(opOf(parts), at, deadline) as Promise<readonly BucketTaken[]>
+      const whole = await one.then(granted, failedWith(granted))
+      if (whole.parts > 0) return whole
     }
     const each = partsOf(step)
     const sizes = sizesUpTo(Math.ceil(parts / each)).map((requests) => requests * each)
-    const answers = (await store.takeEach(sizes.map(opOf), at, deadline)) as readonly (readonly [BucketTaken])[]
-    const granted = answers.map(([{ allowed }], i) => (allowed ? (sizes[i] as number) : 0))
-    const [taken] = answers.findLast(([{ allowed }]) => allowed) ?? (answers[0] as readonly [BucketTaken])
-    return { taken, parts: granted.reduce((sum, size) => sum + size, 0) }
+    const granted = (answers: readonly (readonly BucketTaken[])[]) => grantedBy(answers, sizes)
+    const all = store.takeEach(sizes.map(opOf), at, deadline) as Promise<readonly (readonly BucketTaken[])[]>
+    return all.then(granted, failedWith(granted))
   }
   /** Answers the waiting requests with one share, and keeps the rest of it. */
   const share = async (entry: ShareEntry, call: Call, waiters: readonly Waiter[]): Promise<void> => {
@@ -152,26 +149,19 @@ export function shareServer(
     const wanted = Math.max(partsFor(entry, call), needed, partsOf(step))
     const askedMs = stopwatch()
     entry.askedMs = askedMs
-    const { taken, parts } = await acquire(entry, call, wanted)
+    const granted = await acquire(entry, call, wanted)
+    const { taken, parts } = granted
     const last = remember(entry, step, taken, askedMs)
     entry.tripMs = stopwatch() - askedMs
     entry.isShort = parts < wanted
     if (entry.isShort) entry.pausedMs = askedMs + (holdFor(call) / 1000) * pauseOf(taken, stopwatch())
-    const [tat, gross, scale] = [exactIn(taken, 'tat'), grossOf(taken), scaleOf(step)]
-    let held = parts
-    for (const each of waiters) {
-      const size = partsOf(each.take.step)
-      if (size > held) {
-        each.resolve(denied(last, each, Math.max(restOf(entry), 1)))
-        continue
-      }
-      each.resolve(takenAt({ now: taken.now, tat, gross }, laterBy(tat, -held, scale), each.take.step))
-      held -= size
+    const { answers, rest } = divide(waiters, step, askedMs, granted)
+    for (const [i, each] of waiters.entries()) {
+      each.resolve(answers[i] ?? denied(last, each, Math.max(restOf(entry), 1)))
     }
-    if (held === 0 || isStuck(entry)) return
-    const kept = { step, now: taken.now, askedMs, tat, gross, held }
-    if (partsIn(entry.lease, call) > 0) entry.next = kept
-    else entry.lease = kept
+    if (rest.held === 0 || isStuck(entry)) return
+    if (partsIn(entry.lease, call) > 0) entry.next = rest
+    else entry.lease = rest
     onLease()
   }
   /** The answer to a request if that needs no call. */
@@ -195,7 +185,10 @@ export function shareServer(
       await shareOrCheck(entry, call, waiters)
     } catch (error) {
       entry.failedMs = stopwatch() + idleMs
-      for (const { reject } of [...waiters, ...entry.waiters.splice(0)]) reject(error)
+      const { take, at } = call
+      const divided = (late: unknown) => divide(waiters, take.step, entry.askedMs, late as Granted)
+      rejectAll(error, waiters, entry.waiters.splice(0), (late) => divided(late).answers)
+      void lateOf(error)?.then((late) => late && returnLease(store, take, divided(late).rest, at, stopwatch()))
     }
   }
   const serve = async (entry: ShareEntry, ahead?: Call): Promise<void> => {

@@ -1,0 +1,45 @@
+import { withLate } from '../common/errors.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
+import { laterBy } from '../kernels/fraction.ts'
+import { type Lease, partsOf, scaleOf, takenAt } from './lease.ts'
+import type { Waiter } from './lease-server.ts'
+
+/** What a store has granted of a share. */
+export interface Granted {
+  readonly taken: BucketTaken
+  readonly parts: number
+}
+
+/** Sums up the takes of a share by their sizes. */
+export function grantedBy(answers: readonly (readonly BucketTaken[])[], sizes: readonly number[]): Granted {
+  const all = answers.map(([taken]) => taken as BucketTaken)
+  const parts = all.reduce((sum, { allowed }, i) => sum + (allowed ? (sizes[i] as number) : 0), 0)
+  return { taken: all.findLast(({ allowed }) => allowed) ?? (all[0] as BucketTaken), parts }
+}
+
+/** Rejects with the error of a call whose late answer is read like one in time. */
+export const failedWith =
+  <T>(granted: (answer: T) => Granted) =>
+  (error: unknown): never => {
+    throw withLate(error, (late) => granted(late as T))
+  }
+
+/** The answers to requests by a share, in their order, undefined for those that it does not suffice for, and what it leaves. */
+export function divide(
+  waiters: readonly Waiter[],
+  step: BucketStep,
+  askedMs: number,
+  { taken, parts }: Granted,
+): { readonly answers: readonly (BucketTaken | undefined)[]; readonly rest: Lease } {
+  const share = { step, now: taken.now, askedMs, tat: exactIn(taken, 'tat'), gross: grossOf(taken) }
+  let held = parts
+  const answers = waiters.map(({ take }) => {
+    const size = partsOf(take.step)
+    if (size > held) return undefined
+    const answer = takenAt(share, laterBy(share.tat, -held, scaleOf(step)), take.step)
+    held -= size
+    return answer
+  })
+  return { answers, rest: { ...share, held } }
+}
