@@ -1,5 +1,5 @@
 import { type Deadline, QuotaError } from '@spillway/core'
-import { formatValue, isExpired } from '@spillway/core/internal'
+import { expiredError, formatValue, isExpired } from '@spillway/core/internal'
 import { deleteMatching, listMatching, type Match } from './scan.ts'
 import type { Script } from './script.ts'
 import type { EvalRequest } from './wire.ts'
@@ -147,8 +147,8 @@ function adapterFor<Client extends RedisClient>(
       const isUnknown = by === 'sha' && isReply(error, 'NOSCRIPT')
       if (isUnknown) known.delete(request.script)
       else await untilMoved(error, untilMs)
-      // If its caller has stopped waiting, what it takes would have to be refunded.
-      if (isExpired(deadline)) throw error
+      // If its caller has stopped waiting, what it takes would have to be refunded. Nothing has been executed.
+      if (isExpired(deadline)) throw expiredError()
       return run(request, deadline, isUnknown ? 'text' : by, untilMs)
     }
   }

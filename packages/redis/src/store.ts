@@ -203,6 +203,7 @@ const OF_ONE_CALL = /^(CROSSSLOT|CrossSlot|TRYAGAIN|TryAgain|WRONGTYPE|ResponseE
 const GLIDE_PREFIX = 'An error was signalled by the server: - '
 
 function failure(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
   const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
   const hint = why === 'The client is closed' ? '. Is it connected? Call await client.connect() first.' : ''
   return new StoreError(`Redis failed: ${why}${hint}`, error, {
