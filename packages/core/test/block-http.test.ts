@@ -77,7 +77,7 @@ describe('a rateLimit that can block', () => {
       { name: 'a', quota: perMinute(5), blocks: true },
       { name: 'a (blocked)', quota: perMinute(5) },
     ]
-    expect(() => setUp({ policies })).toThrow('are named "a (blocked)" and would count as one')
+    expect(() => setUp({ policies })).toThrow('two policies are named "a (blocked)"')
     const quotas = { a: perMinute(5), 'a (blocked)': perMinute(5) }
     expect(() => rateLimiter({ quotas, blocks: true, store: modelStore(() => START) })).toThrow(
       'are named "a (blocked)" and would count as one',

@@ -32,6 +32,9 @@ describe('errors name the path and the fix', () => {
     [{ rules: {} }, 'rules must be a list of rules; got an object.'],
     [[5], 'rules[0] must be an object: a rule; got 5.'],
     [[rule(), rule({ name: 'b' }), rule()], 'rules[2].name must be its own; "a" is taken.'],
+    // The names of states: the limiter threw, at its start.
+    [[rule({ mode: 'shadow' }), rule({ name: 'a (shadow)' })], 'rules[1].name must be its own; "a (shadow)" is taken.'],
+    [[rule({ name: 'a (blocked)' }), rule({ blocks: true })], 'rules[1].name must be its own; "a (blocked)" is taken.'],
     [[rule({ name: 'é' })], 'rules[0].name must be 1 to 100 printable ASCII characters; got "é".'],
     [[rule({ limit_key: 1 })], 'rules[0] has no option "limit_key". Did you mean "limit_keys"?'],
     [[rule({ limit_keys: [] })], 'rules[0].limit_keys must not be empty.'],

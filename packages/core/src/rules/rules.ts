@@ -1,5 +1,6 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkSpills } from '../policies/spill-targets.ts'
+import { namesOf } from '../policies/state-names.ts'
 import { checkTiers } from '../quotas/tiers.ts'
 import { quotaFrom, type RateConfig } from './rate.ts'
 import type { RuleKey, RuleMatch, RulePolicy } from './rule-policy.ts'
@@ -54,8 +55,10 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
       continue
     }
     problems.push(...problemOf(() => policies.push(policyFrom(rule, `rules[${i}]`))))
-    if (names.has(rule.name)) problems.push(`rules[${i}].name must be its own; ${formatValue(rule.name)} is taken.`)
-    names.add(rule.name)
+    const own = namesOf(rule)
+    const taken = own.find((name) => names.has(name))
+    if (taken !== undefined) problems.push(`rules[${i}].name must be its own; ${formatValue(taken)} is taken.`)
+    for (const name of own) names.add(name)
   }
   if (problems.length === 0) problems.push(...problemOf(() => at('rules', () => checkRelated(policies))))
   if (problems.length === 0) return withTiers(policies)

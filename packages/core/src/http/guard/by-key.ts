@@ -8,12 +8,13 @@ import type { Decision } from '../../decisions/decision.ts'
 import { blockKey, canBlock, cannotBlock, unblockKey } from '../../limiter/block.ts'
 import { resetKey } from '../../limiter/reset.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
+import { shadowName } from '../../policies/state-names.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { areTiers } from '../../quotas/tiers.ts'
 import type { Verb } from '../../steps/step-options.ts'
 import { checkCost } from '../../steps/verbs.ts'
 import type { StateKey } from '../../stores/store.ts'
-import { type CompiledPolicy, shadowName } from '../policies/compile-policy.ts'
+import type { CompiledPolicy } from '../policies/compile-policy.ts'
 
 /** Which policy a call by key is for. */
 export interface ByKeyOptions<Name extends string = string> {

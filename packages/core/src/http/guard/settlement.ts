@@ -6,7 +6,7 @@ import type { Awaitable, MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
-import { shadowName } from '../policies/compile-policy.ts'
+import { shadowName } from '../../policies/state-names.ts'
 import { untilEnded } from './open-corrections.ts'
 import { checksOf, type HttpCheck } from './policy-checks.ts'
 

@@ -8,6 +8,7 @@ import { micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { checkPolicyName, type Policy, policyOf } from '../../policies/policy.ts'
 import { checkSpills, type Targets } from '../../policies/spill-targets.ts'
+import { namesOf, shadowName } from '../../policies/state-names.ts'
 import { checkStore, type StoreConfig } from '../../policies/store-config.ts'
 import { blockListName } from '../../quotas/block-list.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
@@ -74,9 +75,7 @@ export function compilePolicies<R, S>(
   }
   // A list with holes has policies that are undefined.
   const compiledPolicies = Array.from(policies, (each) => compilePolicy(each, requestSources, storeConfig))
-  const names = policies.flatMap(({ name = 'default', mode }) =>
-    mode === 'shadow' ? [name, shadowName(name)] : [name],
-  )
+  const names = policies.flatMap(namesOf)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (names.length > 0 && twice === undefined) {
     checkTiers(policies)
@@ -174,9 +173,6 @@ function warnOfCost<R>(
     )
   }
 }
-
-/** The name of a shadow policy's states: it must not consume units of the policy that it will replace. */
-export const shadowName = (name: string): string => `${name} (shadow)`
 
 function policyReader<R>(
   quota: PolicyOptions<R>['quota'],
