@@ -206,6 +206,32 @@ describe('JSON logs', () => {
     ])
   })
 
+  // Reproduces a bug: a message of Traefik itself, without StartUTC, changed the time of all requests after it.
+  test('a line that has another field for a part does not change that of the lines after it', async () => {
+    const request = { StartUTC: '2026-01-02T03:04:05.25Z', ClientHost: '192.0.2.1', time: '2026-01-02T03:04:09Z' }
+    const message = { level: 'info', msg: 'Configuration loaded.', time: '2026-01-02T03:04:05Z', ip: '192.0.2.9' }
+    const { entries } = await read([message, request, request].map((line) => JSON.stringify(line)).join('\n'))
+    expect(entries.map(({ entry }) => [entry.at / 1000 - at, entry.address])).toEqual([
+      [0, '192.0.2.9'],
+      [250, '192.0.2.1'],
+      [250, '192.0.2.1'],
+    ])
+  })
+
+  test.each<[string, object]>([
+    ['null', { StartUTC: null, remote_addr: null, method: null, url: null, status: null }],
+    ['an empty text', { StartUTC: '', remote_addr: '', method: '', url: '', status: '' }],
+    ['a hyphen', { StartUTC: '-', remote_addr: '-', method: '-', url: '-', status: '-' }],
+    ['an object', { StartUTC: {}, remote_addr: {}, method: {}, url: {}, status: {} }],
+    ['an invalid value', { StartUTC: 'today', remote_addr: [1], method: true, url: [[]], status: 'ok' }],
+  ])('%s is passed over for a field that has a value', async (_, missing) => {
+    const there = { time: at, ClientHost: '192.0.2.1', req: { method: 'GET', url: '/a' }, statusCode: 201 }
+    const line = JSON.stringify({ ...missing, ...there })
+    const { entries } = await read(`${line}\n${line}`)
+    const parts = [at * 1000, '192.0.2.1', 'GET', '/a', 201]
+    expect(entries.map(({ entry }) => [entry.at, ...partsOf(entry)])).toEqual([parts, parts])
+  })
+
   test('inherited names are not fields', async () => {
     const { entry } = await read('{"time":1767323045000,"__proto__":{"ip":"1.1.1.1"}}', {
       fields: { path: 'constructor', 'claim:x': '__proto__.x' },
@@ -271,6 +297,7 @@ describe('whatever a file holds', () => {
   test.each<[string, string]>([
     ['{"ip":1}', 'it has no time'],
     ['{"time":"yesterday"}', 'its time is invalid'],
+    ['{"time":null}', 'it has no time'],
     ['{"time":-1}', 'its time is invalid'],
     ['{"time":', 'it is not a JSON object'],
     ['{}', 'it has no time'],

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { UserError } from '../io.ts'
-import type { Fields } from '../log/json.ts'
+import type { Fields } from '../log/json-parts.ts'
 
 const KNOWN = /^(time|ip|method|path|status|(header|cookie|claim):.+)$/
 

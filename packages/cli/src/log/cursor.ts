@@ -1,7 +1,7 @@
 import type { Micros } from '@spillway/core'
 import type { Entry } from './entry.ts'
 import { lineReader } from './formats.ts'
-import type { Fields } from './json.ts'
+import type { Fields } from './json-parts.ts'
 import { lineSplitter } from './lines.ts'
 import { joined, type Source } from './source.ts'
 

@@ -24,23 +24,26 @@ const [ARRAY, OBJECT] = [arrayOf(DEPTH), objectOf(DEPTH)]
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** What was found in a line. */
+export interface Learned {
+  /** The path of each value; undefined if the line has none. */
+  readonly picked: readonly (string | undefined)[]
+  /** The paths that were tried before those, without a usable value. */
+  readonly passed: readonly string[]
+}
+
 /**
- * Learns the shape of a line: the names of its values in their order, and the kinds of those at the paths of `picked`. JSON
- * without escapes that has the same shape is read by one regular expression, which is faster than JSON.parse. `known` are
- * all paths that could be picked: whether a line has them is part of its shape. Returns undefined if the line is not as
- * JSON.stringify writes it, or if a picked value is a list, true, false or null.
+ * Learns the shape of a line: the names of its values in their order, and the kinds of those that were picked. JSON without
+ * escapes that has the same shape is read by one regular expression, which is faster than JSON.parse. `known` are all
+ * paths that could be picked: whether a line has them is part of its shape, and so are the values that were passed over.
+ * Returns undefined if the line is not as JSON.stringify writes it, or if a picked value is a list, true, false or null.
  */
-export function shapeOf(
-  line: string,
-  json: Json,
-  picked: readonly (string | undefined)[],
-  known: readonly string[],
-): ReadShape | undefined {
+export function shapeOf(line: string, json: Json, learned: Learned, known: readonly string[]): ReadShape | undefined {
   // So no name occurs twice, and none is a number, which an object would move to its front.
   if (line.length > LONGEST || line.includes('\\') || JSON.stringify(json) !== line) return undefined
   const groups: Group[] = []
-  const pattern = membersOf(json, '', { picked, known, groups })
-  return pattern === undefined ? undefined : readerOf(new RegExp(`^${pattern}$`), picked, groups)
+  const pattern = membersOf(json, '', { ...learned, known, groups })
+  return pattern === undefined ? undefined : readerOf(new RegExp(`^${pattern}$`), learned.picked, groups)
 }
 
 /** What a group of the regular expression captures. */
@@ -49,8 +52,7 @@ interface Group {
   readonly isNumber: boolean
 }
 
-interface Learning {
-  readonly picked: readonly (string | undefined)[]
+interface Learning extends Learned {
   readonly known: readonly string[]
   readonly groups: Group[]
 }
@@ -71,7 +73,10 @@ function membersOf(value: Json, path: string, learning: Learning): string | unde
 function memberOf(value: unknown, path: string, learning: Learning): string | undefined {
   const hasPaths = learning.known.some((each) => each.startsWith(`${path}.`))
   if (isObject(value)) return hasPaths ? membersOf(value, path, learning) : OBJECT
-  if (learning.picked.includes(path)) return captured(value, path, learning.groups)
+  const isPicked = learning.picked.includes(path)
+  // Another value could be usable: it would be picked instead.
+  if (learning.passed.includes(path)) return isPicked ? undefined : escaped(JSON.stringify(value))
+  if (isPicked) return captured(value, path, learning.groups)
   if (!Array.isArray(value)) return SCALAR
   // A path may have the index of an item in it.
   return hasPaths ? undefined : ARRAY

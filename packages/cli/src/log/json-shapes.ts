@@ -1,4 +1,4 @@
-import { type Json, type ReadShape, shapeOf, type Values } from './json-shape.ts'
+import { type Json, type Learned, type ReadShape, shapeOf, type Values } from './json-shape.ts'
 
 /** The shapes that are tried on a line: a log has few, such as that of a request with a user and that of one without. */
 const MOST = 4
@@ -10,13 +10,18 @@ const PATIENCE = 2000
 /** The shapes of the lines of a log, as they occur. */
 export class JsonShapes {
   readonly #known: readonly string[]
+  readonly #areUsable: (values: Values) => boolean
   #shapes: ReadShape[] = []
   #learned = 0
   #patience = PATIENCE
 
-  /** `known` are all paths whose values policies may read. */
-  constructor(known: readonly string[]) {
+  /**
+   * `known` are all paths whose values policies may read. A line whose picked values are not usable has another shape:
+   * others would be picked.
+   */
+  constructor(known: readonly string[], areUsable: (values: Values) => boolean) {
     this.#known = known
+    this.#areUsable = areUsable
   }
 
   /** The values of a line that has a known shape, in the order of the paths that were picked when it was learned. */
@@ -25,7 +30,7 @@ export class JsonShapes {
     const shapes = this.#shapes
     for (let i = 0; i < shapes.length; i++) {
       const values = (shapes[i] as ReadShape)(line)
-      if (values === undefined) continue
+      if (values === undefined || !this.#areUsable(values)) continue
       if (this.#patience < PATIENCE) this.#patience++
       if (i > 0) this.#toFront(i)
       return values
@@ -35,17 +40,12 @@ export class JsonShapes {
   }
 
   /** Learns the shape of a line that has none of the known. */
-  learn(line: string, json: Json, picked: readonly (string | undefined)[]): void {
+  learn(line: string, json: Json, learned: () => Learned): void {
     if (this.#learned >= MOST_LEARNED || this.#patience <= 0) return
-    const shape = shapeOf(line, json, picked, this.#known)
+    const shape = shapeOf(line, json, learned(), this.#known)
     if (shape === undefined) return
     this.#learned++
     this.#shapes = [shape, ...this.#shapes.slice(0, MOST - 1)]
-  }
-
-  /** Forgets all shapes: other paths are picked from now on. */
-  clear(): void {
-    this.#shapes = []
   }
 
   #toFront(i: number): void {

@@ -2,7 +2,7 @@ import type { Micros } from '@spillway/core'
 import { UserError } from '../io.ts'
 import { type BadLine, type Cursor, cursorOn, isEntry } from './cursor.ts'
 import type { Entry } from './entry.ts'
-import type { Fields } from './json.ts'
+import type { Fields } from './json-parts.ts'
 import type { Source } from './source.ts'
 
 export interface ReadOptions {

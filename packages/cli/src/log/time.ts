@@ -80,14 +80,22 @@ export function anyTimes(): (value: unknown) => Micros | undefined {
     }
     return base + fraction
   }
+  const inText = (text: string): Micros | undefined => {
+    if (text.charCodeAt(4) === 45 && text.length >= 19) return iso(text)
+    const isCommon = text.length === COMMON_LENGTH
+    return (isCommon ? common(text, 0) : undefined) ?? (/^\d+(\.\d+)?$/.test(text) ? numeric(Number(text)) : undefined)
+  }
+  let read = ''
+  let moment: Micros | undefined
   return (value) => {
     if (typeof value === 'number') return numeric(value)
     if (typeof value !== 'string') return undefined
-    if (value.charCodeAt(4) === 45 && value.length >= 19) return iso(value)
-    const isCommon = value.length === COMMON_LENGTH
-    return (
-      (isCommon ? common(value, 0) : undefined) ?? (/^\d+(\.\d+)?$/.test(value) ? numeric(Number(value)) : undefined)
-    )
+    // A text is checked first, and then read.
+    if (value !== read) {
+      moment = inText(value)
+      read = value
+    }
+    return moment
   }
 }
 
