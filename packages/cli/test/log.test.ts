@@ -299,6 +299,11 @@ describe('whatever a file holds', () => {
     ['{"time":"yesterday"}', 'its time is invalid'],
     ['{"time":null}', 'it has no time'],
     ['{"time":-1}', 'its time is invalid'],
+    // Reproduces a bug: a time after the last date of JavaScript ended the program.
+    ...['1e400', '1e23', '"99999999999999999999999999"', '9.1e18', '9.1e15'].map((time): [string, string] => [
+      `{"time":${time}}`,
+      'its time is invalid',
+    ]),
     ['{"time":', 'it is not a JSON object'],
     ['{}', 'it has no time'],
   ])('%s is reported as invalid', async (line, reason) => {

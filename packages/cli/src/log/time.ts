@@ -111,8 +111,9 @@ function fractionIn(text: string, start: number): { readonly fraction: Micros; r
 }
 
 function numeric(value: number): Micros | undefined {
-  if (!(value > 0)) return undefined
-  if (value < 1e11) return Math.round(value * 1e6)
-  if (value < 1e14) return Math.round(value * 1e3)
-  return Math.round(value < 1e17 ? value : value / 1e3)
+  const at = Math.round(value < 1e11 ? value * 1e6 : value < 1e14 ? value * 1e3 : value < 1e17 ? value : value / 1e3)
+  return value > 0 && isTime(at) ? at : undefined
 }
+
+/** Whether limits can be counted at a time: a number holds its microseconds exactly, until the year 2255. */
+const isTime = (at: Micros): boolean => at <= Number.MAX_SAFE_INTEGER
