@@ -84,8 +84,19 @@ describe('common and combined logs', () => {
     '10/Oct/2000:13:55:36 +0060',
     '31/Feb/2000:13:55:36 +0000',
     '00/Oct/2000:13:55:36 +0000',
+    // Reproduces a bug: a bucket had fewer units before 1970, and a year before 100 was taken for one after 1900.
+    '01/Jan/1970:00:30:00 +0100',
+    '31/Dec/1969:23:59:59 +0000',
+    '10/Oct/0050:13:55:36 +0000',
+    '10/Oct/0099:13:55:36 +0000',
+    '10/Oct/9999:13:55:36 +0000',
   ])('%s is no time', async (time) => {
     expect((await read(`1.1.1.1 - - [${time}] "GET / HTTP/1.1" 200 1`)).entries).toEqual([])
+  })
+
+  test('a time may be in 1970 though its day begins before', async () => {
+    const { entries } = await read(common.replace('10/Oct/2000:13:55:36 -0700', '01/Jan/1970:01:00:01 +0100'))
+    expect(entries.map(({ entry }) => entry.at)).toEqual([1e6])
   })
 
   test('days, zones and seconds are parsed line by line', async () => {
@@ -299,6 +310,11 @@ describe('whatever a file holds', () => {
     ['{"time":"yesterday"}', 'its time is invalid'],
     ['{"time":null}', 'it has no time'],
     ['{"time":-1}', 'its time is invalid'],
+    ['{"time":"1969-12-31T23:59:59.5Z"}', 'its time is invalid'],
+    ['{"time":"1970-01-01T00:30:00+01:00"}', 'its time is invalid'],
+    ['{"time":"0070-01-01T00:00:00Z"}', 'its time is invalid'],
+    ['{"time":"9999-01-01T00:00:00Z"}', 'its time is invalid'],
+    ['{"time":"01/Jan/1970:00:30:00 +0100"}', 'its time is invalid'],
     // Reproduces a bug: a time after the last date of JavaScript ended the program.
     ...['1e400', '1e23', '"99999999999999999999999999"', '9.1e18', '9.1e15'].map((time): [string, string] => [
       `{"time":${time}}`,

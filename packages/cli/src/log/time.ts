@@ -39,10 +39,11 @@ export function commonLogTimes(): (text: string, start: number) => Micros | unde
     }
     // A leap second is the 60th.
     const seconds = two(text, start + 11, 23) * 3600 + two(text, start + 14, 59) * 60 + two(text, start + 17, 60)
-    if (Number.isNaN(seconds)) return undefined
+    const at = midnight + seconds * 1e6
+    if (!isTime(at)) return undefined
     last = text.slice(start, start + COMMON_LENGTH)
-    moment = midnight + seconds * 1e6
-    return moment
+    moment = at
+    return at
   }
 }
 
@@ -52,8 +53,8 @@ function midnightOf(date: string, offset: string): Micros | undefined {
   const month = name === undefined ? -1 : MONTHS.indexOf(name)
   if (sign === undefined || month < 0) return undefined
   const midnight = new Date(Date.UTC(Number(year), month / 3, Number(day)))
-  // There is no 31st of February: the date would be in March.
-  if (midnight.getUTCDate() !== Number(day)) return undefined
+  // There is no 31st of February: the date would be in March. A year before 100 would be one after 1900.
+  if (midnight.getUTCDate() !== Number(day) || midnight.getUTCFullYear() !== Number(year)) return undefined
   const shift = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60e6 : 60e6)
   return midnight.getTime() * 1e3 - shift
 }
@@ -72,11 +73,11 @@ export function anyTimes(): (value: unknown) => Micros | undefined {
     if (last === '' || !text.startsWith(last) || text.length !== end + zone.length || !text.endsWith(zone)) {
       const second = text.slice(0, 19)
       const offset = text.slice(end)
-      const found = Date.parse(`${second.replace(' ', 'T')}${offset.trim() || 'Z'}`)
-      if (Number.isNaN(found)) return undefined
+      const found = Date.parse(`${second.replace(' ', 'T')}${offset.trim() || 'Z'}`) * 1e3
+      if (!isTime(found)) return undefined
       last = second
       zone = offset
-      base = found * 1e3
+      base = found
     }
     return base + fraction
   }
@@ -115,5 +116,8 @@ function numeric(value: number): Micros | undefined {
   return value > 0 && isTime(at) ? at : undefined
 }
 
-/** Whether limits can be counted at a time: a number holds its microseconds exactly, until the year 2255. */
-const isTime = (at: Micros): boolean => at <= Number.MAX_SAFE_INTEGER
+/**
+ * Whether limits can be counted at a time. A time before 1970 is negative, and a minus sign marks a state as a debt. A number
+ * holds the microseconds of times until 2255 exactly.
+ */
+const isTime = (at: Micros): boolean => at >= 0 && at <= Number.MAX_SAFE_INTEGER
