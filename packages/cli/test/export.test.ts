@@ -21,6 +21,7 @@ import {
 import { policiesFrom } from '@spillway/core/rules'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { documentOf } from '../src/export/document.ts'
 import { type CodePolicy, ruleFrom } from '../src/export/rule.ts'
 import { spillway as inProcess } from './terminal.ts'
 
@@ -148,4 +149,82 @@ describe('a policy in code and its rule in JSON', () => {
       expect(() => ruleFrom(policy, 'p')).toThrow(`policy "p" has a function as its ${part}, which JSON cannot hold: `)
     },
   )
+})
+
+describe('the document of several policies', () => {
+  const quota = (limit: number): Quota => tokenBucket({ limit, per: '1s' })
+  const relations = (limiters: readonly (readonly CodePolicy[])[]) =>
+    policiesFrom(documentOf(limiters)).map(({ name, tiers, spill }) => [name, tiers, spill])
+
+  // Reproduces a bug: in code, both count a search.
+  test('has no tiers that the code does not have', () => {
+    const all = { name: 'all', quota: quota(1) }
+    const search = { name: 'search', quota: quota(5), match: { path: '/search' } }
+    expect(relations([[search, all]])).toEqual([
+      ['search', undefined, undefined],
+      ['all', 'all', undefined],
+    ])
+    expect(relations([[search], [all]])).toEqual(relations([[search, all]]))
+  })
+
+  // Reproduces a bug: tiers of two limiters became one group, and a copied name was not that of its spill.
+  test('relates the policies of one limiter only', () => {
+    const policies = [
+      { name: 'paid', tiers: 'plan', match: { header: { 'x-plan': 'paid' } }, quota: quota(5), spill: 'reserve' },
+      { name: 'free', tiers: 'plan', quota: quota(1) },
+      { name: 'reserve', quota: quota(1) },
+    ]
+    expect(relations([policies, policies])).toEqual([
+      ['paid', 'plan', 'reserve'],
+      ['free', 'plan', undefined],
+      ['reserve', undefined, undefined],
+      ['paid 2', 'plan 2', 'reserve 2'],
+      ['free 2', 'plan 2', undefined],
+      ['reserve 2', undefined, undefined],
+    ])
+  })
+
+  test('has names of at most 100 characters', () => {
+    const limiter = [{ name: 'n'.repeat(100), quota: quota(1) }]
+    expect(relations([limiter, limiter]).map(([name]) => name)).toEqual(['n'.repeat(100), `${'n'.repeat(98)} 2`])
+  })
+
+  test('relates policies as the code does, for any policies', () => {
+    const policy = fc.record(
+      {
+        tiers: fc.constantFrom('a', 'b'),
+        mode: fc.constant('shadow' as const),
+        match: fc.constantFrom({ path: '/a' }, { path: '/b' }, { method: 'GET' }),
+        quota: fc.integer({ min: 1, max: 4 }).map(quota),
+      },
+      { requiredKeys: ['quota'] },
+    )
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(policy, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
+        (made) => {
+          const limiters = made.map((list) => list.map((each, i) => ({ ...each, name: `p${i}` })))
+          fc.pre(limiters.every(isValid))
+          const code = limiters.flatMap((list, limiter) => list.map(({ tiers }) => ({ limiter, tiers })))
+          const read = policiesFrom(documentOf(limiters))
+          for (const [i, a] of code.entries()) {
+            for (const [j, b] of code.entries()) {
+              const related = a.limiter === b.limiter && a.tiers !== undefined && a.tiers === b.tiers
+              if (i !== j) expect(read[i]?.tiers !== undefined && read[i]?.tiers === read[j]?.tiers).toBe(related)
+            }
+          }
+        },
+      ),
+    )
+  })
+
+  /** Whether code accepts the tiers: none is without requests. */
+  function isValid(policies: readonly CodePolicy[]): boolean {
+    try {
+      policiesFrom(policies.map((policy) => ruleFrom(policy, String(policy.name))))
+      return true
+    } catch {
+      return false
+    }
+  }
 })

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { formatThrown, setOnPolicies } from '@spillway/core/internal'
 import { EXIT } from '../exit.ts'
-import { type CodePolicy, ruleFrom } from '../export/rule.ts'
+import { documentOf } from '../export/document.ts'
+import type { CodePolicy } from '../export/rule.ts'
 import { type Io, UserError, unreadable } from '../io.ts'
 
 /** The options of `export`. */
@@ -18,8 +19,8 @@ export async function exportPolicies(path: string, { timeout }: ExportOptions, i
   await access(file).catch((error: unknown) => {
     throw unreadable(path, error)
   })
-  const found: CodePolicy[] = []
-  setOnPolicies((policies) => found.push(...policies))
+  const found: (readonly CodePolicy[])[] = []
+  setOnPolicies((policies) => found.push(policies))
   printToStandardError()
   const ended = (): void => {
     process.exitCode = EXIT.failure
@@ -36,13 +37,7 @@ export async function exportPolicies(path: string, { timeout }: ExportOptions, i
   if (found.length === 0) {
     throw new UserError(`${path} builds no limiter: name the module that calls rateLimit.`, EXIT.failure)
   }
-  const names = new Set<string>()
-  const rules = found.map((policy) => {
-    const name = freeName(String(policy.name ?? 'default'), names)
-    names.add(name)
-    return ruleFrom(policy, name)
-  })
-  io.stdout.write(`${JSON.stringify({ rules }, null, 2)}\n`)
+  io.stdout.write(`${JSON.stringify(documentOf(found), null, 2)}\n`)
   return EXIT.ok
 }
 
@@ -62,11 +57,4 @@ const expiry = (path: string, seconds: number): Promise<never> =>
 function printToStandardError(): void {
   const { stderr } = process
   process.stdout.write = stderr.write.bind(stderr)
-}
-
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  for (let i = 1; ; i++) {
-    const wanted = i === 1 ? name : `${name} ${i}`
-    if (!taken.has(wanted)) return wanted
-  }
 }

@@ -19,8 +19,16 @@ const REMEDIES: Readonly<Record<string, string>> = {
   countIf: 'use a list of statuses such as [401]',
 }
 
+/** A rule of JSON; it has more parts. */
+export interface Rule {
+  readonly name: string
+  readonly match?: object
+  readonly spill?: string
+  readonly tiers?: string
+}
+
 /** A policy as a rule of JSON. Throws a UserError if a part of it is only in code, or has no form in JSON. */
-export function ruleFrom(policy: CodePolicy, name: string): object {
+export function ruleFrom(policy: CodePolicy, name: string): Rule {
   for (const [part, remedy] of Object.entries(REMEDIES)) {
     if (typeof policy[part as keyof CodePolicy] === 'function') {
       throw new UserError(
@@ -59,14 +67,13 @@ export function ruleFrom(policy: CodePolicy, name: string): object {
     blocks,
     spill,
     tiers,
-  })
+  }) as unknown as Rule
   if (isDeepStrictEqual(policiesFrom([withoutOthers(rule)])[0]?.quota, quota)) return rule
   throw new UserError(`policy ${JSON.stringify(name)} has a quota that JSON cannot hold exactly.`, EXIT.failure)
 }
 
 /** A rule that needs no other rule, to be read alone. */
-const withoutOthers = (rule: Record<string, unknown>): object =>
-  defined({ ...rule, spill: undefined, tiers: undefined })
+const withoutOthers = (rule: Rule): object => defined({ ...rule, spill: undefined, tiers: undefined })
 
 const defined = (parts: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
