@@ -131,6 +131,22 @@ describe('spillway suggest', () => {
     expect([replayed.exitCode, JSON.parse(replayed.out).plans[0].denied]).toEqual([0, 5])
   })
 
+  // Reproduces a bug: `check` and `replay` reported the names of these policies as invalid, or as taken.
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['with other letters', ['claim:größe', 'claim:grüße'], ['claim:gr__e per day', 'claim:gr__e per day 2']],
+    ['twice', ['ip', 'ip'], ['ip per day']],
+    [
+      'that is long',
+      [`header:${'x'.repeat(90)}`, `header:${'x'.repeat(91)}`],
+      [`header:${'x'.repeat(73)} per day`, `header:${'x'.repeat(73)} per day 2`],
+    ],
+  ])('writes policies with valid names for a selector %s', async (_, keys, names) => {
+    const path = folder.path('names.json')
+    const selectors = keys.flatMap((key) => ['--key', key])
+    await spillway(['suggest', log, '--per', 'day', ...selectors, '--unreadable-at-most', '100%', '--output', path])
+    expect(policiesFrom(JSON.parse(readFileSync(path, 'utf8'))).map(({ name }) => name)).toEqual(names)
+  })
+
   test('suggests nothing for an empty log, and rejects invalid options', async () => {
     expect((await spillway(['suggest', folder.path('empty.log')])).out).toContain('0 requests in 0 lines')
     expect((await spillway(['suggest', log, '--per', 'week'])).err).toContain(

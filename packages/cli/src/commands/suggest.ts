@@ -5,7 +5,7 @@ import { doubtsIn } from '../log/doubts.ts'
 import type { Reading } from '../log/read.ts'
 import { iso } from '../replay/result.ts'
 import { formatsText } from '../replay/text.ts'
-import { ruleOf, type Selected, selectedBy, suggestionsFor } from '../suggest/selected.ts'
+import { rulesOf, type Selected, selectedBy, suggestionsFor } from '../suggest/selected.ts'
 import { Spool } from '../suggest/spool.ts'
 import { temporaryFile } from '../suggest/temporary-file.ts'
 import { PERIODS, type Period, type Suggestion } from '../suggest/tightest.ts'
@@ -37,7 +37,7 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
   const unreadable = shareOf('--unreadable-at-most', options.unreadableAtMost)
   const periods = periodsOf(options.per)
   await checkOutputs([options.output], paths)
-  const selectors = options.key.length === 0 ? ['ip'] : options.key
+  const selectors = options.key.length === 0 ? ['ip'] : [...new Set(options.key)]
   const { trustProxy, ipv6Prefix } = options
   const address = addressOf(trustProxy)
   const lanes = selectors.map((key) =>
@@ -54,7 +54,7 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
         suggestions: suggestionsFor(lane, periods, most),
       }),
     )
-    const rules = found.flatMap(rulesOf)
+    const rules = rulesOf(found)
     const report = { requests: reading.entries, bad: reading.bad, denyAtMost: most, selectors: found, rules }
     io.stdout.write(
       options.json
@@ -94,10 +94,6 @@ async function spooled(
     io,
   )
 }
-
-/** The suggestions as policies, for `replay` and `check`. */
-const rulesOf = ({ key, suggestions }: Suggested): readonly object[] =>
-  suggestions.map((suggestion) => ruleOf(key, suggestion))
 
 function textOf(
   reading: Reading,

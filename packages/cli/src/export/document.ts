@@ -1,8 +1,6 @@
 import { policiesFrom } from '@spillway/core/rules'
+import { claimedName } from '../policy-names.ts'
 import { type CodePolicy, type Rule, ruleFrom } from './rule.ts'
-
-/** The most characters of a policy's name. */
-const LONGEST_NAME = 100
 
 /**
  * The policies of limiters as a document of rules, which `policiesFrom` reads as they are in code. Limiters may have the same
@@ -12,10 +10,10 @@ export function documentOf(limiters: readonly (readonly CodePolicy[])[]): { read
   const names = new Set<string>()
   const groups = new Set<string>()
   const rules = limiters.flatMap((policies) => {
-    const free = policies.map((policy) => claimed(nameOf(policy), names))
+    const free = policies.map((policy) => claimedName(nameOf(policy), names))
     const spillOf = (name: string): string => free[policies.findIndex((policy) => nameOf(policy) === name)] ?? name
     const own = new Set(policies.flatMap(({ tiers }) => (tiers === undefined ? [] : [String(tiers)])))
-    const groupOf = new Map([...own].map((group) => [group, claimed(group, groups)]))
+    const groupOf = new Map([...own].map((group) => [group, claimedName(group, groups)]))
     return policies.map((policy, i) =>
       ruleFrom(
         {
@@ -32,21 +30,6 @@ export function documentOf(limiters: readonly (readonly CodePolicy[])[]): { read
 
 const nameOf = ({ name = 'default' }: CodePolicy): string => String(name)
 
-/** A name that is not taken, and now is. */
-function claimed(name: string, taken: Set<string>): string {
-  const free = freeName(name, taken)
-  taken.add(free)
-  return free
-}
-
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  for (let i = 1; ; i++) {
-    const number = i === 1 ? '' : ` ${i}`
-    const wanted = `${name.slice(0, LONGEST_NAME - number.length)}${number}`
-    if (!taken.has(wanted)) return wanted
-  }
-}
-
 /**
  * Keeps `policiesFrom` from reading rules as tiers that all count in code. It reads those as tiers that are larger than a later
  * rule without `match`, unless that is in a group of its own.
@@ -55,6 +38,8 @@ function withoutImpliedTiers(rules: readonly Rule[], groups: Set<string>): reado
   const read = policiesFrom(rules)
   const implied = rules.filter(({ tiers, match }, i) => match === undefined && tiers !== read[i]?.tiers)
   if (implied.length === 0) return rules
-  const alone = rules.map((rule) => (implied.includes(rule) ? { ...rule, tiers: claimed(rule.name, groups) } : rule))
+  const alone = rules.map((rule) =>
+    implied.includes(rule) ? { ...rule, tiers: claimedName(rule.name, groups) } : rule,
+  )
   return withoutImpliedTiers(alone, groups)
 }

@@ -2,6 +2,7 @@ import { keyReader } from '@spillway/core/http'
 import { policiesFrom, type RuleKey } from '@spillway/core/rules'
 import { UserError } from '../io.ts'
 import type { Entry } from '../log/entry.ts'
+import { claimedName } from '../policy-names.ts'
 import { type PlanOptions, sourcesFor } from '../replay/plan.ts'
 import type { Spool } from './spool.ts'
 import { PERIODS, type Period, type Suggestion, tightest } from './tightest.ts'
@@ -45,10 +46,20 @@ export function selectedBy(key: string, spool: Spool, options: PlanOptions): Sel
 export const suggestionsFor = ({ spool }: Selected, periods: readonly Period[], most: number): readonly Suggestion[] =>
   spool.size === 0 ? [] : periods.map((per) => tightest(spool, per, most))
 
-/** A suggestion as a rule of JSON, for `replay`, `check` and `policiesFrom`. */
-export const ruleOf = (key: string, { per, limit }: Pick<Suggestion, 'per' | 'limit'>): object => ({
-  name: `${key} per ${per}`,
-  limit_keys: [key],
-  algorithm: 'token_bucket',
-  algorithm_config: { limit, per: PERIODS[per], burst: limit },
-})
+/** Suggestions by selector as rules of JSON, for `replay`, `check` and `policiesFrom`. */
+export function rulesOf(
+  found: readonly { readonly key: string; readonly suggestions: readonly Pick<Suggestion, 'per' | 'limit'>[] }[],
+): readonly object[] {
+  const names = new Set<string>()
+  return found.flatMap(({ key, suggestions }) =>
+    suggestions.map(({ per, limit }) => ({
+      name: claimedName(`${key.slice(0, LONGEST_KEY)} per ${per}`, names),
+      limit_keys: [key],
+      algorithm: 'token_bucket',
+      algorithm_config: { limit, per: PERIODS[per], burst: limit },
+    })),
+  )
+}
+
+/** The most characters of a selector in a name, so that the period is not cut off. */
+const LONGEST_KEY = 80
