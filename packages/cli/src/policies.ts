@@ -4,6 +4,7 @@ import { policiesFrom, type RulePolicy } from '@spillway/core/rules'
 import { duplicateIn } from './duplicate-names.ts'
 import { EXIT } from './exit.ts'
 import { UserError, unreadable } from './io.ts'
+import { planOf } from './replay/plan.ts'
 
 /** The policies of a file, under a name that is unique among the files. */
 export interface PolicyFile {
@@ -43,9 +44,20 @@ function policiesIn(path: string, text: string): Pick<PolicyFile, 'policies' | '
   const twice = duplicateIn(text)
   if (twice !== undefined) throw new UserError(`${path}: ${twice} is named twice: keep one.`, EXIT.failure)
   try {
-    return { policies: policiesFrom(document), document }
+    const policies = policiesFrom(document)
+    for (const policy of policies) checkUsable(policy)
+    return { policies, document }
   } catch (error) {
     // The first line names the function: the path of the file is more useful.
     throw new UserError(`${path}: ${(error as Error).message.replace(/^policiesFrom: /, '')}`, EXIT.failure)
+  }
+}
+
+/** Throws if a policy cannot be used though its rule is valid: a limiter that is built of it checks more. */
+function checkUsable(policy: RulePolicy): void {
+  try {
+    planOf(policy.name, [policy], { maxKeys: 1 })
+  } catch (error) {
+    throw new Error(`policy ${JSON.stringify(policy.name)}: ${(error as Error).message}`)
   }
 }

@@ -240,6 +240,17 @@ describe('spillway check', () => {
     rules.remove()
   })
 
+  // Reproduces a bug: `check` reported it as valid, and `replay` an error without the name of the file.
+  test.each(['check', 'replay'])('%s names the file of a policy that no limiter accepts', async (command) => {
+    const config = { rps: 10, burst: 20, cost_source: 'header:content-length' }
+    const rules = folderOf({ 'p.json': JSON.stringify([bucket('p', config)]), 'a.log': '' })
+    const file = rules.path('p.json')
+    const args = command === 'check' ? [file] : [rules.path('a.log'), '--policy', file]
+    const { exitCode, out, err } = await spillway([command, ...args])
+    rules.remove()
+    expect([exitCode, out + err]).toEqual([1, expect.stringMatching(/p\.json: .*max_?cost/i)])
+  })
+
   test('prints all of it as JSON', async () => {
     const { out } = await check('trap.json', 'bad.json', '--json')
     expect(JSON.parse(out)).toMatchObject({
