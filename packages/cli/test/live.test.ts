@@ -236,6 +236,27 @@ test.each<[string, string[], number, string]>([
   ],
   ['a network of IPv4', ['inspect', 'redis://localhost', '192.0.2.0/24'], 2, '"192.0.2.0/24" has none'],
   ['no key', ['inspect', 'redis://localhost'], 2, "missing required argument 'key'"],
+  // Reproduces a bug: these options were ignored, so that another store was inspected than was meant.
+  ...['inspect', 'reset'].flatMap((command): [string, string[], number, string][] => [
+    [
+      `a table of Redis for ${command}`,
+      [command, 'redis://u:secret@h', '192.0.2.1', '--table', 't'],
+      2,
+      '--table is for PostgreSQL, and redis://h is Redis: leave it out, or write the prefix of the keys as --prefix.',
+    ],
+    [
+      `a schema of Redis for ${command}`,
+      [command, 'rediss://h', '192.0.2.1', '--schema', 's'],
+      2,
+      '--schema is for PostgreSQL, and rediss://h is Redis: leave it out, or write the prefix of the keys as --prefix.',
+    ],
+    [
+      `a prefix of PostgreSQL for ${command}`,
+      [command, 'postgres://h/x', '192.0.2.1', '--prefix', 'p'],
+      2,
+      '--prefix is for Redis, and postgres://h is PostgreSQL: leave it out, or write --table or --schema.',
+    ],
+  ]),
 ])('rejects %s', async (_, args, exitCode, message) => {
   const ran = await spillway(withPolicies(...args))
   expect([ran.exitCode, ran.err]).toEqual([exitCode, expect.stringContaining(message)])

@@ -187,6 +187,16 @@ test('reports each key of the keyboard, and the seconds, until the input ends', 
 test.each<[string, string[], string]>([
   ['no store', ['top'], 'top needs one store'],
   ['two stores', ['top', '--redis', 'redis://a', '--postgres', 'postgres://b'], 'top needs one store'],
+  [
+    'a table of Redis',
+    ['top', '--redis', 'redis://h', '--table', 't'],
+    '--table is for PostgreSQL, and redis://h is Redis',
+  ],
+  [
+    'a prefix of PostgreSQL',
+    ['top', '--postgres', 'postgres://h', '--prefix', 'p'],
+    '--prefix is for Redis, and postgres://h is PostgreSQL',
+  ],
   ['a store of the other kind', ['top', '--redis', 'postgres://localhost'], 'a store is redis://'],
   [
     'an unknown policy',

@@ -3,7 +3,7 @@ import type { Inspection, Store } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { columns, count, plain, span } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
-import { connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
+import { checkStore, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { keyFrom } from '../live/key.ts'
 import { limiterOf, stateName } from '../live/limiter.ts'
 import { readPolicies } from '../policies.ts'
@@ -28,6 +28,7 @@ interface PolicyKey {
 
 /** Prints the remaining units of a live key in every policy whose key has as many parts; consumes none. */
 export async function inspect(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
+  checkStore(url, options)
   const policyKeys = await policyKeysOf(parts, options)
   const report = await over(url, options, io, async (store) => {
     const answers: { readonly policyKey: PolicyKey; readonly inspection: Inspection }[] = []
@@ -60,6 +61,7 @@ export async function inspect(url: string, parts: readonly string[], options: Ke
  * Resets a live key after confirmation, and prints which policies had a state of it. Returns 1 without confirmation.
  */
 export async function reset(url: string, parts: readonly string[], options: KeyOptions, io: Io): Promise<number> {
+  checkStore(url, options)
   const policyKeys = await policyKeysOf(parts, options)
   const names = policyKeys.map(({ name }) => JSON.stringify(name)).join(', ')
   const agreed = options.yes === true || (await agrees(`Reset ${plain(parts.join(' '))} in ${names}? [y/N] `, io))

@@ -2,7 +2,7 @@ import type { KeyList } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
 import { plain } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
-import { connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
+import { checkStore, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { limiterOf } from '../live/limiter.ts'
 import { readPolicies } from '../policies.ts'
 import { eventsOf } from '../top/events.ts'
@@ -30,7 +30,7 @@ export async function top(options: TopOptions, io: Io, events?: AsyncIterable<st
   if (url === undefined || (options.redis !== undefined && options.postgres !== undefined)) {
     throw new UserError('top needs one store: --redis redis://localhost, or --postgres postgres://localhost/app.')
   }
-  urlOf(url, [options.redis === undefined ? 'postgres' : 'redis'])
+  checkStore(url, options, [options.redis === undefined ? 'postgres' : 'redis'])
   const policies = await policiesOf(options)
   const { store, close } = await connect(url, options, io.env)
   try {

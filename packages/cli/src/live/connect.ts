@@ -69,6 +69,23 @@ export function urlOf(text: string, kinds: readonly (keyof typeof SCHEMES)[] = [
   return url
 }
 
+/** Checks the URL of a store, and that the options are of its kind. Throws a UserError if they are not. */
+export function checkStore(
+  text: string,
+  { prefix, table, schema }: LiveOptions,
+  kinds?: Parameters<typeof urlOf>[1],
+): void {
+  const url = urlOf(text, kinds)
+  const isRedis = /^redis/.test(url.protocol)
+  const unused = isRedis ? { '--table': table, '--schema': schema } : { '--prefix': prefix }
+  const [option] = Object.entries(unused).find(([, value]) => value !== undefined) ?? []
+  if (option === undefined) return
+  const [own, kind, instead] = isRedis
+    ? ['PostgreSQL', 'Redis', 'the prefix of the keys as --prefix']
+    : ['Redis', 'PostgreSQL', '--table or --schema']
+  throw new UserError(`${option} is for ${own}, and ${placeOf(url)} is ${kind}: leave it out, or write ${instead}.`)
+}
+
 /** A URL without its password. */
 export const placeOf = ({ protocol, host }: URL): string => `${protocol}//${host}`
 
