@@ -262,6 +262,22 @@ test.each<[string, string[], number, string]>([
   expect([ran.exitCode, ran.err]).toEqual([exitCode, expect.stringContaining(message)])
 })
 
+// Reproduces a bug: the error said that the server fails.
+test.each([
+  ['inspect', 'redis://h', '192.0.2.1'],
+  ['reset', 'redis://h', '192.0.2.1'],
+  ['top', '--redis', 'redis://h'],
+])('%s rejects two files that have other quotas of one name', async (...args) => {
+  const files = folderOf({
+    'a.json': JSON.stringify([bucket('one', { rps: 1 }), bucket('two', { rps: 1 })]),
+    'b.json': JSON.stringify([bucket('one', { rps: 1 }), bucket('two', { rps: 2 })]),
+  })
+  const [a, b] = [files.path('a.json'), files.path('b.json')]
+  const { exitCode, err } = await spillway([...args, '--policy', a, '--policy', b])
+  files.remove()
+  expect([exitCode, err]).toEqual([2, expect.stringContaining(`"two" has two quotas in ${a} and in ${b}, of which`)])
+})
+
 test.each(['redis', 'postgres'])('a missing %s server is reported without its password', async (protocol) => {
   const { exitCode, err } = await spillway(
     withPolicies('inspect', `${protocol}://u:secret@127.0.0.1:${await freePort()}`, '192.0.2.1'),

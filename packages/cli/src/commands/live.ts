@@ -6,7 +6,7 @@ import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { checkStore, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { keyFrom } from '../live/key.ts'
 import { limiterOf, stateName } from '../live/limiter.ts'
-import { readPolicies } from '../policies.ts'
+import { livePolicies } from '../live/policies.ts'
 import { keyText } from '../replay/key-text.ts'
 import { blockedText } from '../top/view.ts'
 
@@ -86,7 +86,7 @@ async function policyKeysOf(
   parts: readonly string[],
   { policy, ipv6Prefix }: KeyOptions,
 ): Promise<readonly PolicyKey[]> {
-  const policies = (await readPolicies(policy)).flatMap(({ policies }) => policies)
+  const policies = await livePolicies(policy)
   const candidates = policies.filter(({ key }) => [key].flat().length === parts.length)
   const policyKeys = candidates.flatMap((each) => {
     const key = keyFrom(each.key, parts, ipv6Prefix)

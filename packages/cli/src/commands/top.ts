@@ -4,7 +4,7 @@ import { plain } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { checkStore, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { limiterOf } from '../live/limiter.ts'
-import { readPolicies } from '../policies.ts'
+import { livePolicies } from '../live/policies.ts'
 import { eventsOf } from '../top/events.ts'
 import { Screen, type Shown } from '../top/screen.ts'
 import { rowsOf, START, scannedText, tableOf } from '../top/view.ts'
@@ -47,7 +47,7 @@ export async function top(options: TopOptions, io: Io, events?: AsyncIterable<st
 }
 
 async function policiesOf({ policy, name }: TopOptions): Promise<readonly RulePolicy[]> {
-  const policies = (await readPolicies(policy)).flatMap((file) => file.policies)
+  const policies = await livePolicies(policy)
   const wanted = name === undefined ? policies : policies.filter((each) => each.name === name)
   if (wanted.length > 0) return wanted
   const names = policies.map((each) => JSON.stringify(each.name)).join(', ')
