@@ -60,6 +60,12 @@ describe('one sentence for', () => {
     ['an unknown option', () => ['check', path('p.json'), '--json=1'], 2, 'unknown option'],
     ['a value that is missing', () => ['replay', log, '--policy'], 2, 'argument missing'],
     ['a file without a name', () => ['replay', '', ...policy], 2, 'the name of a file is empty'],
+    [
+      'a prefix without a server',
+      () => ['check', path('p.json'), '--prefix', 'app'],
+      2,
+      'name the server with --redis, or leave out --prefix',
+    ],
     ['policies without a name', () => ['check', ''], 2, 'the name of a file is empty'],
     ['a directory of policies', () => ['check', path('')], 2, 'it is a directory'],
     ['policies that are empty', () => ['check', path('empty.json')], 1, 'is not JSON'],

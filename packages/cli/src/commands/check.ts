@@ -33,6 +33,9 @@ export async function check(paths: readonly string[], options: CheckOptions, io:
   if (paths.length === 0 && redis === undefined) {
     throw new UserError('there is nothing to check: name a file of policies, or a server with --redis.')
   }
+  if (prefix !== undefined && redis === undefined) {
+    throw new UserError('--prefix is that of a server: name the server with --redis, or leave out --prefix.')
+  }
   const files: Checked[] = []
   for (const path of paths) files.push(await checkFile(path))
   const server = redis === undefined ? undefined : await serverAt(redis, prefix)
