@@ -27,6 +27,8 @@ export async function retrying<T>(until: Until, run: (until: Until) => Promise<T
       const pause = Math.random() * bound
       if (!isRetryable(error) || performance.now() + pause >= until.sendByMs) throw error
       await new Promise((resolve) => setTimeout(resolve, pause))
+      // A timer may be late.
+      if (performance.now() >= until.sendByMs) throw error
     }
   }
 }
