@@ -6,7 +6,7 @@ import { clockOf, statesAt, writesOf } from './states.ts'
 
 /**
  * A request is denied by the store only if the units were not there at some time while it was asked. A deny cache may deny
- * for its time what another process has refunded or reset since. PostgreSQL decides what waits for a lock by the time at which it
+ * for its time what another process has refunded or reset since, or a lease that it has returned. PostgreSQL decides what waits for a lock by the time at which it
  * arrived.
  */
 export function denialsAreTrue({ ledger, setting, faults }: Simulation): readonly string[] {
@@ -40,7 +40,8 @@ export function denialsAreTrue({ ledger, setting, faults }: Simulation): readonl
     // What a lost state or a clock that was set had denied may be cached.
     const isSince = ({ at }: { readonly at: number }): boolean =>
       at >= calledAt - denyMicros(setting) && at <= answeredAt
-    const isOld = losses.some(isSince) || steps.some(isSince) || isChangedUnseen(entries, entry)
+    const isShared = setting.lease !== undefined && entries.some((other) => isByOther(other, entry))
+    const isOld = losses.some(isSince) || steps.some(isSince) || isShared || isChangedUnseen(entries, entry)
     return !(isOld && isTrueSince(calledAt - denyMicros(setting)))
   }
   return entries
@@ -67,6 +68,13 @@ const isPromised = (entries: readonly Entry[], entry: Entry): boolean => {
     return isUnderWay || (!isByStore(other) && other.verb !== 'reset' && Math.abs(other.calledAt - calledAt) < 1e6)
   })
 }
+
+/** Whether another process, or another store of this one, has used the key: it may have returned a lease. */
+const isByOther = (other: Entry, { host, handle, server, name, answeredAt = 0 }: Entry): boolean =>
+  other.server === server &&
+  other.name === name &&
+  other.calledAt <= answeredAt &&
+  (other.host !== host || other.handle !== handle)
 
 /** Whether another process may have changed the key, or this one has and does not know yet. */
 const isChangedUnseen = (entries: readonly Entry[], { host, server, name, calledAt, answeredAt = 0 }: Entry): boolean =>

@@ -6,9 +6,11 @@ import type { Simulation } from '../simulation.ts'
  * or slow, and no state is lost. With leases, other stores may hold its units. A denial by a deny cache, in the same tick, may
  * be early by the time that a message takes.
  */
-export function waitsAreLongEnough({ ledger, setting, processes }: Simulation): readonly string[] {
+export function waitsAreLongEnough({ ledger, setting, processes, faults }: Simulation): readonly string[] {
   const holders = processes.length * setting.handles
   if (setting.lease !== undefined && holders > 1) return []
+  // Of a bucket only, the ledger knows what a command that is sent again has consumed twice.
+  if (setting.resends && faults.length > 0 && setting.quota.kernel !== 'bucket') return []
   return ledger.entries
     .filter((entry) => entry.retryOf !== undefined && isByStore(entry) && entry.decision?.allowed === false)
     .filter(({ retryOf }) => retryOf?.answeredAt !== retryOf?.calledAt)
@@ -20,10 +22,11 @@ export function waitsAreLongEnough({ ledger, setting, processes }: Simulation): 
     })
 }
 
-function isAlone(entry: Entry, first: Entry, { entries, losses, steps }: Ledger): boolean {
+function isAlone(entry: Entry, first: Entry, { entries, losses, lostEffects, steps }: Ledger): boolean {
   const { server, name, answeredAt = Number.POSITIVE_INFINITY } = entry
   const isSince = ({ at }: { readonly at: number }): boolean => at >= first.calledAt && at <= answeredAt
   if (losses.some(isSince) || steps.some(isSince)) return false
+  if (lostEffects.some((effect) => effect.how === 'again' && effect.name === name && isSince(effect))) return false
   return !entries.some((other) => {
     if (other === entry || other === first || other.server !== server || other.name !== name) return false
     // A reservation may be charged more when it is settled.
