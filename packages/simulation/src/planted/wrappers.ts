@@ -67,7 +67,9 @@ export const WRAPPERS_DEFECTS: readonly Planted[] = [
     file: 'core/src/wrappers/lease-server.ts',
     seed: 16,
     property: 'storesAdmitNoMore',
-    replaced: [['now: taken.now, askedMs: entry.askedMs', 'now: taken.now, askedMs: stopwatch()']],
+    replaced: [
+      ['divide(entry, waiters, taken, left)', 'divide({ ...entry, askedMs: stopwatch() }, waiters, taken, left)'],
+    ],
   },
   {
     name: 'a release leaves the lease that is being taken',

@@ -13,17 +13,18 @@ const STALLS: readonly string[] = ['stalled event loop', 'paused process']
  * If only processes stand still, and the network is fast, the store has answered in time: no call fails or is counted without
  * it. A deadline is extended by a stall once: calls during which a process stands still twice are not checked. Nor are calls
  * of PostgreSQL, which may wait for a connection to be opened or to become free, and for several statements before them; also as
- * one of two stores of a call; nor with leases, where requests that wait for one may need another call after the stall.
+ * one of two stores of a call; nor, with leases, calls during a stall, who may have waited for one and need another call.
  */
 export function stallsAreNoFailures({ ledger, setting, servers, faults }: Simulation): readonly string[] {
   const isFast = setting.baseMicros + 10 * setting.jitterMicros < 5_000 && setting.deadlineMs >= 50
-  if (!isFast || setting.lease !== undefined || faults.some(({ kind }) => !OUR_OWN.includes(kind))) return []
+  if (!isFast || faults.some(({ kind }) => !OUR_OWN.includes(kind))) return []
+  const most = setting.lease === undefined ? 1 : 0
   const stalls = spansOf(faults.filter(({ kind }) => STALLS.includes(kind)))
   const stallsIn = ({ calledAt, answeredAt = 0 }: Entry): number =>
     stalls.filter(({ at, end }) => at <= answeredAt && end + ONE_STALL >= calledAt).length
   return ledger.entries
     .filter(({ decision, error }) => decision?.degraded || (error && !decision && !isAbort(error)))
-    .filter((entry) => stallsIn(entry) <= 1 && !(entry.verb === 'both' ? servers : [entry.server]).some(isPostgres))
+    .filter((entry) => stallsIn(entry) <= most && !(entry.verb === 'both' ? servers : [entry.server]).some(isPostgres))
     .map(
       ({ verb, host, calledAt }) => `${verb} in ${host.name}, called at ${calledAt} µs, was answered without the store`,
     )
