@@ -23,7 +23,7 @@ export const REDIS_DEFECTS: readonly Planted[] = [
     file: 'redis/src/clients.ts',
     seed: 10,
     property: 'expiredCallsAreNotSent',
-    replaced: [['if (isExpired(deadline)) throw error', '']],
+    replaced: [['if (isExpired(deadline)) throw expiredError()', '']],
   },
   {
     name: 'a reset of all keys leaves states in Redis',
