@@ -15,6 +15,12 @@ export interface NeutralRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** If it aborts, the client disconnects. The promise of a response rejects when the app has noticed that. */
   readonly signal?: AbortSignal
+  /**
+   * Whether the request is pipelined behind one that the server leaves open, on the same connection. Over transports other
+   * than HTTP/1.1, it is sent as any other.
+   * @default false
+   */
+  readonly pipelined?: boolean
 }
 
 /** A response of any framework. */

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request, Server } from 'node:http'
 import { connect, type Http2Server, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createConnection, type Socket } from 'node:net'
 import type { NeutralRequest, NeutralResponse, Send } from './mount.ts'
 
 /** The common part of HTTP/1.1 and HTTP/2 responses. */
@@ -12,14 +12,17 @@ interface Incoming extends AsyncIterable<Buffer> {
 /**
  * Starts a Node server on a free port, and returns a function that sends requests to it: over HTTP/2 for a `node:http2`
  * server, else over HTTP/1.1. Each request uses a new connection. The server does not keep the process alive.
+ *
+ * Requests that expect a `100 Continue` are never answered: others are pipelined behind them.
  */
 export async function sendTo(server: Server | Http2Server): Promise<Send> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   server.unref()
+  server.on('checkContinue', () => {})
   const { port } = server.address() as AddressInfo
   const send = server instanceof Server ? overHttp1(port) : overHttp2(port)
   return async (request = {}) => {
-    const closed = request.signal && responseClosed(server)
+    const closed = request.signal && responseClosed(server, request)
     try {
       return await read(await send(request))
     } catch (error) {
@@ -29,10 +32,13 @@ export async function sendTo(server: Server | Http2Server): Promise<Send> {
   }
 }
 
-/** Resolves when the response to the next request is closed. */
-function responseClosed(server: Server | Http2Server): Promise<void> {
+/** Resolves when the response to the next request is closed, or its connection if it is behind another response. */
+function responseClosed(server: Server | Http2Server, { pipelined }: NeutralRequest): Promise<void> {
   return new Promise((resolve) => {
-    server.once('request', (_: unknown, response: NodeJS.EventEmitter) => response.on('close', resolve))
+    server.once('request', ({ socket }: IncomingMessage, response: NodeJS.EventEmitter) => {
+      const closing = pipelined && server instanceof Server ? socket : response
+      closing.on('close', () => resolve())
+    })
   })
 }
 
@@ -47,14 +53,22 @@ type Open = (request: NeutralRequest) => Promise<Incoming>
 
 const overHttp1 =
   (port: number): Open =>
-  ({ method = 'GET', path = '/', headers = {}, signal }) =>
+  ({ method = 'GET', path = '/', headers = {}, signal, pipelined }) =>
     new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port, method, path, headers, agent: false, ...(signal && { signal }) }
-      const sent = request(options, (response: IncomingMessage) => {
+      const options = { host: '127.0.0.1', port, method, path, headers, ...(signal && { signal }) }
+      const connection = pipelined ? { createConnection: () => busyConnection(port) } : { agent: false }
+      const sent = request({ ...options, ...connection }, (response: IncomingMessage) => {
         resolve(Object.assign(response, { status: response.statusCode ?? 0 }))
       })
       sent.on('error', reject).end()
     })
+
+/** A connection whose first request is not answered. */
+function busyConnection(port: number): Socket {
+  const socket = createConnection(port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n')
+  return socket
+}
 
 const overHttp2 =
   (port: number): Open =>

@@ -1,5 +1,6 @@
+import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { isOver, whenClosed } from '../src/http/index.ts'
+import { isOver, whenClosed, whenDisconnected } from '../src/http/index.ts'
 
 const listeners = { on: () => {}, off: () => {} }
 
@@ -15,4 +16,39 @@ test.each<[runtime: string, open: object, closed: object]>([
   expect(calls).toBe(0)
   whenClosed({ ...listeners, ...closed }, () => calls++)
   expect(calls).toBe(1)
+})
+
+// Node warned of a leak from the eleventh listener of a connection on, as with eleven pipelined requests through Fastify.
+test('responses on one connection share a listener, and leave it when they close', () => {
+  const socket = new EventEmitter()
+  const responses = Array.from({ length: 20 }, () =>
+    Object.assign(new EventEmitter(), { closed: false, req: { socket } }),
+  )
+  const closed: number[] = []
+  const stops = responses.map((response, i) => whenClosed(response, () => closed.push(i)))
+  whenDisconnected({ socket }, () => closed.push(20))
+  expect(socket.listenerCount('close')).toBe(1)
+  stops[1]?.()
+  responses[0]?.emit('close')
+  expect(closed).toEqual([0])
+  socket.emit('close')
+  for (const response of responses) response.emit('close')
+  expect(closed).toEqual([0, ...Array.from({ length: 19 }, (_, i) => i + 2)])
+  expect(responses.map((response) => response.listenerCount('close'))).toEqual(responses.map(() => 0))
+})
+
+test('a response is over once its connection is destroyed, even if it waits for its turn on it', () => {
+  const socket = Object.assign(new EventEmitter(), { destroyed: true })
+  const response = Object.assign(new EventEmitter(), { closed: false, headersSent: false, req: { socket } })
+  expect([isOver(response), isOver({ ...response, ...listeners, req: {} })]).toEqual([true, false])
+  let calls = 0
+  whenClosed(response, () => calls++)
+  whenDisconnected({ socket }, () => calls++)
+  expect(calls).toBe(2)
+})
+
+test('a response over HTTP/2 does not listen to the socket of its request, which is a proxy', () => {
+  const socket = new EventEmitter()
+  whenClosed(Object.assign(new EventEmitter(), { stream: { closed: false }, req: { socket } }), () => {})
+  expect(socket.listenerCount('close')).toBe(0)
 })

@@ -1,12 +1,11 @@
 import {
-  type Closable,
   fastifyPath,
   fastifyTrustsEveryProxy,
   firstValue,
   hidesBody,
   pathBelow,
   type RequestReader,
-  whenClosed,
+  whenDisconnected,
 } from '@spillway/core/http'
 import type { FastifyRequest } from 'fastify'
 
@@ -21,7 +20,5 @@ export const reader: RequestReader<FastifyRequest> = {
   query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
   hidesBody: ({ raw }) => hidesBody(raw),
   identity: ({ raw }) => raw,
-  // The message closes as soon as its body has been read; its socket, or its HTTP/2 stream, closes when the client
-  // disconnects.
-  onClientClosed: ({ raw }, listener) => whenClosed((raw as { stream?: Closable }).stream ?? raw.socket, listener),
+  onClientClosed: ({ raw }, listener) => whenDisconnected(raw, listener),
 }

@@ -20,7 +20,15 @@ export { type KeyOption, type KeySelector, keyReader } from './keys/selectors.ts
 export { type Match, type MatchOption, matcher } from './policies/match.ts'
 export type { PolicyOptions } from './policies/policy-options.ts'
 export { type CostOption, costReader } from './policies/request-cost.ts'
-export { type Closable, hidesBody, isOver, type Outgoing, statusOf, whenClosed } from './requests/closed.ts'
+export {
+  type Closable,
+  hidesBody,
+  isOver,
+  type Outgoing,
+  statusOf,
+  whenClosed,
+  whenDisconnected,
+} from './requests/closed.ts'
 export { type FastifyLike, fastifyPath, fastifyTrustsEveryProxy } from './requests/fastify.ts'
 export { pathBelow, plainPath } from './requests/path.ts'
 export { type Claims, firstValue, type RequestReader } from './requests/reader.ts'

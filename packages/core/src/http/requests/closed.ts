@@ -1,14 +1,26 @@
+import { processState } from '../../common/process-state.ts'
 import type { Signal } from '../../limiter/wait.ts'
 
-/** The part of Node's responses, sockets and streams that is used. */
-export interface Closable {
+/** What reports that it closes. */
+interface Closing {
+  on(event: 'close', listener: () => void): unknown
+  off(event: 'close', listener: () => void): unknown
+}
+
+/** The part of a connection that is used. */
+interface Connection extends Closing {
+  readonly destroyed?: boolean
+}
+
+/** The part of Node's responses and HTTP/2 streams that is used. */
+export interface Closable extends Closing {
   readonly closed?: boolean
   /** The stream of an HTTP/2 response, which has no `closed` of its own. */
   readonly stream?: { readonly closed?: boolean }
   /** All that a response in Deno has: no `closed`. */
   readonly destroyed?: boolean
-  on(event: 'close', listener: () => void): unknown
-  off(event: 'close', listener: () => void): unknown
+  /** The request of a response. It has the connection even while the response waits for its turn on it. */
+  readonly req?: { readonly socket?: unknown }
 }
 
 /** The part of Node's requests (HTTP/1.1 and HTTP/2) that is used. */
@@ -25,7 +37,18 @@ export interface Outgoing extends Closable {
   readonly headersSent: boolean
 }
 
-const isClosed = ({ closed, stream, destroyed }: Closable): boolean => closed ?? stream?.closed ?? destroyed ?? false
+/** The connection of an HTTP/1.1 response. The socket of an HTTP/2 request is a proxy, and its stream closes by itself. */
+function socketOf({ closed, stream, req }: Closable): Connection | undefined {
+  if (closed === undefined && stream !== undefined) return undefined
+  const socket = req?.socket as Connection | null | undefined
+  return typeof socket?.on === 'function' ? socket : undefined
+}
+
+/** Of several responses on one connection, Node closes only the one whose turn it is: so the connection counts, too. */
+function isClosed(response: Closable): boolean {
+  const { closed, stream, destroyed } = response
+  return (closed ?? stream?.closed ?? destroyed ?? false) || socketOf(response)?.destroyed === true
+}
 
 /** Whether a response needs no answer any more: its headers are sent, or its client has disconnected. */
 export const isOver = (response: Outgoing): boolean => response.headersSent || isClosed(response)
@@ -35,7 +58,7 @@ export const statusOf = ({ headersSent }: Pick<Outgoing, 'headersSent'>, status:
   headersSent ? status : undefined
 
 /**
- * Calls back when a response has been sent or its client has disconnected: at once if that has happened, because no
+ * Calls back once when a response has been sent or its client has disconnected: at once if that has happened, because no
  * event follows. Returns the function that stops listening.
  */
 export function whenClosed(response: Closable, listener: () => void): () => void {
@@ -43,8 +66,51 @@ export function whenClosed(response: Closable, listener: () => void): () => void
     listener()
     return () => {}
   }
-  response.on('close', listener)
-  return () => void response.off('close', listener)
+  const over = (): void => {
+    stop()
+    listener()
+  }
+  const leave = onSocketClosed(socketOf(response), over)
+  const stop = (): void => {
+    response.off('close', over)
+    leave()
+  }
+  response.on('close', over)
+  return stop
+}
+
+/**
+ * Calls back when the client of a Node request disconnects, at once if it has. Returns the function that stops listening.
+ * The request itself closes as soon as its body has been read.
+ */
+export function whenDisconnected(
+  { stream, socket }: { readonly stream?: Closable; readonly socket: Connection },
+  listener: () => void,
+): () => void {
+  if (stream) return whenClosed(stream, listener)
+  if (!socket.destroyed) return onSocketClosed(socket, listener)
+  listener()
+  return () => {}
+}
+
+/** What is called when a connection closes, for all requests on it. */
+const socketListeners = (): WeakMap<object, Set<() => void>> => processState('socket listeners', () => new WeakMap())
+
+/** Listens to a connection, with one listener for all of its requests: Node warns if there are more than ten. */
+function onSocketClosed(socket: Connection | undefined, listener: () => void): () => void {
+  if (socket === undefined) return () => {}
+  const listeners = socketListeners().get(socket) ?? listenTo(socket)
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+function listenTo(socket: Connection): Set<() => void> {
+  const listeners = new Set<() => void>()
+  socketListeners().set(socket, listeners)
+  socket.on('close', () => {
+    for (const listener of listeners) listener()
+  })
+  return listeners
 }
 
 /**
