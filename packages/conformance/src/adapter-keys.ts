@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { perMinute } from '@spillway/core'
+import { type Decision, perMinute } from '@spillway/core'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
 import type { NeutralOptions, NeutralRequest, Send } from './mount.ts'
@@ -13,15 +13,29 @@ type Case = readonly [what: string, key: string, same: readonly NeutralRequest[]
 
 const cases: readonly Case[] = [
   [
-    'by the first of repeated parameters',
+    'by a parameter, encoded or repeated',
     'query:user',
-    ['?user=ann', '?user=ann&user=bob', '?user=ann&user=', '?x=1&user=a%6En&user=carl'].map(query),
-    query('?user=bob&user=ann'),
+    ['?user=ann', '?user=ann&user=ann', '?x=1&user=a%6En&user=ann', '?%75ser=ann', '?us%65r=ann&user=ann'].map(query),
+    query('?user=bob'),
   ],
   [
-    'without a key if the first parameter is empty or has a similar name',
+    'without a key if the parameter is empty or has a similar name',
     'query:user',
-    ['', '?user', '?user=', '?user=&user=ann', '?username=ann', '?USER=ann'].map(query),
+    ['', '?user', '?user=', '?user=&user=', '?username=ann', '?USER=ann'].map(query),
+    query('?user=ann'),
+  ],
+  // Reproduces a bug: the first value counted, but Elysia passes the last to handlers, and Hono 4.12 a value of another
+  // spelling of the name. With it, a client chose its key.
+  [
+    'without a key if the values of a repeated parameter differ',
+    'query:user',
+    [
+      '?user=ann&user=bob',
+      '?user=bob&user=ann',
+      '?user=&user=ann',
+      '?user=ann&user=ann&user=bob',
+      '?%75ser=ann&user=bob',
+    ].map(query),
     query('?user=ann'),
   ],
   [
@@ -80,6 +94,16 @@ export function testKeySpellings(test: TestFunction, mount: (options: NeutralOpt
         assert.equal(await from(other), 200, `${header} ${other}`)
       }
     }
+  })
+
+  test('costs the most of the values of a repeated parameter', async () => {
+    const costs: number[] = []
+    for (const path of ['/?n=9', '/?n=1&n=9', '/?n=9&n=1', '/?n=4&n=x', '/?n=x&n=', '/?%6E=9&n=1', '/?n=5&n=99']) {
+      const options = { quota: perMinute(100), cost: 'query:n', defaultCost: 2, maxCost: 20 } as const
+      const send = await mount({ ...options, store: modelStore(fakeClock()) })
+      costs.push((JSON.parse((await send({ path })).body) as { rateLimit: Decision }).rateLimit.cost)
+    }
+    assert.deepEqual(costs, [9, 9, 9, 4, 2, 9, 20])
   })
 
   test('ignores a repeated cookie that parsers read in different ways, with any value', async () => {

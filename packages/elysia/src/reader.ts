@@ -32,6 +32,13 @@ function pathOf({ request: { url } }: RequestContext): string | readonly string[
 
 const SHORTEST = 'http://a.bc'.length
 
+/** The values of a query parameter. Elysia takes a fragment for a part of the query; a handler that parses the URL does not. */
+function valuesIn(url: string, name: string): readonly string[] {
+  const start = url.indexOf('?')
+  const values = start < 0 ? [] : new URLSearchParams(url.slice(start)).getAll(name)
+  return url.includes('#') ? [...values, ...new URL(url).searchParams.getAll(name)] : values
+}
+
 export const reader: RequestReader<RequestContext> = {
   address: peer,
   peer,
@@ -39,7 +46,7 @@ export const reader: RequestReader<RequestContext> = {
   path: pathOf,
   pathInMount: ({ prefix = '', request }: PrefixedContext) => pathBelow(prefix, new URL(request.url).pathname),
   header: ({ request }, name) => request.headers.get(name) ?? undefined,
-  query: ({ request }, name) => new URL(request.url).searchParams.get(name) ?? undefined,
+  query: ({ request }, name) => valuesIn(request.url, name),
   hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),
   identity: ({ request }) => request,
   sendsResponses: true,

@@ -1,4 +1,4 @@
-import { firstValue, hidesBody, type RequestReader, whenClosed } from '@spillway/core/http'
+import { hidesBody, queryValues, type RequestReader, whenClosed } from '@spillway/core/http'
 import type { Request } from 'express'
 
 export const reader: RequestReader<Request> = {
@@ -11,7 +11,7 @@ export const reader: RequestReader<Request> = {
   path: (req) => req.baseUrl + req.path,
   pathInMount: (req) => (req.baseUrl === '' ? undefined : req.path),
   header: (req, name) => req.get(name),
-  query: (req, name) => firstValue(req.query[name]),
+  query: (req, name) => queryValues(req.query[name]),
   hidesBody,
   identity: (req) => req,
   onClientClosed: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),

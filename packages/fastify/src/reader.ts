@@ -1,9 +1,9 @@
 import {
   fastifyPath,
   fastifyTrustsEveryProxy,
-  firstValue,
   hidesBody,
   pathBelow,
+  queryValues,
   type RequestReader,
   whenDisconnected,
 } from '@spillway/core/http'
@@ -17,7 +17,7 @@ export const reader: RequestReader<FastifyRequest> = {
   path: fastifyPath,
   pathInMount: (request) => pathBelow(request.server.prefix, fastifyPath(request)),
   header: ({ headers }, name) => headers[name] as string | undefined,
-  query: ({ query }, name) => firstValue((query as Record<string, unknown>)[name]),
+  query: ({ query }, name) => queryValues((query as Record<string, unknown>)[name]),
   hidesBody: ({ raw }) => hidesBody(raw),
   identity: ({ raw }) => raw,
   onClientClosed: ({ raw }, listener) => whenDisconnected(raw, listener),

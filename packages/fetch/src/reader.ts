@@ -47,7 +47,7 @@ export const reader: RequestReader<Request> = {
   method: ({ method }) => method,
   path: ({ url }) => new URL(url).pathname,
   header: ({ headers }, name) => headers.get(name) ?? undefined,
-  query: ({ url }, name) => new URL(url).searchParams.get(name) ?? undefined,
+  query: ({ url }, name) => new URL(url).searchParams.getAll(name),
   hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
   identity: (request) => request,
   sendsResponses: true,

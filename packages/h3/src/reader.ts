@@ -34,7 +34,7 @@ export const reader: RequestReader<H3Event> = {
   method: ({ req }) => req.method,
   path: pathOf,
   header: ({ req }, name) => req.headers.get(name) ?? undefined,
-  query: ({ url }, name) => url.searchParams.get(name) ?? undefined,
+  query: ({ url }, name) => url.searchParams.getAll(name),
   hidesBody: (event) => {
     const incoming = contextOf(event)?.incoming
     return incoming ? hidesBody(incoming) : event.req.body !== null

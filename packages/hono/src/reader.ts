@@ -17,6 +17,17 @@ const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.
  */
 const identityOf = (c: Context): object => incomingOf(c.req.raw, c.env) ?? c
 
+/**
+ * The values of a query parameter. Before Hono 4.13, `c.req.query(name)` prefers names that are not encoded, and
+ * `c.req.query()` takes a fragment for a part of the query; a handler that parses the URL does not.
+ */
+function valuesOf({ req }: Context, name: string): readonly string[] {
+  const values = req.queries(name)
+  if (values === undefined) return []
+  const parsed = req.url.includes('#') ? new URL(req.url).searchParams.getAll(name) : []
+  return [req.query(name) ?? '', ...values, ...parsed]
+}
+
 export const reader: RequestReader<Context> = {
   address: peer,
   peer,
@@ -25,7 +36,7 @@ export const reader: RequestReader<Context> = {
   // `app.use('/api/*', …)`, also by `app.route('/api', …)`.
   pathInMount: ({ req }) => (req.routePath.endsWith('*') ? pathBelow(req.routePath.slice(0, -1), req.path) : undefined),
   header: (c, name) => c.req.header(name),
-  query: (c, name) => c.req.query(name),
+  query: valuesOf,
   hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
   identity: identityOf,
   sendsResponses: true,

@@ -1,4 +1,4 @@
-import { firstValue, hidesBody, type RequestReader, whenClosed } from '@spillway/core/http'
+import { hidesBody, queryValues, type RequestReader, whenClosed } from '@spillway/core/http'
 import type { Context } from 'koa'
 
 /**
@@ -26,7 +26,7 @@ export const reader: RequestReader<Context> = {
   path: pathOf,
   pathInMount: ({ mountPath, path }) => (mountPath ? path : undefined),
   header: (ctx, name) => ctx.get(name) || undefined,
-  query: (ctx, name) => firstValue(ctx.query[name]),
+  query: (ctx, name) => queryValues(ctx.query[name]),
   hidesBody: (ctx) => hidesBody(ctx.req),
   identity: (ctx) => ctx.req,
   onClientClosed: (ctx, listener) => whenClosed(ctx.res, listener),

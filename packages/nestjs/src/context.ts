@@ -4,10 +4,10 @@ import {
   type FastifyLike,
   fastifyPath,
   fastifyTrustsEveryProxy,
-  firstValue,
   hidesBody,
   type Outgoing,
   pathBelow,
+  queryValues,
   type RequestReader,
   whenClosed,
 } from '@spillway/core/http'
@@ -151,7 +151,7 @@ export const reader: RequestReader<ExecutionContext> = {
   path: pathOf,
   pathInMount,
   header,
-  query: (context, name) => firstValue(requestOf(context).query?.[name]),
+  query: (context, name) => queryValues(requestOf(context).query?.[name]),
   hidesBody: (context) => {
     const request = requestOf(context)
     return hidesBody(request.raw ?? request)

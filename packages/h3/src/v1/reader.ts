@@ -65,7 +65,7 @@ export const reader: RequestReader<H3Event> = {
   method: ({ method }) => method,
   path: pathOf,
   header,
-  query: ({ path }, name) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1]).get(name) ?? undefined,
+  query: ({ path }, name) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1]).getAll(name),
   // Without a server of Node, the body is beside the message, and the response has no socket.
   hidesBody: ({ node: { req, res }, web }) =>
     res.socket ? hidesBody(req) : ((web?.request ?? req) as { readonly body?: unknown }).body != null,

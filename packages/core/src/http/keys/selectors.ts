@@ -7,6 +7,7 @@ import { withoutPort } from '../addresses/ip-key.ts'
 import { claimsOnce, claimText, needsClaims } from '../requests/claims.ts'
 import { cookieIn } from '../requests/cookie.ts'
 import { plainPath } from '../requests/path.ts'
+import { soleValue } from '../requests/reader.ts'
 import { checkReturnedKey } from '../requests/returned.ts'
 import { joinParts } from './key-text.ts'
 import type { Read, RequestSources } from './request-sources.ts'
@@ -82,7 +83,7 @@ function selectorReader<R>(selector: KeySelector, requestSources: RequestSources
     case 'header':
       return (request) => reader.header(request, name) ?? ''
     case 'query':
-      return (request) => reader.query(request, name) ?? ''
+      return (request) => soleValue(reader.query(request, name))
     case 'cookie':
       return (request) => cookieIn(reader.header(request, 'cookie'), name) ?? ''
     case 'claim':

@@ -3,7 +3,7 @@ import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, checked } from '../../common/maybe-promise.ts'
 import type { Read } from '../keys/request-sources.ts'
 import { splitSelector } from '../keys/selector-syntax.ts'
-import type { RequestReader } from '../requests/reader.ts'
+import type { QueryValues, RequestReader } from '../requests/reader.ts'
 import { checkReturnedCost } from '../requests/returned.ts'
 
 /** The units that a request consumes: a number, a header or query parameter that holds it, or a function. */
@@ -49,7 +49,7 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
   const [kind, name] = splitSelector(cost)
   if (kind === 'header' && name === 'content-length') return lengthReader(options.maxCost, bounded, reader)
   if (kind === 'header') return (request) => bounded(parseCost(reader.header(request, name)))
-  if (kind === 'query') return (request) => bounded(parseCost(reader.query(request, name)))
+  if (kind === 'query') return (request) => mostOf(reader.query(request, name), (value) => bounded(parseCost(value)))
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${formatValue(cost)}.`,
@@ -76,6 +76,12 @@ function lengthReader<R>(
     const chunked = reader.header(request, 'transfer-encoding') !== undefined
     return chunked || (length === undefined && hidesBody(request)) ? maxCost : bounded(parseCost(length))
   }
+}
+
+/** The cost of a query parameter: if it is repeated, the most of its values, whichever of them the handler reads. */
+function mostOf(values: QueryValues, costOf: (value: string | undefined) => number): number {
+  const [first, ...others] = typeof values === 'object' ? values : [values]
+  return others.reduce((most, value) => Math.max(most, costOf(value)), costOf(first))
 }
 
 const WITHOUT_BODY: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE', 'CONNECT']

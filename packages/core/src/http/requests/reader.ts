@@ -3,6 +3,9 @@ import type { Awaitable } from '../../common/maybe-promise.ts'
 /** Returns the claims about a request's user that the app has verified, such as the payload of a checked token. */
 export type Claims<R> = (request: R) => Awaitable<Readonly<Record<string, unknown>> | undefined | null>
 
+/** The values of a query parameter: several if it is repeated, undefined if it is missing. */
+export type QueryValues = string | readonly string[] | undefined
+
 /** Reads a framework's request `R`: everything that the guard needs of HTTP. Header names are passed in lower case. */
 export interface RequestReader<R> {
   /** The client's address by the framework's own proxy settings. */
@@ -28,8 +31,11 @@ export interface RequestReader<R> {
   pathInMount?(request: R): string | undefined
   /** The value of a header, whose name is in lower case; undefined if it is missing. */
   header(request: R, name: string): string | undefined
-  /** The decoded value of a query parameter, the first if it is repeated; undefined if it is missing. */
-  query(request: R, name: string): string | undefined
+  /**
+   * The decoded value of a query parameter; all values if it is repeated, or if the framework and a URL parser read it
+   * differently; undefined if it is missing.
+   */
+  query(request: R, name: string): QueryValues
   /**
    * Whether a request has a body that neither `Content-Length` nor `Transfer-Encoding` announces, as HTTP/2 allows.
    * Default: true for methods that send a body, such as POST.
@@ -46,8 +52,18 @@ export interface RequestReader<R> {
   onClientClosed(request: R, listener: () => void): () => void
 }
 
-/** The first value of a parameter, as parsers of queries return it: text, or a list if it is repeated. */
-export function firstValue(parsed: unknown): string | undefined {
-  const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed
-  return typeof first === 'string' ? first : undefined
+/** The values of a parameter, as parsers of queries return them: text, or a list if it is repeated. Objects are no values. */
+export function queryValues(parsed: unknown): QueryValues {
+  if (Array.isArray(parsed)) return parsed.map((value) => (typeof value === 'string' ? value : ''))
+  return typeof parsed === 'string' ? parsed : undefined
+}
+
+/**
+ * The value of a query parameter; empty if it is missing, or if its values differ. Which of them a handler reads depends on
+ * the framework and on the handler: a client could choose its key with the others.
+ */
+export function soleValue(values: QueryValues): string {
+  if (typeof values === 'string') return values
+  const [first = ''] = values ?? []
+  return values?.every((value) => value === first) ? first : ''
 }
