@@ -12,7 +12,10 @@ export function denialResponse(request: Request, denial: Denial, limitHeaders: R
 /** The request that each response has answered. */
 const answeredBy = (): WeakMap<Response, Request> => processState('fetch responses', () => new WeakMap())
 
-/** The response with its headers: itself, or a copy if it is immutable or answers another request as well. */
+/**
+ * The response with its headers: itself, or a copy if it is immutable or may answer other requests as well, as one without
+ * a body can.
+ */
 export function withLimitHeaders(
   answer: Response,
   request: Request,
@@ -20,7 +23,7 @@ export function withLimitHeaders(
 ): Response {
   // The response of Response.error() has immutable headers, and cannot be copied.
   if (limitHeaders.size === 0 || answer.status === 0) return answer
-  const own = (answeredBy().get(answer) ?? request) === request
+  const own = !isReusable(answer, request) && (answeredBy().get(answer) ?? request) === request
   answeredBy().set(answer, request)
   if (own) {
     try {
@@ -28,6 +31,18 @@ export function withLimitHeaders(
     } catch {} // The headers of fetch() and Response.redirect() are immutable.
   }
   return withHeaders(new Response(answer.body, answer), limitHeaders)
+}
+
+/**
+ * Whether a response can be sent again: it has no body, or its body is not read. The response of an upgraded connection
+ * cannot, and must not be copied.
+ */
+function isReusable(response: Response, { method }: Request): boolean {
+  const { status, headers } = response
+  if (status === 101) return false
+  if (method === 'HEAD' || status === 204 || status === 304) return true
+  // A type announces a body. To read `body` would make servers send a stream instead of a text.
+  return !headers.has('content-type') && response.body === null
 }
 
 function withHeaders(response: Response, limitHeaders: ReadonlyMap<string, string>): Response {

@@ -90,6 +90,25 @@ test('sets its headers on immutable responses, and does not change shared ones',
   expect([limitFields(first)[1], limitFields(second)[1]]).toEqual(['"default";r=8;t=6', '"default";r=7;t=6'])
 })
 
+// Reproduces a bug: the headers of the first request stayed on the response, which other requests get, too.
+test.each<[string, string, () => Response]>([
+  ['without a body', 'GET', () => new Response(null, { status: 404 })],
+  ['with a body, to HEAD', 'HEAD', () => new Response('ok', { status: 404 })],
+])('does not change a shared response %s', async (_, method, make) => {
+  const shared = make()
+  const options = { quota: perMinute(1), key: () => 'ann', store: memoryStore({ clock: fakeClock() }) }
+  const app = rateLimit({ ...options, onDenied: () => shared })(() => shared)
+  for (const remaining of [0, 0]) {
+    const { headers } = await app(new Request(URL_, { method }))
+    expect([headers.get('ratelimit'), shared.headers.get('ratelimit')]).toEqual([`"default";r=${remaining};t=60`, null])
+  }
+})
+
+test('does not copy the response of an upgraded connection', async () => {
+  const upgraded = Object.defineProperty(new Response(null), 'status', { value: 101 })
+  expect(await rateLimit({ quota: perMinute(10) })(() => upgraded)(new Request(URL_))).toBe(upgraded)
+})
+
 test('does not change results without headers', async () => {
   const app = rateLimit({ quota: perMinute(10) })((request: Request) =>
     request.headers.has('upgrade') ? undefined : Response.error(),

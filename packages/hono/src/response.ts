@@ -9,14 +9,12 @@ import type { Context } from 'hono'
  */
 export const headersOf = (c: Context): Headers => (c.finalized ? c.res : c.body(null)).headers
 
-/** Sets headers on the response, or on a copy if it is immutable, like that of fetch(). */
+/** Sets headers on a copy of the response: it may be immutable, like that of fetch(), or answer other requests as well. */
 export function setHeaders(c: Context, headers: readonly Header[]): void {
-  try {
-    for (const [name, value] of headers) c.header(name, value)
-  } catch {
-    replaceResponse(c, new Response(c.res.body, c.res))
-    for (const [name, value] of headers) c.header(name, value)
-  }
+  if (headers.length === 0) return
+  const copy = new Response(c.res.body, c.res)
+  for (const [name, value] of headers) copy.headers.set(name, value)
+  replaceResponse(c, copy)
 }
 
 /** Replaces the response as it is: Hono adds the headers of a response that is there, which fails if it is immutable. */
