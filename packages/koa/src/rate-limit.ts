@@ -100,15 +100,34 @@ function setHeaders({ res }: Context, headers: readonly Header[]): void {
   for (const [name, value] of headers) res.setHeader(name, value)
 }
 
-/** Koa answers an error with the error's own headers only: they are extended by those of this response. */
+/**
+ * Koa answers an error with the error's own headers only. While it does, they are extended by those of this response: not
+ * for longer, because the same error may answer other requests.
+ */
 function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {
   if (!(error instanceof Error)) return
   const carried = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
-  const all = { ...(error as { headers?: object }).headers, ...carried }
+  const { onerror } = ctx
+  ctx.onerror = (thrown) => {
+    const restore = thrown === error ? extendHeaders(error as { headers?: object }, carried) : undefined
+    try {
+      onerror.call(ctx, thrown)
+    } finally {
+      restore?.()
+    }
+  }
+}
+
+/** Adds to the headers of an error. Returns the function that restores them; undefined if the error cannot be changed. */
+function extendHeaders(error: { headers?: object }, carried: object): (() => void) | undefined {
+  const before = Object.getOwnPropertyDescriptor(error, 'headers')
+  const all = { ...error.headers, ...carried }
   try {
     // Not assigned: the error may have a getter of that name and no setter.
     Object.defineProperty(error, 'headers', { value: all, configurable: true, enumerable: true, writable: true })
+    return () => (before ? Object.defineProperty(error, 'headers', before) : Reflect.deleteProperty(error, 'headers'))
   } catch {} // The error is frozen, or its getter cannot be replaced.
+  return undefined
 }
 
 /**
