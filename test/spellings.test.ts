@@ -135,6 +135,8 @@ const spellings = ['', 'http://host', 'HTTP://host:80', 'ftp://a;b', 'http://use
     '/users/\\/login',
     '/users/\\/login#',
     '/users//login',
+    '/users//login/',
+    '/users//login//',
     '/users/%5c/login',
     '/users/./login',
     '/users/%2e/login',

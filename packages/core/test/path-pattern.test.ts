@@ -12,7 +12,7 @@ interface FakeRequest {
   readonly path: string
 }
 
-const reader: RequestReader<FakeRequest> = {
+const lenient: RequestReader<FakeRequest> = {
   address: () => '203.0.113.7',
   peer: () => '203.0.113.7',
   method: () => 'GET',
@@ -21,15 +21,18 @@ const reader: RequestReader<FakeRequest> = {
   query: () => undefined,
   identity: (request) => request,
   onClientClosed: () => () => {},
+  hasEmptyParameters: () => true,
 }
 
-const guardOf = (options: { match?: Match; skip?: Match }) =>
-  httpGuard<FakeRequest>({ quota: perMinute(1000), store: modelStore(fakeClock()), ...options }, reader)
+const reader: RequestReader<FakeRequest> = { ...lenient, hasEmptyParameters: () => false }
+
+const guardOf = (options: { match?: Match; skip?: Match }, from = reader) =>
+  httpGuard<FakeRequest>({ quota: perMinute(1000), store: modelStore(fakeClock()), ...options }, from)
 
 const counts = (pattern: string, path: string): boolean => judged({ match: { path: pattern } }, path)
 
-function judged(options: { match?: Match; skip?: Match }, path: string): boolean {
-  const guard = guardOf(options)
+function judged(options: { match?: Match; skip?: Match }, path: string, from = reader): boolean {
+  const guard = guardOf(options, from)
   const request = { path }
   void guard(request)
   return guard.decisionOf(request) !== undefined
@@ -58,6 +61,24 @@ describe('a pattern of a path', () => {
   ])('%s', (pattern, matches, others) => {
     for (const path of matches) expect([path, counts(pattern, path)]).toEqual([path, true])
     for (const path of others) expect([path, counts(pattern, path)]).toEqual([path, false])
+  })
+
+  // Reproduces a bug: Fastify leads `/users/` to `/users/:id`, h3 1 `/users//`, and the limit was absent.
+  test.each<[pattern: string, paths: readonly string[], others: readonly string[]]>([
+    ['/:page', ['/', '//'], ['/a/b', '/a/b/']],
+    ['/users/:id', ['/users/', '/users//', '//users//', '/USERS/'], ['/users', '/users/7//8', '/a/']],
+    ['/users/:id/posts', ['/users//posts', '/users//posts/'], ['/users/posts', '/users/posts/']],
+    ['/users/:id/:post', ['/users//', '/users/7/', '/users//8/', '/users///'], ['/users', '/users/']],
+    ['/users', ['/users/'], ['/']],
+  ])('%s, with empty parameters', (pattern, paths, others) => {
+    const of = (path: string): boolean => judged({ match: { path: pattern } }, path, lenient)
+    for (const path of paths) expect([path, of(path)]).toEqual([path, true])
+    for (const path of others) expect([path, of(path)]).toEqual([path, false])
+  })
+
+  test('an exemption ignores empty parameters', () => {
+    const skipped = (pattern: string, path: string): boolean => !judged({ skip: { path: pattern } }, path, lenient)
+    expect([skipped('/health', '/health/'), skipped('/users/:id', '/users/')]).toEqual([true, false])
   })
 
   test.each<[pattern: string, fix: string]>([

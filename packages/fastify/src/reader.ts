@@ -15,6 +15,7 @@ export const reader: RequestReader<FastifyRequest> = {
   trustsEveryProxy: fastifyTrustsEveryProxy,
   method: ({ method }) => method,
   path: fastifyPath,
+  hasEmptyParameters: () => true,
   pathInMount: (request) => pathBelow(request.server.prefix, fastifyPath(request)),
   header: ({ headers }, name) => headers[name] as string | undefined,
   query: ({ query }, name) => queryValues((query as Record<string, unknown>)[name]),

@@ -149,6 +149,8 @@ export const reader: RequestReader<ExecutionContext> = {
   trustsEveryProxy,
   method: (context) => requestOf(context).method ?? 'GET',
   path: pathOf,
+  // Fastify does, Express does not.
+  hasEmptyParameters: (context) => requestOf(context).baseUrl === undefined,
   pathInMount,
   header,
   query: (context, name) => queryValues(requestOf(context).query?.[name]),

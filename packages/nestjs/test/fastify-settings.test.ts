@@ -5,6 +5,14 @@ import { fakeClock } from '@spillway/conformance'
 import { expect, test, vi } from 'vitest'
 import { memoryStore, perMinute, RateLimitModule, type RateLimitOptions } from '../src/index.ts'
 
+@Controller('users')
+class Users {
+  @Get(':id')
+  one() {
+    return 'ann'
+  }
+}
+
 @Controller()
 class Login {
   @Get('login')
@@ -23,7 +31,7 @@ async function statusesOf(
     store: memoryStore({ clock: fakeClock() }),
     ...options,
   } as RateLimitOptions)
-  const module = { module: class App {}, imports: [limits], controllers: [Login] }
+  const module = { module: class App {}, imports: [limits], controllers: [Login, Users] }
   const app = await NestFactory.create<NestFastifyApplication>(module, new FastifyAdapter(settings as never), {
     logger: false,
   })
@@ -53,4 +61,10 @@ test('warns once of an app that trusts every proxy, and only of that', async () 
   expect(logger.warn).not.toHaveBeenCalled()
   await statusesOf({ trustProxy: true }, { logger }, ['/login', '/login'])
   expect(logger.warn.mock.calls).toEqual([[expect.stringContaining('trustProxy: 1')]])
+})
+
+// Reproduces a bug: Fastify 4, which Nest 10 has, leads the path to the route, and the policy did not apply.
+test('counts a request to /users/:id with an empty parameter', async () => {
+  const statuses = await statusesOf({}, { match: { path: '/users/:id' } }, ['/users/', '/users/'])
+  expect(statuses).toEqual(process.env['FRAMEWORKS'] === 'oldest' ? [200, 429] : [404, 404])
 })

@@ -64,6 +64,7 @@ export const reader: RequestReader<H3Event> = {
   peer: addressOf,
   method: ({ method }) => method,
   path: pathOf,
+  hasEmptyParameters: () => true,
   header,
   query: ({ path }, name) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1]).getAll(name),
   // Without a server of Node, the body is beside the message, and the response has no socket.

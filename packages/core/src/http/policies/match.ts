@@ -8,7 +8,7 @@ import { within } from '../addresses/address.ts'
 import type { Read, RequestSources } from '../keys/request-sources.ts'
 import { checkName } from '../keys/selector-syntax.ts'
 import { claimIn, claimsOnce, needsClaims } from '../requests/claims.ts'
-import { interpretationsOf, literalSegment } from '../requests/path.ts'
+import { emptyReadingsOf, interpretationsOf, literalSegment } from '../requests/path.ts'
 import { checkFlag, checkMatched } from '../requests/returned.ts'
 import { mountWarner } from './mounted-path.ts'
 
@@ -69,8 +69,13 @@ export function matcher<R>(
     const warnOfMount = mountWarner(name, matches, requestSources)
     // If a path has two readings, a limit applies to either, but an exemption requires both.
     tests.push((request) => {
-      const readings = interpretationsOf(reader.path(request))
-      const holds = what === 'skip' ? readings.every(matches) : readings.some(matches)
+      const path = reader.path(request)
+      const readings = interpretationsOf(path)
+      const holds =
+        what === 'skip'
+          ? readings.every(matches)
+          : readings.some(matches) ||
+            (reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) === true
       if (!holds) warnOfMount(request)
       return holds
     })

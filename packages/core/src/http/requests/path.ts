@@ -24,6 +24,17 @@ export function interpretationsOf(path: string | readonly string[]): readonly (r
   return readings
 }
 
+/**
+ * The readings of a path whose slashes end or surround empty parameters, as Fastify and h3 1 have them: with all slashes,
+ * without the last one, and without doubled ones.
+ */
+export function emptyReadingsOf(path: string | readonly string[]): readonly (readonly string[])[] {
+  if (typeof path !== 'string') return path.flatMap(emptyReadingsOf)
+  if (!path.endsWith('/')) return []
+  const whole = path.slice(1).split('/').map(literalSegment)
+  return [whole, whole.slice(0, -1), [...segmentsOf(path), '']]
+}
+
 const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
 
 /** The canonical spelling of a path: `/login` for `//x/../LOGIN/`. */

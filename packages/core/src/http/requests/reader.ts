@@ -29,6 +29,12 @@ export interface RequestReader<R> {
    * prefix. Omit it if the framework does not report it.
    */
   pathInMount?(request: R): string | undefined
+  /**
+   * Whether the router accepts empty segments as parameters, such as `/users/` for `/users/:id`: policies apply to these
+   * readings of the path, too.
+   * @default false
+   */
+  hasEmptyParameters?(request: R): boolean
   /** The value of a header, whose name is in lower case; undefined if it is missing. */
   header(request: R, name: string): string | undefined
   /**
