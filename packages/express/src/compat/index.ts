@@ -25,9 +25,11 @@ export interface RateLimitRequestHandler extends RequestHandler {
  * Default store: in memory, at most 100,000 keys.
  */
 export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandler {
-  const { options, checks } = configOf(passed)
-  const store = storeOf(options.store)
-  checks.store(store, options.store)
+  const { options: given, checks } = configOf(passed)
+  const store = storeOf(given.store)
+  checks.store(store, given.store)
+  // A handler may use the store, such as to reset the key that it denies.
+  const options = { ...given, store }
   begin(store, options)
   const limit = limiter(store, options, checks)
   const middleware = (request: Request, response: Response, next: NextFunction): Promise<void> => {

@@ -150,6 +150,29 @@ describe.each(both)('%s', (name, { rateLimit, MemoryStore }) => {
     expect(() => rateLimit({ store, ...quiet })).toThrow(/store/)
   })
 
+  // Reproduces a bug: ours was undefined with the default store, and without resetKey with one of Spillway.
+  test.each([
+    ['the default', () => ({})],
+    ['its own', () => ({ store: new MemoryStore() })],
+    ...(name === 'ours' ? [["Spillway's", () => ({ store: ours.memoryStore() as never })] as const] : []),
+  ] as const)('a handler resets a key in the store of the options: %s', async (_, options) => {
+    const limit = rateLimit({
+      ...options(),
+      limit: 1,
+      ...quiet,
+      handler: async (req, res, _next, { store }) => {
+        await store.resetKey((req as never as Record<string, { key: string }>)['rateLimit']?.key ?? '')
+        res.status(429).end()
+      },
+    })
+    const app = express().use(limit, (_req, res) => {
+      res.end()
+    })
+    const statuses: number[] = []
+    for (let i = 0; i < 4; i++) statuses.push((await request(app).get('/')).status)
+    expect(statuses).toEqual([200, 429, 200, 429])
+  })
+
   // Only ours: theirs appends the text to the time, reports NaN, and never ends the window.
   test.runIf(name === 'ours')('a window whose length is text ends', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 0 })
