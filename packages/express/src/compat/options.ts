@@ -141,13 +141,13 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined)) as typeof passed
   const logger = checkLogger(given.logger ?? consoleLogger)
   const checks = checksOf(given.validate ?? true, logger)
-  checks.options(given)
+  const subnet = given.ipv6Subnet === undefined ? {} : { ipv6Subnet: subnetFrom(given.ipv6Subnet) }
+  checks.options({ ...given, ...subnet })
   const { standardHeaders = false } = given
   // As text, express-rate-limit appends it to the time: the window never ends.
   const windowMs = numberFrom(given.windowMs ?? 60_000)
   const inWindow = windowName(windowMs)
   const options: Options = {
-    limit: given.max ?? 5,
     message: 'Too many requests, please try again later.',
     statusCode: 429,
     legacyHeaders: given.headers ?? true,
@@ -159,23 +159,26 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
     skip: () => false,
     keyGenerator: (request, response) => {
       checks.address(request)
-      return andThen(valueFor(options.ipv6Subnet, request, response), (subnet) => {
+      return andThen(valueFor(options.ipv6Subnet, request, response), (returned) => {
+        const subnet = numberFrom(returned)
         checks.ipv6Subnet(subnet)
         return ipKeyGenerator(request.ip ?? '', subnet)
       })
     },
-    ipv6Subnet: 56,
     handler: async (request, response) => {
       response.status(options.statusCode)
       const { message } = options
       const body = typeof message === 'function' ? await message(request, response) : message
       if (!response.writableEnded) response.send(body)
     },
+    ipv6Subnet: 56,
     passOnStoreError: false,
     store: undefined,
     validate: true,
     logger,
     ...given,
+    ...subnet,
+    limit: limitFrom(given.limit === undefined ? (given.max ?? 5) : given.limit),
     windowMs,
     standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
   }
@@ -188,7 +191,28 @@ export const valueFor = <T>(option: T | FromRequest<T>, request: Request, respon
   typeof option === 'function' ? maybePromise((option as FromRequest<T>)(request, response)) : option
 
 /** A number that may have been passed as text, such as one from an environment variable. */
-const numberFrom = (value: unknown): number => (/^\d+$/.test(String(value)) ? Number(value) : (value as number))
+const numberFrom = <T>(value: T): T | number =>
+  typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+
+function limitFrom(value: unknown): Options['limit'] {
+  const limit = numberFrom(value)
+  if (typeof limit === 'function' || (typeof limit === 'number' && !Number.isNaN(limit)))
+    return limit as Options['limit']
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `limit must be a number of requests, or a function that returns it; got ${formatValue(value)}.`,
+  )
+}
+
+function subnetFrom(value: unknown): Options['ipv6Subnet'] {
+  const bits = numberFrom(value)
+  const isLength = Number.isInteger(bits) && (bits as number) >= 1 && (bits as number) <= 128
+  if (typeof bits === 'function' || bits === false || isLength) return bits as Options['ipv6Subnet']
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `ipv6Subnet must be 1 to 128 bits, false, or a function that returns it; got ${formatValue(value)}.`,
+  )
+}
 
 /** `1min`: a window in its largest unit. */
 function windowName(windowMs: number): string {

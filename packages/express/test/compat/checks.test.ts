@@ -96,6 +96,7 @@ test('disabled checks do not warn', async () => {
     codesOf(ours as typeof theirs, () => known({ ...silent, validate }))
   expect(await codes(false)).toEqual([])
   expect(await codes({ default: false, limit: true })).toEqual(['WRN_ERL_MAX_ZERO'])
+  expect(await codesOf(ours as typeof theirs, () => known({ ipv6Subnet: '64' }))).toEqual([])
   expect(await codes({ knownOptions: false, limit: false })).toEqual(['ERR_ERL_IPV6_SUBNET'])
 })
 
@@ -103,6 +104,11 @@ test('rejects options that could not work', () => {
   const rejected: readonly [Record<string, unknown>, string][] = [
     [{ windowMs: 0 }, 'windowMs must be a positive duration'],
     [{ windowMs: Number.NaN }, 'windowMs must be a positive duration'],
+    [{ limit: Number.NaN }, 'limit must be a number of requests, or a function that returns it; got NaN'],
+    [{ max: 'many' }, 'limit must be a number of requests, or a function that returns it; got "many"'],
+    [{ limit: null }, 'got null'],
+    [{ ipv6Subnet: 'wide' }, 'ipv6Subnet must be 1 to 128 bits, false, or a function that returns it; got "wide"'],
+    [{ ipv6Subnet: 129 }, 'got 129'],
     [{ store: {} }, 'store must be a store of express-rate-limit'],
     [{ store: 'redis' }, 'got "redis"'],
     [{ logger: { warn: () => {} } }, 'logger must have the methods error and warn'],

@@ -173,6 +173,23 @@ describe.each(both)('%s', (name, { rateLimit, MemoryStore }) => {
     expect(statuses).toEqual([200, 429, 200, 429])
   })
 
+  // Reproduces a bug: ours failed at the first request of an IPv6 client.
+  test.each([
+    ['a value', '64'],
+    ['a function', async () => '64'],
+  ])('numbers as text, such as of environment variables, are read as numbers: %s', async (_, ipv6Subnet) => {
+    const options = { limit: '1', ipv6Subnet } as object
+    const app = express().set('trust proxy', 1)
+    app.use(rateLimit({ ...options, ...quiet }), (_req, res) => {
+      res.end()
+    })
+    const statuses: number[] = []
+    for (const address of ['2001:db8::7', '2001:db8::8', '2001:db8:0:1::7']) {
+      statuses.push((await request(app).get('/').set('x-forwarded-for', address)).status)
+    }
+    expect(statuses).toEqual([200, 429, 200])
+  })
+
   // Only ours: theirs appends the text to the time, reports NaN, and never ends the window.
   test.runIf(name === 'ours')('a window whose length is text ends', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 0 })
