@@ -475,3 +475,16 @@ describe('spillway replay', () => {
     expect(page.match(/<svg class="chart"/g)).toHaveLength(1 + 2 * 3)
   })
 })
+
+// It counted the first value, and denied the clients that others had named.
+test('a repeated query parameter whose values differ counts as missing, as in the middleware', async () => {
+  const files = folderOf({
+    'p.json': JSON.stringify([bucket('user', { limit: 1, per: '1h' }, { limit_keys: ['query:user'] })]),
+    'a.log': ['?user=ann&user=bob', '?user=carl&user=ann', '?user=ann&user=ann', '?user=ann']
+      .map((query) => `192.0.2.1 - - [05/Jan/2026:00:00:00 +0000] "GET /${query} HTTP/1.1" 200 1`)
+      .join('\n'),
+  })
+  const { out } = await spillway(['replay', files.path('a.log'), '--policy', files.path('p.json'), '--json'])
+  files.remove()
+  expect(JSON.parse(out).plans[0]).toMatchObject({ counted: 4, denied: 2 })
+})

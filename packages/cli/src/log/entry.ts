@@ -33,7 +33,7 @@ export const entryReader: RequestReader<Entry> = {
   header: (entry, name) => entry.header(name),
   query: ({ target }, name) => {
     const query = target.indexOf('?')
-    return query < 0 ? undefined : (new URLSearchParams(target.slice(query + 1)).get(name) ?? undefined)
+    return query < 0 ? undefined : new URLSearchParams(target.slice(query + 1)).getAll(name)
   },
   identity: (entry) => entry,
   onClientClosed: () => () => {},
