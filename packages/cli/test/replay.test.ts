@@ -480,7 +480,7 @@ describe('spillway replay', () => {
 test('a repeated query parameter whose values differ counts as missing, as in the middleware', async () => {
   const files = folderOf({
     'p.json': JSON.stringify([bucket('user', { limit: 1, per: '1h' }, { limit_keys: ['query:user'] })]),
-    'a.log': ['?user=ann&user=bob', '?user=carl&user=ann', '?user=ann&user=ann', '?user=ann']
+    'a.log': ['?user=ann&user=bob', '?user=carl&user=bob', '?user=dave&user=bob', '?user=ann']
       .map((query) => `192.0.2.1 - - [05/Jan/2026:00:00:00 +0000] "GET /${query} HTTP/1.1" 200 1`)
       .join('\n'),
   })
