@@ -11,6 +11,7 @@ import {
   type RequestReader,
   whenClosed,
 } from '@spillway/core/http'
+import { processState } from '@spillway/core/internal'
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -93,16 +94,34 @@ function requestOf(context: ExecutionContext): Incoming {
   return { ...handshake, socket: socket ?? { ...(handshake && { remoteAddress: handshake.address }) } }
 }
 
-const callKeys = { http: 0, graphql: 3, ws: 1 } as const
+const isObject = (value: unknown): value is object => Object(value) === value
+
+const callKeys = { http: 0, graphql: 3 } as const
 
 /**
  * The object that identifies a call in all of the contexts that Nest makes for it: the request, the field of a GraphQL
- * query, or the message of a WebSocket.
+ * query, or the message of a WebSocket once `identifyMessage` has been called. Undefined if there is none.
  */
-export function callOf(context: ExecutionContext): object {
+export function callOf(context: ExecutionContext): object | undefined {
+  if (context.getType() === 'ws') return context.getArgs().find((each) => each instanceof messageClass())
   const index = callKeys[context.getType<keyof typeof callKeys>()] ?? 1
-  const [own, first] = [context.getArgByIndex(index), context.getArgByIndex(0)]
-  return (own instanceof Object ? own : first) as object
+  return [context.getArgByIndex<unknown>(index), context.getArgByIndex<unknown>(0)].find(isObject)
+}
+
+const messageClass = (): (new () => object) => processState('nestjs messages', () => class Message {})
+
+/**
+ * Adds an object that identifies a message of a WebSocket to its arguments, which Nest passes on to the contexts of
+ * interceptors and of parameters. Nothing else is unique: the client sends many messages, payloads may be texts, and several
+ * gateways get the same payload. Returns undefined for other calls.
+ */
+export function identifyMessage(context: ExecutionContext): object | undefined {
+  if (context.getType() !== 'ws') return undefined
+  const message = new (messageClass())()
+  const args: unknown[] = context.getArgs()
+  // All others keep their index, and the pattern remains the last.
+  args.push(message, args.at(-1))
+  return message
 }
 
 const peer = (context: ExecutionContext): string | undefined => requestOf(context).socket?.remoteAddress

@@ -1,15 +1,11 @@
-import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { Controller, Get, type INestApplication, UseFilters, UseGuards, type WebSocketAdapter } from '@nestjs/common'
+import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common'
 import { ExternalContextCreator } from '@nestjs/core'
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js'
-import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
 import { fakeClock } from '@spillway/conformance'
-import { connect } from 'socket.io-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { WebSocket } from 'ws'
 import {
   type Decision,
   memoryStore,
@@ -22,6 +18,7 @@ import {
   RateLimitModule,
 } from '../src/index.ts'
 import { appOf, closeApps } from './apps.ts'
+import { sockets } from './sockets.ts'
 
 afterEach(closeApps)
 afterEach(() => vi.restoreAllMocks())
@@ -29,53 +26,7 @@ afterEach(() => vi.restoreAllMocks())
 const limits = (limit: number) =>
   RateLimitModule.forRoot({ quota: perMinute(limit), store: memoryStore({ clock: fakeClock() }) })
 
-/** A client of a WebSocket, of either kind. */
-interface Client {
-  /** Sends a message, and returns the next event. */
-  say(data: unknown): Promise<{ event: string; data: unknown }>
-  close(): void
-}
-
-const sockets: readonly [string, new (app: INestApplication) => WebSocketAdapter, (port: number) => Promise<Client>][] =
-  [
-    [
-      'ws',
-      WsAdapter,
-      async (port) => {
-        const socket = new WebSocket(`ws://127.0.0.1:${port}`)
-        await once(socket, 'open')
-        return {
-          say: async (data) => {
-            socket.send(JSON.stringify({ event: 'say', data }))
-            const [text] = (await once(socket, 'message')) as [Buffer]
-            return JSON.parse(text.toString())
-          },
-          close: () => socket.close(),
-        }
-      },
-    ],
-    [
-      'socket.io',
-      IoAdapter,
-      async (port) => {
-        const socket = connect(`http://127.0.0.1:${port}`, { transports: ['websocket'], reconnection: false })
-        await new Promise<void>((resolve) => socket.on('connect', resolve))
-        return {
-          say: (data) =>
-            new Promise((resolve) => {
-              socket.onAny((event: string, answer: unknown) => {
-                socket.offAny()
-                resolve({ event, data: answer })
-              })
-              socket.emit('say', data)
-            }),
-          close: () => void socket.disconnect(),
-        }
-      },
-    ],
-  ]
-
-describe.each(sockets)('%s', (_, Adapter, connected) => {
+describe.each(sockets)('%s', (_, Adapter, connect) => {
   test.each(['hello', { text: 'hello' }, null])(
     'limits messages by the address of their client, each once, and answers denied ones with an event: %j',
     async (message) => {
@@ -94,7 +45,7 @@ describe.each(sockets)('%s', (_, Adapter, connected) => {
       app.useWebSocketAdapter(new Adapter(app))
       await app.listen(0, '127.0.0.1')
       const { port } = app.getHttpServer().address() as AddressInfo
-      const [ann, bob] = await Promise.all([connected(port), connected(port)])
+      const [ann, bob] = await Promise.all([connect(port), connect(port)])
       const answers = [await ann.say(message), await ann.say(message), await bob.say(message)]
       for (const client of [ann, bob]) client.close()
       const denied = { status: 429, 'violated-policies': ['default'], 'retry-after-ms': 12_000 }
