@@ -12,6 +12,7 @@ import { checkObject, formatValue } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import { type PlatformResponse, reader } from './context.ts'
 import { contradictionOn, overridesOn, skippedOn, skips } from './decorators.ts'
+import { countingOf, nameOf, renamed, sourceOf } from './spill.ts'
 
 /** The options of `RateLimitModule.forRoot`. */
 export type RateLimitOptions<Name extends string = string> = Options<ExecutionContext, PlatformResponse, Name>
@@ -104,12 +105,13 @@ export class RateLimiter implements ByKey {
       throw invalid(`${scope} skips and changes the policy ${formatValue(both)}. Keep one of the decorators.`)
     }
     // A method's decorators come before those of its class.
-    const isCounted = (name: string): boolean =>
-      !skips(method, name) && (!skips(target, name) || changed.includes(name))
-    const counted = all.filter((policy) => isCounted(nameOf(policy)))
-    if (counted.length === 0) return ALL_SKIPPED
+    const isSkipped = (name: string): boolean => skips(method, name) || (skips(target, name) && !changed.includes(name))
+    const counting = countingOf(all, isSkipped)
+    const idle = changed.find((name) => !counting.some((policy) => nameOf(policy) === name))
+    if (idle !== undefined) throw invalid(unreached(scopeOf(target, method), idle, all))
+    if (counting.length === 0) return ALL_SKIPPED
     if (named.length === 0) return this.#guard
-    const own = counted.map((policy) => this.#overridden(policy, target, method))
+    const own = renamed(counting, (policy) => this.#overridden(policy, target, method))
     const { policies } = this.#options as { readonly policies?: unknown }
     const guard = httpGuard((policies ? { ...this.#options, policies: own } : own[0]) as RateLimitOptions, reader)
     for (const name of own.map(nameOf)) {
@@ -146,7 +148,11 @@ export class RateLimiter implements ByKey {
   }
 }
 
-const nameOf = ({ name = 'default' }: Policy): string => name
+/** What is wrong with a method that changes a policy to which only one spills over that does not count. */
+function unreached(scope: string, name: string, all: readonly Policy[]): string {
+  const source = formatValue(nameOf(sourceOf(all, name) as Policy))
+  return `${scope} changes the policy ${formatValue(name)}, which counts only what ${source} spills over, and ${source} does not count there. Change ${source} too, or leave out one of the decorators.`
+}
 
 /** A method as its class names it. A decorator may have wrapped it in a function of another name, or of none. */
 function scopeOf(target: Type, method: ReturnType<Handler['getHandler']>): string {
