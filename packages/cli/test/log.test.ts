@@ -193,8 +193,8 @@ describe('JSON logs', () => {
     ])
     expect([entryReader.path(entry), entryReader.query(entry, 'b'), entryReader.query(entry, 'x')]).toEqual([
       '/a',
-      'c',
-      undefined,
+      ['c'],
+      [],
     ])
   })
 
