@@ -6,7 +6,7 @@ import { States } from './states.ts'
 
 /** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
 const GRACE_MS = 60_000
-/** The minimum time between sweeps: each reads all states of the object. */
+/** The minimum time between sweeps of an object with states: each reads all of them. */
 const BETWEEN_SWEEPS_MS = 600_000
 
 /**
@@ -17,7 +17,14 @@ const BETWEEN_SWEEPS_MS = 600_000
  */
 export class RateLimits extends DurableObject {
   #states: States | undefined
-  #alarmed = false
+  /** The time of the pending alarm, in milliseconds since 1970; Infinity if there is none. */
+  #alarm = Infinity
+
+  constructor(...args: ConstructorParameters<typeof DurableObject>) {
+    super(...args)
+    // An earlier instance of this object may have set an alarm. Without its table, the object has none.
+    if (this.#kept.tableIsThere) void this.ctx.blockConcurrencyWhile(() => this.#readAlarm())
+  }
 
   /** Takes all ops or none. `at` is in microseconds since 1970. */
   take(sent: readonly SentTake[], at: Micros = Date.now() * 1000): readonly Taken[] {
@@ -52,14 +59,14 @@ export class RateLimits extends DurableObject {
   /** Deletes the states that have expired by `now`, in milliseconds since 1970. */
   async sweep(now: number): Promise<void> {
     const next = this.#kept.sweep(now)
-    this.#alarmed = next !== undefined
+    this.#alarm = next === undefined ? Infinity : Math.max(next, now + BETWEEN_SWEEPS_MS)
     if (next === undefined) {
       this.#states = undefined
       // A pending alarm would wake the object without need.
       await this.ctx.storage.deleteAlarm()
       await this.ctx.storage.deleteAll()
     } else {
-      await this.ctx.storage.setAlarm(Math.max(next, now + BETWEEN_SWEEPS_MS))
+      await this.ctx.storage.setAlarm(this.#alarm)
     }
   }
 
@@ -77,9 +84,20 @@ export class RateLimits extends DurableObject {
     // The alarm uses the real clock, even if the take has a time of its own.
     const expires = Date.now() + Math.ceil((KERNELS[op.step.kernel].emptyAt(state, op.step) - at) / 1000) + GRACE_MS
     this.#kept.write(op, state, expires)
-    if (this.#alarmed) return
-    this.#alarmed = true
+    this.#alarmBy(expires)
+  }
+
+  /** Sets the alarm for the expiry of a state, unless one is pending that is early enough. */
+  #alarmBy(expires: number): void {
+    // Moving a pending alarm to less than ten minutes from now would sweep too often.
+    const due = this.#alarm === Infinity ? expires : Math.max(expires, Date.now() + BETWEEN_SWEEPS_MS)
+    if (due >= this.#alarm) return
+    this.#alarm = due
     // The runtime holds responses back until writes are durable: no need to await.
-    void this.ctx.storage.setAlarm(expires)
+    void this.ctx.storage.setAlarm(due)
+  }
+
+  async #readAlarm(): Promise<void> {
+    this.#alarm = (await this.ctx.storage.getAlarm()) ?? Infinity
   }
 }

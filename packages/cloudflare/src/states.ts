@@ -37,6 +37,11 @@ export class States {
     )
   }
 
+  /** Reports whether a state was written since the database was empty. */
+  get tableIsThere(): boolean {
+    return this.#tableIsThere
+  }
+
   /** Reports whether there was a state. */
   delete(key: StateKey): boolean {
     if (!this.#tableIsThere) return false

@@ -23,13 +23,18 @@ interface Look {
   readonly alarm: number | null
 }
 
-/** An object that reports its stored names, and sweeps on request. */
+/** An object that reports its stored names, and sweeps or ends on request. */
 export class Watched extends RateLimits {
   async look(): Promise<Look> {
     const { sql } = this.ctx.storage
     const made = sql.exec("SELECT name FROM sqlite_master WHERE name = 'states'").toArray().length > 0
     const rows = made ? sql.exec<{ name: string }>('SELECT name FROM states').toArray() : undefined
     return { names: rows?.map(({ name }) => name), alarm: await this.ctx.storage.getAlarm() }
+  }
+
+  /** Ends the instance, as when the runtime evicts an idle object. The next call starts another. */
+  evict(): void {
+    this.ctx.abort('evicted')
   }
 }
 
@@ -127,6 +132,52 @@ const tests = (test: TestFunction): void => {
     assert.deepEqual(await object.look(), { names: undefined, alarm: null })
     assert.equal((await store.take([consume('later', 10)]))[0]?.allowed, true)
     assert.notEqual((await object.look()).alarm, null)
+  })
+
+  test('keeps the pending alarm of an object that was evicted', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects, { shards: 1 })
+    await store.take([consume('soon', 1)])
+    const { alarm } = await objects.object('shard 0').look()
+    await assert.rejects(objects.object('shard 0').evict() as never)
+    await store.take([consume('later', 10)])
+    assert.equal((await objects.object('shard 0').look()).alarm, alarm)
+  })
+
+  test('moves a far alarm to a state that expires sooner, but sweeps ten minutes apart', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects, { shards: 1 })
+    const object = objects.object('shard 0')
+    const alarmOf = async (): Promise<number> => (await object.look()).alarm ?? Number.NaN
+    const before = Date.now()
+    await store.take([{ policy: 'p', key: 'far', step: stepFor(perDay(10), 'consume', 10) }])
+    assert.ok((await alarmOf()) > before + 86_000_000)
+    await store.take([consume('soon', 1)])
+    const alarm = await alarmOf()
+    assert.ok(alarm >= before + 600_000 && alarm <= Date.now() + 600_000, String(alarm))
+    await store.take([consume('another', 1)])
+    assert.equal(await alarmOf(), alarm)
+    // After the sweep, the alarm is far again.
+    await object.sweep(alarm)
+    assert.deepEqual((await object.look()).names, ['["p","far"]'])
+    assert.ok((await alarmOf()) > before + 86_000_000)
+    await store.take([consume('soon', 1)])
+    assert.ok((await alarmOf()) <= Date.now() + 600_000)
+  })
+
+  test('sets the alarm of states that follow a deletion of all', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects, { shards: 1 })
+    const object = objects.object('shard 0')
+    await store.take([consume('a', 1)])
+    const { alarm } = await object.look()
+    assert.equal(await store.deleteAll?.(['p']), 1)
+    await store.take([consume('b', 1)])
+    assert.equal((await object.look()).alarm, alarm)
+    await object.sweep(Date.now() + 100_000)
+    await assert.rejects(objects.object('shard 0').evict() as never)
+    await store.take([consume('c', 1)])
+    assert.notEqual((await objects.object('shard 0').look()).alarm, null)
   })
 
   test('stores nothing for denials and peeks', async () => {

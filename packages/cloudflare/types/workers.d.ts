@@ -16,6 +16,8 @@ declare module 'cloudflare:workers' {
 
   interface DurableObjectState {
     readonly storage: DurableObjectStorage
+    blockConcurrencyWhile<T>(work: () => Promise<T>): Promise<T>
+    abort(reason?: string): void
   }
 
   export abstract class DurableObject<Env = unknown> {
