@@ -59,7 +59,7 @@ export function instrumentsOf(meter: Meter = metrics.getMeter(SCOPE)): Instrumen
   }
 }
 
-/** The most values that an attribute can have. */
+/** The most values that an attribute can have, with that of all further ones. */
 const MOST_VALUES = 200
 
 /** Limits the number of names: later ones are all `_OTHER`, as the conventions say. */
@@ -67,18 +67,23 @@ export function bounded(): (name: string) => string {
   const known = new Set<string>()
   return (name) => {
     if (known.has(name)) return name
-    if (known.size >= MOST_VALUES) return '_OTHER'
+    if (known.size >= MOST_VALUES - 1) return '_OTHER'
     known.add(name)
     return name
   }
 }
 
-/** Caches attribute sets by the name of their one variable value, because each request needs one. */
-export function cached(make: (name: string) => Attributes): (name: string) => Attributes {
+/**
+ * Caches attribute sets by the name of their one variable value, because each request needs one. `nameOf` limits the number
+ * of names.
+ */
+export function cached(
+  nameOf: (value: string) => string,
+  make: (name: string) => Attributes,
+): (value: string) => Attributes {
   const known = new Map<string, Attributes>()
-  const name = bounded()
   return (value) => {
-    const shown = name(value)
+    const shown = nameOf(value)
     const attributes = known.get(shown) ?? make(shown)
     known.set(shown, attributes)
     return attributes

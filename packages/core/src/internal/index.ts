@@ -13,6 +13,7 @@ export { checkBoolean, checkFunctions, checkObject, checkOptions, givenOptions }
 export { processState } from '../common/process-state.ts'
 export { checkTime, LONGEST } from '../common/time.ts'
 export { checkLogger, loggerOf, warnOnce } from '../common/warn.ts'
+export { isCounted } from '../decisions/merge.ts'
 export { type BucketOutcome, LONGEST_STEP, MOST_RETURNED } from '../kernels/bucket.ts'
 export { bucketTaken, type Earlies, grossOf } from '../kernels/bucket-taken.ts'
 export { Periods, receivedStep, type SentStep, sentStep } from '../kernels/calendar.ts'
