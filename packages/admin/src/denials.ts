@@ -4,6 +4,11 @@ const MINUTES = 60
 /** The most policies that are counted: names come from the program, but a program may generate them. */
 const MOST_POLICIES = 100
 
+const BLOCK_LIST = ' (blocked)'
+
+/** The policy of a block list, or the policy itself. */
+const policyOf = (name: string): string => (name.endsWith(BLOCK_LIST) ? name.slice(0, -BLOCK_LIST.length) : name)
+
 /** The decisions about a policy in the last hour, by minute. */
 interface Hour {
   readonly minutes: Float64Array
@@ -20,7 +25,8 @@ export class Denials {
   }
 
   count({ violated }: Decision): void {
-    for (const policy of violated) {
+    // A denial of a policy and its block list is one denial of the policy.
+    for (const policy of new Set(violated.flatMap((name) => [policyOf(name), name]))) {
       const hour = this.#hours.get(policy) ?? { minutes: new Float64Array(MINUTES), denied: new Float64Array(MINUTES) }
       if (!this.#hours.has(policy) && this.#hours.size >= MOST_POLICIES) continue
       this.#hours.set(policy, hour)

@@ -24,6 +24,19 @@ describe('what it shows', () => {
     ])
   })
 
+  test('each denial of a blocked key once in its policy, and in its block list', async () => {
+    const { admin, get, limiter } = await setUp()
+    // Its units are used up, too: the policy and its block list deny the request.
+    await limiter.block('203.0.113.66', '1h')
+    await limiter.block('fresh', '1h')
+    for (const key of ['203.0.113.66', 'fresh']) admin.onDecision({ decision: await limiter.consume(key) })
+    const { denials } = (await (await get('?api=state')).json()) as { denials: Record<string, number[]> }
+    expect(Object.entries(denials).map(([name, minutes]) => [name, minutes.at(-1)])).toEqual([
+      ['api', 2],
+      ['api (blocked)', 2],
+    ])
+  })
+
   test('masks that are promises', async () => {
     const { keys } = await setUp({ mask: async (key) => `#${key.length}` })
     expect((await keys()).map(({ key }) => key)).toEqual(['#12', `#${HOSTILE.length}`, 'digest'])

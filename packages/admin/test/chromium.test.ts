@@ -44,6 +44,19 @@ describe('in Chromium, mounted in Express', () => {
     await close()
   }, 60_000)
 
+  test('the page counts the denials of blocked keys as those of their policy', async () => {
+    const { admin, limiter } = await setUp({ authorize: () => true })
+    await limiter.block(HOSTILE, '1h')
+    for (let i = 0; i < 3; i++) admin.onDecision({ decision: await limiter.consume(HOSTILE) })
+    admin.onDecision({ decision: await limiter.consume('203.0.113.66') })
+    const { page, url, close } = await serve(admin)
+    await page.goto(url)
+    const row = page.locator('#policies tr')
+    await row.first().waitFor()
+    expect(await row.allTextContents()).toEqual(['api1060 s4'])
+    await close()
+  }, 60_000)
+
   test('the page lists masked keys, runs nothing of theirs, and resets one after confirmation', async () => {
     const { admin, limiter } = await setUp({ authorize: () => true })
     const { page, url, close } = await serve(admin)
