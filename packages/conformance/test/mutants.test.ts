@@ -116,6 +116,23 @@ const mutants: Record<string, Partial<Seams>> = {
   'stores keys as UTF-8': { nameOf: ({ policy, key }) => `${policy}\n${Buffer.from(key).toString()}` },
   'ends a key at a zero byte': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.split('\u0000')[0]]) },
   'normalises keys': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.normalize()]) },
+  'ignores the case of keys': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.toLowerCase()]) },
+  'ignores the case of policies': { nameOf: ({ policy, key }) => JSON.stringify([policy.toLowerCase(), key]) },
+  'ignores accents and case, as a collation does': {
+    nameOf: ({ policy, key }) => JSON.stringify([policy, key.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()]),
+  },
+  'stores digits as a number': {
+    nameOf: ({ policy, key }) => JSON.stringify([policy, /^[0-9.]+$/.test(key) ? Number(key) : key]),
+  },
+  'stores whole numbers in floating point': {
+    nameOf: ({ policy, key }) => JSON.stringify([policy, /^[1-9][0-9]*$/.test(key) ? Number(key) : key]),
+  },
+  'drops leading zeros': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.replace(/^0+(?=.)/, '')]) },
+  'keeps both ends of long keys': {
+    nameOf: ({ policy, key }) => JSON.stringify([policy, key.slice(0, 100) + key.slice(-100)]),
+  },
+  'cuts keys of 20,000 characters': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.slice(0, 20_000)]) },
+  'cuts keys of 65,535 bytes': { nameOf: ({ policy, key }) => JSON.stringify([policy, key.slice(0, 65_535)]) },
   'resets by pattern': {
     forget: (states, names) => {
       const before = states.size
