@@ -1,4 +1,15 @@
-import type { Micros, StateKey, Store, SyncStore, Take, Taken } from '@spillway/core'
+import {
+  type Micros,
+  QuotaError,
+  type StateKey,
+  type Store,
+  type SyncStore,
+  type Take,
+  type Taken,
+} from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
+
+const FAULTS = ['none', 'failing', 'flapping', 'partial', 'frozen', 'slow', 'lying'] as const
 
 /**
  * The fault of a store: none; each call fails (`'failing'`), every other call (`'flapping'`), or calls for half of the
@@ -11,7 +22,7 @@ const HOUR: Micros = 3_600_000_000
 
 /** A store with injected faults, for tests of an app's failure modes. */
 export interface FaultyStore extends Store {
-  /** Sets the fault, from the next call on. */
+  /** Sets the fault, from the next call on. Throws a `QuotaError` if it is unknown. */
   break(fault: Fault): void
   /** Answers the calls that arrived while the store was slow. */
   thaw(): Promise<void>
@@ -49,7 +60,7 @@ export function faultyStore(inner: SyncStore): FaultyStore {
     delete: (keys) => answer(keys, () => inner.deleteSync(keys)),
     deleteAll: (policies) => answer([], () => inner.deleteAll?.(policies) ?? 0),
     break: (next) => {
-      fault = next
+      fault = checkedFault(next)
     },
     thaw: async () => {
       for (const go of waiting.splice(0)) go()
@@ -60,6 +71,15 @@ export function faultyStore(inner: SyncStore): FaultyStore {
       return calls
     },
   }
+}
+
+function checkedFault(fault: Fault): Fault {
+  if (FAULTS.includes(fault)) return fault
+  const names = FAULTS.map((name) => `'${name}'`).join(', ')
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `the fault of a faultyStore must be one of ${names}; got ${formatValue(fault)}.`,
+  )
 }
 
 /** Half of all keys, the same each time. */

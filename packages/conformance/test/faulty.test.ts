@@ -33,6 +33,24 @@ describe('a faulty store', () => {
     await expect(limiter.consume('a')).rejects.toThrow(StoreError)
   })
 
+  test.each(['hanging', 'Failing', '', undefined])(
+    'rejects the unknown fault %j, and keeps the one before',
+    async (fault) => {
+      const { store, limiter } = setUp()
+      store.break('failing')
+      expect(() => store.break(fault as never)).toThrow(
+        expect.objectContaining({
+          name: 'QuotaError',
+          code: 'ERR_SPILLWAY_OPTION',
+          message: expect.stringMatching(
+            /^the fault of a faultyStore must be one of 'none', 'failing', 'flapping', 'partial', 'frozen', 'slow', 'lying'; got /,
+          ),
+        }),
+      )
+      await expect(limiter.consume('a')).rejects.toThrow(StoreError)
+    },
+  )
+
   test('has clock skew: no units are added, and no client is blocked for longer than a bucket needs to refill', async () => {
     const { clock, store, limiter } = setUp()
     await limiter.consume('a', 10)
