@@ -29,12 +29,12 @@ const uses: readonly [use: string, most: number, code: string][] = [
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
-  '@spillway/admin': 6_550,
+  '@spillway/admin': 6_600,
   '@spillway/cli': 127_800,
   '@spillway/cli/browser': 41_100,
   '@spillway/cloudflare': 2_050,
-  '@spillway/cloudflare/object': 4_850,
-  '@spillway/conformance': 54_700,
+  '@spillway/cloudflare/object': 4_900,
+  '@spillway/conformance': 54_900,
   '@spillway/core': 37_700,
   '@spillway/core/http': 33_700,
   '@spillway/core/internal': 10_600,
@@ -50,7 +50,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/koa': 62_700,
   '@spillway/memory': 37_100,
   '@spillway/memory/adapter': 45_000,
-  '@spillway/nestjs': 65_900,
+  '@spillway/nestjs': 66_200,
   '@spillway/nestjs/throttler': 37_900,
   '@spillway/opentelemetry': 3_900,
   '@spillway/plans': 10_600,
