@@ -102,6 +102,27 @@ describe('a lease', () => {
     expect((await direct.peek('a')).remaining).toBe(before)
   })
 
+  // The process would have ended by an unhandled rejection, which fails a test run.
+  test.each([[[]], 'no answer', [undefined]])(
+    'that is answered late and invalidly ends nothing: %o',
+    async (answer) => {
+      const clock = fakeClock()
+      const model = modelStore(clock)
+      let isLate = false
+      const late = () => Promise.reject(new StoreError('', 0, { reason: 'timeout', late: Promise.resolve(answer) }))
+      const remote: Store = {
+        take: (ops) => (isLate ? late() : model.take(ops)),
+        delete: (keys) => model.delete(keys),
+      }
+      const store = withLeases(remote, { requests: 100, maxLoss: '1h', stopwatch: () => clock() / 1000 })
+      const limiter = rateLimiter({ quota: perDay(1_000), store, name: 'p', deadline: '1h', onStoreError: 'throw' })
+      await consume(limiter, 3)
+      isLate = true
+      await expect(limiter.consume('a')).rejects.toThrow()
+      await settled()
+    },
+  )
+
   // Without an end to the wait, the key would fail in this process for as long as it runs.
   test('that the store never answers is not waited for by those who come a second later', async () => {
     const { clock, shared, limiter, stores } = setUp()

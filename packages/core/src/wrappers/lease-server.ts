@@ -57,9 +57,12 @@ export function rejectAll(
   for (const { reject } of others) reject(withLate(error, () => undefined))
 }
 
-/** The late answer to a call that has failed. */
-export const lateOf = (error: unknown): Promise<unknown> | undefined =>
-  error instanceof StoreError ? error.late : undefined
+/** Calls back with the late answer to a call that has failed. */
+export function whenLate(error: unknown, callback: (late: unknown) => Promise<void>): void {
+  const late = error instanceof StoreError ? error.late : undefined
+  // A store may answer anything: an invalid answer must not end the process.
+  late?.then((answer) => (answer === undefined ? undefined : callback(answer))).catch(() => {})
+}
 
 /** The lease of a key, and the requests that wait for one. */
 interface LeaseEntry extends Entry, LeaseSize {
@@ -168,7 +171,7 @@ export function leaseServer(
     } catch (error) {
       const divided = (late: unknown) => divide(entry, waiters, (late as readonly [BucketTaken])[0], 0)
       rejectAll(error, waiters, entry.waiters.splice(0), (late) => divided(late).answers)
-      void lateOf(error)?.then((late) => late && returnLease(store, take, divided(late).rest, at, stopwatch()))
+      whenLate(error, (late) => returnLease(store, take, divided(late).rest, at, stopwatch()))
     }
   }
   /** Answers all, using up the old lease first, and keeps the rest as the new lease. */
