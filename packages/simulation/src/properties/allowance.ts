@@ -63,7 +63,9 @@ export function allowanceOf(
     }))
   const again = resent.map(({ at, units }) => ({ from: at, to: at, units }))
   const extras = [...states, ...refunds, ...stale, ...again]
-  if (extras.length === 0) return () => 0
+  // What another store returns moves a lease down, whose last units refill before they are spent.
+  const returned = lease > 0 && others > 0 ? entries.filter(({ refundedAt }) => refundedAt !== undefined) : []
+  if (extras.length + returned.length === 0) return () => 0
   return (from, to) => {
     let units = 0
     // A store that resets a key returns its own lease; of a loss it does not know.
@@ -72,9 +74,17 @@ export function allowanceOf(
       if (each.from <= to && each.to >= from) units += each.units
       if (each.from <= to) units += lease * others
     }
-    return units
+    return units + returnedIn(returned, from - LEASE_LIFE, to)
   }
 }
+
+const returnedIn = (entries: readonly Entry[], from: number, to: number): number =>
+  entries
+    .filter(({ refundedAt = 0 }) => refundedAt >= from && refundedAt <= to)
+    .reduce((sum, { cost, kept }) => sum + Math.max(cost - kept, 0), 0)
+
+/** How long a lease is kept: it is returned a second after its last use, and timers and clocks may be late. */
+const LEASE_LIFE = 2_000_000
 
 /**
  * The calls by a quota whose bucket takes longer to refill than that of a call before or during them, which may have

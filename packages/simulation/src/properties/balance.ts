@@ -103,6 +103,8 @@ function lostOf(
   const units = (ticks: number): number => (Math.abs(ticks) * quota.scale) / quota.ticksPerUnit
   const effects = ledger.lostEffects.filter(isOfKey)
   const again = effects.filter(({ how, ticks }) => how === 'again' && ticks < 0)
+  // A killed process reports no lost reply: what it has sent again may have been executed each time.
+  const unreported = ledger.killed.size > 0 ? effects.filter(({ how, ticks }) => how === 'again' && ticks > 0) : []
   // A take that no process knows of, and a refund that was not made.
   const lost = effects.filter(({ how, ticks }) => how === (ticks > 0 ? 'unknown' : 'never'))
   const steppedBack = Math.max(
@@ -110,7 +112,7 @@ function lostOf(
   )
   return {
     more:
-      sum(lost.map(({ ticks }) => units(ticks))) +
+      sum([...lost, ...unreported].map(({ ticks }) => units(ticks))) +
       sum(ledger.losses.filter(isOfKey).map(({ refunds }) => units(refunds))) +
       sum(entries.map((entry) => unreturnedOf(entry, ledger, steppedBack))),
     less: sum(again.map(({ ticks }) => units(ticks))),
