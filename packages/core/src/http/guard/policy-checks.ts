@@ -110,20 +110,28 @@ function tiersOf<R, S>(
 
 // One step after the other, in the order that the docs document. Closures are made for promises only.
 
-/** The check of the first tier, from `index` on, that applies to the request. */
+/**
+ * The check of the first tier, from `index` on, that applies to the request. With empty parameters a path may be that of another
+ * route, so tiers are first tried without: one that has them must not take the place of one that does not.
+ */
 function checkOf<R, S>(
   tiers: readonly CompiledPolicy<R, S>[],
   index: number,
   request: R,
   claims: ClaimsOf,
+  by: 'applies' | 'appliesToEmpty' = 'applies',
 ): MaybePromise<HttpCheck<R, S> | undefined> {
   const compiled = tiers[index]
-  if (compiled === undefined) return undefined
-  const applies = compiled.applies?.(request, claims)
-  if (applies === false) return checkOf(tiers, index + 1, request, claims)
+  if (compiled === undefined) {
+    const isLast = by === 'appliesToEmpty' || !tiers.some(({ appliesToEmpty }) => appliesToEmpty)
+    return isLast ? undefined : checkOf(tiers, 0, request, claims, 'appliesToEmpty')
+  }
+  const test = compiled[by]
+  const applies = test === undefined ? by === 'applies' : test(request, claims)
+  if (applies === false) return checkOf(tiers, index + 1, request, claims, by)
   if (!(applies instanceof Promise)) return withKey(compiled, request, claims)
   return applies.then((known) =>
-    known ? withKey(compiled, request, claims) : checkOf(tiers, index + 1, request, claims),
+    known ? withKey(compiled, request, claims) : checkOf(tiers, index + 1, request, claims, by),
   )
 }
 

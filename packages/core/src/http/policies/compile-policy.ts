@@ -55,6 +55,8 @@ export interface CompiledPolicy<R, S> {
   /** The key of the texts of its parts. */
   readonly keyText: (key: unknown) => string
   readonly applies: Read<R, boolean> | undefined
+  /** Of a tier, whether it applies to a path with empty parameters if no tier of its group applies to it as it is. */
+  readonly appliesToEmpty: Read<R, boolean> | undefined
   readonly keyOf: Read<R, string | undefined>
   readonly costOf: Read<R, number>
   /** Undefined without a `partition` option, and for shadow policies, which headers do not report. */
@@ -134,7 +136,8 @@ function compilePolicy<R, S>(
     policyFor,
     withQuota,
     keyText: keyTextOf(key, requestSources.ipv6Prefix),
-    applies: matcher('match', options.match, requestSources),
+    applies: matcher('match', options.match, requestSources, options.tiers === undefined),
+    appliesToEmpty: options.tiers === undefined ? undefined : emptyMatcher(options.match, requestSources),
     keyOf: keyReader(key, requestSources),
     costOf: costReader(options, requestSources.reader),
     partitionOf: partition && !shadow ? partitionReader(partition, storeConfig.logger) : undefined,
@@ -184,6 +187,15 @@ function policyReader<R>(
   const policy = build(quota)
   return () => policy
 }
+
+/** The test of a path with empty parameters, which a function and other conditions than a path do not distinguish. */
+const emptyMatcher = <R, S>(
+  match: PolicyOptions<R, S>['match'],
+  requestSources: RequestSources<R>,
+): Read<R, boolean> | undefined =>
+  typeof match === 'object' && match.path !== undefined && requestSources.reader.hasEmptyParameters !== undefined
+    ? matcher('match', match, requestSources)
+    : undefined
 
 /** Builds the policy with a quota once per quota. Throws a QuotaError for any other value. */
 function oncePerQuota(name: string, build: (quota: Quota) => HttpPolicy): (quota: Quota) => HttpPolicy {

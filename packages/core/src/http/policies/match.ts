@@ -32,11 +32,15 @@ export interface Match {
 /** Selects requests: by conditions, or by a function. */
 export type MatchOption<R> = Match | ((request: R) => Awaitable<boolean>)
 
-/** Compiles a match into a test of requests; `what` names the option in errors. */
+/**
+ * Compiles a match into a test of requests; `what` names the option in errors. `readsEmpty`: also by the readings of a path with
+ * empty parameters.
+ */
 export function matcher<R>(
   what: 'match' | 'skip',
   option: MatchOption<R> | undefined,
   requestSources: RequestSources<R>,
+  readsEmpty: boolean = what === 'match',
 ): Read<R, boolean> | undefined {
   const { reader, address } = requestSources
   if (option === undefined) return undefined
@@ -75,7 +79,7 @@ export function matcher<R>(
         what === 'skip'
           ? readings.every(matches)
           : readings.some(matches) ||
-            (reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) === true
+            (readsEmpty && reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) === true
       if (!holds) warnOfMount(request)
       return holds
     })
