@@ -254,4 +254,16 @@ describe('a limiter that can block', () => {
     await limiter.block('api', '3s')
     expect(await all([call('a'), call('b', { maxWait: '2s' })])).toEqual(['b denied@0', 'a@3'])
   })
+
+  // They raced: one that came when the block ended overtook those who had waited for that.
+  test('serves callers in their order when the block ends', async () => {
+    const { limiter, call, all } = setUp(perSecond(1), true)
+    // Its timer is older than those of the others, and is first.
+    const newcomer = new Promise<void>((resolve) => setTimeout(() => resolve(call('newcomer')), 3_000))
+    await limiter.block('api', '3s')
+    const calls = [call('a', { maxWait: '3s' }), call('b'), newcomer]
+    await vi.advanceTimersByTimeAsync(1_000)
+    calls.push(call('c'))
+    expect(await all(calls)).toEqual(['a@3', 'b@4', 'c@5', 'newcomer@6'])
+  })
 })

@@ -3,6 +3,7 @@ import type { Acquisition } from '../checks/store-result.ts'
 import { type OnClientClosed, waitUnlessClosed } from '../common/client-closed.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
@@ -67,28 +68,47 @@ export async function wait(
  * caller leaves first.
  *
  * A bucket reserves the turn in the store, so that the order holds for all processes. When a caller leaves, later callers in
- * this process move up. A window has no turns: the callers in this process wait in line, and the first of them retries when
- * its wait is over.
+ * this process move up. A window has no turns, nor has a blocked key: the callers in this process wait in line, and the first
+ * of them retries when its wait is over.
  */
 export async function acquireTurn(
   checks: readonly PolicyCheck[],
   maxWaitMicros: Micros,
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
-  if (checks.every(canReserve)) return attempt(checks, maxWaitMicros, onClientClosed)
   const startedMs = monotonicMs()
+  if (checks.every(canReserve) && !hasLine(checks)) {
+    const acquisition = await acquire('consume', checks, { maxWaitMicros })
+    if (retryIn(acquisition, checks, maxWaitMicros) === undefined) return atTurn(acquisition, onClientClosed)
+  }
+  const left = (): Micros => Math.max(maxWaitMicros - (monotonicMs() - startedMs) * 1000, 0)
+  const acquisition = await acquireInLine(checks, left, onClientClosed)
+  return acquisition && atTurn(acquisition, onClientClosed)
+}
+
+/** Waits for the turn of an acquisition that has reserved one. */
+const atTurn = (acquisition: Acquisition, onClientClosed: OnClientClosed): MaybePromise<Acquisition | undefined> =>
+  acquisition.decision.allowed && acquisition.decision.delayMs > 0
+    ? waitForTurn(acquisition, onClientClosed)
+    : acquisition
+
+async function acquireInLine(
+  checks: readonly PolicyCheck[],
+  left: () => Micros,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
   const { ahead, leave } = joinLine(checks)
   try {
     if (ahead !== undefined) {
       const acquisition = await acquire('peek', checks)
-      if (acquisition.decision.retryAfterMs * 1000 > maxWaitMicros) return acquisition
+      if (acquisition.decision.retryAfterMs * 1000 > left()) return acquisition
       const isFirst = await waitUnlessClosed(
         ahead.then(() => true),
         onClientClosed,
       )
       if (!isFirst) return undefined
     }
-    return await attempt(checks, Math.max(maxWaitMicros - (monotonicMs() - startedMs) * 1000, 0), onClientClosed)
+    return await attempt(checks, left(), onClientClosed)
   } finally {
     leave()
   }
@@ -100,14 +120,19 @@ async function attempt(
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
   const acquisition = await acquire('consume', checks, { maxWaitMicros })
-  const { allowed, delayMs, retryAfterMs, degraded, violated } = acquisition.decision
-  if (allowed) return delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
-  const left = maxWaitMicros - retryAfterMs * 1000
-  // A bucket that denies has no turn within the wait. And a denial without the store has no known wait.
-  if (!(left >= 0) || degraded?.action === 'deny' || !checks.some(mayRetry(violated))) return acquisition
-  if (!(await delay(retryAfterMs, onClientClosed))) return undefined
+  const retryMs = retryIn(acquisition, checks, maxWaitMicros)
+  if (retryMs === undefined) return acquisition
+  if (!(await delay(retryMs, onClientClosed))) return undefined
   // A timer may fire up to a millisecond early, which must not deny the retry.
-  return attempt(checks, Math.max(left, 1_000), onClientClosed)
+  return attempt(checks, Math.max(maxWaitMicros - retryMs * 1000, 1_000), onClientClosed)
+}
+
+/** When a denied caller retries; undefined if it is allowed, or denied for longer than it waits. */
+function retryIn({ decision }: Acquisition, checks: readonly PolicyCheck[], maxWaitMicros: Micros): number | undefined {
+  const { allowed, retryAfterMs, degraded, violated } = decision
+  // A bucket that denies has no turn within the wait. And a denial without the store has no known wait.
+  const isFinal = allowed || degraded?.action === 'deny' || !checks.some(mayRetry(violated))
+  return isFinal || !(retryAfterMs * 1000 <= maxWaitMicros) ? undefined : retryAfterMs
 }
 
 /** Resolves with true when the time is over, with false if the caller leaves first. */
@@ -150,11 +175,21 @@ const mayRetry =
 
 const linesOf = oncePer('lines', (_store: Store) => new Map<string, Promise<void>>())
 
+const lineName = (checks: readonly PolicyCheck[]): string =>
+  JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
+
+const linesFor = (checks: readonly PolicyCheck[]): Map<string, Promise<void>> =>
+  linesOf((checks[0] as PolicyCheck).policy.storeConfig.store)
+
+const hasLine = (checks: readonly PolicyCheck[]): boolean => {
+  const known = linesFor(checks)
+  return known.size > 0 && known.has(lineName(checks))
+}
+
 /** Joins the line of the callers in this process that wait for the same states; `ahead` resolves when they have left. */
 function joinLine(checks: readonly PolicyCheck[]): { ahead: Promise<void> | undefined; leave: () => void } {
-  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
-  const known = linesOf(store)
-  const name = JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
+  const known = linesFor(checks)
+  const name = lineName(checks)
   const ahead = known.get(name)
   let left: () => void = () => {}
   const done = new Promise<void>((resolve) => {
