@@ -36,15 +36,21 @@ export interface Learned {
  * Learns the shape of a line: the names of its values in their order, and the kinds of those that were picked. JSON without
  * escapes that has the same shape is read by one regular expression, which is faster than JSON.parse. `known` are all
  * paths that could be picked: whether a line has them is part of its shape, and so are the values that were passed over.
- * Returns undefined if the line is not as JSON.stringify writes it, or if a picked value is a list, true, false or null.
+ * Returns undefined if the line is not as JSON.stringify writes it, or if a picked value is in a list, or is a list, true,
+ * false or null.
  */
 export function shapeOf(line: string, json: Json, learned: Learned, known: readonly string[]): ReadShape | undefined {
   // So no name occurs twice, and none is a number, which an object would move to its front.
   if (line.length > LONGEST || line.includes('\\') || JSON.stringify(json) !== line) return undefined
   const groups: Group[] = []
   const pattern = membersOf(json, '', { ...learned, known, groups })
-  return pattern === undefined ? undefined : readerOf(new RegExp(`^${pattern}$`), learned.picked, groups)
+  if (pattern === undefined || !learned.picked.every((path) => isCaptured(path, groups))) return undefined
+  return readerOf(new RegExp(`^${pattern}$`), learned.picked, groups)
 }
+
+/** Whether a group has the value of a path: without one, all lines would be read as if they had none. */
+const isCaptured = (path: string | undefined, groups: readonly Group[]): boolean =>
+  path === undefined || groups.some((each) => each.path === path)
 
 /** What a group of the regular expression captures. */
 interface Group {
@@ -73,13 +79,13 @@ function membersOf(value: Json, path: string, learning: Learning): string | unde
 function memberOf(value: unknown, path: string, learning: Learning): string | undefined {
   const hasPaths = learning.known.some((each) => each.startsWith(`${path}.`))
   if (isObject(value)) return hasPaths ? membersOf(value, path, learning) : OBJECT
+  // A path may have the index of an item in it.
+  if (Array.isArray(value) && hasPaths) return undefined
   const isPicked = learning.picked.includes(path)
   // Another value could be usable: it would be picked instead.
   if (learning.passed.includes(path)) return isPicked ? undefined : escaped(JSON.stringify(value))
   if (isPicked) return captured(value, path, learning.groups)
-  if (!Array.isArray(value)) return SCALAR
-  // A path may have the index of an item in it.
-  return hasPaths ? undefined : ARRAY
+  return Array.isArray(value) ? ARRAY : SCALAR
 }
 
 function captured(value: unknown, path: string, groups: Group[]): string | undefined {
