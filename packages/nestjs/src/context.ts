@@ -100,12 +100,32 @@ const callKeys = { http: 0, graphql: 3 } as const
 
 /**
  * The object that identifies a call in all of the contexts that Nest makes for it: the request, the field of a GraphQL
- * query, or the message of a WebSocket once `identifyMessage` has been called. Undefined if there is none.
+ * query, the handler of a microservice's message, or the message of a WebSocket once `identifyMessage` has been called.
+ * Undefined if there is none.
  */
 export function callOf(context: ExecutionContext): object | undefined {
   if (context.getType() === 'ws') return context.getArgs().find((each) => each instanceof messageClass())
   const index = callKeys[context.getType<keyof typeof callKeys>()] ?? 1
-  return [context.getArgByIndex<unknown>(index), context.getArgByIndex<unknown>(0)].find(isObject)
+  const call = [context.getArgByIndex<unknown>(index), context.getArgByIndex<unknown>(0)].find(isObject)
+  return call && context.getType() === 'rpc' ? handlerOf(call, context) : call
+}
+
+/** Objects by the objects that lead to them. */
+type Tree = WeakMap<object, Tree>
+
+const messageHandlers = (): Tree => processState('nestjs handlers', () => new WeakMap())
+
+/** The object that identifies a handler of a message: Nest calls all handlers of an event with the same arguments. */
+function handlerOf(message: object, context: ExecutionContext): object {
+  // A filter's context has neither class nor handler.
+  const keys = [message, context.getClass(), context.getHandler()].filter(isObject)
+  return keys.reduce(branchOf, messageHandlers())
+}
+
+function branchOf(tree: Tree, key: object): Tree {
+  const branch = tree.get(key) ?? new WeakMap()
+  tree.set(key, branch)
+  return branch
 }
 
 const messageClass = (): (new () => object) => processState('nestjs messages', () => class Message {})
