@@ -102,13 +102,15 @@ const unguarded = (method: Method, write: string): QuotaError =>
 
 type Method = (...args: never[]) => unknown
 
+/** The methods that a class has or inherits, without those that it overrides: Nest does not call them for this class. */
 function methodsOf(target: unknown): readonly Method[] {
-  const methods: Method[] = []
+  const members = new Map<string, unknown>()
   let prototype = typeof target === 'function' ? (target.prototype as object | null | undefined) : undefined
   for (; prototype && prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype)) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-      if (typeof value === 'function' && name !== 'constructor') methods.push(value)
+      if (!members.has(name)) members.set(name, value)
     }
   }
-  return methods
+  members.delete('constructor')
+  return [...members.values()].filter((member): member is Method => typeof member === 'function')
 }

@@ -102,6 +102,27 @@ test('a policy that a method changes although nothing spills over to it is an er
   await expect(reports(1, none, SkipRateLimit('second'), changes)).rejects.toThrow(problem)
 })
 
+// Its class skips the policy that spills over to the one that the overridden method changes.
+test('the decorators of a method that a class overrides are not checked for this class', async () => {
+  class Base {
+    @Get()
+    @RateLimit({ reserve: { cost: 2 } })
+    login() {}
+  }
+  @Controller()
+  @SkipRateLimit('second')
+  class Own extends Base {
+    @Get()
+    override login() {}
+  }
+  @Controller()
+  @SkipRateLimit('second')
+  class Inherited extends Base {}
+  const send = await serve('Express', spilling, [Own])
+  expect(await toldBy(send, '/')).toBe('200 undefined')
+  await expect(serve('Express', spilling, [Inherited])).rejects.toThrow('Inherited.login changes the policy "reserve"')
+})
+
 test('a spill policy that counts apart is read by its name', async () => {
   @Controller()
   class Shop {
