@@ -18,14 +18,15 @@ const peer = (c: Context): string | undefined => connectionAddress(c.req.raw, c.
 const identityOf = (c: Context): object => incomingOf(c.req.raw, c.env) ?? c
 
 /**
- * The values of a query parameter. Before Hono 4.13, `c.req.query(name)` prefers names that are not encoded, and
- * `c.req.query()` takes a fragment for a part of the query; a handler that parses the URL does not.
+ * The values of a query parameter, in each reading of the query; empty in those that lack it. Before Hono 4.13,
+ * `c.req.query(name)` prefers names that are not encoded, and Hono takes a fragment for a part of the query; a handler that
+ * parses the URL does not. Before 4.10, `c.req.query(name)` also finds a parameter behind a second question mark.
  */
 function valuesOf({ req }: Context, name: string): readonly string[] {
-  const values = req.queries(name)
-  if (values === undefined) return []
-  const parsed = req.url.includes('#') ? new URL(req.url).searchParams.getAll(name) : []
-  return [req.query(name) ?? '', ...values, ...parsed]
+  const values = [req.query(name) ?? '', ...(req.queries(name) ?? [''])]
+  if (!req.url.includes('#')) return values
+  const parsed = new URL(req.url).searchParams.getAll(name)
+  return [...values, ...(parsed.length > 0 ? parsed : [''])]
 }
 
 export const reader: RequestReader<Context> = {
