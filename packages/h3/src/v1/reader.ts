@@ -40,6 +40,23 @@ function pathOf({ node: { req }, path }: H3Event): string | readonly string[] {
   return routed === requested && below === requested ? requested : [routed, requested, below]
 }
 
+/** The query of a URL, with its question mark. A second one belongs to the first name. */
+const queryIn = (url: string): string => /^[^?#]*(\?[^#]*)/.exec(url)?.[1] ?? ''
+
+/**
+ * The values of a query parameter, as a URL parser and as h3's getQuery read them; empty in a reading that lacks it.
+ * getQuery is not imported, because another version of h3 may be installed.
+ */
+function valuesOf({ path }: H3Event, name: string): readonly string[] {
+  // getQuery looks for a user name behind two slashes, beyond the question mark. It ignores equals signs before a name.
+  const behindUser = path.replace(/^([\w+.-]{2,}:)?[/\\]{2}[^/\\@]+@/, '')
+  const readings = [queryIn(path), queryIn(behindUser).replace(/(^\?|&)=+/g, '$1')]
+  return readings.flatMap((reading) => {
+    const values = new URLSearchParams(reading).getAll(name)
+    return values.length > 0 ? values : ['']
+  })
+}
+
 /**
  * Calls back once when the response is over or its client has disconnected, which the response reports in Node, and the
  * `Request` elsewhere. Returns the function that stops listening.
@@ -66,7 +83,7 @@ export const reader: RequestReader<H3Event> = {
   path: pathOf,
   hasEmptyParameters: () => true,
   header,
-  query: ({ path }, name) => new URLSearchParams(/\?([^#]*)/.exec(path)?.[1]).getAll(name),
+  query: valuesOf,
   // Without a server of Node, the body is beside the message, and the response has no socket.
   hidesBody: ({ node: { req, res }, web }) =>
     res.socket ? hidesBody(req) : ((web?.request ?? req) as { readonly body?: unknown }).body != null,
