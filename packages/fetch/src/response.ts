@@ -30,8 +30,12 @@ export function withLimitHeaders(
       return withHeaders(answer, limitHeaders)
     } catch {} // The headers of fetch() and Response.redirect() are immutable.
   }
-  return withHeaders(new Response(answer.body, answer), limitHeaders)
+  return withHeaders(new Response(bodyFor(request, answer), answer), limitHeaders)
 }
+
+/** The body of a copy. One that was read cannot be copied, and HEAD needs none. */
+const bodyFor = ({ method }: Request, { body, bodyUsed }: Response): Response['body'] =>
+  method === 'HEAD' && (bodyUsed || body?.locked) ? null : body
 
 /**
  * Whether a response can be sent again: it has no body, or its body is not read. The response of an upgraded connection

@@ -9,12 +9,21 @@ import type { Context } from 'hono'
  */
 export const headersOf = (c: Context): Headers => (c.finalized ? c.res : c.body(null)).headers
 
-/** Sets headers on a copy of the response: it may be immutable, like that of fetch(), or answer other requests as well. */
+/** Sets headers on the response. */
 export function setHeaders(c: Context, headers: readonly Header[]): void {
   if (headers.length === 0) return
-  const copy = new Response(c.res.body, c.res)
+  const copy = copyOf(c.res, c.req.method)
   for (const [name, value] of headers) copy.headers.set(name, value)
   replaceResponse(c, copy)
+}
+
+/**
+ * A copy of a response, which may be immutable, like that of fetch(), or answer other requests as well. A body that was
+ * read cannot be copied: HEAD needs none, and to other requests such a response cannot be sent again.
+ */
+function copyOf(response: Response, method: string): Response {
+  if (!response.bodyUsed && !response.body?.locked) return new Response(response.body, response)
+  return method === 'HEAD' ? new Response(null, response) : response
 }
 
 /** Replaces the response as it is: Hono adds the headers of a response that is there, which fails if it is immutable. */
