@@ -32,6 +32,27 @@ test('answers as the store behind it would, whatever the history', async () => {
   )
 })
 
+// Found by a random history: seed 1927656600. The bucket of `first` has been full for long enough to be forgotten.
+test('asks the store for a key that may have been forgotten since another quota denied it', async () => {
+  const first = tokenBucket({ limit: 2, per: '1s', burst: 5, initial: 2, keepFull: '1ms' })
+  const then = tokenBucket({ limit: 9, per: '3s', refill: '3s', burst: 5, initial: 3, keepFull: '1ms' })
+  const take = (quota: Quota, key: string, cost: number): Take => ({
+    policy: 'p',
+    key,
+    step: stepFor(quota, 'consume', cost),
+  })
+  const model = modelStore(() => START)
+  const store = withDenyCache(faultyStore(modelStore(() => START)), { for: '1h' })
+  const history: readonly (readonly [after: number, ops: readonly Take[]])[] = [
+    [1_500_001, [take(first, 'b', 3)]],
+    [1_500_001, [take(then, 'b', 1), take(first, 'a', 3)]],
+    [3_001_001, [take(then, 'b', 6)]],
+  ]
+  for (const [after, ops] of history) {
+    expect(await store.take(ops, START + after)).toEqual(model.takeSync(ops, START + after))
+  }
+})
+
 // Each pair differs in one number, which decides what the state of the other denies.
 test.each<readonly [what: string, first: Quota, then: Quota]>([
   [

@@ -1,11 +1,14 @@
 import { processState } from '../common/process-state.ts'
 import type { Micros } from '../common/time.ts'
 import { type BucketStep, bucketState } from '../kernels/bucket.ts'
+import type { BucketState } from '../kernels/bucket-state.ts'
 import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
 import type { State, Step, Taken } from '../kernels/kernel.ts'
 import type { PenaltyState, PenaltyTaken } from '../kernels/penalty.ts'
+import { microsOf } from '../kernels/refill-schedule.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
+import { fullBy } from '../kernels/start.ts'
 import type { WarmUpTaken } from '../kernels/warm-up.ts'
 import { isLong, stateNamer } from '../stores/state-name.ts'
 import type { StateKey } from '../stores/store.ts'
@@ -47,11 +50,18 @@ export interface CachedState {
   readonly state: State
 }
 
+/**
+ * Reports whether a key is certainly not new to a bucket that starts partly filled: it is if its bucket has been full for long.
+ * The answer to another quota shows up to a tick later when that is.
+ */
+const isKept = (state: BucketState, { start, schedule }: BucketStep, now: Micros): boolean =>
+  start === null || fullBy(state) + start.keep - microsOf(schedule) > now
+
 /** Reports whether a cached state is valid for another step, now. */
 export function isCompatible({ step: cached, state }: CachedState, step: Step, now: Micros): boolean {
   switch (step.kernel) {
     case 'bucket':
-      return cached.kernel === 'bucket' && sameSchedule(cached, step)
+      return cached.kernel === 'bucket' && sameSchedule(cached, step) && isKept(state as BucketState, step, now)
     case 'sliding-window': {
       const window = step.ticks * step.tick
       if (cached.kernel !== 'sliding-window' || cached.ticks * cached.tick !== window) return false
