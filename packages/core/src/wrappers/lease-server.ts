@@ -47,13 +47,13 @@ export function rejectAll(
   others: readonly Waiter[],
   partsOf: (late: unknown) => readonly (BucketTaken | undefined)[],
 ): void {
-  for (const [i, { reject }] of waiters.entries()) {
-    const partOf = (late: unknown) => {
-      const part = partsOf(late)[i]
-      return part && [part]
-    }
-    reject(withLate(error, partOf))
+  // All have the same late answer, which is divided once.
+  let parts: readonly (BucketTaken | undefined)[] | undefined
+  const partOf = (i: number) => (late: unknown) => {
+    parts ??= partsOf(late)
+    return parts[i] && [parts[i]]
   }
+  for (const [i, { reject }] of waiters.entries()) reject(withLate(error, partOf(i)))
   for (const { reject } of others) reject(withLate(error, () => undefined))
 }
 
