@@ -6,8 +6,8 @@ import { clockOf, statesAt, writesOf } from './states.ts'
 
 /**
  * A request is denied by the store only if the units were not there at some time while it was asked. A deny cache may deny
- * for its time what another process has refunded or reset since, or a lease that it has returned. PostgreSQL decides what waits for a lock by the time at which it
- * arrived.
+ * for its time what another process has refunded or reset since, or a lease that it has returned. PostgreSQL decides what
+ * waits for a lock by the time at which it arrived.
  */
 export function denialsAreTrue({ ledger, setting, faults }: Simulation): readonly string[] {
   const { entries, losses, steps } = ledger

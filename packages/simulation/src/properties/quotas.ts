@@ -5,11 +5,11 @@ import { sum } from './balance.ts'
 import { entriesOf } from './states.ts'
 
 /**
- * A quota that replaces another one counts what was consumed by both: it admits nothing that does not fit beside all units that
- * callers have had before. Buckets only, and no call by one that refills sooner before it: it forgets what is older than its own.
- * Nor a refund, unless all quotas refill in the same time: one that refills sooner forgets, and one by another returns units that are
- * forgotten. Units that are refunded are not counted, nor are keys that are reset or lost, nor leases of several stores: one may
- * spend what it has held since before another's calls.
+ * A quota that replaces another one counts what was consumed by both: it admits nothing that does not fit beside all units
+ * that callers have had before. Buckets only, and no call by one that refills sooner before it: it forgets what is older than
+ * its own. Nor a refund, unless all quotas refill in the same time: one that refills sooner forgets, and one by another
+ * returns units that are forgotten. Units that are refunded are not counted, nor are keys that are reset or lost, nor leases
+ * of several stores: one may spend what it has held since before another's calls.
  */
 export function replacedQuotasAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   if (setting.lease !== undefined && setting.processes * setting.handles > 1) return []
