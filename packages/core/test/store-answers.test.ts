@@ -10,6 +10,7 @@ import {
   rateLimiter,
   type Step,
   type Store,
+  StoreError,
   type SyncStore,
   slidingLog,
   slidingWindow,
@@ -69,6 +70,19 @@ describe.each(answers)('a store that answers %s', (_, answer) => {
     const limiter = rateLimiter({ quota: perMinute(2), store: answering(() => late), deadline: 1, logger })
     expect(await limiter.consume('ann')).toMatchObject({ degraded: { reason: 'timeout', action: 'local' } })
     settle(await answer())
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toEqual([])
+  })
+
+  // A store may watch the time itself, and say so by an error of ours with the call that it gave up.
+  test('to a call that it gave up is ignored', async () => {
+    const gaveUp = async () => {
+      throw new StoreError('late', undefined, { reason: 'timeout', late: (async () => answer())() })
+    }
+    const limiter = rateLimiter({ quota: perMinute(2), store: answering(gaveUp), logger })
+    for (const decided of [limiter.consume('ann'), limiter.consumeUpTo('ann', 1)]) {
+      expect(await decided).toMatchObject({ degraded: { reason: 'timeout', action: 'local' } })
+    }
     await new Promise((resolve) => setImmediate(resolve))
     expect(unhandled).toEqual([])
   })

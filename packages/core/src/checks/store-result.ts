@@ -10,7 +10,7 @@ import { maxCharge } from '../steps/verbs.ts'
 import { breakerOf } from '../stores/breaker.ts'
 import { type CallDeadline, deadlineIn, unlessExpired } from '../stores/deadline.ts'
 import { isSync, type PreparedTake, type PreparingStore, preparesTakes, type Take } from '../stores/store.ts'
-import { takeFrom } from '../stores/store-call.ts'
+import { areTaken, takeFrom } from '../stores/store-call.ts'
 
 /** The result of the checks of one store: its answer, or the result of the fallback. */
 export type StoreResult = StoreAnswer | FallbackResult
@@ -153,9 +153,9 @@ export function correctLate(
   checks: readonly PolicyCheck[],
   corrections: (answer: Pick<StoreAnswer, 'checks' | 'taken'>) => readonly Take[] = refundsOf,
 ): void {
-  void late?.then((answer) => {
-    const taken = answer as readonly Taken[] | undefined
-    if (!taken?.every(({ allowed }) => allowed)) return
+  void late?.then((taken) => {
+    // What a store's own error brings is not checked yet.
+    if (!areTaken(taken, takesFor(checks, 'consume')) || !taken.every(({ allowed }) => allowed)) return
     const takes = corrections({ checks, taken })
     if (takes.length > 0) breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).queueRefund(takes, true)
   })

@@ -22,7 +22,7 @@ import { isShown } from '../quotas/block-list.ts'
 import { breakerOf } from '../stores/breaker.ts'
 import type { CallDeadline } from '../stores/deadline.ts'
 import { isSync, type SyncStore, type Take } from '../stores/store.ts'
-import { takeEachFrom } from '../stores/store-call.ts'
+import { areTaken, takeEachFrom } from '../stores/store-call.ts'
 
 /** The decision of `consumeUpTo`: denied if nothing was consumed. `cost` is the number of units requested. */
 export interface UpToDecision<Name extends string = string> extends Decision<Name> {
@@ -124,8 +124,9 @@ async function fallBackUpTo(
   // 'allow' counts nothing here, so that units that the store takes late are kept.
   if (onStoreError !== 'allow') {
     void error.late?.then((answers) => {
-      if (answers === undefined) return
-      const late = sum(checks, sizes, answers as readonly (readonly Taken[])[])
+      const ops = takesFor(checks, 'consume')
+      if (!Array.isArray(answers) || !sizes.every((_, i) => areTaken(answers[i], ops))) return
+      const late = sum(checks, sizes, answers)
       if (isAllowed(late)) breakerOf(store).queueRefund(refundsOf(late), true)
     })
   }

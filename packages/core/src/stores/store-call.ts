@@ -48,11 +48,15 @@ const NUMBERS: Readonly<Record<Step['kernel'], readonly string[]>> = {
 
 /** Checks that a store has answered each op: a missing number would allow every request. */
 export function checkTaken(answer: unknown, ops: readonly Take[]): readonly Taken[] {
-  if (Array.isArray(answer) && ops.every(({ step }, i) => isTaken(answer[i], step))) return answer
+  if (areTaken(answer, ops)) return answer
   throw new StoreError(
     `The store did not return the result of each op: take resolves with a list of them, in the order of the ops; got ${formatValue(answer)}.`,
   )
 }
+
+/** Whether a value has the result of each op. */
+export const areTaken = (answer: unknown, ops: readonly Take[]): answer is readonly Taken[] =>
+  Array.isArray(answer) && ops.every(({ step }, i) => isTaken(answer[i], step))
 
 /** Whether a value is the result of a step. */
 export const isTaken = (taken: unknown, { kernel }: Step): boolean =>
