@@ -10,8 +10,8 @@ import { entriesOf } from './states.ts'
  * After all has ended, a key has consumed what its callers may use: no less, or units were refunded
  * twice; no more, or units are lost that no caller uses. Checked if no unit is back by then. What may differ is
  *
- * - takes whose replies a broken connection or the end of a process has lost, and refunds that were not executed, were
- *   executed again, were lost with the last writes in a failover, or are of takes from before a clock was set back;
+ * - takes whose replies a broken connection or the end of a process has lost, and refunds and charges that were not executed,
+ *   were executed again, were lost with the last writes in a failover, or are of takes from before a clock was set back;
  * - what `'allow'` has allowed, which may be consumed or not;
  * - with leases, what could not be returned: units of which other processes have consumed later ones.
  */
@@ -115,7 +115,10 @@ function lostOf(
       sum([...lost, ...unreported].map(({ ticks }) => units(ticks))) +
       sum(ledger.losses.filter(isOfKey).map(({ refunds }) => units(refunds))) +
       sum(entries.map((entry) => unreturnedOf(entry, ledger, steppedBack))),
-    less: sum(again.map(({ ticks }) => units(ticks))),
+    // What a killed process had not charged yet.
+    less:
+      sum(again.map(({ ticks }) => units(ticks))) +
+      sum(entries.filter(({ host }) => ledger.killed.has(host)).map(({ kept, cost }) => Math.max(kept - cost, 0))),
   }
 }
 
