@@ -1,19 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError, type Taken } from '../src/index.ts'
+import type { Breaker } from '../src/stores/breaker.ts'
 import { lost, setUp, well } from './circuit.ts'
 
+/** Queues refunds that failed before they were sent. */
+async function queue(circuit: Breaker, ...refunds: Parameters<Breaker['refundFailed']>[0][]): Promise<void> {
+  for (const each of refunds) circuit.refundFailed(each, new StoreError('unsent', undefined, { reason: 'open' }))
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
 describe('refunds', () => {
-  test('go to a store whose circuit is closed at once', () => {
+  test('go to a store whose circuit is closed at once', async () => {
     const { circuit, refund, taken } = setUp()
-    circuit.queueRefund(refund())
+    await queue(circuit, refund())
     expect(taken).toEqual([refund()])
   })
 
   test('wait while the circuit is open, and are sent once when the store answers again', async () => {
     const { circuit, open, outcome, pass, refund, taken } = setUp()
     await open()
-    circuit.queueRefund(refund('a1'))
-    circuit.queueRefund(refund('b1'))
+    await queue(circuit, refund('a1'), refund('b1'))
     expect(taken).toEqual([refund('b1')])
     expect(circuit.health).toEqual({ circuit: 'open', refundsQueued: 1, refundsDropped: 0 })
     pass(500)
@@ -27,14 +33,14 @@ describe('refunds', () => {
   test('pass an open circuit where the store has just answered', async () => {
     const { circuit, open, refund, taken } = setUp()
     await open()
-    circuit.queueRefund(refund(), true)
+    circuit.sendRefund(refund())
     expect(taken).toEqual([refund()])
   })
 
   test('are kept up to a bound, and those dropped are counted and reported', async () => {
     const { circuit, log, open, outcome, pass, refund } = setUp()
     await open()
-    for (let i = 0; i < 1_003; i++) circuit.queueRefund(refund())
+    await queue(circuit, ...Array.from({ length: 1_003 }, () => refund()))
     expect(circuit.health).toMatchObject({ refundsQueued: 1_000, refundsDropped: 3 })
     pass(500)
     await outcome(well)
@@ -44,15 +50,14 @@ describe('refunds', () => {
   test('that wait for a shard are dropped and counted when too many other shards fail', async () => {
     const { circuit, open, outcome, refund } = setUp({ slotOf: ({ key }) => key })
     await open('a')
-    for (let i = 0; i < 2; i++) circuit.queueRefund(refund('a'))
+    await queue(circuit, refund('a'), refund('a'))
     for (let i = 0; i < 1_000; i++) await outcome(lost, `b${i}`)
     expect(circuit.health).toEqual({ circuit: 'closed', refundsQueued: 0, refundsDropped: 2 })
   })
 
   test('that fail are not sent again, because they may have been made, and are counted', async () => {
     const { circuit, refund } = setUp({ take: lost })
-    circuit.queueRefund(refund())
-    await new Promise((resolve) => setImmediate(resolve))
+    await queue(circuit, refund())
     expect(circuit.health).toMatchObject({ refundsQueued: 0, refundsDropped: 1 })
   })
 
@@ -61,7 +66,7 @@ describe('refunds', () => {
     const unsent = Promise.reject(new StoreError('starved', undefined, { reason: 'pool' }))
     let answer: Promise<readonly Taken[]> = unsent
     const { circuit, outcome, refund } = setUp({ take: () => answer })
-    circuit.queueRefund(refund(), true)
+    circuit.sendRefund(refund())
     await new Promise((resolve) => setImmediate(resolve))
     expect(circuit.health).toEqual({ circuit: 'closed', refundsQueued: 1, refundsDropped: 0 })
     answer = Promise.resolve([])

@@ -157,7 +157,7 @@ export function correctLate(
     // What a store's own error brings is not checked yet.
     if (!areTaken(taken, takesFor(checks, 'consume')) || !taken.every(({ allowed }) => allowed)) return
     const takes = corrections({ checks, taken })
-    if (takes.length > 0) breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).queueRefund(takes, true)
+    if (takes.length > 0) breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).sendRefund(takes)
   })
 }
 

@@ -127,7 +127,7 @@ async function fallBackUpTo(
       const ops = takesFor(checks, 'consume')
       if (!Array.isArray(answers) || !sizes.every((_, i) => areTaken(answers[i], ops))) return
       const late = sum(checks, sizes, answers)
-      if (isAllowed(late)) breakerOf(store).queueRefund(refundsOf(late), true)
+      if (isAllowed(late)) breakerOf(store).sendRefund(refundsOf(late))
     })
   }
   if (onStoreError === 'throw') throw error

@@ -43,12 +43,13 @@ export interface Breaker {
     check?: (answer: T) => T,
   ): Promise<T>
   /**
-   * Refunds units without a caller that waits: at once if the shard's last call succeeded or the shard is known to
-   * answer, else as soon as it answers again. A refund is sent once only: one that was sent and failed may have been made.
+   * Refunds units of a call that the shard has just answered, through an open circuit, too. No caller waits for it. A refund
+   * is sent once only: one that was sent and failed may have been made.
    */
-  queueRefund(refunds: readonly Take[], answers?: boolean): void
+  sendRefund(refunds: readonly Take[]): void
   /**
-   * Queues a refund that failed before it was sent. One that was sent is counted as dropped, unless it is answered late.
+   * Sends a refund that failed before it was sent: at once if the shard's last call succeeded, else as soon as it answers
+   * again. One that was sent is counted as dropped, unless it is answered late.
    */
   refundFailed(refunds: readonly Take[], error: unknown): void
   readonly health: StoreHealth
@@ -106,11 +107,12 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     circuits.set(shard, added)
     return added
   }
-  const keep = (refunds: readonly Take[], key: StateKey): void => {
+  const keep = (refunds: readonly Take[]): void => {
     if (refundsQueued === MAX_REFUNDS) {
       dropped()
       return
     }
+    const key = refunds[0] as Take
     const circuit = circuitOf(key) ?? addCircuit(shardOf(key))
     circuit.refunds.push(refunds)
     refundsQueued++
@@ -120,22 +122,19 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     if (isUnsent(error)) queue()
     else if (answer === undefined) dropped()
   }
-  const send = (refunds: readonly Take[]): void => {
+  const sendRefund = (refunds: readonly Take[]): void => {
     // Not sent again at once: the store may reject it at once, too.
-    promised(() => store.take(refunds)).catch((error: unknown) =>
-      afterFailure(error, () => keep(refunds, refunds[0] as Take)),
-    )
+    promised(() => store.take(refunds)).catch((error: unknown) => afterFailure(error, () => keep(refunds)))
   }
-  const queueRefund = (refunds: readonly Take[], answers = false): void => {
-    const [first] = refunds
-    if (answers || first === undefined || circuitOf(first) === undefined) send(refunds)
-    else keep(refunds, first)
+  const sendOrKeep = (refunds: readonly Take[]): void => {
+    if (circuitOf(refunds[0] as Take) === undefined) sendRefund(refunds)
+    else keep(refunds)
   }
 
   const answered = (circuit: Circuit | undefined): void => {
     if (circuit === undefined || !circuits.delete(circuit.shard)) return
     refundsQueued -= circuit.refunds.length
-    for (const each of circuit.refunds) send(each)
+    for (const each of circuit.refunds) sendRefund(each)
     if (isOpen(circuit)) log.recovered()
   }
   const failed = (circuit: Circuit, error: StoreError, isProbe: boolean): void => {
@@ -167,8 +166,8 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
         else failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
       })
     },
-    queueRefund,
-    refundFailed: (refunds, error) => void afterFailure(error, () => queueRefund(refunds)),
+    sendRefund,
+    refundFailed: (refunds, error) => void afterFailure(error, () => sendOrKeep(refunds)),
     get health() {
       const open = [...circuits.values()].filter(isOpen)
       const isAnyOpen = open.some(({ openUntilMs }) => now() < openUntilMs)

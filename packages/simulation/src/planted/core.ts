@@ -16,7 +16,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     property: 'nothingIsLost',
     replaced: [
       [
-        'breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).queueRefund(takes, true)',
+        'breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).sendRefund(takes)',
         'void Promise.resolve(answerTo(checks, takes)).catch(() => {})',
       ],
     ],
@@ -26,7 +26,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/stores/breaker.ts',
     seed: 1494,
     property: 'nothingIsLost',
-    replaced: [['for (const each of circuit.refunds) send(each)', '']],
+    replaced: [['for (const each of circuit.refunds) sendRefund(each)', '']],
   },
   {
     name: 'a failed probe leaves the circuit half-open for ever',
