@@ -37,31 +37,33 @@ export function isServed(waiter: Waiter, taken: BucketTaken | undefined): boolea
   return true
 }
 
+/** The answers to requests by a call for all of them, undefined for those that it does not suffice for, and what it leaves. */
+export interface Divided {
+  readonly answers: readonly (BucketTaken | undefined)[]
+  readonly rest: Lease
+}
+
 /**
  * Rejects requests whose call has failed: those that it was for, and others that came meanwhile. If the store answers late,
- * each of the first has its own part of the answer, so that units are refunded once.
+ * each of the first has its own part of the answer, so that units are refunded once, and `returnRest` gets the rest.
  */
 export function rejectAll(
   error: unknown,
   waiters: readonly Waiter[],
   others: readonly Waiter[],
-  partsOf: (late: unknown) => readonly (BucketTaken | undefined)[],
+  divideLate: (late: unknown) => Divided,
+  returnRest: (rest: Lease) => Promise<void>,
 ): void {
-  // All have the same late answer, which is divided once.
-  let parts: readonly (BucketTaken | undefined)[] | undefined
-  const partOf = (i: number) => (late: unknown) => {
-    parts ??= partsOf(late)
-    return parts[i] && [parts[i]]
-  }
-  for (const [i, { reject }] of waiters.entries()) reject(withLate(error, partOf(i)))
-  for (const { reject } of others) reject(withLate(error, () => undefined))
-}
-
-/** Calls back with the late answer to a call that has failed. */
-export function whenLate(error: unknown, callback: (late: unknown) => Promise<void>): void {
   const late = error instanceof StoreError ? error.late : undefined
+  const divided = late?.then((answer) => (answer === undefined ? undefined : divideLate(answer)))
+  const partOf = async (i: number): Promise<readonly BucketTaken[] | undefined> => {
+    const part = (await divided)?.answers[i]
+    return part && [part]
+  }
+  for (const [i, { reject }] of waiters.entries()) reject(withLate(error, () => partOf(i)))
+  for (const { reject } of others) reject(withLate(error, () => undefined))
   // A store may answer anything: an invalid answer must not end the process.
-  late?.then((answer) => (answer === undefined ? undefined : callback(answer))).catch(() => {})
+  divided?.then((known) => known && returnRest(known.rest)).catch(() => {})
 }
 
 /** The lease of a key, and the requests that wait for one. */
@@ -82,13 +84,8 @@ export async function returnLease(
   if (parts > 0) await store.take([{ policy, key, step: returnStep(lease, parts) }], at).catch(() => {})
 }
 
-/** The answers to requests by a call for all of them, after `left` parts of an old lease, and what it leaves. */
-function divide(
-  { askedMs }: LeaseEntry,
-  waiters: readonly Waiter[],
-  taken: BucketTaken,
-  left: number,
-): { readonly answers: readonly BucketTaken[]; readonly rest: Lease } {
+/** Divides the answer to a call for all requests, which are answered after `left` parts of an old lease. */
+function divide({ askedMs }: LeaseEntry, waiters: readonly Waiter[], taken: BucketTaken, left: number): Divided {
   const { step } = (waiters[0] as Waiter).take
   const scale = scaleOf(step)
   const [tat, gross] = [exactIn(taken, 'tat'), grossOf(taken)]
@@ -169,9 +166,13 @@ export function leaseServer(
       if (old && left > 0) await returnLease(store, take, old, at, stopwatch())
       denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], taken, left)
     } catch (error) {
-      const divided = (late: unknown) => divide(entry, waiters, (late as readonly [BucketTaken])[0], 0)
-      rejectAll(error, waiters, entry.waiters.splice(0), (late) => divided(late).answers)
-      whenLate(error, (late) => returnLease(store, take, divided(late).rest, at, stopwatch()))
+      rejectAll(
+        error,
+        waiters,
+        entry.waiters.splice(0),
+        (late) => divide(entry, waiters, (late as readonly [BucketTaken])[0], 0),
+        (rest) => returnLease(store, take, rest, at, stopwatch()),
+      )
     }
   }
   /** Answers all, using up the old lease first, and keeps the rest as the new lease. */
@@ -192,10 +193,7 @@ export function leaseServer(
     let full = laterBy(exactIn(taken, 'base'), -left, scaleOf(step))
     for (const each of waiters) {
       const { take, resolve } = each
-      if (isExpired(each.deadline)) {
-        each.reject(expiredError())
-        continue
-      }
+      if (isServed(each, undefined)) continue
       const fits = !isSameQuota(take.step, step) || tryAt(full, now, take.step).allowed
       if (fits) full = laterBy(full, partsOf(take.step), scaleOf(step))
       resolve(fits ? check(entry, each) : denial(now, full, take.step))

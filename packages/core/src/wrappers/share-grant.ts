@@ -2,8 +2,8 @@ import { withLate } from '../common/errors.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
 import { laterBy } from '../kernels/fraction.ts'
-import { type Lease, partsOf, scaleOf, takenAt } from './lease.ts'
-import type { Waiter } from './lease-server.ts'
+import { partsOf, scaleOf, takenAt } from './lease.ts'
+import type { Divided, Waiter } from './lease-server.ts'
 
 /** What a store has granted of a share. */
 export interface Granted {
@@ -25,13 +25,13 @@ export const failedWith =
     throw withLate(error, (late) => granted(late as T))
   }
 
-/** The answers to requests by a share, in their order, undefined for those that it does not suffice for, and what it leaves. */
+/** Divides a share among requests, in their order. */
 export function divide(
   waiters: readonly Waiter[],
   step: BucketStep,
   askedMs: number,
   { taken, parts }: Granted,
-): { readonly answers: readonly (BucketTaken | undefined)[]; readonly rest: Lease } {
+): Divided {
   const share = { step, now: taken.now, askedMs, tat: exactIn(taken, 'tat'), gross: grossOf(taken) }
   let held = parts
   const answers = waiters.map(({ take }) => {

@@ -5,7 +5,7 @@ import { sizesUpTo } from '../limiter/up-to.ts'
 import { latestDeadline } from '../stores/deadline.ts'
 import type { Store } from '../stores/store.ts'
 import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf } from './lease.ts'
-import { isServed, rejectAll, returnLease, type Waiter, whenLate } from './lease-server.ts'
+import { isServed, rejectAll, returnLease, type Waiter } from './lease-server.ts'
 import type { Answer } from './lease-size.ts'
 import { type Entry, type LeaseServer, newEntry } from './leasing.ts'
 import {
@@ -186,9 +186,13 @@ export function shareServer(
     } catch (error) {
       entry.failedMs = stopwatch() + idleMs
       const { take, at } = call
-      const divided = (late: unknown) => divide(waiters, take.step, entry.askedMs, late as Granted)
-      rejectAll(error, waiters, entry.waiters.splice(0), (late) => divided(late).answers)
-      whenLate(error, (late) => returnLease(store, take, divided(late).rest, at, stopwatch()))
+      rejectAll(
+        error,
+        waiters,
+        entry.waiters.splice(0),
+        (late) => divide(waiters, take.step, entry.askedMs, late as Granted),
+        (rest) => returnLease(store, take, rest, at, stopwatch()),
+      )
     }
   }
   const serve = async (entry: ShareEntry, ahead?: Call): Promise<void> => {
