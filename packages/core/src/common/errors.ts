@@ -120,7 +120,7 @@ export class StoreError extends Error {
 }
 
 /** The error of one of several calls that were sent together, with its own part of their late answer. */
-export function withLate(error: unknown, partOf: (answer: unknown) => unknown): unknown {
+export function withLate<E>(error: E, partOf: (answer: unknown) => unknown): E | StoreError {
   if (!(error instanceof StoreError) || error.late === undefined) return error
   const late = error.late.then((answer) => {
     // Nothing was sent, as has turned out.

@@ -12,7 +12,7 @@ import {
   storeAnswer,
   takesFor,
 } from '../checks/store-result.ts'
-import { QuotaError, StoreError } from '../common/errors.ts'
+import { QuotaError, StoreError, withLate } from '../common/errors.ts'
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
@@ -131,7 +131,9 @@ async function fallBackUpTo(
     })
   }
   if (onStoreError === 'throw') throw error
-  if (onStoreError !== 'local') return fallBack(Object.create(error, { late: { value: undefined } }), checks, 'consume')
+  // The late answer has been dealt with.
+  const withoutLate = withLate(error, () => undefined)
+  if (onStoreError !== 'local') return fallBack(withoutLate, checks, 'consume')
   const local = checks.map((check) => ({ ...check, policy: localOf(check.policy) }))
   const counted = answerUpTo(local, undefined) as StoreAnswer
   const { cost } = counted.checks[0] as PolicyCheck
