@@ -93,9 +93,13 @@ const enforcedOf = <R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
   checks: readonly Found<R, S>[],
 ): readonly Found<R, S>[] =>
-  compiledPolicies.map((compiled) => checks.find((check) => check?.compiled === compiled && isEnforced(check)))
+  compiledPolicies.map(({ name }) => checks.find((check) => check?.compiled.name === name && isEnforced(check)))
 
-/** The policies as groups of tiers, in the order of their first; a policy without tiers is a group of its own. */
+/**
+ * The policies as groups of tiers, in the order of their first; a policy without tiers is a group of its own. With empty
+ * parameters a path may be that of another route, so all tiers are tried without before any is tried with them: one that has
+ * them must not take the place of one that does not.
+ */
 function tiersOf<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
 ): readonly (readonly CompiledPolicy<R, S>[])[] {
@@ -105,33 +109,29 @@ function tiersOf<R, S>(
     if (known === undefined) groups.push([compiled])
     else known.push(compiled)
   }
-  return groups
+  return groups.map((tiers) => [...tiers, ...tiers.flatMap(withEmpty)])
 }
+
+/** A tier with its test of paths with empty parameters. */
+const withEmpty = <R, S>(tier: CompiledPolicy<R, S>): readonly CompiledPolicy<R, S>[] =>
+  tier.appliesToEmpty === undefined ? [] : [{ ...tier, applies: tier.appliesToEmpty }]
 
 // One step after the other, in the order that the docs document. Closures are made for promises only.
 
-/**
- * The check of the first tier, from `index` on, that applies to the request. With empty parameters a path may be that of another
- * route, so tiers are first tried without: one that has them must not take the place of one that does not.
- */
+/** The check of the first tier, from `index` on, that applies to the request. */
 function checkOf<R, S>(
   tiers: readonly CompiledPolicy<R, S>[],
   index: number,
   request: R,
   claims: ClaimsOf,
-  by: 'applies' | 'appliesToEmpty' = 'applies',
 ): MaybePromise<HttpCheck<R, S> | undefined> {
   const compiled = tiers[index]
-  if (compiled === undefined) {
-    const isLast = by === 'appliesToEmpty' || !tiers.some(({ appliesToEmpty }) => appliesToEmpty)
-    return isLast ? undefined : checkOf(tiers, 0, request, claims, 'appliesToEmpty')
-  }
-  const test = compiled[by]
-  const applies = test === undefined ? by === 'applies' : test(request, claims)
-  if (applies === false) return checkOf(tiers, index + 1, request, claims, by)
+  if (compiled === undefined) return undefined
+  const applies = compiled.applies?.(request, claims)
+  if (applies === false) return checkOf(tiers, index + 1, request, claims)
   if (!(applies instanceof Promise)) return withKey(compiled, request, claims)
   return applies.then((known) =>
-    known ? withKey(compiled, request, claims) : checkOf(tiers, index + 1, request, claims, by),
+    known ? withKey(compiled, request, claims) : checkOf(tiers, index + 1, request, claims),
   )
 }
 
