@@ -75,13 +75,10 @@ export function matcher<R>(
     tests.push((request) => {
       const path = reader.path(request)
       const readings = interpretationsOf(path)
-      const holds =
-        what === 'skip'
-          ? readings.every(matches)
-          : readings.some(matches) ||
-            (readsEmpty && reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) === true
-      if (!holds) warnOfMount(request)
-      return holds
+      if (what === 'skip' ? readings.every(matches) : readings.some(matches)) return true
+      if (readsEmpty && reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) return true
+      warnOfMount(request)
+      return false
     })
   }
   for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {
