@@ -2,6 +2,7 @@ import { rollback } from '../checks/acquisition.ts'
 import type { Acquisition, StoreResult } from '../checks/store-result.ts'
 import type { OnClientClosed } from '../common/client-closed.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
 import type { PolicyCheck } from '../policies/policy.ts'
@@ -19,16 +20,21 @@ interface Waiter {
 const queuesOf = oncePer('queues', (_store: Store) => new Map<string, Waiter[]>())
 
 /**
- * Waits for the turn of an acquisition, and resolves with the acquisition whose turn has come. If the caller leaves first, its
- * units are refunded, and it resolves with undefined.
+ * Waits for the turn of an acquisition, if it has one later than now, and returns the acquisition whose turn has come. If the
+ * caller leaves first, its units are refunded, and the result is undefined.
  *
  * A turn in the middle of a queue cannot be refunded, because later turns depend on it. So the later callers in this process
  * move up by one each, and the last of their turns is refunded.
  */
-export async function waitForTurn(
+export function atTurn(
   acquisition: Acquisition,
   onClientClosed: OnClientClosed,
-): Promise<Acquisition | undefined> {
+): MaybePromise<Acquisition | undefined> {
+  const { allowed, delayMs } = acquisition.decision
+  return allowed && delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
+}
+
+async function waitForTurn(acquisition: Acquisition, onClientClosed: OnClientClosed): Promise<Acquisition | undefined> {
   const { checks, decision } = acquisition
   const [queue, end] = queueOf(checks)
   const waiter: Waiter = { acquisition, dueMs: monotonicMs() + decision.delayMs, schedule: () => {} }

@@ -3,7 +3,6 @@ import type { Acquisition } from '../checks/store-result.ts'
 import { type OnClientClosed, waitUnlessClosed } from '../common/client-closed.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
@@ -12,7 +11,7 @@ import { isQueued, type PolicyCheck } from '../policies/policy.ts'
 import { isBlockList } from '../quotas/block-list.ts'
 import type { Store } from '../stores/store.ts'
 import type { ReserveOptions } from './reservation.ts'
-import { waitForTurn } from './turns.ts'
+import { atTurn } from './turns.ts'
 
 /** The part of an `AbortSignal` that is used. */
 export interface Signal {
@@ -85,12 +84,6 @@ export async function acquireTurn(
   const acquisition = await acquireInLine(checks, left, onClientClosed)
   return acquisition && atTurn(acquisition, onClientClosed)
 }
-
-/** Waits for the turn of an acquisition that has reserved one. */
-const atTurn = (acquisition: Acquisition, onClientClosed: OnClientClosed): MaybePromise<Acquisition | undefined> =>
-  acquisition.decision.allowed && acquisition.decision.delayMs > 0
-    ? waitForTurn(acquisition, onClientClosed)
-    : acquisition
 
 async function acquireInLine(
   checks: readonly PolicyCheck[],

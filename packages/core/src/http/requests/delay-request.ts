@@ -1,7 +1,7 @@
 import { acquire } from '../../checks/acquisition.ts'
 import type { Acquisition } from '../../checks/store-result.ts'
 import type { Micros } from '../../common/time.ts'
-import { waitForTurn } from '../../limiter/turns.ts'
+import { atTurn } from '../../limiter/turns.ts'
 import { acquireTurn } from '../../limiter/wait.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
 import type { RequestReader } from './reader.ts'
@@ -18,7 +18,5 @@ export async function delayRequest<R>(
 ): Promise<Acquisition | undefined> {
   const onClientClosed = (leave: () => void): (() => void) => reader.onClientClosed(request, leave)
   if (maxWaitMicros > 0) return acquireTurn(checks, maxWaitMicros, onClientClosed)
-  const acquisition = await acquire('consume', checks)
-  const { allowed, delayMs } = acquisition.decision
-  return allowed && delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
+  return atTurn(await acquire('consume', checks), onClientClosed)
 }
