@@ -22,6 +22,7 @@ type Policy = PolicyOptions<ExecutionContext, PlatformResponse>
 type CallGuard = Guard<ExecutionContext, PlatformResponse>
 /** A method of a class, as a context names it. */
 type Handler = Pick<ExecutionContext, 'getClass' | 'getHandler'>
+type Method = ReturnType<Handler['getHandler']>
 
 const ALL_SKIPPED = 'all skipped'
 
@@ -78,13 +79,13 @@ export class RateLimiter implements ByKey {
   /** The guard of a call; undefined if its method or class skips all policies. */
   guardFor(handler: Handler): CallGuard | undefined {
     const [target, method] = [handler.getClass(), handler.getHandler()]
-    const known = this.#guards.get(target)?.get(method) ?? this.#build(target, method)
     const guards = this.#guards.get(target) ?? new Map<unknown, CallGuard | typeof ALL_SKIPPED>()
+    const known = guards.get(method) ?? this.#build(target, method)
     this.#guards.set(target, guards.set(method, known))
     return known === ALL_SKIPPED ? undefined : known
   }
 
-  #build(target: Type, method: ReturnType<Handler['getHandler']>): CallGuard | typeof ALL_SKIPPED {
+  #build(target: Type, method: Method): CallGuard | typeof ALL_SKIPPED {
     const all = this.#policies
     const names = all.map(nameOf)
     const changed = Object.keys(overridesOn(method))
@@ -96,10 +97,7 @@ export class RateLimiter implements ByKey {
         `${scopeOf(target, method)} names the policy ${formatValue(unknown)}; the policies are ${names.join(', ')}.`,
       )
     }
-    for (const [each, scope] of [
-      [target, target.name],
-      [method, scopeOf(target, method)],
-    ] as const) {
+    for (const [each, scope] of scopesOf(target, method)) {
       const both = contradictionOn(each)
       if (both === undefined) continue
       throw invalid(`${scope} skips and changes the policy ${formatValue(both)}. Keep one of the decorators.`)
@@ -121,13 +119,10 @@ export class RateLimiter implements ByKey {
   }
 
   /** A policy as a class and one of its methods change it. */
-  #overridden(policy: Policy, target: Type, method: ReturnType<Handler['getHandler']>): Policy {
+  #overridden(policy: Policy, target: Type, method: Method): Policy {
     const base = nameOf(policy)
     let own = policy
-    for (const [each, scope] of [
-      [target, target.name],
-      [method, scopeOf(target, method)],
-    ] as const) {
+    for (const [each, scope] of scopesOf(target, method)) {
       const override = overridesOn(each)[base]
       if (override === undefined) continue
       const apart = override.quota !== undefined || override.key !== undefined
@@ -154,8 +149,14 @@ function unreached(scope: string, name: string, all: readonly Policy[]): string 
   return `${scope} changes the policy ${formatValue(name)}, which counts only what ${source} spills over, and ${source} does not count there. Change ${source} too, or leave out one of the decorators.`
 }
 
+/** What has decorators, with its name. Those of a method come last: they take precedence. */
+const scopesOf = (target: Type, method: Method): readonly (readonly [Type | Method, string])[] => [
+  [target, target.name],
+  [method, scopeOf(target, method)],
+]
+
 /** A method as its class names it. A decorator may have wrapped it in a function of another name, or of none. */
-function scopeOf(target: Type, method: ReturnType<Handler['getHandler']>): string {
+function scopeOf(target: Type, method: Method): string {
   let prototype = target.prototype as object | null
   for (; prototype; prototype = Object.getPrototypeOf(prototype)) {
     const properties = Object.entries(Object.getOwnPropertyDescriptors(prototype))
