@@ -108,15 +108,10 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
   const send: Send = (calls, deadline) => {
     const buckets = bucketsOf(calls)
     const request = buckets === undefined ? encode(calls) : encodeBuckets(buckets, calls[0]?.at)
-    return redis.run(request, deadline).then(
-      (reply) => {
-        warnOfEviction(client, redis.memoryInfo)
-        return buckets === undefined ? decode(calls, reply) : decodeBuckets(buckets, calls, reply)
-      },
-      (error: unknown) => {
-        throw failure(error)
-      },
-    )
+    return redis.run(request, deadline).then((reply) => {
+      warnOfEviction(client, redis.memoryInfo)
+      return buckets === undefined ? decode(calls, reply) : decodeBuckets(buckets, calls, reply)
+    }, fail)
   }
   const { put, flush } = checkBoolean('coalesce', options.coalesce, true)
     ? coalescing(send, redis.clustered ? ({ names }) => slotOf(names[0] as string) : () => 0)
@@ -151,21 +146,13 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
     async delete(keys) {
       // Earlier checks must run before the deletion.
       flush()
-      try {
-        const deleted = await Promise.all(keys.map((key) => redis.deleteKey(redisKey(prefix, key))))
-        return deleted.reduce((sum, count) => sum + count, 0)
-      } catch (error) {
-        throw failure(error)
-      }
+      const deleted = await Promise.all(keys.map((key) => redis.deleteKey(redisKey(prefix, key)))).catch(fail)
+      return deleted.reduce((sum, count) => sum + count, 0)
     },
     ...(redis.lists && {
       async deleteAll(policies: readonly string[]) {
         flush()
-        try {
-          return await redis.deleteMatching(namesOf(prefix, policies))
-        } catch (error) {
-          throw failure(error)
-        }
+        return redis.deleteMatching(namesOf(prefix, policies)).catch(fail)
       },
       async *list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
         flush()
@@ -177,7 +164,7 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
             yield names.map((name, i) => ({ ...keyIn(prefix, name), taken: taken[i]?.[0] as Taken }))
           }
         } catch (error) {
-          throw error instanceof StoreError ? error : failure(error)
+          fail(error)
         }
       },
     }),
@@ -202,11 +189,12 @@ const OF_ONE_CALL = /^(CROSSSLOT|CrossSlot|TRYAGAIN|TryAgain|WRONGTYPE|ResponseE
 /** What GLIDE puts before the errors of a server. */
 const GLIDE_PREFIX = 'An error was signalled by the server: - '
 
-function failure(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
+/** Rejects a call with a `StoreError`. */
+function fail(error: unknown): never {
+  if (error instanceof StoreError) throw error
   const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
   const hint = why === 'The client is closed' ? '. Is it connected? Call await client.connect() first.' : ''
-  return new StoreError(`Redis failed: ${why}${hint}`, error, {
+  throw new StoreError(`Redis failed: ${why}${hint}`, error, {
     healthy: OF_ONE_CALL.test(why.replace(GLIDE_PREFIX, '')),
   })
 }
