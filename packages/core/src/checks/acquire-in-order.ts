@@ -1,6 +1,6 @@
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import { monotonicMs } from '../common/time.ts'
-import type { PolicyCheck } from '../policies/policy.ts'
+import { configOf, type PolicyCheck } from '../policies/policy.ts'
 import { type CallDeadline, unlessExpired } from '../stores/deadline.ts'
 import { isSync } from '../stores/store.ts'
 import { deadlineOf, rollbackResult, type StoreResult } from './store-result.ts'
@@ -11,7 +11,7 @@ export type Deadlines = (group: readonly PolicyCheck[]) => CallDeadline | undefi
 export function deadlines(): Deadlines {
   let startMs: number | undefined
   return (group) => {
-    if (isSync((group[0] as PolicyCheck).policy.storeConfig.store)) return undefined
+    if (isSync(configOf(group).store)) return undefined
     startMs ??= monotonicMs()
     return deadlineOf(group, startMs)
   }

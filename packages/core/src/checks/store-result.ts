@@ -4,7 +4,7 @@ import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { copyOf, type Step, type Taken } from '../kernels/kernel.ts'
 import type { ConsumeStep } from '../policies/consume-steps.ts'
-import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
+import { type ActualOf, configOf, type PolicyCheck } from '../policies/policy.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { maxCharge } from '../steps/verbs.ts'
 import { breakerOf } from '../stores/breaker.ts'
@@ -111,7 +111,7 @@ function takenFrom(
   takes: readonly Take[],
   deadline?: CallDeadline,
 ): MaybePromise<readonly Taken[]> {
-  const { store, logger } = (checks[0] as PolicyCheck).policy.storeConfig
+  const { store, logger } = configOf(checks)
   if (isSync(store)) return store.takeSync(takes)
   const until = deadline ?? deadlineOf(checks)
   return takeFrom(store, takes, until, logger)
@@ -125,9 +125,7 @@ async function refundTo(checks: readonly PolicyCheck[], takes: readonly Take[]):
   try {
     return await answerTo(checks, takes)
   } catch (error) {
-    if (error instanceof StoreError) {
-      breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).refundFailed(takes, error)
-    }
+    if (error instanceof StoreError) breakerOf(configOf(checks).store).refundFailed(takes, error)
     throw error
   }
 }
@@ -139,7 +137,7 @@ export const refundsOf = ({ checks, taken }: Pick<StoreAnswer, 'checks' | 'taken
 export function rollbackResult(result: StoreResult, deadline?: CallDeadline): MaybePromise<StoreResult | undefined> {
   if (result.taken === undefined) return result.rollback().then((undone) => ({ ...result, ...undone }))
   const { checks } = result
-  if (isSync((checks[0] as PolicyCheck).policy.storeConfig.store)) return answerTo(checks, refundsOf(result))
+  if (isSync(configOf(checks).store)) return answerTo(checks, refundsOf(result))
   const refunded = refundTo(checks, refundsOf(result))
   return unlessExpired(refunded, deadline ?? deadlineOf(checks))
 }
@@ -157,7 +155,7 @@ export function correctLate(
     // What a store's own error brings is not checked yet.
     if (!areTaken(taken, takesFor(checks, 'consume')) || !taken.every(({ allowed }) => allowed)) return
     const takes = corrections({ checks, taken })
-    if (takes.length > 0) breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).sendRefund(takes)
+    if (takes.length > 0) breakerOf(configOf(checks).store).sendRefund(takes)
   })
 }
 

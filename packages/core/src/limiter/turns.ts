@@ -5,7 +5,7 @@ import { setLongTimeout } from '../common/long-timeout.ts'
 import type { MaybePromise } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
-import type { PolicyCheck } from '../policies/policy.ts'
+import { configOf, type PolicyCheck } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 
 /** A caller in this process that waits for its turn. */
@@ -65,8 +65,7 @@ async function waitForTurn(acquisition: Acquisition, onClientClosed: OnClientClo
 }
 
 function queueOf(checks: readonly PolicyCheck[]): [queue: Waiter[], end: () => void] {
-  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
-  const known = queuesOf(store)
+  const known = queuesOf(configOf(checks).store)
   const name = JSON.stringify(checks.map(({ policy, key, cost }) => [policy.name, key, cost]))
   const queue = known.get(name) ?? []
   known.set(name, queue)

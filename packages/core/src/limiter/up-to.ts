@@ -17,7 +17,7 @@ import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import { spanning, type Taken } from '../kernels/kernel.ts'
-import { groupByStore, type PolicyCheck } from '../policies/policy.ts'
+import { configOf, groupByStore, type PolicyCheck } from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
 import { breakerOf } from '../stores/breaker.ts'
 import type { CallDeadline } from '../stores/deadline.ts'
@@ -120,7 +120,7 @@ async function fallBackUpTo(
   checks: readonly PolicyCheck[],
   sizes: readonly number[],
 ): Promise<StoreResult> {
-  const { store, onStoreError } = (checks[0] as PolicyCheck).policy.storeConfig
+  const { store, onStoreError } = configOf(checks)
   // 'allow' counts nothing here, so that units that the store takes late are kept.
   if (onStoreError !== 'allow') {
     void error.late?.then((answers) => {

@@ -7,7 +7,7 @@ import { oncePer } from '../common/once-per.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { RateLimitedError } from '../decisions/rate-limited.ts'
-import { isQueued, type PolicyCheck } from '../policies/policy.ts'
+import { configOf, isQueued, type PolicyCheck } from '../policies/policy.ts'
 import { isBlockList } from '../quotas/block-list.ts'
 import type { Store } from '../stores/store.ts'
 import type { ReserveOptions } from './reservation.ts'
@@ -171,8 +171,7 @@ const linesOf = oncePer('lines', (_store: Store) => new Map<string, Promise<void
 const lineName = (checks: readonly PolicyCheck[]): string =>
   JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
 
-const linesFor = (checks: readonly PolicyCheck[]): Map<string, Promise<void>> =>
-  linesOf((checks[0] as PolicyCheck).policy.storeConfig.store)
+const linesFor = (checks: readonly PolicyCheck[]): Map<string, Promise<void>> => linesOf(configOf(checks).store)
 
 const hasLine = (checks: readonly PolicyCheck[]): boolean => {
   const known = linesFor(checks)

@@ -28,6 +28,9 @@ export interface PolicyCheck {
   readonly emptied?: readonly EmptyPolicy[]
 }
 
+/** The store that all of these checks go to, and how. */
+export const configOf = (checks: readonly PolicyCheck[]): StoreConfig => (checks[0] as PolicyCheck).policy.storeConfig
+
 /** Returns the actual cost of a check. */
 export type ActualOf = (check: PolicyCheck) => number
 

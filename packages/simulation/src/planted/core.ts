@@ -16,7 +16,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     property: 'nothingIsLost',
     replaced: [
       [
-        'breakerOf((checks[0] as PolicyCheck).policy.storeConfig.store).sendRefund(takes)',
+        'breakerOf(configOf(checks).store).sendRefund(takes)',
         'void Promise.resolve(answerTo(checks, takes)).catch(() => {})',
       ],
     ],
