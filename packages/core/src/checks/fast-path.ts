@@ -3,7 +3,7 @@ import type { Micros } from '../common/time.ts'
 import type { Decide, Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import type { Taken } from '../kernels/kernel.ts'
-import type { ConsumeStep } from '../policies/consume-steps.ts'
+import type { PreparedStep } from '../policies/consume-steps.ts'
 import { blockListOf, isShown } from '../quotas/block-list.ts'
 import { checkKey } from '../steps/verbs.ts'
 import { deadlineIn } from '../stores/deadline.ts'
@@ -15,8 +15,6 @@ import { fallBack } from './fallback.ts'
 /** Consumes units of all policies for a key. */
 export type ConsumeSync = (key: string, cost?: number | Costs) => Decision
 
-type Prepared = ConsumeStep & { readonly take: PreparedTake }
-
 /** The fast path to an in-memory store that prepares takes; undefined for others. */
 export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync | undefined {
   const { clock } = store
@@ -25,10 +23,10 @@ export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSyn
   if (policy?.steps.one.take === undefined || !clock) return undefined
   if (policies.length > 1) return severalFastPath(clock, named)
   const { steps } = policy
-  const { take, decide } = steps.one as Prepared
+  const { take, decide } = steps.one as PreparedStep
   const consume: ConsumeSync = (key, cost = 1) => {
     checkKey(key)
-    const { take, decide } = steps.costing(oneCost(named, cost)) as Prepared
+    const { take, decide } = steps.costing(oneCost(named, cost)) as PreparedStep
     return decide(take.take(key, clock()))
   }
   return consumeOne(clock, take, decide, consume)
@@ -46,7 +44,7 @@ const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
 
 function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync {
   const { policies } = named
-  const ones = policies.map(({ steps }) => steps.one as Prepared)
+  const ones = policies.map(({ steps }) => steps.one as PreparedStep)
   const showsAll = blockListOf(policies) === undefined
   return (key, cost = 1) => {
     const consumed = cost === 1 ? ones : costing(named, cost)
@@ -54,10 +52,10 @@ function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync
     const now = clock()
     let allowed = true
     // Iterators and destructured elements would make this too large to inline what it calls.
-    for (let i = 0; i < consumed.length; i++) if (!(consumed[i] as Prepared).take.look(key, now)) allowed = false
+    for (let i = 0; i < consumed.length; i++) if (!(consumed[i] as PreparedStep).take.look(key, now)) allowed = false
     const decisions = new Array<Decision>(consumed.length)
     for (let i = 0; i < consumed.length; i++) {
-      const { take, decide } = consumed[i] as Prepared
+      const { take, decide } = consumed[i] as PreparedStep
       decisions[i] = decide(take.commit(allowed))
     }
     const shown = showsAll || decisions.every(isShown) ? decisions : decisions.filter(isShown)
@@ -65,11 +63,11 @@ function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync
   }
 }
 
-function costing(named: NamedPolicies, cost: number | Costs): readonly Prepared[] {
-  if (typeof cost === 'number') return named.policies.map(({ steps }) => steps.costing(cost) as Prepared)
+function costing(named: NamedPolicies, cost: number | Costs): readonly PreparedStep[] {
+  if (typeof cost === 'number') return named.policies.map(({ steps }) => steps.costing(cost) as PreparedStep)
   const costs = costsOf(named, cost, 'consume')
   return named.policies
-    .map(({ steps }, i) => (costs[i] === undefined ? undefined : (steps.costing(costs[i] as number) as Prepared)))
+    .map(({ steps }, i) => (costs[i] === undefined ? undefined : (steps.costing(costs[i] as number) as PreparedStep)))
     .filter((prepared) => prepared !== undefined)
 }
 

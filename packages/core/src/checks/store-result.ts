@@ -3,13 +3,13 @@ import { StoreError } from '../common/errors.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { copyOf, type Step, type Taken } from '../kernels/kernel.ts'
-import type { ConsumeStep } from '../policies/consume-steps.ts'
+import type { PreparedStep } from '../policies/consume-steps.ts'
 import { type ActualOf, configOf, type PolicyCheck } from '../policies/policy.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { maxCharge } from '../steps/verbs.ts'
 import { breakerOf } from '../stores/breaker.ts'
 import { type CallDeadline, deadlineIn, unlessExpired } from '../stores/deadline.ts'
-import { isSync, type PreparedTake, type PreparingStore, preparesTakes, type Take } from '../stores/store.ts'
+import { isSync, type PreparingStore, preparesTakes, type Take } from '../stores/store.ts'
 import { areTaken, takeFrom } from '../stores/store-call.ts'
 
 /** The result of the checks of one store: its answer, or the result of the fallback. */
@@ -67,16 +67,14 @@ export function answerPrepared(checks: readonly PolicyCheck[]): StoreAnswer | un
   }
   if (!preparesTakes(store) || !areApart(checks)) return undefined
   const now = store.clock()
-  const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as Prepared)
+  const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as PreparedStep)
   let allowed = true
   for (let i = 0; i < checks.length; i++) {
-    allowed = (consumed[i] as Prepared).take.look((checks[i] as PolicyCheck).key, now) && allowed
+    allowed = (consumed[i] as PreparedStep).take.look((checks[i] as PolicyCheck).key, now) && allowed
   }
   const taken = consumed.map(({ take }) => copyOf(take.commit(allowed)))
   return { checks, decisions: consumed.map(({ decide }, i) => decide(taken[i] as Taken)), taken }
 }
-
-type Prepared = ConsumeStep & { readonly take: PreparedTake }
 
 const areApart = (checks: readonly PolicyCheck[]): boolean =>
   checks.every(({ policy }, i) => checks.findIndex((other) => other.policy.name === policy.name) === i)

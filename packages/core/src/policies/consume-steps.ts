@@ -18,6 +18,11 @@ export interface ConsumeStep {
   readonly take: PreparedTake | undefined
 }
 
+/** A step that consumes units of a policy whose store prepares takes. */
+export interface PreparedStep extends ConsumeStep {
+  readonly take: PreparedTake
+}
+
 /** The steps that consume units of a policy. Those of one unit, and of the last other cost, are built once. */
 export class ConsumeSteps {
   readonly one: ConsumeStep
