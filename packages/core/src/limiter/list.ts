@@ -1,6 +1,7 @@
 import { decider, stepFor } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError, StoreError } from '../common/errors.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
+import { promised } from '../common/maybe-promise.ts'
 import { checkBoolean, checkOptions, checkWhole, isObject } from '../common/options.ts'
 import { type Duration, micros } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
@@ -143,7 +144,7 @@ async function examine(
     // A chunk that is there at once wins against the timer of the deadline.
     if (isExpired(deadline)) break
   }
-  if (!isComplete) void (async () => states.return?.())().catch(() => {})
+  if (!isComplete) promised(() => states.return?.()).catch(() => {})
   return { scanned, isComplete }
 }
 
@@ -208,19 +209,12 @@ const invalidList = (got: unknown): StoreError =>
 function before(deadline: CallDeadline, states: States): Promise<IteratorResult<unknown> | undefined> {
   return new Promise((resolve, reject) => {
     const stop = whenExpired(deadline, () => resolve(undefined))
-    // Asynchronous, so that what the store throws is a rejection, too.
-    const next = async (): Promise<IteratorResult<unknown>> => states.next()
-    next().then(
-      (value) => {
-        stop()
-        if (isObject(value)) resolve(value)
-        else reject(invalidList(value))
-      },
-      (error: unknown) => {
-        stop()
-        reject(asStoreError(error))
-      },
-    )
+    promised(() => states.next())
+      .then(
+        (value) => (isObject(value) ? resolve(value) : reject(invalidList(value))),
+        (error: unknown) => reject(asStoreError(error)),
+      )
+      .finally(stop)
   })
 }
 
