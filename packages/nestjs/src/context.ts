@@ -11,7 +11,6 @@ import {
   type RequestReader,
   whenClosed,
 } from '@spillway/core/http'
-import { processState } from '@spillway/core/internal'
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -92,56 +91,6 @@ function requestOf(context: ExecutionContext): Incoming {
   if (context.getType() !== 'ws') return {}
   const { handshake, _socket: socket } = context.switchToWs().getClient<SocketClient>()
   return { ...handshake, socket: socket ?? { ...(handshake && { remoteAddress: handshake.address }) } }
-}
-
-const isObject = (value: unknown): value is object => Object(value) === value
-
-const callKeys = { http: 0, graphql: 3 } as const
-
-/**
- * The object that identifies a call in all of the contexts that Nest makes for it: the request, the field of a GraphQL
- * query, the handler of a microservice's message, or the message of a WebSocket once `identifyMessage` has been called.
- * Undefined if there is none.
- */
-export function callOf(context: ExecutionContext): object | undefined {
-  if (context.getType() === 'ws') return context.getArgs().find((each) => each instanceof messageClass())
-  const index = callKeys[context.getType<keyof typeof callKeys>()] ?? 1
-  const call = [context.getArgByIndex<unknown>(index), context.getArgByIndex<unknown>(0)].find(isObject)
-  return call && context.getType() === 'rpc' ? handlerOf(call, context) : call
-}
-
-/** Objects by the objects that lead to them. */
-type Tree = WeakMap<object, Tree>
-
-const messageHandlers = (): Tree => processState('nestjs handlers', () => new WeakMap())
-
-/** The object that identifies a handler of a message: Nest calls all handlers of an event with the same arguments. */
-function handlerOf(message: object, context: ExecutionContext): object {
-  // A filter's context has neither class nor handler.
-  const keys = [message, context.getClass(), context.getHandler()].filter(isObject)
-  return keys.reduce(branchOf, messageHandlers())
-}
-
-function branchOf(tree: Tree, key: object): Tree {
-  const branch = tree.get(key) ?? new WeakMap()
-  tree.set(key, branch)
-  return branch
-}
-
-const messageClass = (): (new () => object) => processState('nestjs messages', () => class Message {})
-
-/**
- * Adds an object that identifies a message of a WebSocket to its arguments, which Nest passes on to the contexts of
- * interceptors and of parameters. Nothing else is unique: the client sends many messages, payloads may be texts, and several
- * gateways get the same payload. Returns undefined for other calls.
- */
-export function identifyMessage(context: ExecutionContext): object | undefined {
-  if (context.getType() !== 'ws') return undefined
-  const message = new (messageClass())()
-  const args: unknown[] = context.getArgs()
-  // All others keep their index, and the pattern remains the last.
-  args.push(message, args.at(-1))
-  return message
 }
 
 const peer = (context: ExecutionContext): string | undefined => requestOf(context).socket?.remoteAddress
