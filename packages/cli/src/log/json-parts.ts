@@ -43,8 +43,8 @@ export interface Finder {
   restrictTo(names: readonly string[]): void
   /** Whether a line has any value at the paths, usable or not. */
   has(line: Json): boolean
-  /** The index of the path at which `find` found its last value; negative if it found none. */
-  found(): number
+  /** The index of the path at which `find` finds its value; negative if it finds none. */
+  placeIn(line: Json): number
 }
 
 /** The finders of the time, address, method, path, status and request line, which every line is read for. */
@@ -104,30 +104,29 @@ function isText(value: unknown): boolean {
 const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value)
 
 function finder(paths: readonly string[], isUsable: (value: unknown) => boolean): Finder {
-  const places = paths.map((path, index) => ({
-    index,
+  const places = paths.map((path) => ({
     path,
     first: path.split('.', 1)[0] as string,
     find: pathFinder(path),
   }))
   let present = places
-  let last = -1
   return {
     paths,
     isUsable,
     has: (line) => places.some(({ find }) => (find(line) ?? undefined) !== undefined),
-    found: () => last,
+    placeIn: (line) =>
+      places.findIndex(({ find }) => {
+        const value = find(line)
+        return value !== undefined && isUsable(value)
+      }),
     restrictTo(names) {
       present = places.filter(({ path, first }) => names.includes(first) || names.includes(path))
     },
     find(line) {
-      for (const { index, find } of present) {
+      for (const { find } of present) {
         const value = find(line)
-        if (value === undefined || !isUsable(value)) continue
-        last = index
-        return value
+        if (value !== undefined && isUsable(value)) return value
       }
-      last = -1
       return undefined
     },
   }

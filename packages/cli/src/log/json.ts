@@ -110,7 +110,7 @@ export function jsonParser(fields: Fields = {}): Parse {
     if (json === undefined) return 'it is not a JSON object'
     const entry = entryOf(valuesOf(json), line, json)
     if (entry === undefined) return finders[TIME]?.has(json) ? 'its time is invalid' : 'it has no time'
-    shapes.learn(line, json, () => learnedBy(finders))
+    shapes.learn(line, json, () => learnedFrom(finders, json))
     return entry
   }
 }
@@ -122,11 +122,14 @@ function areUsable(finders: readonly Finder[], values: Values): boolean {
   return true
 }
 
-/** Where the parts of the last line were found, and the paths that were passed over. */
-const learnedBy = (finders: readonly Finder[]): Learned => ({
-  picked: finders.map(({ paths, found }) => paths[found()]),
-  passed: finders.flatMap(({ paths, found }) => (found() < 0 ? paths : paths.slice(0, found()))),
-})
+/** Where the parts of a line are found, and the paths that are passed over. */
+function learnedFrom(finders: readonly Finder[], line: Json): Learned {
+  const found = finders.map(({ paths, placeIn }) => ({ paths, place: placeIn(line) }))
+  return {
+    picked: found.map(({ paths, place }) => paths[place]),
+    passed: found.flatMap(({ paths, place }) => (place < 0 ? paths : paths.slice(0, place))),
+  }
+}
 
 const addressIn = (text: string | undefined): string | undefined => (text === undefined ? undefined : withoutPort(text))
 
