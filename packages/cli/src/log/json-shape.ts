@@ -1,6 +1,9 @@
 /** An object as JSON.parse returns it. */
 export type Json = Readonly<Record<string, unknown>>
 
+export const isJson = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** The values of a line at the paths that were picked. */
 export type Values = readonly unknown[]
 
@@ -21,8 +24,6 @@ const arrayOf = (depth: number): string => `\\[${list(nested(depth - 1))}\\]`
 const objectOf = (depth: number): string => `\\{${list(`${STRING}:${nested(depth - 1)}`)}\\}`
 const nested = (depth: number): string => (depth < 0 ? SCALAR : `(?:${SCALAR}|${arrayOf(depth)}|${objectOf(depth)})`)
 const [ARRAY, OBJECT] = [arrayOf(DEPTH), objectOf(DEPTH)]
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What was found in a line. */
 export interface Learned {
@@ -78,7 +79,7 @@ function membersOf(value: Json, path: string, learning: Learning): string | unde
 
 function memberOf(value: unknown, path: string, learning: Learning): string | undefined {
   const hasPaths = learning.known.some((each) => each.startsWith(`${path}.`))
-  if (isObject(value)) return hasPaths ? membersOf(value, path, learning) : OBJECT
+  if (isJson(value)) return hasPaths ? membersOf(value, path, learning) : OBJECT
   // A path may have the index of an item in it.
   if (Array.isArray(value) && hasPaths) return undefined
   const isPicked = learning.picked.includes(path)

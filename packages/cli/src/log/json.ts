@@ -12,7 +12,7 @@ import {
   textOf,
   valuesBy,
 } from './json-parts.ts'
-import type { Json, Learned, Values } from './json-shape.ts'
+import { isJson, type Json, type Learned, type Values } from './json-shape.ts'
 import { JsonShapes } from './json-shapes.ts'
 import { cookiesIn } from './layout.ts'
 import { anyTimes } from './time.ts'
@@ -136,7 +136,7 @@ const addressIn = (text: string | undefined): string | undefined => (text === un
 function parsed(line: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+    return isJson(value) ? value : undefined
   } catch {
     return undefined
   }
