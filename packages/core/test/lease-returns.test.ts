@@ -56,6 +56,15 @@ describe('a lease', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  // Only the leases of the first batch were: the others were counted as used.
+  test('is returned before several batches that are taken in one step, of whatever keys', async () => {
+    const { stores, limiter } = setUp(perMinute(100))
+    for (const key of ['a', 'b']) await consume(limiter, 4, key)
+    const step = stepFor(perMinute(100), 'peek', 96)
+    const answers = await stores[0]?.takeEach?.(['a', 'b'].map((key) => [{ policy: 'p', key, step }]))
+    expect(answers?.map(([taken]) => taken?.allowed)).toEqual([true, true])
+  })
+
   // The store refused the return after the calls, and the units stayed taken.
   test('that another call wants back is returned before the calls for those for whom it does not suffice', async () => {
     const { shared, limiter, direct } = setUp(perMinute(100))

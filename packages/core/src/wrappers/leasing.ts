@@ -2,7 +2,7 @@ import { setLongTimeout } from '../common/long-timeout.ts'
 import type { Micros } from '../common/time.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
 import { deadlineIn, expiredError, isExpired, unlessExpired } from '../stores/deadline.ts'
-import type { StateKey, Store } from '../stores/store.ts'
+import type { StateKey, Store, Take } from '../stores/store.ts'
 import { copyOf, shortStateName } from './cached-state.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 import { type Call, isPlain, isSameQuota, type Lease } from './lease.ts'
@@ -69,6 +69,8 @@ const LONGEST_RELEASE: Micros = 10e6
 
 /** The most keys with an entry; requests for further keys go to the store. */
 const MOST = 10_000
+
+const bucketsOf = (ops: readonly Take[]): readonly Take[] => ops.filter(({ step }) => step.kernel === 'bucket')
 
 /** A store whose plain takes of buckets are served by `serverOf`, which calls its argument for each new lease. */
 export function leasing<E extends Entry>(
@@ -165,22 +167,14 @@ export function leasing<E extends Entry>(
     async take(ops, at, deadline) {
       const [op] = ops
       if (ops.length > 1 || !isPlain(op)) {
-        return alone(
-          ops.filter(({ step }) => step.kernel === 'bucket'),
-          () => store.take(ops, at, deadline),
-          { at, deadline },
-        )
+        return alone(bucketsOf(ops), () => store.take(ops, at, deadline), { at, deadline })
       }
       const name = shortStateName(op)
       const entry = name === undefined ? undefined : entryOf(name, op)
       return entry ? [await takeOne(entry, { take: op, at, deadline })] : store.take(ops, at, deadline)
     },
     ...takingEach(store, (batches, at, deadline, takeEach) =>
-      alone(
-        (batches[0] ?? []).filter(({ step }) => step.kernel === 'bucket'),
-        () => takeEach(batches, at, deadline),
-        { at, deadline },
-      ),
+      alone(bucketsOf(batches.flat()), () => takeEach(batches, at, deadline), { at, deadline }),
     ),
     delete: (keys, deadline) => alone(keys, () => store.delete(keys, deadline), { deadline }),
     ...deletingAll(store, (policies, work) => {
