@@ -139,11 +139,10 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   const put = coalesce ? coalescing(send, timeoutMs) : single
 
+  const rowsOf = (text: string, values: unknown[], deadline?: Deadline): Promise<readonly unknown[]> =>
+    attempt(untilIn(timeoutMs, deadline), (left) => run({ text, values }, left))
   const deleteKeys = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
-    const values = [keys.map(rowName).join('\n')]
-    const deleted = await attempt(untilIn(timeoutMs, deadline), (left) =>
-      run({ text: deleteKeysSql(names), values }, left),
-    )
+    const deleted = await rowsOf(deleteKeysSql(names), [keys.map(rowName).join('\n')], deadline)
     return deleted.length
   }
   const deleteAll = async (policies: readonly string[]): Promise<number> => {
@@ -152,7 +151,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       const start = startOf(policy)
       const values: [string, string, number] = [start, endOf(start), BATCH]
       for (let count = BATCH; count === BATCH; ) {
-        const [row] = await attempt(untilIn(timeoutMs), (left) => run({ text: deleteRangeSql(names), values }, left))
+        const [row] = await rowsOf(deleteRangeSql(names), values)
         const { last, count: some } = row as { last: string | null; count: unknown }
         // A pool may have parsers of its own, which return text or a bigint.
         count = Number(some)
@@ -165,8 +164,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   async function* list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
     const start = startOf(policy)
     for (let [from, count] = [start, BATCH]; count === BATCH; ) {
-      const values = [from, endOf(start), BATCH]
-      const rows = await attempt(untilIn(timeoutMs), (left) => run({ text: namesSql(names), values }, left))
+      const rows = await rowsOf(namesSql(names), [from, endOf(start), BATCH])
       const found = (rows as readonly { name: string }[]).map(({ name }) => name)
       const calls = found.map((name): Call => ({ ...UNTIMED, ops: [{ policy, key: '', step }], names: [name] }))
       const taken = calls.length === 0 ? [] : await attempt(untilIn(timeoutMs), (left) => answers(calls, left))
