@@ -66,13 +66,15 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   )
   const targets = policies.map(({ spill }) => policies.findIndex((other) => other.name === spill))
 
+  // Where the entry is that is replayed, for its denials.
+  let line = 0
+  let file = ''
+
   const record = (
     { lane, key, number, step: { cost } }: PolicyCheck,
     decision: Decision,
     entry: Entry,
     at: Micros,
-    line: number,
-    file: string,
   ): void => {
     const { counts, tally, policy } = lane
     keepForLimits(lane, key, at)
@@ -101,61 +103,52 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     const back = stepFor(policy.quota, 'refund', step.cost, { original })
     store.takeSync([{ policy: policy.name, key, step: back }], at)
   }
-  const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros, line: number, file: string): boolean => {
+  const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros): boolean => {
     const { step, key } = check
     const taken = step.take.take(key, at)
-    record(check, step.decide(taken), entry, at, line, file)
+    record(check, step.decide(taken), entry, at)
     if (taken.allowed) refund(check, taken, at)
     return taken.allowed
   }
   type Emptied = readonly (readonly [PolicyCheck, Decision])[]
-  const takeAll = (
-    checks: readonly PolicyCheck[],
-    entry: Entry,
-    at: Micros,
-    line: number,
-    file: string,
-    emptied: Emptied = [],
-  ): boolean => {
+  const takeAll = (checks: readonly PolicyCheck[], entry: Entry, at: Micros, emptied: Emptied = []): boolean => {
     const allowed = checks.map(({ step, key }) => step.take.look(key, at)).every((fits) => fits)
     const taken = checks.map(({ step }) => step.take.commit(allowed))
     // The next round may overwrite what was taken.
     const decided = checks.map((check, i) => [check, check.step.decide(taken[i] as Taken)] as const)
     const next = decided.map(([check, decision]) => (decision.allowed ? check : check.spill))
     if (!allowed && next.every((check) => check !== undefined)) {
-      return takeAll(next, entry, at, line, file, [...emptied, ...decided.filter(([, each]) => !each.allowed)])
+      return takeAll(next, entry, at, [...emptied, ...decided.filter(([, each]) => !each.allowed)])
     }
     // Only the policy whose units are consumed records an allowed request.
     for (const [check, decision] of allowed ? decided : [...emptied, ...decided]) {
-      record(check, decision, entry, at, line, file)
+      record(check, decision, entry, at)
     }
     if (allowed) for (const [i, check] of checks.entries()) refund(check, taken[i] as Taken, at)
     return allowed
   }
-  const checksFor = (entry: Entry, at: Micros, line: number, file: string): readonly PolicyCheck[] => {
+  const checksFor = (entry: Entry, at: Micros): readonly PolicyCheck[] => {
     const applying = applyingTo(lanes, entry)
     const checks: (PolicyCheck | undefined)[] = []
     for (const lane of lanes) {
       const check = applying.includes(lane) ? checkOf(lane, entry) : undefined
       // A shadow policy denies nothing, and consumes independently of the other policies.
-      if (check && lane.shadow) takeAlone(check, entry, at, line, file)
+      if (check && lane.shadow) takeAlone(check, entry, at)
       checks.push(lane.shadow ? undefined : check)
     }
     return spilling(checks, targets)
   }
   /** Whether an entry is allowed; undefined if no policy counts it. */
-  const takeAny = (entry: Entry, at: Micros, line: number, file: string): boolean | undefined => {
-    const checks = checksFor(entry, at, line, file)
+  const takeAny = (entry: Entry, at: Micros): boolean | undefined => {
+    const checks = checksFor(entry, at)
     const [first] = checks
     if (first === undefined) return undefined
-    return checks.length === 1 && !first.spill
-      ? takeAlone(first, entry, at, line, file)
-      : takeAll(checks, entry, at, line, file)
+    return checks.length === 1 && !first.spill ? takeAlone(first, entry, at) : takeAll(checks, entry, at)
   }
   /** The same by one policy, the usual case, without lists. */
-  const takeBy = (lane: Compiled, entry: Entry, at: Micros, line: number, file: string): boolean | undefined => {
+  const takeBy = (lane: Compiled, entry: Entry, at: Micros): boolean | undefined => {
     const check = lane.applies?.(entry) === false ? undefined : checkOf(lane, entry)
-    const allowed = check && takeAlone(check, entry, at, line, file)
+    const allowed = check && takeAlone(check, entry, at)
     return lane.shadow ? undefined : allowed
   }
   const [only] = lanes.length === 1 ? lanes : []
@@ -167,9 +160,11 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     timeline,
     ...series,
     counts,
-    replay(entry, at, line, file) {
+    replay(entry, at, ofLine, ofFile) {
+      line = ofLine
+      file = ofFile
       const part = timeline.at(at)
-      const allowed = only ? takeBy(only, entry, at, line, file) : takeAny(entry, at, line, file)
+      const allowed = only ? takeBy(only, entry, at) : takeAny(entry, at)
       if (allowed === undefined) {
         counts.uncounted++
         return
