@@ -60,13 +60,14 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       keepVerdict(record, known)
       if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, record.limitHeaders)
       try {
-        const answer = await handler(request, ...rest)
+        const response = await handler(request, ...rest)
         // Bun's handlers return nothing after upgrading the connection.
-        const status = statusSent(answer, request, record.context)
-        return answer && settleWhenRead(withLimitHeaders(answer, request, record.limitHeaders), status, after, rest[1])
+        if (!response) return response
+        const status = statusSent(response, request, record.context)
+        return settleWhenRead(withLimitHeaders(response, request, record.limitHeaders), status, after, rest[1])
       } catch (thrown) {
-        const answer = responseTo(thrown)
-        settleWhenRead(answer, statusSent(answer, request, record.context), after, rest[1])
+        const response = responseTo(thrown)
+        settleWhenRead(response, statusSent(response, request, record.context), after, rest[1])
         throw thrown
       }
     }
@@ -75,5 +76,5 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 }
 
 /** The status that the client receives; undefined if it has disconnected before. */
-const statusSent = (answer: Response | undefined, request: Request, context: unknown): number | undefined =>
-  isAbandoned(request, context) ? undefined : answer?.status
+const statusSent = ({ status }: Response, request: Request, context: unknown): number | undefined =>
+  isAbandoned(request, context) ? undefined : status
