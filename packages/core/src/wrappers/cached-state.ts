@@ -102,8 +102,8 @@ const named = (state: StateKey): string => processState('state names', stateName
 /** The name of a policy and key; undefined for a long one, so that long keys cannot fill the memory. */
 export const shortStateName = (state: StateKey): string | undefined => (isLong(state) ? undefined : named(state))
 
-/** A copy, as a slice of a header would keep the whole header in memory. */
-export function copyOf({ policy, key }: StateKey): StateKey {
+/** A copy to keep: a slice of a header would keep the whole header in memory. */
+export function detached({ policy, key }: StateKey): StateKey {
   const text = [policy, key].join(' ')
   return { policy: text.slice(0, policy.length), key: text.slice(policy.length + 1) }
 }

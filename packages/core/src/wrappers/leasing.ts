@@ -3,7 +3,7 @@ import type { Micros } from '../common/time.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
 import { deadlineIn, expiredError, isExpired, unlessExpired } from '../stores/deadline.ts'
 import type { StateKey, Store, Take } from '../stores/store.ts'
-import { copyOf, shortStateName } from './cached-state.ts'
+import { detached, shortStateName } from './cached-state.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 import { type Call, isPlain, isSameQuota, type Lease } from './lease.ts'
 import type { Answer } from './lease-size.ts'
@@ -36,7 +36,7 @@ export interface Entry {
 }
 
 export const newEntry = (key: StateKey): Entry => ({
-  key,
+  key: detached(key),
   lease: undefined,
   serving: undefined,
   askedMs: 0,
@@ -85,7 +85,7 @@ export function leasing<E extends Entry>(
   const entryOf = (name: string, key: StateKey): E | undefined => {
     const known = entries.get(name)
     if (known === undefined && entries.size >= MOST && !evict()) return undefined
-    const entry = known ?? server.newEntry(copyOf(key))
+    const entry = known ?? server.newEntry(key)
     entries.delete(name)
     entries.set(name, entry)
     return entry
@@ -127,7 +127,7 @@ export function leasing<E extends Entry>(
   const enter = (key: StateKey): readonly [string, E] | undefined => {
     const name = shortStateName(key)
     if (name === undefined) return undefined
-    const entry = entries.get(name) ?? server.newEntry(copyOf(key))
+    const entry = entries.get(name) ?? server.newEntry(key)
     entries.set(name, entry)
     entry.others++
     return [name, entry]
