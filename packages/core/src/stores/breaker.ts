@@ -156,7 +156,7 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
       }
       if (isProbe) circuit.probing = true
       const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
-      return inTime(work, deadline, check, (error) => {
+      return answerInTime(work, deadline, check, (error) => {
         if (isProbe) circuit.probing = false
         if (error === undefined) return answered(current())
         // An invalid call is a mistake of the program, not a failure of the store.
@@ -192,7 +192,7 @@ export function storeHealth(store: Store): StoreHealth {
 /**
  * The result of `work`, checked, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once.
  */
-function inTime<T>(
+function answerInTime<T>(
   work: () => MaybePromise<T>,
   deadline: CallDeadline,
   check: (answer: T) => T,
