@@ -3,7 +3,7 @@ import type { MaybePromise } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { ConsumeSteps } from '../policies/consume-steps.ts'
-import type { Policy, PolicyCheck } from '../policies/policy.ts'
+import type { ActualOf, Policy, PolicyCheck } from '../policies/policy.ts'
 import { isBlockList } from '../quotas/block-list.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import type { CallDeadline } from '../stores/deadline.ts'
@@ -65,13 +65,12 @@ export async function fallBack(
       return decisionFor(check, error, modes[i] as StoreErrorOption, answer, isDenied)
     })
   const part = { checks, decisions: decisionsBy(local?.answered.decisions ?? []) }
-  const refundLimiters = async (): Promise<void> => {
-    const paid = takes ? asked.filter(({ answer }) => answer.allowed) : []
-    await Promise.allSettled(paid.map(({ check, limiter }) => limiter.refund(keyOf(check), check.cost)))
-  }
+  const settleLimiters = (actualOf: ActualOf): Promise<unknown> =>
+    Promise.allSettled(asked.map((each) => correctAnswer(each, actualOf(each.check))))
   const rollback = async (): Promise<readonly Decision[]> => {
-    await refundLimiters()
-    if (!takes || !local?.answered.decisions.every(({ allowed }) => allowed)) return part.decisions
+    if (!takes) return part.decisions
+    await settleLimiters(() => 0)
+    if (!local?.answered.decisions.every(({ allowed }) => allowed)) return part.decisions
     const undone = await rollbackResult(local.answered)
     return decisionsBy(undone?.decisions ?? [])
   }
@@ -99,7 +98,7 @@ export async function fallBack(
           ...correctionsOf(answer, actualOf, 'charge').takes,
         ])
       }
-      await Promise.allSettled(asked.map((each) => correctAnswer(each, actualOf(each.check))))
+      await settleLimiters(actualOf)
       if (!local) return
       const original = new Map(local.answered.checks.map((check, i) => [check, local.checks[i] as PolicyCheck]))
       await settleResult(local.answered, (check) => actualOf(original.get(check) as PolicyCheck))
