@@ -1,4 +1,4 @@
-import { modelStore } from '@spillway/conformance'
+import { faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   fixedWindow,
@@ -153,6 +153,24 @@ describe('waiting', () => {
     )
     await vi.advanceTimersByTimeAsync(1_000)
     await waits
+  })
+
+  // It reported a wait of 0 ms, which is longer than maxWait.
+  test.each([
+    ['deny', 'deny'],
+    ['another limiter', 'fallback'],
+  ] as const)('reports in its error that the store failed, with onStoreError: %s', async (mode, action) => {
+    const store = faultyStore(modelStore(() => START * 1_000))
+    store.break('failing')
+    const other = rateLimiter({ quota: perSecond(1), store: modelStore(() => START * 1_000) })
+    await other.consume('api')
+    const onStoreError = mode === 'deny' ? mode : other
+    const limiter = rateLimiter({ quota: perSecond(1), store, onStoreError, logger: { warn: () => {} } })
+    const denied = limiter.wait('api', { maxWait: '5s' })
+    await expect(denied).rejects.toThrow(
+      'wait rejected: the store of policy "default" did not answer, and onStoreError denied the call.',
+    )
+    await expect(denied).rejects.toMatchObject({ decision: { degraded: { reason: 'error', action } } })
   })
 
   test('outlasts the longest timer there is: 30 days of one a month', async () => {

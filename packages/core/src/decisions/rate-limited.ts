@@ -2,8 +2,8 @@ import { type ErrorCode, instancesNamed, withLink } from '../common/errors.ts'
 import type { Decision } from './decision.ts'
 
 /**
- * `wait` was denied: the wait would be longer than `maxWait`, the queue is full, or the cost is more than the policy ever
- * allows.
+ * `wait` was denied: the wait would be longer than `maxWait`, the queue is full, the cost is more than the policy ever
+ * allows, or the store did not answer and `onStoreError` denied the call.
  */
 export class RateLimitedError extends Error {
   /** Recognises the errors of all copies of this module in the process. */
@@ -13,7 +13,10 @@ export class RateLimitedError extends Error {
   override readonly name = 'RateLimitedError'
   /** Always `ERR_SPILLWAY_RATE_LIMITED`. */
   readonly code: ErrorCode = 'ERR_SPILLWAY_RATE_LIMITED'
-  /** The denial. `retryAfterMs` is how long the wait would have been, or how long until a full queue has room. */
+  /**
+   * The denial. `retryAfterMs` is how long the wait would have been, or how long until a full queue has room. If
+   * `onStoreError` is `'deny'` and the store did not answer, it is 0: the wait is not known.
+   */
   readonly decision: Decision
 
   constructor(decision: Decision, queues = false) {
@@ -22,7 +25,11 @@ export class RateLimitedError extends Error {
   }
 }
 
-function whyNot({ policy, retryAfterMs, cost }: Decision, queues: boolean): string {
+function whyNot(decision: Decision, queues: boolean): string {
+  const { policy, retryAfterMs, cost, policies } = decision
+  const { degraded } = policies?.find((each) => each.policy === policy) ?? decision
+  if (degraded && degraded.action !== 'local')
+    return `the store of policy "${policy}" did not answer, and onStoreError denied the call`
   const units = cost === 1 ? '1 unit' : `${cost} units`
   if (retryAfterMs === Infinity) return `a cost of ${units} is more than policy "${policy}" ever allows at once`
   if (queues)
