@@ -31,6 +31,12 @@ describe('a request that is held back', () => {
     expect((await verdicts).map(({ denial }) => denial?.status)).toEqual([undefined, undefined, 429])
   })
 
+  // The default is 0, which was rejected.
+  test('waits not at all with the default, a maxWait of 0', async () => {
+    const { guard } = setUp({ quota: perSecond(1), maxWait: 0 })
+    expect([await guard({}), await guard({})].map(({ denial }) => denial?.status)).toEqual([undefined, 429])
+  })
+
   // Ten in line, five hang up, five come: two used to go ahead at once, because turns were given out again on which
   // later requests still stood.
   test('keeps to the rate when clients in line go away and others come', async () => {

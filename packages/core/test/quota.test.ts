@@ -112,6 +112,12 @@ describe('quotas', () => {
     expect([BigInt(unit) * BigInt(limit), window]).toEqual([BigInt(scale) * 1_000_000n, 1_000_000])
   })
 
+  // The default is 0, which was rejected.
+  test('take the default offset of windows', () => {
+    const options = { limit: 5, window: '1m' } as const
+    expect(fixedWindow({ ...options, offset: 0 })).toEqual(fixedWindow(options))
+  })
+
   test('are frozen', () => {
     expect(Object.isFrozen(perMinute(1))).toBe(true)
     expect(Object.isFrozen(fixedWindow({ limit: 1, window: '1s' }).schedule)).toBe(true)

@@ -27,7 +27,8 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
   if (isAlignedToFirst(options)) return windowQuota('fixedWindow', options, true)
   const limit = checkWhole('fixedWindow limit', options.limit, 1)
   const window = micros(options.window, 'fixedWindow window')
-  const offset = options.offset === undefined ? 0 : micros(options.offset, 'fixedWindow offset') % window
+  const shift = options.offset ?? 0
+  const offset = shift === 0 ? 0 : micros(shift, 'fixedWindow offset') % window
   return bucketQuota('fixedWindow', {
     limit,
     immediateUnits: limit,

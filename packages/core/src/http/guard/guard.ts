@@ -57,9 +57,10 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   const requestSources = requestSourcesOf(options, reader, storeConfig.logger)
   const skips = matcher('skip', options.skip, requestSources)
   const countsPreflight = checkBoolean('countPreflight', options.countPreflight)
+  const { maxWait = 0 } = options
   const config = {
     reader,
-    maxWaitMicros: options.maxWait === undefined ? 0 : micros(options.maxWait, 'maxWait'),
+    maxWaitMicros: maxWait === 0 ? 0 : micros(maxWait, 'maxWait'),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
     refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
     report: reporter(options.onDecision, storeConfig.logger),
