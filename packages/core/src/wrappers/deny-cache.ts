@@ -18,7 +18,8 @@ export interface DenyCacheOptions {
    */
   readonly for?: Duration | false
   /**
-   * How many denials are cached. If there are more, the oldest eighth is evicted; keys over 256 characters are not cached.
+   * How many denials are cached. If there are more, the oldest eighth is evicted. A key that has over 512 characters,
+   * together with the name of its policy, is not cached.
    * @default `10_000`
    */
   readonly maxKeys?: number
