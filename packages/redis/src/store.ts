@@ -52,8 +52,8 @@ export interface RedisStoreOptions {
   readonly denyCache?: Duration | false
   /**
    * Leases units for up to this many requests in one call, and consumes them in this process: 100 reduces calls to as
-   * few as 1 %. It never over-admits. Other processes cannot consume leased units. A crash loses at most one second of
-   * refill; `{ requests: 100, maxLoss: '10s' }` changes that. Buckets only.
+   * few as 1 %. It admits no more than the bucket, unless another process refunds or resets the key. Other processes cannot
+   * consume leased units. A crash loses at most one second of refill; `{ requests: 100, maxLoss: '10s' }` changes that.
    * @default no leases
    */
   readonly lease?: number | LeaseOptions

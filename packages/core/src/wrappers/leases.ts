@@ -38,7 +38,8 @@ export interface LeaseOptions {
  * `maxLoss`: a process that is killed loses no more than that.
  *
  * It is exact as long as no other process refunds or resets the key. If one does, each process that holds a lease allows at
- * most what the bucket refills in `maxLoss` too much, for as long as its lease lasts. Windows and logs are not leased.
+ * most what the bucket refills in `maxLoss` too much, for as long as its lease lasts. Token buckets, queues, refills at intervals
+ * and fixed windows of the clock are leased, except with `overdraft` or `initial`.
  *
  * Throws a `QuotaError` if an option is invalid.
  */
