@@ -83,6 +83,20 @@ export const TABLES: readonly Table[] = [
   { heading: '`reserve`', text: 'Besides the key.', file: 'core/src/limiter/reservation.ts', type: 'ReserveOptions' },
   { heading: '`wait`', text: 'Besides the key.', file: 'core/src/limiter/wait.ts', type: 'WaitOptions' },
   {
+    heading: '`list`',
+    text: 'The keys that have used the most of a policy.',
+    file: 'core/src/limiter/list.ts',
+    type: 'ListOptions',
+    guides: { '*': 'guides/stores.md#inspect-and-list-keys', blocked: 'guides/brute-force.md#block-by-hand' },
+  },
+  {
+    heading: 'Calls by key',
+    text: '`peek`, `charge`, `block` and `unblock` of `rateLimit` take these options, and `reset` takes `policy`.',
+    file: 'core/src/http/guard/by-key.ts',
+    type: 'ByKeyOptions',
+    guides: { '*': 'guides/keys.md#reset-peek-and-charge-by-key' },
+  },
+  {
     heading: '`limitStream`',
     text: 'Besides the source.',
     file: 'core/src/limiter/limit-stream.ts',
@@ -207,6 +221,13 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'guides/scale.md#shared-quotas' },
   },
   {
+    heading: '`sharedQuotaBounds`',
+    text: 'Besides the quota.',
+    file: 'core/src/wrappers/shared-quota.ts',
+    type: 'SharedQuotaBoundsOptions',
+    guides: { '*': 'guides/scale.md#shared-quotas' },
+  },
+  {
     heading: '`cached`',
     text: 'Plans from a database, besides the lookup.',
     file: 'plans/src/options.ts',
@@ -219,6 +240,13 @@ export const TABLES: readonly Table[] = [
     file: 'opentelemetry/src/index.ts',
     type: 'TelemetryOptions',
     guides: { '*': '../packages/opentelemetry/README.md' },
+  },
+  {
+    heading: '`adminHandler`',
+    text: 'The admin page and its JSON API.',
+    file: 'admin/src/options.ts',
+    type: 'AdminOptions',
+    guides: { '*': '../packages/admin/README.md' },
   },
   {
     heading: 'A decision',

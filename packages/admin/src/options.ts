@@ -28,7 +28,7 @@ export interface AdminOptions {
   readonly audit?: (event: AuditEvent) => unknown
   /**
    * Returns how a key is shown.
-   * @default the first and the last two characters
+   * @default the first and the last two characters; nothing of a key with less than 8
    */
   readonly mask?: (key: string) => string | PromiseLike<string>
   /**

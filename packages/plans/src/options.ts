@@ -7,13 +7,13 @@ declare const performance: { now(): number }
 /** Options of `cached`. */
 export interface CachedOptions<V, D extends V | undefined = undefined> {
   /**
-   * The maximum number of known keys that are cached, 1 or more.
+   * The maximum number of known keys that are cached, 1 to 10,000,000.
    * @default `10_000`
    */
   readonly max?: number
   /**
-   * The maximum number of unknown keys that are cached, 1 or more. They have a cache of their own, so that made-up keys
-   * do not evict known ones.
+   * The maximum number of unknown keys that are cached, 1 to 10,000,000. They have a cache of their own, so that made-up
+   * keys do not evict known ones.
    * @default `10_000`
    */
   readonly maxUnknown?: number
@@ -23,7 +23,8 @@ export interface CachedOptions<V, D extends V | undefined = undefined> {
    */
   readonly ttl?: Duration
   /**
-   * How long after `ttl` the last known value is still used: while it is looked up again, and while lookups fail.
+   * How long after `ttl` the last known value is still used: while it is looked up again, and while lookups fail. 0 does
+   * not use it.
    * @default `'10m'`
    */
   readonly staleFor?: Duration

@@ -5,7 +5,12 @@ import type { LookupAction } from '../quotas/degraded-quota.ts'
 
 /** Why a decision is not the one of a healthy system, and what was done instead. */
 export interface Degraded {
+  /** Why the store did not decide; `'lookup'` if the lookup of a plan failed, and the store has counted. */
   readonly reason: StoreFailure | 'lookup'
+  /**
+   * What was done instead: the failure mode, `'fallback'` for another limiter. After a failed lookup, which value chose the
+   * quota: `'stale'` or `'default'`.
+   */
   readonly action: 'local' | 'allow' | 'deny' | 'fallback' | LookupAction
 }
 
