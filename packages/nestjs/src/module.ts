@@ -26,7 +26,7 @@ export interface RateLimitModuleAsyncOptions extends Pick<ModuleMetadata, 'impor
   readonly useFactory: (...dependencies: never[]) => RateLimitOptions | Promise<RateLimitOptions>
 }
 
-/** Limits every HTTP route and GraphQL field of an app. */
+/** Limits every HTTP route of an app, and every query, mutation and subscription of GraphQL. */
 export class RateLimitModule implements OnModuleInit {
   readonly #limiter: RateLimiter
   readonly #modules: ModulesContainer
