@@ -33,7 +33,8 @@ export interface RateLimit<Name extends string = string> extends ByKey<Name> {
 const decisions = (): WeakMap<Request, RequestDecision> => processState('elysia decisions', () => new WeakMap())
 
 /**
- * Limits requests; default: by client IP, in memory.
+ * Returns a plugin that limits requests: by default, each client address, in memory. Throws a `QuotaError` if an option
+ * is invalid.
  *
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))

@@ -49,8 +49,8 @@ export interface RateLimit<Name extends string = string>
 }
 
 /**
- * Limits requests; default: by client IP, in memory. The result is an `onRequest` hook for the app or for a route, and
- * a plugin.
+ * Returns an `onRequest` hook for the app or for a route, which is also a plugin. It limits requests: by default, each
+ * client address, in memory. Throws a `QuotaError` if an option is invalid.
  *
  * @example
  * app.addHook('onRequest', rateLimit({ quota: perMinute(100) }))

@@ -35,7 +35,8 @@ export interface RateLimit<Name extends string = string> extends ByKey<Name> {
 }
 
 /**
- * Limits requests; default: by client IP, in memory.
+ * Returns a function that wraps a handler and limits its requests: by default, each client address, in memory. Throws a
+ * `QuotaError` if an option is invalid.
  *
  * @example
  * const limit = rateLimit({ quota: perMinute(100) })

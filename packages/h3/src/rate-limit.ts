@@ -40,8 +40,8 @@ export interface RateLimit<Name extends string = string> extends Middleware, ByK
 }
 
 /**
- * Limits requests; default: by client IP, in memory. The result is middleware for `app.use`, routes and Nitro, and a
- * plugin for `app.register`.
+ * Returns middleware for `app.use`, routes and Nitro, which is also a plugin for `app.register`. It limits requests: by
+ * default, each client address, in memory. Throws a `QuotaError` if an option is invalid.
  *
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))

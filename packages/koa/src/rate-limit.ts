@@ -38,7 +38,8 @@ export interface RateLimit<Name extends string = string> extends Middleware, ByK
 }
 
 /**
- * Limits requests; default: by client IP, in memory.
+ * Returns middleware that limits requests: by default, each client address, in memory. Throws a `QuotaError` if an option
+ * is invalid.
  *
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))

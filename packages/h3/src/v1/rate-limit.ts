@@ -40,9 +40,9 @@ export interface RateLimit<Name extends string = string> extends Handler, ByKey<
 }
 
 /**
- * Limits requests; default: by client IP, in memory. The result is an event handler for `app.use`, for the folder
- * `server/middleware` of Nuxt and Nitro 2, and for `onRequest` of a handler. In a handler of your own, call it first,
- * and return if `event.handled` is true.
+ * Returns an event handler for `app.use`, for the folder `server/middleware` of Nuxt and Nitro 2, and for `onRequest` of a
+ * handler. It limits requests: by default, each client address, in memory. In a handler of your own, call it first, and
+ * return if `event.handled` is true. Throws a `QuotaError` if an option is invalid.
  *
  * @example
  * export default rateLimit({ quota: perMinute(100) })
