@@ -121,7 +121,7 @@ export interface WarmingUpOptions {
 
 /** Options of `penalty`: after `after` units `within` a time, the key is blocked. */
 export interface PenaltyOptions {
-  /** The units that start a block: a whole number, 1 or more. The last of them is allowed. */
+  /** The units that start a block: a whole number, 1 to 1,000,000,000. The last of them is allowed. */
   readonly after: number
   /** How long units count, from the first of them. */
   readonly within: Duration
@@ -133,12 +133,12 @@ export interface PenaltyOptions {
    */
   readonly grow?: number
   /**
-   * The longest block. Required with `grow`.
+   * The longest block: `block` or longer. Required with `grow`, and invalid without it.
    * @default the `block`
    */
   readonly max?: Duration
   /**
-   * How long after the end of its last block a key's next block has the first length again.
+   * How long after the end of its last block a key's next block has the first length again. Invalid without `grow`.
    * @default the `max`
    */
   readonly forgive?: Duration
