@@ -82,6 +82,25 @@ describe('a cost for each policy', () => {
     expect(await limiter.consume('alice', { plan: 3, extra: 0 })).toMatchObject({ allowed: false, violated: ['plan'] })
   })
 
+  // A charge of the spill policy alone failed with a TypeError, and beside its source it was ignored.
+  test('of a spill policy is charged, refunded, and consumed without its source, where it is named', async () => {
+    const limiter = rateLimiter({
+      quotas: { plan: perMinute(10), extra: perMinute(100) },
+      spill: { plan: 'extra' },
+      store: modelStore(fakeClock()),
+    })
+    const remaining = async () => (await limiter.inspect('alice')).map(({ decision }) => decision.remaining)
+    expect(await limiter.charge('alice', { extra: 7 })).toMatchObject({ policy: 'extra', remaining: 93 })
+    await limiter.charge('alice', { plan: 3, extra: 3 })
+    expect(await remaining()).toEqual([7, 90])
+    await limiter.refund('alice', { extra: 10 })
+    expect(await remaining()).toEqual([7, 100])
+    expect(await limiter.consume('alice', { plan: 0, extra: 5 })).toMatchObject({ policy: 'extra', remaining: 95 })
+    expect(await limiter.peek('alice', { plan: 0, extra: 96 })).toMatchObject({ allowed: false, policy: 'extra' })
+    expect(await remaining()).toEqual([7, 95])
+    await expect(limiter.consume('alice', { plan: 0 })).rejects.toThrow('cost leaves out every policy')
+  })
+
   test('is counted as by a limiter for each', async () => {
     const history = fc.array(
       fc.record({ requests: fc.integer({ min: 1, max: 70 }), tokens: fc.integer({ min: 1, max: 60_000 }) }),

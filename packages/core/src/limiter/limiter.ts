@@ -91,7 +91,12 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
     const checks = policies.map((policy, i): PolicyCheck | undefined =>
       costs[i] === undefined ? undefined : { policy, key, cost: checkCost(costs[i], policy.quota, verb) },
     )
-    return spilling(checks, targets)
+    // What is named is charged and refunded itself, and a spill policy is consumed by itself if its source is left out.
+    const isApart = typeof cost !== 'number' && (verb === 'refund' || verb === 'charge')
+    return spilling(
+      checks,
+      targets.map((target, i) => (isApart || !checks[i] ? -1 : target)),
+    )
   }
   const run = (verb: Verb, key: string, cost: number | Costs): MaybePromise<Decision> =>
     decideNow(verb, checksFor(verb, key, cost))
