@@ -3,8 +3,9 @@ import type { Micros } from '@spillway/core'
 /** A clock that moves only on `advance`. Call it to read the time in microseconds since 1970. */
 export interface FakeClock {
   (): Micros
-  /** Moves the clock, backward if negative. */
+  /** Moves the clock by milliseconds, backward if negative. */
   advance(millis: number): void
+  /** Moves the clock by microseconds, backward if negative. */
   advanceMicros(micros: Micros): void
 }
 
