@@ -46,7 +46,7 @@ export interface Decision<Name extends string = string> {
    * chosen by a `'stale'` or a `'default'` value, because a cached lookup failed.
    */
   readonly degraded?: Degraded
-  /** The policies that were empty, so that their spill policies were asked instead. Absent if there are none. */
+  /** The policies that were empty, so that their spill policies were checked instead. Absent if there are none. */
   readonly spilled?: readonly Name[]
   /** The decision of each policy, if there are several. */
   readonly policies?: readonly Decision<Name>[]

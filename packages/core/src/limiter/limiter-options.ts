@@ -47,8 +47,8 @@ export type RateLimiterOptions = CommonOptions &
         readonly quotas: Readonly<Record<string, Quota>>
         readonly quota?: never
         /**
-         * Which quota is drawn upon only if another is empty: `{ second: 'extra' }`. If `second` denies a request, its
-         * units are consumed from `extra` instead.
+         * For a quota, the name of another one: `{ second: 'extra' }`. If `second` denies a request, its units are consumed
+         * from `extra` instead.
          * @default none
          */
         readonly spill?: Readonly<Record<string, string>>

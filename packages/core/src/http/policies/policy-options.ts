@@ -62,8 +62,7 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly blocks?: boolean
   /**
-   * The name of the policy that is drawn upon only if this one is empty: if this one denies a request, its units are
-   * consumed from that one instead.
+   * The name of a policy for requests that this one denies: their units are consumed from that policy instead.
    * @default none
    */
   readonly spill?: NoInfer<Name>
