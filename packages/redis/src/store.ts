@@ -39,7 +39,7 @@ export interface RedisStoreOptions {
    */
   readonly prefix?: string
   /**
-   * Coalesces the checks of one event-loop tick into one script call. Each check still has its own decision.
+   * Coalesces the checks of one event-loop tick into few script calls. Each check still has its own decision.
    * @default `true`
    */
   readonly coalesce?: boolean
@@ -67,7 +67,7 @@ export interface RedisStoreOptions {
 
 /**
  * Returns a remote store in Redis or Valkey: standalone, behind Sentinel, or a cluster. It is exact, uses the server's
- * clock, sends one script call per event-loop tick, and writes nothing for a denial.
+ * clock, coalesces the checks of one event-loop tick into few script calls, and writes nothing for a denial.
  * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if the client or an option is invalid
  *
  * @example
