@@ -15,6 +15,7 @@ interface SocketClient {
  * HTTP. Apply it to gateways with `@UseFilters(RateLimitFilter)`. In GraphQL, the exception is an error of the field.
  */
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
+  /** Answers a denied call. */
   catch(exception: RateLimitException, host: ArgumentsHost): unknown {
     const type = host.getType<string>()
     if (type === 'http') return answer(host.switchToHttp().getResponse<PlatformResponse>(), exception)

@@ -7,12 +7,14 @@ import { RateLimiter } from './limiter.ts'
 
 /** Limits calls. The module applies it to HTTP and GraphQL; apply it to gateways with `@UseGuards(RateLimitGuard)`. */
 export class RateLimitGuard implements CanActivate {
+  /** The limits of the app. */
   protected readonly limiter: RateLimiter
 
   constructor(limiter: RateLimiter) {
     this.limiter = limiter
   }
 
+  /** Counts a call. Throws a `RateLimitException` if it is denied. */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const guard = this.limiter.guardFor(context)
     // Since Nest 12, the global guard also runs for gateways, before theirs.

@@ -5,6 +5,7 @@ import { processState } from './process-state.ts'
 
 /** Receives warnings, as `console` does. */
 export interface Logger {
+  /** Logs a message, which begins with `spillway:`. */
   warn(message: string): void
 }
 

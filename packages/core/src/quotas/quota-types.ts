@@ -30,6 +30,7 @@ export interface BucketQuota {
 
 /** The months, weeks or days of a time zone. */
 export interface ZonedPeriods extends Calendar {
+  /** The length of a period. */
   readonly unit: CalendarUnit
   /** A name of the IANA database. */
   readonly timeZone: string
@@ -40,6 +41,7 @@ export interface ZonedPeriods extends Calendar {
 /** A quota kept as two counts. */
 export interface SlidingWindowQuota {
   readonly kernel: 'sliding-window'
+  /** Units in a window. */
   readonly limit: number
   /** The length of a window, in microseconds; of a calendar's longest. */
   readonly window: Micros
@@ -54,7 +56,9 @@ export interface SlidingWindowQuota {
 /** A quota kept as a log. */
 export interface SlidingLogQuota {
   readonly kernel: 'sliding-log'
+  /** Units in any window. */
   readonly limit: number
+  /** The length of the window, in microseconds. */
   readonly window: Micros
 }
 
@@ -71,7 +75,7 @@ export interface WarmUpQuota {
   readonly ticksPerUnit: number
   /** Ticks in a microsecond. */
   readonly scale: number
-  /** Half of the warm-up period. */
+  /** Half of the warm-up period, in microseconds. */
   readonly half: Micros
 }
 
@@ -80,15 +84,15 @@ export interface PenaltyQuota {
   readonly kernel: 'penalty'
   /** The units that start a block. */
   readonly limit: number
-  /** How long units count, from the first of them. */
+  /** How long units count, from the first of them, in microseconds. */
   readonly window: Micros
-  /** The length of the first block. */
+  /** The length of the first block, in microseconds. */
   readonly block: Micros
   /** How many times as long each further block is. */
   readonly grow: number
-  /** The longest block. */
+  /** The longest block, in microseconds. */
   readonly max: Micros
-  /** How long after a block the next one is the first again. */
+  /** How long after a block the next one is the first again, in microseconds; 0 if all blocks are equal. */
   readonly forgive: Micros
   /** Whether a denied request starts the block again. */
   readonly extend: boolean

@@ -3,9 +3,13 @@ import type { Decision } from '../decisions/decision.ts'
 
 /** A fallback limiter, which decides while a store does not answer; any `RateLimiter` is one. */
 export interface FallbackLimiter {
+  /** Consumes units if they are available. */
   consume(key: string, cost?: number): Promise<Decision>
+  /** Returns the decision of `consume`, without consuming. */
   peek(key: string, cost?: number): Promise<Decision>
+  /** Refunds units that it has consumed. */
   refund(key: string, cost?: number): Promise<Decision>
+  /** Consumes units, even if they are not available. */
   charge(key: string, cost?: number): Promise<Decision>
 }
 

@@ -80,19 +80,30 @@ export interface ThrottlerAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
 
 /** The details of a denial. */
 export interface ThrottlerLimitDetail extends ThrottlerStorageRecord {
+  /** How long a request counts, in milliseconds. */
   ttl: number
+  /** The requests that are allowed. */
   limit: number
+  /** The key that was counted. */
   key: string
+  /** The client, as `getTracker` returns it. */
   tracker: string
 }
 
 /** A request that the guard counts for one throttler. */
 export interface ThrottlerRequest {
+  /** The call. */
   context: ExecutionContext
+  /** The requests that are allowed. */
   limit: number
+  /** How long a request counts, in milliseconds. */
   ttl: number
+  /** The throttler. */
   throttler: ThrottlerOptions
+  /** How long a key is denied that is over its limit, in milliseconds. */
   blockDuration: number
+  /** Returns the client. */
   getTracker: ThrottlerGetTrackerFunction
+  /** Returns the key of the client. */
   generateKey: ThrottlerGenerateKeyFunction
 }

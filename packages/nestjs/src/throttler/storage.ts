@@ -26,6 +26,7 @@ export interface ThrottlerStorageRecord {
 
 /** Counts requests. */
 export interface ThrottlerStorage {
+  /** Counts a request. `ttl` and `blockDuration` are in milliseconds. */
   increment(
     key: string,
     ttl: number,
