@@ -62,7 +62,9 @@ export function redisOf(client: RedisClient): RedisAdapter {
     typeof (client as unknown as Record<string, unknown> | null | undefined)?.[method] === 'function'
   const mistake = mistakeOf(client, can)
   if (mistake !== undefined) throw new QuotaError('ERR_SPILLWAY_OPTION', mistake)
-  if (can('evalSha')) return adapterFor(client as NodeRedisClient, can('getSlotRandomNode'), nodeRedis)
+  // Clusters of node-redis 4 have the first method, and all since 4.5 the second.
+  if (can('evalSha'))
+    return adapterFor(client as NodeRedisClient, can('getSlotMaster') || can('getSlotRandomNode'), nodeRedis)
   if (can('customCommand')) return adapterFor(client as GlideRedisClient, can('invokeScriptWithRoute'), glide)
   return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
 }

@@ -13,13 +13,20 @@ interface Ioredis {
 
 /** The methods of a node-redis client that a scan needs. */
 interface NodeRedis {
-  readonly masters?: readonly unknown[]
-  nodeClient(node: unknown): Promise<NodeRedis>
+  readonly masters?: readonly NodeRedisNode[]
+  nodeClient(node: NodeRedisNode): Promise<NodeRedis>
+  /** What a cluster before 4.5 has instead. */
+  getMasters?(): readonly NodeRedisNode[]
   scan(
     cursor: string,
     options: { MATCH: string; COUNT: number },
   ): Promise<{ readonly cursor: unknown; readonly keys: readonly unknown[] }>
   unlink(names: string | readonly string[]): Promise<unknown>
+}
+
+/** A node of a cluster; before 4.5 it has its client. */
+interface NodeRedisNode {
+  readonly client?: NodeRedis
 }
 
 /** The methods of a GLIDE client that a scan needs. */
@@ -102,7 +109,10 @@ async function ioredis(client: Ioredis, pattern: string): Promise<Scanner> {
 }
 
 async function nodeRedis(client: NodeRedis, pattern: string): Promise<Scanner> {
-  const nodes = client.masters && (await Promise.all(client.masters.map((node) => client.nodeClient(node))))
+  const clientOf = async (node: NodeRedisNode): Promise<NodeRedis> =>
+    'nodeClient' in client ? client.nodeClient(node) : (node.client as NodeRedis)
+  const masters = client.masters ?? client.getMasters?.()
+  const nodes = masters && (await Promise.all(masters.map(clientOf)))
   const scans = (nodes ?? [client]).map(
     (node): Scan =>
       async (cursor) => {
