@@ -7,7 +7,6 @@ import {
   type StateKey,
   type Step,
   type Store,
-  StoreError,
   type Take,
   type Taken,
   withDenyCache,
@@ -26,6 +25,7 @@ import { bucketsOf, decodeBuckets, encodeBuckets } from './buckets.ts'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
 import { warnOfEviction } from './eviction.ts'
+import { failure } from './failure.ts'
 import { checkPrefix, keyed, keyIn, namesOf, redisKey } from './name.ts'
 import { slotOf } from './slot.ts'
 import { type Call, decode, encode } from './wire.ts'
@@ -105,6 +105,10 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
   const redis = redisOf(client)
   const prefix = checkPrefix(options.prefix ?? 'spillway')
 
+  /** Rejects a call with a `StoreError`. */
+  const fail = (error: unknown): never => {
+    throw failure(error, redis.clustered)
+  }
   const send: Send = (calls, deadline) => {
     const buckets = bucketsOf(calls)
     const request = buckets === undefined ? encode(calls) : encodeBuckets(buckets, calls[0]?.at)
@@ -181,20 +185,4 @@ function errorOfSlots(ops: readonly Take[], names: readonly string[]): QuotaErro
     'ERR_SPILLWAY_KEY',
     `keys ${first} and ${second} are in different hash slots of the Redis Cluster, and one batch must use one slot. Use the same key for all policies, or a prefix with a hash tag such as "{shop}".`,
   )
-}
-
-/** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
-const OF_ONE_CALL = /^(CROSSSLOT|CrossSlot|TRYAGAIN|TryAgain|WRONGTYPE|ResponseError: user_script|ERR .*user_script)/
-
-/** What GLIDE puts before the errors of a server. */
-const GLIDE_PREFIX = 'An error was signalled by the server: - '
-
-/** Rejects a call with a `StoreError`. */
-function fail(error: unknown): never {
-  if (error instanceof StoreError) throw error
-  const why = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
-  const hint = why === 'The client is closed' ? '. Is it connected? Call await client.connect() first.' : ''
-  throw new StoreError(`Redis failed: ${why}${hint}`, error, {
-    healthy: OF_ONE_CALL.test(why.replace(GLIDE_PREFIX, '')),
-  })
 }

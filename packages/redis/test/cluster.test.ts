@@ -2,7 +2,7 @@ import { START, testStore } from '@spillway/conformance'
 import { consumeAll, type Decision, perDay, QuotaError, rateLimiter, type StoreError } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import { GlideClusterClient } from '@valkey/valkey-glide'
-import { Cluster } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type RedisCluster, startRedisCluster } from '../../../test/services/redis-cluster.ts'
@@ -37,6 +37,18 @@ const clients = {
     return { client: client as RedisClient, close: () => client.close() }
   },
 }
+
+test('a client for one server fails with an error that says to pass one for clusters', async () => {
+  const client = new Redis({ port: cluster.nodes[0]?.port as number })
+  const store = redisStore(client)
+  const ops = ['a', 'b', 'c'].map((key) => ({ policy: 'p', key, step: stepFor(perDay(1), 'consume', 1) }))
+  const answers = await Promise.allSettled([store.take(ops), ...ops.map((op) => redisStore(client).take([op]))])
+  const messages = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.message] : []))
+  expect(messages.map((message) => /(CROSSSLOT|MOVED) .* Pass a client for clusters/.exec(message)?.[1])).toEqual(
+    expect.arrayContaining(['CROSSSLOT', 'MOVED']),
+  )
+  client.disconnect()
+})
 
 describe.each(Object.entries(clients))('%s', (name, connect) => {
   let connected: Awaited<ReturnType<typeof connect>>

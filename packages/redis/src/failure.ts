@@ -1,0 +1,40 @@
+import { StoreError } from '@spillway/core'
+import { formatValue } from '@spillway/core/internal'
+
+/** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
+const OF_ONE_CALL = /^(CROSSSLOT|CrossSlot|TRYAGAIN|TryAgain|WRONGTYPE|ResponseError: user_script|ERR .*user_script)/
+
+/** Errors of a script that do not depend on its arguments. Before them, Redis 6 puts `ERR Error running script …: -`. */
+const OF_ANY_SCRIPT = /\b(READONLY|OOM|MISCONF|NOREPLICAS|NOPERM) |The user executing the script|ACL failure/
+
+/** What GLIDE puts before the errors of a server. */
+const GLIDE_PREFIX = 'An error was signalled by the server: - '
+
+/** What to do about an error, by its message. */
+const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
+  [/^The client is closed$/, 'Is it connected? Call await client.connect() first.'],
+  [/\bREADONLY /, 'The server is a replica, which counts nothing. Connect to the primary.'],
+  [/\bOOM /, 'Its memory is full: see docs/guides/redis-eviction.md.'],
+  [
+    /\bNOPERM |The user executing the script|ACL failure/,
+    'Give the user what the README of @spillway/redis lists under "A user that may do no more".',
+  ],
+]
+
+/** A client for one server cannot follow `MOVED`, and does not know which keys share a hash slot. */
+const OF_CLUSTERS = /^(MOVED|CROSSSLOT|CrossSlot) ?/
+const CLUSTER_HINT =
+  'The server is a node of a Redis Cluster. Pass a client for clusters: `new Cluster()` of ioredis, or `createCluster()` of node-redis.'
+
+/** Converts an error to a `StoreError` whose message says what to do. */
+export function failure(error: unknown, clustered: boolean): StoreError {
+  if (error instanceof StoreError) return error
+  const message = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
+  const reply = message.replace(GLIDE_PREFIX, '')
+  const isOfCluster = !clustered && OF_CLUSTERS.test(reply)
+  const hint = isOfCluster ? CLUSTER_HINT : HINTS.find(([pattern]) => pattern.test(reply))?.[1]
+  const text = hint === undefined ? message : `${message.replace(/\.?$/, '.')} ${hint}`
+  return new StoreError(`Redis failed: ${text}`, error, {
+    healthy: OF_ONE_CALL.test(reply) && !OF_ANY_SCRIPT.test(reply),
+  })
+}
