@@ -10,6 +10,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient as createClient4 } from 'redis-4'
+import { createClient as createClient5 } from 'redis-5'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { adaptedClients, poolClients } from './clients/postgres.ts'
 import { redisClients } from './clients/redis.ts'
@@ -120,6 +121,8 @@ test('redisStore rejects clients with callbacks, and says what to write', async 
   const legacy = createClient4({ legacyMode: true })
   expect(() => redisStore(legacy as never)).toThrow('Pass `client.v4`.')
   expect(() => redisStore(legacy.v4 as never)).not.toThrow()
+  expect(() => redisStore(createClient4().multi() as never)).toThrow('got a transaction or pipeline')
+  expect(() => redisStore(createClient5().legacy() as never)).toThrow('Pass the client itself.')
 })
 
 const url = 'postgres://spillway@127.0.0.1:5432/postgres'

@@ -77,6 +77,12 @@ function mistakeOf(client: unknown, can: (method: string) => boolean): string | 
     return 'redisStore needs a client that returns promises; got one of node-redis 3, which takes callbacks. Install redis@4 or newer.'
   if (can('evalSha') && (client as { options?: { legacyMode?: unknown } }).options?.legacyMode === true)
     return 'redisStore needs a client that returns promises; got one of node-redis 4 with `legacyMode: true`, which takes callbacks. Pass `client.v4`.'
+  // A client that a Sentinel of node-redis lends has no `connect` either.
+  if (can('evalSha') && can('multi') && !can('MULTI') && !can('connect'))
+    return 'redisStore needs a client that returns promises; got `client.legacy()` of node-redis, which takes callbacks. Pass the client itself.'
+  // A pipeline of ioredis has the first, a transaction of node-redis the others.
+  if ((client as { isPipeline?: unknown } | null)?.isPipeline === true || (can('exec') && can('addCommand')))
+    return 'redisStore needs a client that sends each command at once; got a transaction or pipeline, as of `client.multi()`. Pass the client.'
   if (!can('evalSha') && !can('customCommand') && !can('evalsha'))
     return `redisStore takes a client of ioredis, \`new Redis()\`, or of node-redis, \`createClient()\`; got ${formatValue(client)}. For others, see docs/guides/stores.md#other-clients.`
   return undefined
@@ -118,6 +124,12 @@ const glide: Dialect<GlideRedisClient> = {
     client.customCommand(['INFO', 'memory'], ...(clustered ? [{ route: 'randomNode' }] : [])),
 }
 
+/** Why what a client resolved with is not the reply of a script. */
+const whyNoReply = (answer: unknown): string =>
+  String(answer) === 'QUEUED'
+    ? 'the script is queued in a transaction (MULTI) that other code has begun on this connection. Give the store a client of its own.'
+    : `the client resolved with ${formatValue(answer)} instead of the reply of a script, which is an array. Does each method return a promise of the reply?`
+
 /** How long a call without a deadline is retried while its hash slot moves, and the delay between attempts. */
 const MOVING_MS = 1_000
 const TRY_AGAIN_MS = 10
@@ -132,8 +144,9 @@ function adapterFor<Client extends RedisClient>(
   const known = new Set<Script>()
   const evaluate = async (by: 'sha' | 'text', request: EvalRequest): Promise<readonly unknown[]> => {
     const answer = await dialect.evaluate(client, by, request)
+    if (!Array.isArray(answer)) throw new TypeError(whyNoReply(answer))
     known.add(request.script)
-    return answer as readonly unknown[]
+    return answer
   }
   const run = async (
     request: EvalRequest,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { perDay, rateLimiter, storeHealth } from '@spillway/core'
 import { Redis as Ioredis } from 'ioredis'
+import { createClient, createClientPool } from 'redis'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { startRedis } from '../../../test/services/redis.ts'
 import { type RedisClient, redisStore } from '../src/index.ts'
@@ -90,4 +91,28 @@ test.each([
   const fail = () =>
     Promise.reject(new Error(`ERR Error running script (call to f_1028a5): @user_script:4: @user_script: 4: ${reply}`))
   expect((await failing({ eval: fail, evalsha: fail, del: fail }))[1]).toBe('open')
+})
+
+// Reproduces a bug: they were taken, every call failed, and `list` and `resetAll` never returned.
+test('a transaction or a pipeline is no client', async () => {
+  for (const each of [client.pipeline(), client.multi(), createClient().multi(), createClientPool().multi()])
+    expect(() => redisStore(each as never)).toThrow('got a transaction or pipeline')
+})
+
+// Reproduces a bug: the error was that the store returned an array, and no list.
+test('on a connection in a transaction, the error says to use another', async () => {
+  const shared = connect({})
+  await shared.multi({ pipeline: false })
+  expect((await failing(shared))[0]).toContain('Give the store a client of its own.')
+})
+
+// Reproduces a bug: it was taken, and each call emitted an error, which ends the process if no listener is there.
+test('a client of node-redis with callbacks is none', () => {
+  expect(() => redisStore(createClient().legacy() as never)).toThrow('Pass the client itself.')
+})
+
+test('a client whose methods return no reply fails with an error that says so', async () => {
+  const resolve = async () => 'OK'
+  const [message] = await failing({ eval: resolve, evalsha: resolve, del: resolve })
+  expect(message).toContain('the client resolved with "OK" instead of the reply of a script, which is an array.')
 })
