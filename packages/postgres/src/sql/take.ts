@@ -93,7 +93,7 @@ export const takeSql = (names: Names): string => {
   const rows = `SELECT t.name, t.tat, t.counts FROM ${table} t WHERE t.name = ANY (state_names) ORDER BY t.name`
   return `${aroundSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('take_calls')}(names text, steps text, calls text, at int8, lock_timeout_ms text, async_commit bool)
-RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET array_nulls = on AS $$
 DECLARE
   state_names CONSTANT text[] := string_to_array(names, E'\\n');
   step_numbers CONSTANT int8[] := string_to_array(steps, ' ')::int8[];
