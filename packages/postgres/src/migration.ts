@@ -14,7 +14,7 @@ import { warmUpSql } from './sql/warm-up.ts'
 import { TimeoutError, type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 17
+export const VERSION = 18
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -31,7 +31,7 @@ ${bare[0] === 'public' ? '' : createSchemaSql(schema)}
 CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   name text COLLATE "C" PRIMARY KEY, -- policy/key; a hash replaces either if it is long or not plain text
   tat int8,                          -- a bucket's theoretical arrival time; after refunds counts has: tat, gross, turn, 0, 0
-  counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, …
+  counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, and so on
                                      -- a key's that warms up: written at, ahead, early, cold, scale, 0, 0, 0, 0
                                      -- a penalty's: written at, first, count, until, level, last, 0, 0, 0, 0, 0
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat

@@ -3,7 +3,7 @@ import { perHour, type Quota, slidingLog, slidingWindow } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { server } from './database.ts'
+import { server, take } from './database.ts'
 import { unhurried } from './unhurried.ts'
 
 // Settings that a database, a role or a pool may have.
@@ -26,5 +26,23 @@ test('several policies are counted with array_nulls=off', async () => {
     )
   expect((await consume(6)).map(({ allowed }) => allowed)).toEqual([true, true, true])
   expect((await consume(2)).map(({ allowed }) => allowed)).toEqual([false, true, true])
+  await pool.end()
+})
+
+// Reproduces a bug: the migration failed in a database whose encoding lacks a character of its comments (22P05). In LATIN2
+// `spillway_consume` counted the key "Łódź" on another row than a limiter.
+test('a database in LATIN2 counts, and rejects characters beyond ASCII in SQL', async () => {
+  const admin = new pg.Pool({ ...server.config, max: 1 })
+  await admin.query("CREATE DATABASE latin ENCODING 'LATIN2' LOCALE 'C' TEMPLATE template0")
+  await admin.end()
+  const pool = new pg.Pool({ ...server.config, database: 'latin', max: 1 })
+  const store = unhurried(pool)
+  expect((await take(store, 'Łódź', 10))[0]?.allowed).toBe(true)
+  expect((await take(store, 'Łódź'))[0]?.allowed).toBe(false)
+  const consume = (key: string) => pool.query('SELECT allowed FROM spillway_consume($1, 10, $2)', [key, '1 minute'])
+  await expect(consume('Łódź')).rejects.toThrow(
+    "spillway_consume: characters beyond ASCII need a database in UTF8; got 'Łódź' in LATIN2",
+  )
+  expect((await consume('a'.repeat(500))).rows).toEqual([{ allowed: true }])
   await pool.end()
 })

@@ -33,6 +33,10 @@ DECLARE
   units bytea := ''; code int; unit int;
 BEGIN
   FOREACH code IN ARRAY ARRAY(SELECT ascii(c) FROM unnest(string_to_array(name, NULL)) WITH ORDINALITY AS t(c, i) ORDER BY i) LOOP
+    IF code > 127 AND current_setting('server_encoding') <> 'UTF8' THEN
+      RAISE feature_not_supported USING MESSAGE =
+        format('${bare[1]}_consume: characters beyond ASCII need a database in UTF8; got %s in %s', quote_literal(name), current_setting('server_encoding'));
+    END IF;
     FOREACH unit IN ARRAY CASE WHEN code < 65536 THEN ARRAY[code]
       ELSE ARRAY[55296 + ((code - 65536) >> 10), 56320 + ((code - 65536) & 1023)] END LOOP
       units := units || set_byte(set_byte(decode('0000', 'hex'), 0, unit & 255), 1, unit >> 8);
