@@ -146,6 +146,41 @@ test.each([
   expect(() => postgresStore(client as never)).toThrow(message)
 })
 
+// They are not installed here: what is recognised is taken from pg-promise 12, TypeORM 1.1, Slonik 47 and Sequelize 6. A
+// Database of pg-promise and a pool of Slonik have `connect`, but lend no connection of pg, and the former was never returned.
+test.each([
+  ['pg-promise', ['connect', 'query', '$pool'], 'Pass its pool, `db.$pool`.'],
+  ['TypeORM', ['query', 'transaction', 'createQueryRunner'], 'Pass its pool, `dataSource.driver.master`'],
+  ['Slonik', ['connect', 'query', 'transaction', 'oneFirst', 'maybeOne'], 'got a pool of Slonik'],
+  ['Sequelize', ['query', 'transaction', 'define', 'authenticate'], 'got a Sequelize, which hides its pool.'],
+])('postgresStore recognises %s by its methods', (_name, methods, message) => {
+  const client = Object.fromEntries(methods.map((method) => [method, () => {}]))
+  expect(() => postgresStore(client as never)).toThrow(message)
+})
+
+// Reproduces a bug: the error was that undefined is not iterable, or has no `split`.
+test.each([
+  ['no { rows }', {}, (rows: unknown) => rows, 'query must resolve with { rows }, an array of objects; got an array'],
+  ['renamed columns', { transform: postgres.pascal }, (rows: unknown) => ({ rows }), 'got the columns Taken'],
+])('an adapter of postgres.js with %s fails with an error that says so', async (_name, options, answer, message) => {
+  const sql = postgres(at.url, { onnotice: () => {}, ...options })
+  const store = postgresStore({
+    query: async (text: string, values: unknown[]) => answer(await sql.unsafe(text, values as string[])) as never,
+    exec: (text: string) => sql.unsafe(text),
+  })
+  const limiter = rateLimiter({ quota: perMinute(1), store, deadline: '20s', onStoreError: 'throw' })
+  await expect(limiter.consume('a')).rejects.toThrow(message)
+  await sql.end()
+})
+
+test('a pool that lends no connection of pg fails with an error that says so', async () => {
+  const store = postgresStore({ connect: async () => ({ query: async () => ({ rows: [] }), done: () => {} }) } as never)
+  const limiter = rateLimiter({ quota: perMinute(1), store, deadline: '20s', onStoreError: 'throw' })
+  await expect(limiter.consume('a')).rejects.toThrow(
+    'connect of the pool resolved with no connection of pg: release is undefined',
+  )
+})
+
 test('docs/guides/stores.md lists the clients that are tested, in their versions', () => {
   expect(readBlock()).toBe(tableOfClients())
 })

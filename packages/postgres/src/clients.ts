@@ -1,4 +1,5 @@
-import { errorOfClient } from './other-clients.ts'
+import { formatValue } from '@spillway/core/internal'
+import { errorOfClient, otherClient } from './other-clients.ts'
 import { EARLIER_MS, TimeoutError, type Until, within } from './until.ts'
 
 /** A statement. If it has a name, it is a prepared statement. */
@@ -37,17 +38,25 @@ export type Run = (query: PgQuery, until: Until) => Promise<readonly unknown[]>
 
 /** Returns a function that runs queries on any client. A query without values may contain several statements. */
 export function runOn(database: Database): Run {
-  if (typeof database === 'object' && database !== null && !('escapeLiteral' in database)) {
+  if (typeof database === 'object' && database !== null) {
+    // A PGlite has the methods of `neon()`, too.
     if ('exec' in database) return (query, until) => answerBy(until, runOnPglite(database, query))
-    if ('connect' in database && !('$client' in database)) return (query, until) => runOnPool(database, query, until)
+    // Others may connect, too, but not as a pool does.
+    if ('connect' in database && otherClient(database) === undefined)
+      return (query, until) => runOnPool(database, query, until)
   }
   throw errorOfClient(database)
 }
 
 async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise<readonly unknown[]> {
-  if (values !== undefined) return (await database.query(text, values)).rows
-  await database.exec(text)
-  return []
+  if (values === undefined) {
+    await database.exec(text)
+    return []
+  }
+  const result: { readonly rows?: unknown } | undefined = await database.query(text, values)
+  if (!Array.isArray(result?.rows))
+    throw new TypeError(`query must resolve with { rows }, an array of objects; got ${formatValue(result)}`)
+  return result.rows
 }
 
 /**
@@ -64,6 +73,12 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
     )
     throw error instanceof TimeoutError ? new TimeoutError(whyNoConnection(pool), undefined, 'pool') : error
   })
+  for (const method of ['query', 'release', 'on', 'off'] as const) {
+    if (typeof client?.[method] === 'function') continue
+    throw new TypeError(
+      `connect of the pool resolved with no connection of pg: ${method} is ${formatValue(client?.[method])}`,
+    )
+  }
   // A checked-out connection also emits an error when it breaks, which has no other listener.
   client.on('error', ignore)
   const release = (isHealthy: boolean): void => {

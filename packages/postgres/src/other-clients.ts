@@ -12,18 +12,28 @@ const OTHERS: readonly (readonly [methods: readonly string[], message: string])[
   ],
   [['$client'], 'got a database of drizzle. Pass its pool, `db.$client`.'],
   [['selectFrom', 'executeQuery'], 'got a Kysely, which hides its pool. Pass the pool that its dialect has.'],
+  [['$pool'], 'got a Database of pg-promise. Pass its pool, `db.$pool`.'],
+  [
+    ['createQueryRunner'],
+    'got a DataSource of TypeORM. Pass its pool, `dataSource.driver.master`, once it is initialized.',
+  ],
+  [['oneFirst', 'maybeOne'], `got a pool of Slonik, which lends connections to functions only. ${ADAPTER}`],
+  [['define', 'authenticate'], `got a Sequelize, which hides its pool. ${ADAPTER}`],
   [['raw', 'client'], `got a knex, whose pool returns no promise of a connection. ${ADAPTER}`],
   [['$queryRawUnsafe'], `got a client of Prisma. ${ADAPTER}`],
   [['unsafe', 'begin'], `got a function that runs templates, as of postgres.js or Bun. ${ADAPTER}`],
   [['query', 'transaction'], `got \`neon()\`, which sends statements over HTTP. ${ADAPTER}`],
 ]
 
+/** What is known about a client that the store does not take; undefined if nothing is. */
+export function otherClient(database: unknown): string | undefined {
+  if ((typeof database !== 'object' || database === null) && typeof database !== 'function') return undefined
+  return OTHERS.find(([methods]) => methods.every((method) => method in database))?.[1]
+}
+
 /** The error for what is not a pool of connections: what it is, and what to pass instead. */
 export function errorOfClient(database: unknown): QuotaError {
-  const isOne = (methods: readonly string[]): boolean =>
-    ((typeof database === 'object' && database !== null) || typeof database === 'function') &&
-    methods.every((method) => method in database)
-  const [, message] = OTHERS.find(([methods]) => isOne(methods)) ?? []
+  const message = otherClient(database)
   return new QuotaError(
     'ERR_SPILLWAY_OPTION',
     message === undefined

@@ -108,8 +108,15 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     const leftMs = until.sendByMs - performance.now()
     const lockTimeoutMs = `${Math.max(Math.floor(leftMs * 0.9), 1)}`
     const values = [...(ofBucket ?? encode(calls)), at, lockTimeoutMs, durability === 'async']
-    const read = ([row]: readonly unknown[]) =>
-      (ofBucket ? decodeBucket : decode)(calls, (row as { taken: string }).taken)
+    const read = ([row]: readonly unknown[]) => {
+      const { taken } = (row ?? {}) as { taken?: unknown }
+      // Such as by a client that renames columns.
+      if (typeof taken !== 'string') {
+        const columns = Object.keys(row ?? {}).join(', ') || 'none'
+        throw new TypeError(`the client must return rows with the column "taken" as text; got the columns ${columns}`)
+      }
+      return (ofBucket ? decodeBucket : decode)(calls, taken)
+    }
     try {
       return read(await run({ ...queries[ofBucket ? 'take_bucket' : 'take_calls'], values }, until))
     } catch (error) {
