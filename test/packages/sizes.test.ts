@@ -30,7 +30,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
   '@spillway/admin': 6_600,
-  '@spillway/cli': 128_200,
+  '@spillway/cli': 129_100,
   '@spillway/cli/browser': 41_100,
   '@spillway/cloudflare': 2_050,
   '@spillway/cloudflare/object': 4_900,
@@ -54,8 +54,8 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/nestjs/throttler': 38_200,
   '@spillway/opentelemetry': 3_900,
   '@spillway/plans': 10_600,
-  '@spillway/postgres': 19_600,
-  '@spillway/redis': 23_800,
+  '@spillway/postgres': 20_000,
+  '@spillway/redis': 24_400,
 }
 
 async function expectSize(use: string, code: string, most: number): Promise<void> {

@@ -25,7 +25,8 @@ export const clients: Readonly<Record<string, (port: number) => Promise<Connecte
     return { client, command: (...words) => client.sendCommand(words), close: () => client.destroy() }
   },
   async 'a pool of node-redis'(port) {
-    const client = createClientPool({ socket: { port } })
+    // By default, a call on a busy machine fails after three seconds without a free connection.
+    const client = createClientPool({ socket: { port } }, { acquireTimeout: 60_000 })
     await client.connect()
     return { client, command: (...words) => client.sendCommand(words), close: () => client.destroy() }
   },
