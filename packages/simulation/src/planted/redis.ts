@@ -41,7 +41,7 @@ export const REDIS_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'an answer that a hash slot moves opens the circuit',
-    file: 'redis/src/store.ts',
+    file: 'redis/src/failure.ts',
     seed: 17,
     property: 'errorsOpenNoCircuit',
     replaced: [['CrossSlot|TRYAGAIN|', 'CrossSlot|']],
