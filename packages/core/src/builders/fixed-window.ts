@@ -3,7 +3,7 @@ import { bucketAlgorithm } from '../algorithms/bucket.ts'
 import { windowAlgorithm } from '../algorithms/sliding-window.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkOptions, checkWhole } from '../common/options.ts'
-import { micros } from '../common/time.ts'
+import { micros, microsOrZero } from '../common/time.ts'
 import { bucketQuota, scheduled } from '../quotas/bucket-quota.ts'
 import type { FixedWindowOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota, SlidingWindowQuota } from '../quotas/quota-types.ts'
@@ -27,8 +27,7 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
   if (isAlignedToFirst(options)) return windowQuota('fixedWindow', options, true)
   const limit = checkWhole('fixedWindow limit', options.limit, 1)
   const window = micros(options.window, 'fixedWindow window')
-  const shift = options.offset ?? 0
-  const offset = shift === 0 ? 0 : micros(shift, 'fixedWindow offset') % window
+  const offset = microsOrZero(options.offset ?? 0, 'fixedWindow offset') % window
   return bucketQuota('fixedWindow', {
     limit,
     immediateUnits: limit,

@@ -36,6 +36,9 @@ export function micros(duration: Duration, what: string): Micros {
   )
 }
 
+/** Returns a duration that may be 0, as {@link micros}. */
+export const microsOrZero = (duration: Duration, what: string): Micros => (duration === 0 ? 0 : micros(duration, what))
+
 function inMicros(duration: unknown): number {
   if (typeof duration === 'number') return duration * 1e3
   const parts = typeof duration === 'string' ? /^(\d{1,15}(?:\.\d{1,9})?)(ms|s|m|h|d)$/.exec(duration) : null

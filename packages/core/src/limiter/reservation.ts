@@ -1,6 +1,6 @@
 import { acquire, settleAcquisition } from '../checks/acquisition.ts'
 import type { Costs } from '../checks/costs.ts'
-import { type Duration, LONGEST, type Micros, micros } from '../common/time.ts'
+import { type Duration, LONGEST, type Micros, microsOrZero } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 
@@ -55,6 +55,5 @@ export async function reserve<Actual>(
 
 /** Reads `maxWait` in microseconds. Default: no limit; 0 does not wait. */
 export function maxWaitMicros(maxWait: Duration | undefined): Micros {
-  if (maxWait === undefined) return LONGEST
-  return maxWait === 0 ? 0 : micros(maxWait, 'maxWait')
+  return maxWait === undefined ? LONGEST : microsOrZero(maxWait, 'maxWait')
 }

@@ -1,6 +1,6 @@
 import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions } from '../../common/options.ts'
-import { micros } from '../../common/time.ts'
+import { microsOrZero } from '../../common/time.ts'
 import { checkLogger, type Logger, warnOnce } from '../../common/warn.ts'
 import { reportPolicies } from '../../policies/on-policies.ts'
 import { storeConfigOf } from '../../policies/store-config.ts'
@@ -60,7 +60,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   const { maxWait = 0 } = options
   const config = {
     reader,
-    maxWaitMicros: maxWait === 0 ? 0 : micros(maxWait, 'maxWait'),
+    maxWaitMicros: microsOrZero(maxWait, 'maxWait'),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
     refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
     report: reporter(options.onDecision, storeConfig.logger),
