@@ -101,7 +101,7 @@ BEGIN
   allowed := answer[2] = 1;
   parts := (answer[3] - answer[1]) * scale - coalesce(answer[CASE cardinality(answer) WHEN 4 THEN 4 ELSE 6 END], 0);
   IF allowed AND cardinality(answer) > 4 THEN parts := parts + taken; END IF;
-  retry_after_ms := CASE WHEN allowed THEN 0 WHEN cost > burst THEN 'Infinity' ELSE ${tick('(parts + taken - size)')} / 1000 END;
+  retry_after_ms := CASE WHEN allowed THEN 0 WHEN cost > burst THEN 'Infinity'::float8 ELSE ${tick('(parts + taken - size)')} / 1000 END;
   remaining := greatest(div(size - parts, unit), 0);
   reset_after_ms := ${tick('parts')} / 1000;
 END
