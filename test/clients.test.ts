@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { neon } from '@neondatabase/serverless'
 import { type TestFunction, testStore } from '@spillway/conformance'
-import { perMinute, rateLimiter } from '@spillway/core'
+import { perDay, perMinute, rateLimiter } from '@spillway/core'
 import { migrate, postgresStore } from '@spillway/postgres'
 import { redisStore } from '@spillway/redis'
 import { drizzle } from 'drizzle-orm/node-postgres'
@@ -60,8 +60,8 @@ describe.each(rowsOf(redisClients))('Redis by %s', (_name, connect) => {
   test('lists the keys with the most use, and those that are blocked', async () => {
     const store = redisStore(connected.client, { prefix: 'list' })
     const common = { store, deadline: '20s', onStoreError: 'throw', blocks: true } as const
-    const limiter = rateLimiter({ name: 'one', quota: perMinute(10), ...common })
-    await rateLimiter({ name: 'other', quota: perMinute(10), ...common }).consume('b')
+    const limiter = rateLimiter({ name: 'one', quota: perDay(10), ...common })
+    await rateLimiter({ name: 'other', quota: perDay(10), ...common }).consume('b')
     for (let i = 0; i < 300; i++) await limiter.consume(`user-${i}`, i === 7 ? 9 : 1)
     await limiter.block('user-8', '1h')
     const list = await limiter.list({ limit: 2, timeout: '20s' })

@@ -1,4 +1,4 @@
-import { perMinute, type Quota, type Store, type Taken } from '@spillway/core'
+import { perDay, type Quota, type Store, type Taken } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
@@ -20,5 +20,5 @@ export const take = (
   key: string,
   cost = 1,
   at?: number,
-  quota: Quota = perMinute(10),
+  quota: Quota = perDay(10),
 ): Promise<readonly Taken[]> => store.take([{ policy: 'p', key, step: stepFor(quota, 'consume', cost) }], at)

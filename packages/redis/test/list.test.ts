@@ -1,6 +1,6 @@
 // cspell:ignore cmdstat commandstats RESETSTAT
 
-import { perMinute, rateLimiter } from '@spillway/core'
+import { perDay, rateLimiter } from '@spillway/core'
 import { Cluster, Redis as Ioredis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
 import { startRedis } from '../../../test/services/redis.ts'
@@ -17,7 +17,7 @@ test('list finds a policy among a million other keys within its bounds, by short
   closing.push(() => server.stop())
   const redis = new Ioredis(server.port, '127.0.0.1')
   closing.push(() => redis.disconnect())
-  const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(redis), deadline: '30s' })
+  const limiter = rateLimiter({ quota: perDay(10), store: redisStore(redis), deadline: '30s' })
   for (const [key, units] of [
     ['a', 4],
     ['\u001b[2J<b>', 10],
@@ -54,7 +54,7 @@ test('list finds the keys on every master of a cluster', async () => {
   closing.push(() => servers.stop())
   const cluster = new Cluster(servers.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
   closing.push(() => cluster.disconnect())
-  const limiter = rateLimiter({ quota: perMinute(10), store: redisStore(cluster), deadline: '30s' })
+  const limiter = rateLimiter({ quota: perDay(10), store: redisStore(cluster), deadline: '30s' })
   const keys = Array.from({ length: 60 }, (_, i) => `user-${i}`)
   for (const key of keys) await limiter.consume(key)
   const { keys: found, isComplete } = await limiter.list({ limit: 100, timeout: '10s' })
