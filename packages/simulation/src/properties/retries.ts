@@ -31,8 +31,8 @@ function isAlone(entry: Entry, first: Entry, { entries, losses, lostEffects, ste
     if (other === entry || other === first || other.server !== server || other.name !== name) return false
     // A reservation may be charged more when it is settled.
     if ((other.refundedAt ?? 0) >= first.calledAt - 1e6) return true
-    // What has failed, or was decided without the store, may be executed later.
-    if (!isByStore(other)) return other.calledAt <= answeredAt && (other.error ?? other.decision) !== undefined
+    // What has failed, was decided without the store, or whose process has ended before its answer may be executed later.
+    if (!isByStore(other)) return other.calledAt <= answeredAt
     const isOver = (other.answeredAt ?? answeredAt) < first.calledAt || other.calledAt > answeredAt
     return !isOver && other.verb !== 'peek' && !(other.verb === 'consume' && !other.decision?.allowed)
   })
