@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 /** A request and its response. Times are in milliseconds of `performance.now()`. */
 export interface Answer {
   readonly sent: number
@@ -55,7 +53,9 @@ function reported({
 
 /** Waits until `moment`. Timers may fire early, so it checks in a loop. */
 export async function until(moment: number): Promise<void> {
-  for (let ahead = moment - performance.now(); ahead > 0; ahead = moment - performance.now()) await sleep(ahead)
+  for (let ahead = moment - performance.now(); ahead > 0; ahead = moment - performance.now()) {
+    await new Promise((resolve) => setTimeout(resolve, ahead))
+  }
 }
 
 /** Waits exactly as long as an answer asks, then sends again. */

@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { fakeClock } from '@spillway/conformance'
 import { perSecond, rateLimit } from '@spillway/fetch'
 import { memoryStore } from '@spillway/memory'
-import { beforeAll, describe, expect, test } from 'vitest'
-import type { Answer } from '../demo/http.ts'
-import { BURST, RATE } from '../demo/limits.ts'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { CLIENTS } from '../demo/clients.ts'
+import type { Answer, Send } from '../demo/http.ts'
+import { BURST, limits, RATE } from '../demo/limits.ts'
 import { judge } from '../demo/verdict.ts'
 
 // The demo checks the responses of its servers. These tests check that its verdict matches the present responses.
@@ -108,4 +109,22 @@ describe('the verdict on a cost that never fits', () => {
     const answer = await neverAnswered()
     expect(brokenBy({ ...answer, ...wrong(answer) })).toHaveLength(1)
   })
+})
+
+// Reproduces a bug: it made up for each stall by requests without a pause, more than fit, and the demo failed.
+test('the steady client is not denied where its process stalls', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  const served = rateLimit(limits)(() => new Response())
+  const statuses: number[] = []
+  const send: Send = async () => {
+    const sent = performance.now()
+    const { status } = await served(new Request('http://demo', { headers: { 'x-client': 'steady' } }))
+    if (statuses.push(status) === 1) vi.advanceTimersByTime(4_900)
+    return { sent } as Answer
+  }
+  const done = CLIENTS['steady']?.(send)
+  await vi.advanceTimersByTimeAsync(20_000)
+  await done
+  vi.useRealTimers()
+  expect(statuses).toEqual(Array(20).fill(200))
 })
