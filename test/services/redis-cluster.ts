@@ -57,7 +57,11 @@ export async function startRedisCluster({ masters: count = 3, replicated = true 
   }
 
   const alive = (): readonly Client[] => clients.filter((_, i) => nodes[i]?.alive)
-  const settled = (): Promise<void> => until(async () => (await Promise.all(alive().map(serves))).every(Boolean))
+  const settled = (): Promise<void> =>
+    until(async () => {
+      const [all, owners] = await Promise.all([Promise.all(alive().map(serves)), Promise.all(alive().map(mastersOf))])
+      return all.every(Boolean) && new Set(owners).size === 1
+    })
   const ownerOf = async (key: string): Promise<{ slot: number; index: number }> => {
     const [client] = alive() as [Client]
     const slot = (await client.call('CLUSTER', 'KEYSLOT', key)) as number
@@ -125,6 +129,15 @@ const known = async (client: Client): Promise<number> =>
 
 const serves = async (client: Client): Promise<boolean> =>
   ((await client.call('CLUSTER', 'INFO')) as string).includes('cluster_state:ok')
+
+/** The master of each range of slots, as a node sees it. */
+async function mastersOf(client: Client): Promise<string> {
+  const ranges = (await client.call('CLUSTER', 'SLOTS')) as [number, number, [string, number]][]
+  return ranges
+    .map(([from, to, [, port]]) => `${from}-${to} ${port}`)
+    .sort()
+    .join()
+}
 
 const linked = async (client: Client): Promise<boolean> =>
   (await client.info('replication')).includes('master_link_status:up')

@@ -21,7 +21,7 @@ const NAME = 'spillway'
 export async function startRedisSentinel(): Promise<RedisSentinel> {
   const master = await startRedis()
   const replica = await startRedis({
-    settings: { replicaof: `127.0.0.1 ${master.port}`, 'repl-diskless-sync-delay': 0 },
+    settings: { replicaof: ['127.0.0.1', `${master.port}`], 'repl-diskless-sync-delay': 0 },
   })
   const config = join(mkdtempSync(join(tmpdir(), 'spillway-sentinel-')), 'sentinel.conf')
   writeFileSync(

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -26,8 +26,8 @@ export interface Redis {
 export interface RedisOptions {
   /** The server program. Default: the installed Redis or Valkey. */
   readonly program?: string
-  /** Settings as on the command line: `{ 'cluster-enabled': 'yes' }`. */
-  readonly settings?: Readonly<Record<string, string | number>>
+  /** Settings as on the command line: `{ 'cluster-enabled': 'yes', replicaof: ['127.0.0.1', '6379'] }`. */
+  readonly settings?: Readonly<Record<string, string | number | readonly string[]>>
   /** What is put into its folder before it starts. */
   readonly files?: Readonly<Record<string, string>>
   /** Runs as a Sentinel, which writes into the file that it is configured by. */
@@ -42,7 +42,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
   const port = await freePort(settings['cluster-enabled'] === 'yes' ? NODES : SERVERS)
   const where = { port, bind: '127.0.0.1', dir: folder }
   const all = sentinel ? where : { ...where, save: '', appendonly: 'no', ...settings }
-  const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, ...[value].flat().map(String)])
   let server: ChildProcess
   const start = async (): Promise<void> => {
     server = spawn(program, [...(sentinel ? [sentinel, '--sentinel'] : []), ...flags], {
@@ -76,6 +76,11 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** The major version of a server program: 7 of Redis 7.0.15. Valkey's begin at 7. */
+export function majorVersion(program = ensureRedis()): number {
+  return Number(/v=(\d+)\./.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[1])
 }
 
 /** The server says when it is ready; all that it says before is shown if it never is. */

@@ -5,6 +5,7 @@ import { GlideClusterClient } from '@valkey/valkey-glide'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { majorVersion } from '../../../test/services/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/services/redis-cluster.ts'
 import { functionLua, type RedisClient, redisStore } from '../src/index.ts'
 import { redisKey } from '../src/name.ts'
@@ -177,7 +178,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
   })
 })
 
-test('spillway_consume shares its quota with a limiter in every hash slot', async () => {
+test.runIf(majorVersion() >= 7)('spillway_consume shares its quota with a limiter in every hash slot', async () => {
   const client = new Cluster(cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
   await client.ping()
   await Promise.all(client.nodes('master').map((node) => node.call('FUNCTION', 'LOAD', 'REPLACE', functionLua)))

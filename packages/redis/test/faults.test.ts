@@ -2,7 +2,7 @@ import { perDay, perHour, rateLimiter, StoreError, storeHealth } from '@spillway
 import { Redis as Ioredis } from 'ioredis'
 import { createClient } from 'redis'
 import { describe, expect, test } from 'vitest'
-import { type Redis, startRedis } from '../../../test/services/redis.ts'
+import { majorVersion, type Redis, startRedis } from '../../../test/services/redis.ts'
 import { until } from '../../../test/services/redis-cluster.ts'
 import { type RedisClient, redisStore } from '../src/index.ts'
 import { admits, after, answers, expectBetween, limiterOf, serverTimer } from './servers.ts'
@@ -149,30 +149,34 @@ describe.each(Object.entries(clients))('%s', (_, connect) => {
     expect((await limiter.consume('a')).remaining).toBe(98)
   })
 
-  test('a server that loads its data is an error that says so, and has all states afterwards', async () => {
-    const slowly = { 'enable-debug-command': 'yes', 'loading-process-events-interval-bytes': 1_024 }
-    const server = await startRedis({ settings: slowly })
-    after.push(() => server.stop())
-    const limiter = limiterOf(await connect(server.port))
-    const timer = await serverTimer(server.port)
-    expect((await limiter.consume('a', 40)).remaining).toBe(60)
-    const admin = new Ioredis({ port: server.port })
-    after.push(() => admin.disconnect())
-    await admin.call('DEBUG', 'POPULATE', '400', 'filler', '1000')
-    // Loading takes half a millisecond per key.
-    await admin.config('SET', 'key-load-delay', '500')
-    const reloaded = admin.call('DEBUG', 'RELOAD')
-    await until(() =>
-      limiter.peek('a').then(
-        () => false,
-        ({ message }) => message.includes('LOADING'),
-      ),
-    )
-    await reloaded
-    await answers(limiter)
-    const { remaining } = await limiter.peek('a')
-    expectBetween(remaining, 60, 60 + (await timer.refilled()))
-  })
+  // Redis 6 cannot be told to answer while it loads so little.
+  test.runIf(majorVersion() >= 7)(
+    'a server that loads its data is an error that says so, and has all states afterwards',
+    async () => {
+      const slowly = { 'enable-debug-command': 'yes', 'loading-process-events-interval-bytes': 1_024 }
+      const server = await startRedis({ settings: slowly })
+      after.push(() => server.stop())
+      const limiter = limiterOf(await connect(server.port))
+      const timer = await serverTimer(server.port)
+      expect((await limiter.consume('a', 40)).remaining).toBe(60)
+      const admin = new Ioredis({ port: server.port })
+      after.push(() => admin.disconnect())
+      await admin.call('DEBUG', 'POPULATE', '400', 'filler', '1000')
+      // Loading takes half a millisecond per key.
+      await admin.config('SET', 'key-load-delay', '500')
+      const reloaded = admin.call('DEBUG', 'RELOAD')
+      await until(() =>
+        limiter.peek('a').then(
+          () => false,
+          ({ message }) => message.includes('LOADING'),
+        ),
+      )
+      await reloaded
+      await answers(limiter)
+      const { remaining } = await limiter.peek('a')
+      expectBetween(remaining, 60, 60 + (await timer.refilled()))
+    },
+  )
 
   test('a limiter may be created before its server starts', async () => {
     const server = await serve()

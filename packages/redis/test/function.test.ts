@@ -4,15 +4,20 @@ import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureRedis, ensureValkey } from '../../../scripts/ensure.mjs'
-import { type Redis, startRedis } from '../../../test/services/redis.ts'
+import { majorVersion, type Redis, startRedis } from '../../../test/services/redis.ts'
 import { functionLua, redisStore } from '../src/index.ts'
 import { redisKey } from '../src/name.ts'
 
 // Calls spillway_consume from redis-cli and as other languages do, beside limiters on the same keys.
 
-const valkey = ensureValkey()
+const [redis, valkey] = [ensureRedis(), ensureValkey()]
 
-describe.each([['Redis', ensureRedis()], ...(valkey === undefined ? [] : [['Valkey', valkey]])])('%s', (_, program) => {
+const programs = [
+  ...(majorVersion(redis) >= 7 ? [['Redis', redis]] : []), // Redis 6 has no functions
+  ...(valkey === undefined ? [] : [['Valkey', valkey]]),
+]
+
+describe.each(programs)('%s', (_, program) => {
   let server: Redis
   let client: Ioredis
   const cli = (...words: string[]): string => {

@@ -68,7 +68,7 @@ test('a user with the rights that the README lists can consume, reset and list',
 })
 
 test('a replica and a full server open the circuit, and the error says what to do', async () => {
-  const replica = await startRedis({ settings: { replicaof: `127.0.0.1 ${client.options.port}` } })
+  const replica = await startRedis({ settings: { replicaof: ['127.0.0.1', `${client.options.port}`] } })
   onTestFinished(() => replica.stop())
   expect(await failing(connect({ port: replica.port }))).toEqual([
     expect.stringContaining('The server is a replica, which counts nothing. Connect to the primary.'),
