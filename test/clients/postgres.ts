@@ -6,9 +6,13 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import createKnex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+// @ts-expect-error It has no types of its own: those of the newest are for both.
+import oldest from 'pg-8'
 import postgres from 'postgres'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { Versions } from './redis.ts'
+
+const pg8: typeof pg = oldest
 
 /** Where a PostgreSQL server is reached. */
 export interface Server {
@@ -23,6 +27,10 @@ export const poolClients: Clients = {
   pg: {
     pg: async ({ url }) => {
       const client = new pg.Pool({ connectionString: url })
+      return { client, close: () => client.end() }
+    },
+    'pg-8': async ({ url }) => {
+      const client = new pg8.Pool({ connectionString: url })
       return { client, close: () => client.end() }
     },
   },
