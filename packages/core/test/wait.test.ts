@@ -155,6 +155,20 @@ describe('waiting', () => {
     await waits
   })
 
+  // Reproduces a bug: a bucket rejected at once, as if its own turn were too far away.
+  test('waits as long as another limiter asks, where that one decides without the store', async () => {
+    const clock = (): number => (START + Date.now()) * 1_000
+    const store = faultyStore(modelStore(clock))
+    store.break('failing')
+    const onStoreError = rateLimiter({ quota: perSecond(1), store: modelStore(clock) })
+    await onStoreError.consume('api')
+    const limiter = rateLimiter({ quota: perSecond(9), store, onStoreError, logger: { warn: () => {} } })
+    const waits = Promise.all([limiter.wait('api'), limiter.wait('api', { maxWait: '2s' })])
+    await expect(limiter.wait('api', { maxWait: '900ms' })).rejects.toThrow(RateLimitedError)
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect((await waits).map(({ degraded }) => degraded)).toEqual(Array(2).fill({ reason: 'error', action: 'fallback' }))
+  })
+
   // It reported a wait of 0 ms, which is longer than maxWait.
   test.each([
     ['deny', 'deny'],
@@ -162,7 +176,7 @@ describe('waiting', () => {
   ] as const)('reports in its error that the store failed, with onStoreError: %s', async (mode, action) => {
     const store = faultyStore(modelStore(() => START * 1_000))
     store.break('failing')
-    const other = rateLimiter({ quota: perSecond(1), store: modelStore(() => START * 1_000) })
+    const other = rateLimiter({ quota: perDay(1), store: modelStore(() => START * 1_000) })
     await other.consume('api')
     const onStoreError = mode === 'deny' ? mode : other
     const limiter = rateLimiter({ quota: perSecond(1), store, onStoreError, logger: { warn: () => {} } })

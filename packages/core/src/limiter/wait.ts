@@ -123,8 +123,10 @@ async function attempt(
 /** When a denied caller retries; undefined if it is allowed, or denied for longer than it waits. */
 function retryIn({ decision }: Acquisition, checks: readonly PolicyCheck[], maxWaitMicros: Micros): number | undefined {
   const { allowed, retryAfterMs, degraded, violated } = decision
-  // A bucket that denies has no turn within the wait. And a denial without the store has no known wait.
-  const isFinal = allowed || degraded?.action === 'deny' || !checks.some(mayRetry(violated))
+  // A bucket that denies has no turn within the wait; another limiter that is asked instead reserves none. And a denial
+  // without either has no known wait.
+  const mayBeOver = degraded?.action === 'fallback' || checks.some(mayRetry(violated))
+  const isFinal = allowed || degraded?.action === 'deny' || !mayBeOver
   return isFinal || !(retryAfterMs * 1000 <= maxWaitMicros) ? undefined : retryAfterMs
 }
 
