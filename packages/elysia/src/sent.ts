@@ -1,4 +1,4 @@
-import { isAbandoned, srvxContext, type Verdict } from '@spillway/core/http'
+import { isAbandoned, srvxContext, untilRead, type Verdict } from '@spillway/core/http'
 
 type After = NonNullable<Verdict<Response>['after']>
 type Handler = (request: Request) => Response | Promise<Response>
@@ -28,14 +28,10 @@ export const settling =
 export function whenRead(request: Request, response: Response): Response {
   const settle = settlementOf(request, response, isAbandoned(request, srvxContext(request) ?? {}))
   if (settle === undefined) return response
-  if (response.body === null) {
-    settle()
-    return response
-  }
-  // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
-  const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
-  response.body.pipeTo(writable).then(settle, settle)
-  return new Response(readable, response)
+  const sent = untilRead(response.body)
+  if (sent) void sent.read.then(settle)
+  else settle()
+  return sent ? new Response(sent.copy, response) : response
 }
 
 /** What settles a request, whose response has no status if its client disconnected before it was answered. */

@@ -1,4 +1,4 @@
-import { type Denial, joinHeaders, type Verdict } from '@spillway/core/http'
+import { type Denial, joinHeaders, untilRead, type Verdict } from '@spillway/core/http'
 import { processState } from '@spillway/core/internal'
 
 /** The response to a denied request, including the headers of earlier limiters. */
@@ -66,10 +66,11 @@ export function settleWhenRead(
   context: unknown,
 ): Response {
   if (after === undefined) return answer
-  const [response, read] = untilRead(answer)
+  const sent = untilRead(answer.body)
+  const response = sent ? new Response(sent.copy, answer) : answer
   waitUntil(
     context,
-    read.then(() => after(status, response)),
+    (sent?.read ?? Promise.resolve()).then(() => after(status, response)),
   )
   return response
 }
@@ -78,17 +79,6 @@ export function settleWhenRead(
 function waitUntil(context: unknown, work: Promise<void>): void {
   const { waitUntil } = (context ?? {}) as { waitUntil?: (work: Promise<void>) => void }
   waitUntil?.call(context, work)
-}
-
-/**
- * The response, and a promise that resolves when its body has been read to the end or cancelled: at once if there is no
- * body.
- */
-function untilRead(response: Response): readonly [response: Response, read: Promise<void>] {
-  if (response.body === null) return [response, Promise.resolve()]
-  // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
-  const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
-  return [new Response(readable, response), response.body.pipeTo(writable).catch(() => {})]
 }
 
 /** What answers a request whose handler has thrown, without its body: a `Response`, as React Router sends it, or a 500. */

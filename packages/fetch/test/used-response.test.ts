@@ -25,3 +25,19 @@ test.each([
     '"default";q=9;w=60',
   ])
 })
+
+// Reproduces a bug: the copy whose reading settles the request never ended, and the client waited.
+test.each([
+  ['used', use],
+  ['locked', lock],
+] as const)('a body that is %s fails as without a limiter, and its request is refunded', async (_, read) => {
+  const limit = rateLimit({ quota: perMinute(9), key: () => 'ann', refundIf: () => true })
+  const app = limit(async () => {
+    const response = own()
+    await read(response)
+    return response
+  })
+  const response = await app(new Request('http://localhost'))
+  await expect(response.text()).rejects.toThrow(TypeError)
+  expect((await limit.peek('ann')).remaining).toBe(9)
+})

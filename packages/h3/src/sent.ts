@@ -1,4 +1,11 @@
-import { isAbandoned, type Outgoing as NodeOutgoing, outgoingOf, statusOf, whenClosed } from '@spillway/core/http'
+import {
+  isAbandoned,
+  type Outgoing as NodeOutgoing,
+  outgoingOf,
+  statusOf,
+  untilRead,
+  whenClosed,
+} from '@spillway/core/http'
 import type { H3Event } from 'h3'
 import { contextOf } from './reader.ts'
 
@@ -35,21 +42,12 @@ async function whenRead(event: H3Event, next: () => unknown, done: Done): Promis
     isAbandoned(event.req, contextOf(event)) ? undefined : statusIn(result, event)
   try {
     const result = await next()
-    const read = status(result)
+    const known = status(result)
     const stream = result instanceof Response ? result.body : result
-    if (!(stream instanceof ReadableStream)) {
-      event.waitUntil(done(read, event))
-      return result
-    }
-    // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
-    const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
-    event.waitUntil(
-      stream
-        .pipeTo(writable)
-        .catch(() => {})
-        .then(() => done(read, event)),
-    )
-    return result instanceof Response ? new Response(readable, result) : readable
+    const sent = stream instanceof ReadableStream ? untilRead(stream) : undefined
+    event.waitUntil(sent ? sent.read.then(() => done(known, event)) : done(known, event))
+    if (sent === undefined) return result
+    return result instanceof Response ? new Response(sent.copy, result) : sent.copy
   } catch (thrown) {
     event.waitUntil(done(status(errorOf(thrown)), event))
     throw thrown

@@ -1,4 +1,11 @@
-import { isAbandoned, type Outgoing as NodeOutgoing, outgoingOf, statusOf, whenClosed } from '@spillway/core/http'
+import {
+  isAbandoned,
+  type Outgoing as NodeOutgoing,
+  outgoingOf,
+  statusOf,
+  untilRead,
+  whenClosed,
+} from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 import { replaceResponse } from './response.ts'
 
@@ -28,20 +35,10 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
     waitUntil(c, done(isAbandoned(c.req.raw, c.env) ? undefined : 500))
     throw thrown
   }
-  const { body } = c.res
   const status = isAbandoned(c.req.raw, c.env) ? undefined : c.res.status
-  if (body === null) {
-    waitUntil(c, done(status))
-    return
-  }
-  // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
-  const { readable, writable } = new TransformStream(undefined, undefined, { highWaterMark: 1 })
-  const read = body.pipeTo(writable).catch(() => {})
-  replaceResponse(c, new Response(readable, c.res))
-  waitUntil(
-    c,
-    read.then(() => done(status)),
-  )
+  const sent = untilRead(c.res.body)
+  if (sent) replaceResponse(c, new Response(sent.copy, c.res))
+  waitUntil(c, sent ? sent.read.then(() => done(status)) : done(status))
 }
 
 function waitUntil(c: Context, work: Promise<void>): void {

@@ -33,3 +33,21 @@ test.each([
   const { status, headers } = await appWith(read, immutable).request('/', { method: 'HEAD' })
   expect([status, headers.get('Content-Type'), headers.get('RateLimit-Policy')]).toEqual([200, 'text/plain', HEADER])
 })
+
+// Reproduces a bug: the copy whose reading settles the request never ended, and the client waited.
+test.each([
+  ['used', use],
+  ['locked', lock],
+] as const)('a body that is %s fails as without a limiter, and its request is refunded', async (_, read) => {
+  const limit = rateLimit({ quota: perMinute(9), key: () => 'ann', refundIf: () => true })
+  const app = new Hono()
+  app.use(limit)
+  app.get('/', async () => {
+    const response = own()
+    await read(response)
+    return response
+  })
+  const response = await app.request('/')
+  await expect(response.text()).rejects.toThrow(TypeError)
+  expect((await limit.peek('ann')).remaining).toBe(9)
+})

@@ -42,3 +42,4 @@ export {
   srvxContext,
   whenAbandoned,
 } from './requests/runtime.ts'
+export { untilRead } from './requests/until-read.ts'
