@@ -28,24 +28,30 @@ export interface Search {
   readonly violated: string | undefined
 }
 
-/** Explores all states of a model. `defines` are names, or `NAME=value`. */
-export function search(name: string, defines: readonly string[] = []): Search {
+/** Spin writes files where it runs: each run has a folder of its own. */
+function inFolder<T>(work: (folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-spin-'))
   try {
+    return work(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Explores all states of a model. `defines` are names, or `NAME=value`. */
+export const search = (name: string, defines: readonly string[] = []): Search =>
+  inFolder((folder) => {
     run('spin', [...definesOf(defines), '-a', modelPath(name)], folder)
     run('cc', ['-O1', '-w', '-DSAFETY', '-o', 'pan', 'pan.c'], folder)
     const text = run('./pan', ['-m100000', '-w24'], folder)
     const [, states] = /(\d+) states, stored/.exec(text) ?? []
     if (states === undefined || /max search depth too small|out of memory/.test(text)) throw new Error(text)
     return { states: Number(states), violated: /assertion violated \((.*)\) \(at depth/.exec(text)?.[1] }
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-}
+  })
 
 /** One random run of a model: the lines that it prints. */
 export const simulate = (name: string, seed: number, defines: readonly string[] = []): readonly string[] =>
-  run('spin', ['-T', `-n${seed}`, ...definesOf(defines), modelPath(name)], tmpdir())
+  inFolder((folder) => run('spin', ['-T', `-n${seed}`, ...definesOf(defines), modelPath(name)], folder))
     .split('\n')
     .filter((line) => /^[a-z]+( \d+)+$/.test(line))
 
