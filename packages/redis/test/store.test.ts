@@ -1,5 +1,5 @@
 import { testStore } from '@spillway/conformance'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ensureRedis, ensureValkey } from '../../../scripts/ensure.mjs'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
@@ -28,11 +28,16 @@ describe.each(pairs)('$name', ({ program, connect, ordered }) => {
     connected.close()
     await server.stop()
   })
-  // Rows 6 and 29 of the peers' bugs: a key without an expiry limits its client for ever.
+  let startMs = 0
+  beforeEach(() => {
+    startMs = performance.now()
+  })
+  // Rows 6 and 29 of the peers' bugs: a key without an expiry limits its client for ever. A state is kept for a minute.
   afterEach(async () => {
     const keys = (await connected.command('KEYS', '*')) as string[]
     const left = await Promise.all(keys.map((key) => connected.command('PTTL', key)))
-    expect(left.filter((ms) => Number(ms) < 59_000)).toEqual([])
+    const least = Math.max(59_000 - (performance.now() - startMs), 0)
+    expect(left.filter((ms) => Number(ms) < least)).toEqual([])
   })
 
   let stores = 0
