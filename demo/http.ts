@@ -18,15 +18,13 @@ export interface Answer {
 /** Sends a request with a cost. `kept` is the wait in seconds before it, if the server asked for one. */
 export type Send = (cost?: number, kept?: number) => Promise<Answer>
 
-// A server that hangs must not hang the demo.
-const deadline = AbortSignal.timeout(30_000)
-
 /** Builds a client: sends requests to `url` under its name, and appends each answer to `log`. */
 export function clientOf(url: string, name: string, log: Answer[]): Send {
   return async (cost = 1, kept) => {
     const sent = performance.now()
     const request = { 'x-client': name, 'x-request-weight': String(cost) }
-    const response = await fetch(url, { headers: request, signal: deadline })
+    // A server that hangs must not hang the demo.
+    const response = await fetch(url, { headers: request, signal: AbortSignal.timeout(30_000) })
     const body = await response.text()
     const answer = { sent, received: performance.now(), cost, kept, body, ...reported(response) }
     log.push(answer)
