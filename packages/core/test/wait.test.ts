@@ -166,7 +166,9 @@ describe('waiting', () => {
     const waits = Promise.all([limiter.wait('api'), limiter.wait('api', { maxWait: '2s' })])
     await expect(limiter.wait('api', { maxWait: '900ms' })).rejects.toThrow(RateLimitedError)
     await vi.advanceTimersByTimeAsync(2_000)
-    expect((await waits).map(({ degraded }) => degraded)).toEqual(Array(2).fill({ reason: 'error', action: 'fallback' }))
+    expect((await waits).map(({ degraded }) => degraded)).toEqual(
+      Array(2).fill({ reason: 'error', action: 'fallback' }),
+    )
   })
 
   // It reported a wait of 0 ms, which is longer than maxWait.
