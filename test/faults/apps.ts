@@ -106,7 +106,8 @@ export async function serveAll(store: Store): Promise<readonly Served[]> {
 async function serve(name: string, action: Action, build: (typeof frameworks)[string], store: Store): Promise<Served> {
   const tally: Tally = { allowedByStore: 0, degraded: 0 }
   const app = await build(action === 'none' ? undefined : optionsOf(store, name, action, tally))
-  const server: Server = createServer(app)
+  // Node closes a connection that is idle for 5 s, which on a busy machine may cross with the next request.
+  const server: Server = createServer({ keepAliveTimeout: 600_000 }, app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {

@@ -46,9 +46,9 @@ test('lists one policy of several by name', async () => {
 test('examines no more states than it may, and says so', async () => {
   const uses = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`user-${i}`, 1 + (i % 10)]))
   const limiter = await usedBy(uses)
-  expect(await limiter.list({ scan: 10 })).toMatchObject({ scanned: 10, isComplete: false })
-  expect(await limiter.list({ scan: 50, limit: 3 })).toMatchObject({ scanned: 50, isComplete: false })
-  const all = await limiter.list({ scan: 51, limit: 1_000 })
+  expect(await limiter.list({ scan: 10, timeout: '1m' })).toMatchObject({ scanned: 10, isComplete: false })
+  expect(await limiter.list({ scan: 50, limit: 3, timeout: '1m' })).toMatchObject({ scanned: 50, isComplete: false })
+  const all = await limiter.list({ scan: 51, limit: 1_000, timeout: '1m' })
   expect(all).toMatchObject({ scanned: 50, isComplete: true })
   expect(all.keys.map(({ decision }) => decision.remaining)).toEqual(
     Object.values(uses)

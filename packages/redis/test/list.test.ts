@@ -47,7 +47,7 @@ test('list finds a policy among a million other keys within its bounds, by short
   const timed = await limiter.list({ scan: 1_000_000, timeout: '200ms' })
   expect(timed.isComplete).toBe(false)
   process.stdout.write(`20,000 of a million states: ${Math.round(performance.now() - startMs)} ms\n`)
-}, 60_000)
+})
 
 test('list finds the keys on every master of a cluster', async () => {
   const servers = await startRedisCluster({ replicated: false })
@@ -60,4 +60,4 @@ test('list finds the keys on every master of a cluster', async () => {
   const { keys: found, isComplete } = await limiter.list({ limit: 100, timeout: '10s' })
   expect(isComplete).toBe(true)
   expect(found.map(({ key }) => key).sort()).toEqual(keys.toSorted())
-}, 60_000)
+})
