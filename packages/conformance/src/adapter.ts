@@ -3,6 +3,7 @@ import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import { testByKey } from './adapter-by-key.ts'
 import { testCountedStatuses } from './adapter-counted.ts'
 import { testDeniedAnswers } from './adapter-denied.ts'
+import { testFailures } from './adapter-failures.ts'
 import { testHeaders } from './adapter-headers.ts'
 import { testKeySpellings } from './adapter-keys.ts'
 import { testLateVerdicts } from './adapter-late.ts'
@@ -222,5 +223,6 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   testWaiting(test, mount)
   testHeaders(test, mount)
   testLateVerdicts(test, mountIn)
+  testFailures(test, mountIn)
   testByKey(test, mountIn)
 }

@@ -1,3 +1,5 @@
+import { formatValue, QuotaError } from './errors.ts'
+
 /** A value, or a promise of it: an in-memory store answers in the same tick, and so does everything that waits for it. */
 export type MaybePromise<T> = T | Promise<T>
 
@@ -21,7 +23,30 @@ export function checked<A, T>(
   check: (returned: unknown) => T,
   settle: (returned: unknown) => MaybePromise<unknown> = maybePromise,
 ): (about: A) => MaybePromise<T> {
-  return (about) => andThen(settle(call(about)), check)
+  return failing((about: A) => andThen(settle(call(about)), check))
+}
+
+/**
+ * Makes a function of one whose errors adapters pass on. A framework takes an error such as undefined for none, and would let
+ * the request pass.
+ */
+export const failing =
+  <A extends readonly unknown[], T>(call: (...args: A) => MaybePromise<T>) =>
+  (...args: A): MaybePromise<T> => {
+    try {
+      const value = call(...args)
+      return value instanceof Promise ? value.catch(fail) : value
+    } catch (thrown) {
+      return fail(thrown)
+    }
+  }
+
+function fail(thrown: unknown): never {
+  if (thrown) throw thrown
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `functions of the options must throw an Error; got ${formatValue(thrown)}.`,
+  )
 }
 
 /** Continues with a value: in the same tick if it is no promise. */

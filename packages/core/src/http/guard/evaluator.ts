@@ -1,7 +1,7 @@
 import { acquire } from '../../checks/acquisition.ts'
 import type { Acquisition } from '../../checks/store-result.ts'
 import { withoutLink } from '../../common/errors.ts'
-import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import { andThen, failing, type MaybePromise } from '../../common/maybe-promise.ts'
 import type { Micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { type Decision, NONE } from '../../decisions/decision.ts'
@@ -78,6 +78,7 @@ export function evaluatorFor<R, S>(
 ): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
   const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
   const checksFor = policyChecksOf(compiledPolicies)
+  const answer = failing(answerOf<R, unknown>)
   const looksUp = compiledPolicies.some(({ registration }) => registration.quota === undefined)
   const corrects = refundIf !== undefined || compiledPolicies.some(({ settle, countIf }) => settle ?? countIf)
 
@@ -103,7 +104,7 @@ export function evaluatorFor<R, S>(
     const { policy, compiled } = checkNamed<R, S>(acquisition, decision.policy)
     const denial = policy.denialFor(decision, names)
     const option = (compiled.onDenied ?? onDenied) as DeniedOption<R> | undefined
-    return { denial, answer: option && ((response) => answerOf(option, request, decision, response, denial, reader)) }
+    return { denial, answer: option && ((response) => answer(option, request, decision, response, denial, reader)) }
   }
   const verdict = (
     request: R,

@@ -1,5 +1,5 @@
 import { inTime } from '../../common/in-time.ts'
-import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import { andThen, failing, type MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { PolicyHeaderOptions } from './header-item.ts'
 import { byteSequence } from './structured.ts'
@@ -7,10 +7,13 @@ import { byteSequence } from './structured.ts'
 /** Formats the partition of a key as a parameter. */
 export type PartitionReader = (key: string) => MaybePromise<string>
 
-export const partitionReader =
-  (partition: NonNullable<PolicyHeaderOptions['partition']>, logger: Logger): PartitionReader =>
-  (key) =>
-    andThen<unknown, string>(inTime('partition')(partition(key)), (bytes) => parameter(bytes, key, logger))
+export const partitionReader = (
+  partition: NonNullable<PolicyHeaderOptions['partition']>,
+  logger: Logger,
+): PartitionReader =>
+  failing((key: string) =>
+    andThen<unknown, string>(inTime('partition')(partition(key)), (bytes) => parameter(bytes, key, logger)),
+  )
 
 /** The parameter; empty if the partition is not bytes, or is the key itself, which headers must not reveal. */
 function parameter(bytes: unknown, key: string, logger: Logger): string {

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { perMinute } from '@spillway/core'
+import { fakeClock } from './clock.ts'
+import { modelStore } from './model.ts'
+import type { Mount, NeutralOptions } from './mount.ts'
+import type { TestFunction } from './runner.ts'
+
+/** What frameworks take for no error. */
+const FALSY = [undefined, null, false, 0, '']
+
+/** Tests functions of the options that throw. */
+export function testFailures(test: TestFunction, mount: Mount): void {
+  // Reproduces a bug: Express and Fastify called the next handler, and Koa did not answer.
+  test('fails a request if a function of the options throws what is no error', async () => {
+    for (const thrown of FALSY) {
+      const reject = async (): Promise<never> => Promise.reject(thrown)
+      const fail = (): never => {
+        throw thrown
+      }
+      for (const options of [
+        { key: fail },
+        { key: reject },
+        { cost: 2, onDenied: fail },
+        { cost: 2, onDenied: reject },
+      ] satisfies Partial<NeutralOptions>[]) {
+        let handled = 0
+        const scene = {
+          timeout: new Promise<void>(() => {}),
+          inner: [],
+          onHandled: () => void handled++,
+          limited: <T>(limit: T) => limit,
+        }
+        const all = { quota: perMinute(1), logger: { warn: () => {} }, store: modelStore(fakeClock()), ...options }
+        const send = await mount(all as NeutralOptions, scene)
+        const status = await send().then(
+          (response) => response.status,
+          (error: Error) => error.name,
+        )
+        assert.ok(status === 500 || status === 'QuotaError', String(status))
+        assert.equal(handled, 0)
+      }
+    }
+  })
+}
