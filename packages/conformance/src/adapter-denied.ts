@@ -55,6 +55,26 @@ export function testDeniedAnswers(test: TestFunction, mount: (options: NeutralOp
     }
   })
 
+  // Reproduces a bug: fetch sent two Retry-After, h3 sent its own, and others sent the last of several cookies.
+  test('sends the headers of onDenied instead of its own, in any case, and all of its cookies', async () => {
+    const headers = [
+      ['retry-after', 5],
+      ['Set-Cookie', 'a=1'],
+      ['Vary', 'Origin'],
+      ['set-cookie', 'b=2'],
+      ['vary', 'Accept'],
+    ] as const
+    const send = await mount({ quota: perMinute(1), store: modelStore(fakeClock()), onDenied: () => ({ headers }) })
+    await send()
+    const denied = await send()
+    const expected = ['5', 'Origin, Accept', '"default";r=0;t=60', 'application/problem+json']
+    assert.deepEqual(
+      ['retry-after', 'vary', 'ratelimit', 'content-type'].map((name) => denied.headers[name]),
+      expected,
+    )
+    assert.equal(denied.headers['set-cookie'], 'a=1,b=2')
+  })
+
   test('sends the problem document if onDenied returns nothing, synchronously or as a promise', async () => {
     for (const onDenied of [() => {}, async () => {}]) {
       const { status, headers } = await deniedBy(onDenied)

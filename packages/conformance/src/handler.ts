@@ -9,5 +9,10 @@ export const sendInto =
       signal?.addEventListener('abort', () => reject(signal.reason))
     })
     const response = await Promise.race([handler(new Request(`http://localhost${path}`, init)), left])
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+    const cookies = response.headers.getSetCookie()
+    const headers = {
+      ...Object.fromEntries(response.headers),
+      ...(cookies.length > 0 && { 'set-cookie': String(cookies) }),
+    }
+    return { status: response.status, headers, body: await response.text() }
   }

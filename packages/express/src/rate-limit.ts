@@ -7,6 +7,7 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
+  setAnswerHeaders,
   statusOf,
   type Verdict,
   whenClosed,
@@ -84,7 +85,7 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: N
 function deny(res: Response, denial: Denial | undefined): void {
   if (denial === undefined || isOver(res)) return
   const { status, contentType, headers, body } = denial
-  for (const [name, value] of headers) res.setHeader(name, value)
+  setAnswerHeaders(res, headers)
   // Not with send(), which would add a charset that the media type does not have.
   res.status(status).setHeader('Content-Type', contentType)
   res.end(body)

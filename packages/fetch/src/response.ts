@@ -1,11 +1,16 @@
-import { type Denial, joinHeaders, untilRead, type Verdict } from '@spillway/core/http'
+import { type Denial, isCookie, joinHeaders, untilRead, type Verdict } from '@spillway/core/http'
 import { processState } from '@spillway/core/internal'
 
 /** The response to a denied request, including the headers of earlier limiters. */
 export function denialResponse(request: Request, denial: Denial, limitHeaders: ReadonlyMap<string, string>): Response {
   const { status, contentType, body, response } = denial
   if (response) return withLimitHeaders(response as Response, request, limitHeaders)
-  const headers = { ...Object.fromEntries([...limitHeaders, ...denial.headers]), 'Content-Type': contentType }
+  const headers = new Headers([...limitHeaders])
+  for (const [name, value] of denial.headers) {
+    if (isCookie(name)) headers.append(name, value)
+    else headers.set(name, value)
+  }
+  headers.set('Content-Type', contentType)
   return new Response(request.method === 'HEAD' ? null : body || null, { status, headers })
 }
 

@@ -3,6 +3,7 @@ import {
   type Denial,
   httpGuard,
   isAbandoned,
+  isCookie,
   joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
@@ -79,8 +80,7 @@ function followLate(verdict: Verdict<H3Event>, event: H3Event, next: Next): unkn
 function follow({ decision, headers, denial, answer, after }: Verdict<H3Event>, event: H3Event, next: Next): unknown {
   const limited = event.context.rateLimit !== undefined
   if (decision) event.context.rateLimit = decision
-  // h3 adds the first to successful responses and the second to errors. The h3 of Nitro 3.0.0 has no second.
-  for (const staged of [event.res.headers, event.res.errHeaders] as readonly (Headers | undefined)[]) {
+  for (const staged of stagedBy(event)) {
     for (const [name, value] of joinHeaders(headers, limited, (name) => staged?.get(name))) staged?.set(name, value)
   }
   if (denial === undefined) return after ? whenSent(event, next, after) : next()
@@ -88,10 +88,17 @@ function follow({ decision, headers, denial, answer, after }: Verdict<H3Event>, 
   return own instanceof Promise ? own.then((known) => denied(event, known ?? denial)) : denied(event, own ?? denial)
 }
 
-function denied({ req }: H3Event, { status, contentType, headers, body, response }: Denial): Response {
+/** h3 adds the first to successful responses and the second to errors. The h3 of Nitro 3.0.0 has no second. */
+const stagedBy = ({ res }: H3Event): readonly (Headers | undefined)[] => [res.headers, res.errHeaders]
+
+function denied(event: H3Event, { status, contentType, headers, body, response }: Denial): Response {
   if (response) return response as Response
+  // h3 prefers headers that are staged to those of a response.
+  for (const staged of stagedBy(event)) {
+    for (const [name] of headers) if (!isCookie(name)) staged?.delete(name)
+  }
   const fields = [...headers, ['Content-Type', contentType]] as [string, string][]
-  return new Response(req.method === 'HEAD' ? null : body || null, { status, headers: fields })
+  return new Response(event.req.method === 'HEAD' ? null : body || null, { status, headers: fields })
 }
 
 /**

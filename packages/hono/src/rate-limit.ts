@@ -3,6 +3,7 @@ import {
   type Denial,
   httpGuard,
   isAbandoned,
+  isCookie,
   joinHeaders,
   missingHeaders,
   type RateLimitOptions as Options,
@@ -93,7 +94,7 @@ function answered(c: Context, own: Denial | undefined, standard: Denial, restore
 
 /** Made by the context, which adds the headers that earlier middleware has set. */
 function denied(c: Context, { status, contentType, headers, body }: Denial): Response {
-  for (const [name, value] of headers) c.header(name, value)
+  for (const [name, value] of headers) c.header(name, value, { append: isCookie(name) })
   c.header('Content-Type', contentType)
   return c.newResponse(body || null, status as StatusCode)
 }

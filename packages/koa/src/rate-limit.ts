@@ -8,6 +8,7 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
+  setAnswerHeaders,
   statusOf,
   type Verdict,
   whenClosed,
@@ -89,7 +90,7 @@ async function sendAnswer(ctx: Context, standard: Denial, answer: NonNullable<Ve
 }
 
 function deny(ctx: Context, { status, contentType, headers, body }: Denial): void {
-  setHeaders(ctx, headers)
+  if (!ctx.res.headersSent) setAnswerHeaders(ctx.res, headers)
   ctx.status = status
   setHeaders(ctx, [['Content-Type', contentType]])
   ctx.body = body

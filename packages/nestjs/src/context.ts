@@ -32,6 +32,7 @@ export interface NodeResponse extends Outgoing {
   statusCode: number
   getHeader(name: string): unknown
   setHeader(name: string, value: string): unknown
+  appendHeader(name: string, value: string): unknown
   end(body: string): unknown
 }
 

@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
-import { isOver } from '@spillway/core/http'
+import { isOver, setAnswerHeaders } from '@spillway/core/http'
 import { nodeResponse, type PlatformResponse } from './context.ts'
 import { RateLimitException } from './exception.ts'
 
@@ -43,7 +43,7 @@ function answer(response: PlatformResponse, { denial }: RateLimitException): voi
     reply.code(status).serializer(asItIs).send(body)
     return
   }
-  for (const [name, value] of headers) raw.setHeader(name, value)
+  setAnswerHeaders(raw, headers)
   raw.statusCode = denial.status
   raw.end(denial.body)
 }

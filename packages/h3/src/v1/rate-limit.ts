@@ -8,6 +8,7 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
+  setAnswerHeaders,
   statusOf,
   type Verdict,
 } from '@spillway/core/http'
@@ -97,7 +98,7 @@ function deny(event: H3Event, { status, contentType, headers, body, response }: 
   if (isLate(event)) return
   if (response) return event.respondWith(response as Response)
   const { res } = event.node
-  for (const [name, value] of headers) res.setHeader(name, value)
+  setAnswerHeaders(res, headers)
   res.statusCode = status
   res.setHeader('Content-Type', contentType)
   res.end(body)

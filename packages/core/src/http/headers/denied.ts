@@ -3,7 +3,7 @@ import { checkOptions } from '../../common/options.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { wrong } from '../requests/returned.ts'
-import type { Header } from './headers.ts'
+import { type Header, isCookie } from './headers.ts'
 import type { Denial, ProblemOption } from './problem.ts'
 
 /** An answer to a denied request: the parts of the standard answer to replace. */
@@ -143,8 +143,20 @@ function textOf(body: unknown, standard: Denial, status: number): string {
 
 function headersOf(headers: unknown): readonly Header[] {
   const pairs = typeof headers === 'object' && headers !== null ? pairsOf(headers) : undefined
-  if (pairs?.every(isPair)) return pairs.map(([name, value]) => [name, String(value)])
+  if (pairs?.every(isPair)) return fieldsOf(pairs)
   throw invalid('headers of onDenied', "an object such as { 'X-Reason': 'busy' }, or pairs", headers)
+}
+
+/** One field for each name, in any case, with its values as a list. A cookie has a field of its own. */
+function fieldsOf(pairs: readonly (readonly [string, string | number])[]): readonly Header[] {
+  const fields = new Map<unknown, Header>()
+  for (const pair of pairs) {
+    const [name, value] = pair
+    const id = isCookie(name) ? pair : name.toLowerCase()
+    const before = fields.get(id)
+    fields.set(id, [name, before ? `${before[1]}, ${value}` : String(value)])
+  }
+  return [...fields.values()]
 }
 
 const pairsOf = (headers: object): readonly unknown[] =>

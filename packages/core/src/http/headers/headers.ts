@@ -32,6 +32,23 @@ export function missingHeaders(headers: readonly Header[], read: (name: string) 
   return joinHeaders(missing, false, read)
 }
 
+/** The part of Node's responses that sets headers. */
+interface HeaderSink {
+  setHeader(name: string, value: string): unknown
+  appendHeader(name: string, value: string): unknown
+}
+
+/** Whether a header has a field for each value, so that it is added to those that are set. */
+export const isCookie = (name: string): boolean => name.toLowerCase() === 'set-cookie'
+
+/** Sets the headers of an answer on Node's response: instead of those of the same name, but cookies beside them. */
+export function setAnswerHeaders(response: HeaderSink, headers: readonly Header[]): void {
+  for (const [name, value] of headers) {
+    if (isCookie(name)) response.appendHeader(name, value)
+    else response.setHeader(name, value)
+  }
+}
+
 /** Frameworks return a header that was set several times as a list. */
 const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null || value === '' ? undefined : String(value)
