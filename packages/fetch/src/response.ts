@@ -26,8 +26,7 @@ export function withLimitHeaders(
   request: Request,
   limitHeaders: ReadonlyMap<string, string>,
 ): Response {
-  // The response of Response.error() has immutable headers, and cannot be copied.
-  if (limitHeaders.size === 0 || answer.status === 0) return answer
+  if (limitHeaders.size === 0) return answer
   const own = !isReusable(answer, request) && (answeredBy().get(answer) ?? request) === request
   answeredBy().set(answer, request)
   if (own) {
@@ -35,7 +34,8 @@ export function withLimitHeaders(
       return withHeaders(answer, limitHeaders)
     } catch {} // The headers of fetch() and Response.redirect() are immutable.
   }
-  return withHeaders(new Response(bodyFor(request, answer), answer), limitHeaders)
+  // That of an upgraded connection must not be copied: Deno recognises it. That of Response.error() cannot be.
+  return answer.status < 200 ? answer : withHeaders(new Response(bodyFor(request, answer), answer), limitHeaders)
 }
 
 /** The body of a copy. One that was read cannot be copied, and HEAD needs none. */

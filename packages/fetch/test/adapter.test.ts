@@ -104,9 +104,14 @@ test.each<[string, string, () => Response]>([
   }
 })
 
-test('does not copy the response of an upgraded connection', async () => {
-  const upgraded = Object.defineProperty(new Response(null), 'status', { value: 101 })
-  expect(await rateLimit({ quota: perMinute(10) })(() => upgraded)(new Request(URL_))).toBe(upgraded)
+// Reproduces a bug: the response of Deno.upgradeWebSocket is immutable, and was copied.
+test.each([
+  ['new Response()', () => new Response(null)],
+  ['immutable', () => Response.redirect(URL_)],
+])('does not copy the response of an upgraded connection: %s', async (_, make) => {
+  const upgraded = Object.defineProperty(make(), 'status', { value: 101 })
+  const app = rateLimit({ quota: perMinute(10), refundIf: () => true })(() => upgraded)
+  for (let i = 0; i < 2; i++) expect(await app(new Request(URL_))).toBe(upgraded)
 })
 
 test('does not change results without headers', async () => {

@@ -13,8 +13,10 @@ export const headersOf = (c: Context): Headers => (c.finalized ? c.res : c.body(
 export function setHeaders(c: Context, headers: readonly Header[]): void {
   if (headers.length === 0) return
   const copy = copyOf(c.res, c.req.method)
-  for (const [name, value] of headers) copy.headers.set(name, value)
-  replaceResponse(c, copy)
+  try {
+    for (const [name, value] of headers) copy.headers.set(name, value)
+    replaceResponse(c, copy)
+  } catch {} // It could not be copied, and is immutable.
 }
 
 /**
@@ -22,6 +24,8 @@ export function setHeaders(c: Context, headers: readonly Header[]): void {
  * read cannot be copied: HEAD needs none, and to other requests such a response cannot be sent again.
  */
 function copyOf(response: Response, method: string): Response {
+  // That of an upgraded connection must not be copied: Deno recognises it. That of Response.error() cannot be.
+  if (response.status < 200) return response
   if (!response.bodyUsed && !response.body?.locked) return new Response(response.body, response)
   return method === 'HEAD' ? new Response(null, response) : response
 }
