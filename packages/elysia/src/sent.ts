@@ -28,7 +28,7 @@ export const settling =
 export function whenRead(request: Request, response: Response): Response {
   const settle = settlementOf(request, response, isAbandoned(request, srvxContext(request) ?? {}))
   if (settle === undefined) return response
-  const sent = untilRead(response.body)
+  const sent = untilRead(response.body, request.method)
   if (sent) void sent.read.then(settle)
   else settle()
   return sent ? new Response(sent.copy, response) : response

@@ -65,10 +65,11 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         // Bun's handlers return nothing after upgrading the connection.
         if (!response) return response
         const status = statusSent(response, request, record.context)
-        return settleWhenRead(withLimitHeaders(response, request, record.limitHeaders), status, after, rest[1])
+        const sent = withLimitHeaders(response, request, record.limitHeaders)
+        return settleWhenRead(sent, status, after, request, rest[1])
       } catch (thrown) {
         const response = responseTo(thrown)
-        settleWhenRead(response, statusSent(response, request, record.context), after, rest[1])
+        settleWhenRead(response, statusSent(response, request, record.context), after, request, rest[1])
         throw thrown
       }
     }

@@ -68,10 +68,11 @@ export function settleWhenRead(
   answer: Response,
   status: number | undefined,
   after: Verdict<Response>['after'],
+  { method }: Request,
   context: unknown,
 ): Response {
   if (after === undefined) return answer
-  const sent = untilRead(answer.body)
+  const sent = untilRead(answer.body, method)
   const response = sent ? new Response(sent.copy, answer) : answer
   waitUntil(
     context,

@@ -44,7 +44,7 @@ async function whenRead(event: H3Event, next: () => unknown, done: Done): Promis
     const result = await next()
     const known = status(result)
     const stream = result instanceof Response ? result.body : result
-    const sent = stream instanceof ReadableStream ? untilRead(stream) : undefined
+    const sent = stream instanceof ReadableStream ? untilRead(stream, event.req.method) : undefined
     event.waitUntil(sent ? sent.read.then(() => done(known, event)) : done(known, event))
     if (sent === undefined) return result
     return result instanceof Response ? new Response(sent.copy, result) : sent.copy

@@ -36,7 +36,7 @@ export async function nextThen(c: Context, next: Next, done: Done): Promise<void
     throw thrown
   }
   const status = isAbandoned(c.req.raw, c.env) ? undefined : c.res.status
-  const sent = untilRead(c.res.body)
+  const sent = untilRead(c.res.body, c.req.method)
   if (sent) replaceResponse(c, new Response(sent.copy, c.res))
   waitUntil(c, sent ? sent.read.then(() => done(status)) : done(status))
 }

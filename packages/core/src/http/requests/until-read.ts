@@ -13,12 +13,13 @@ declare const TransformStream: new <S extends Stream>(
 
 /**
  * A copy of a response's body to send instead, and a promise that resolves when the copy has been read to the end or
- * cancelled. Undefined if there is nothing to read: no body, or one that has a reader, which the runtime reports.
+ * cancelled. Undefined if nothing reads it: HEAD has no body, and one that has a reader is reported by the runtime.
  */
 export function untilRead<S extends Stream>(
   body: S | null,
+  method: string,
 ): { readonly copy: S; readonly read: Promise<void> } | undefined {
-  if (body === null || body.locked) return undefined
+  if (body === null || body.locked || method === 'HEAD') return undefined
   // Buffers one chunk, so that a body of one chunk finishes even if it is never read.
   const { readable, writable } = new TransformStream<S>(undefined, undefined, { highWaterMark: 1 })
   return { copy: readable, read: body.pipeTo(writable).catch(() => {}) }
