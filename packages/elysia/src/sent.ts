@@ -20,7 +20,14 @@ export const settling =
   (request) => {
     const response = handler(request)
     return response instanceof Promise
-      ? response.then((known) => whenRead(request, known))
+      ? response.then(
+          (known) => whenRead(request, known),
+          (error) => {
+            // Elysia does not answer an error such as undefined: the server does.
+            whenRead(request, new Response(null, { status: 500 }))
+            throw error
+          },
+        )
       : whenRead(request, response)
   }
 

@@ -123,6 +123,18 @@ test.each([true, false])('settles a handler that fails without throwing as a 500
   expect(unhandled).toEqual([])
 })
 
+// Reproduces a bug: Elysia fails to answer such an error, and the request kept its units.
+test('settles a handler that throws undefined as a 500', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const limit = rateLimit({ ...ann, quota: perMinute(9), refundIf: (status) => status === 500, store })
+  const app = new Elysia().use((app) => limit(app))
+  app.get('/', async () => Promise.reject())
+  await expect(send(app)).rejects.toThrow()
+  await vi.waitFor(async () =>
+    expect((await rateLimiter({ quota: perMinute(9), store }).peek('ann')).remaining).toBe(9),
+  )
+})
+
 test('limits static responses', async () => {
   const app = new Elysia().use((app) => rateLimit({ ...ann, quota: perMinute(1) })(app)).get('/', 'ok')
   await send(app)
