@@ -5,14 +5,14 @@ import { modelStore } from './model.ts'
 import type { Mount, NeutralOptions } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
-/** What frameworks take for no error. */
-const FALSY = [undefined, null, false, 0, '']
+/** What frameworks take for no error, and what Express takes for the next route. */
+const NO_ERRORS = [undefined, null, false, 0, '', 'route', 'router']
 
 /** Tests functions of the options that throw. */
 export function testFailures(test: TestFunction, mount: Mount): void {
   // Reproduces a bug: Express and Fastify called the next handler, and Koa did not answer.
   test('fails a request if a function of the options throws what is no error', async () => {
-    for (const thrown of FALSY) {
+    for (const thrown of NO_ERRORS) {
       const reject = async (): Promise<never> => Promise.reject(thrown)
       const fail = (): never => {
         throw thrown

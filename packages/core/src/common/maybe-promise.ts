@@ -42,7 +42,7 @@ export const failing =
   }
 
 function fail(thrown: unknown): never {
-  if (thrown) throw thrown
+  if (typeof thrown === 'object' && thrown !== null) throw thrown
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `functions of the options must throw an Error; got ${formatValue(thrown)}.`,
