@@ -76,12 +76,14 @@ async function debian(name, release, server, libraries) {
     rmSync(file)
   }
   // The server is the checker under another name.
-  const program = join(folder, 'usr/bin', `${server}-server`)
-  symlinkSync(`${server}-check-rdb`, program)
-  const where = ['usr/lib/x86_64-linux-gnu', 'lib/x86_64-linux-gnu'].map((path) => join(folder, path))
-  const loader = where.map((path) => join(path, 'ld-linux-x86-64.so.2')).find(existsSync)
+  symlinkSync(`${server}-check-rdb`, join(folder, 'usr/bin', `${server}-server`))
+  const places = ['usr/lib/x86_64-linux-gnu', 'lib/x86_64-linux-gnu']
+  const loader = places.map((path) => `${path}/ld-linux-x86-64.so.2`).find((path) => existsSync(join(folder, path)))
+  const paths = places.map((path) => `$here/${path}`).join(':')
   const script = `#!/bin/sh
-LUA_CPATH='${join(folder, 'usr/lib/x86_64-linux-gnu/lua/5.1/?.so')}' exec '${loader}' --library-path '${where.join(':')}' '${program}' "$@"
+here=$(dirname "$0")/..
+export LUA_CPATH="$here/${places[0]}/lua/5.1/?.so"
+exec "$here/${loader}" --library-path "${paths}" "$here/usr/bin/${server}-server" "$@"
 `
   mkdirSync(bin)
   writeFileSync(join(bin, `${server}-server`), script)
