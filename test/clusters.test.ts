@@ -23,9 +23,10 @@ const clusters: Readonly<Record<string, () => Promise<Connected<RedisClient>>>> 
     const client = new Cluster5(servers.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
     return { client, close: () => client.disconnect() }
   },
-  // It has neither `getSlotRandomNode` nor `masters`, which came with 4.5.
+  // It has neither `getSlotRandomNode` nor `masters`, which came with 4.5. Reproduces a bug: it sent scripts to any node, and
+  // failed with MOVED after eight redirections, once in some hundred runs. Without redirections it fails at once.
   async 'node-redis 4.0'() {
-    const client = createCluster4({ rootNodes: rootNodes() })
+    const client = createCluster4({ rootNodes: rootNodes(), maxCommandRedirections: 0 })
     client.on('error', () => {})
     await client.connect()
     return { client, close: () => client.disconnect() }

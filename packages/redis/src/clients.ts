@@ -27,6 +27,11 @@ export interface NodeRedisClient {
   del(key: string): Promise<unknown>
 }
 
+/** What a cluster of node-redis 4 has besides. */
+interface NodeRedisCluster4 extends NodeRedisClient {
+  sendCommand(firstKey: string | undefined, isReadonly: boolean, words: readonly string[]): Promise<unknown>
+}
+
 /** The methods that a `GlideClient` or `GlideClusterClient` of Valkey GLIDE must have. */
 export interface GlideRedisClient {
   customCommand(words: string[], options?: object): Promise<unknown>
@@ -63,8 +68,11 @@ export function redisOf(client: RedisClient): RedisAdapter {
   const mistake = mistakeOf(client, can)
   if (mistake !== undefined) throw new QuotaError('ERR_SPILLWAY_OPTION', mistake)
   // Clusters of node-redis 4 have the first method, and all since 4.5 the second.
-  if (can('evalSha'))
-    return adapterFor(client as NodeRedisClient, can('getSlotMaster') || can('getSlotRandomNode'), nodeRedis)
+  if (can('evalSha')) {
+    const isOf45 = can('getSlotRandomNode')
+    const isBefore45 = can('getSlotMaster') && !isOf45
+    return adapterFor(client as NodeRedisClient, isBefore45 || isOf45, isBefore45 ? nodeRedisBefore45 : nodeRedis)
+  }
   if (can('customCommand')) return adapterFor(client as GlideRedisClient, can('invokeScriptWithRoute'), glide)
   return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
 }
@@ -103,6 +111,15 @@ const nodeRedis: Dialect<NodeRedisClient> = {
     by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request),
   deleteKey: (client, name) => client.del(name),
   memoryInfo: infoOf,
+}
+
+/** A cluster of 4.0 sends EVAL and EVALSHA to any node, and gives up after eight redirections, unless it is given the key. */
+const nodeRedisBefore45: Dialect<NodeRedisClient> = {
+  ...nodeRedis,
+  evaluate: (client, by, { script, keys, arguments: rest }) => {
+    const words = by === 'sha' ? ['EVALSHA', script.sha] : ['EVAL', script.text]
+    return (client as NodeRedisCluster4).sendCommand(keys[0], false, [...words, `${keys.length}`, ...keys, ...rest])
+  },
 }
 
 const ioredis: Dialect<IoredisClient> = {
