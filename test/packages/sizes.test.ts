@@ -30,7 +30,7 @@ const uses: readonly [use: string, most: number, code: string][] = [
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, number>> = {
   '@spillway/admin': 6_600,
-  '@spillway/cli': 129_200,
+  '@spillway/cli': 129_300,
   '@spillway/cli/browser': 41_200,
   '@spillway/cloudflare': 2_050,
   '@spillway/cloudflare/object': 4_900,
