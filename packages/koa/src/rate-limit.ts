@@ -59,16 +59,13 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       ctx,
       joinHeaders(headers, limited, (name) => ctx.res.getHeader(name)),
     )
+    if (headers.length > 0) keepHeaders(ctx, headers)
     if (after) whenClosed(ctx.res, () => void after(statusOf(ctx.res, ctx.status), ctx))
     if (denial && !answer) {
       deny(ctx, denial)
       return DONE
     }
-    const answered = denial && answer ? sendAnswer(ctx, denial, answer) : next()
-    return answered.catch((error: unknown) => {
-      carryHeaders(ctx, error, headers)
-      throw error
-    })
+    return denial && answer ? sendAnswer(ctx, denial, answer) : next()
   }
   const middleware: Middleware = (ctx, next) => {
     if (typeof next !== 'function' || !ctx?.res) throw calledByHand('(ctx, next)', [ctx, next])
@@ -102,34 +99,21 @@ function setHeaders({ res }: Context, headers: readonly Header[]): void {
   for (const [name, value] of headers) res.setHeader(name, value)
 }
 
-/**
- * Koa answers an error with the error's own headers only. While it does, they are extended by those of this response: not
- * for longer, because the same error may answer other requests.
- */
-function carryHeaders(ctx: Context, error: unknown, headers: readonly Header[]): void {
-  if (!(error instanceof Error)) return
-  const carried = Object.fromEntries(headers.map(([name]) => [name, ctx.response.get(name)]))
-  const { onerror } = ctx
-  ctx.onerror = (thrown) => {
-    const restore = thrown === error ? extendHeaders(error as { headers?: object }, carried) : undefined
+/** Koa removes all headers before it answers an error. These stay. */
+function keepHeaders(ctx: Context, headers: readonly Header[]): void {
+  const { onerror, res } = ctx
+  ctx.onerror = (error) => {
+    const { removeHeader } = res
+    res.removeHeader = (name) => {
+      const isKept = headers.some(([kept]) => kept.toLowerCase() === name.toLowerCase())
+      if (!isKept) removeHeader.call(res, name)
+    }
     try {
-      onerror.call(ctx, thrown)
+      onerror.call(ctx, error)
     } finally {
-      restore?.()
+      res.removeHeader = removeHeader
     }
   }
-}
-
-/** Adds to the headers of an error. Returns the function that restores them; undefined if the error cannot be changed. */
-function extendHeaders(error: { headers?: object }, carried: object): (() => void) | undefined {
-  const before = Object.getOwnPropertyDescriptor(error, 'headers')
-  const all = { ...error.headers, ...carried }
-  try {
-    // Not assigned: the error may have a getter of that name and no setter.
-    Object.defineProperty(error, 'headers', { value: all, configurable: true, enumerable: true, writable: true })
-    return () => (before ? Object.defineProperty(error, 'headers', before) : Reflect.deleteProperty(error, 'headers'))
-  } catch {} // The error is frozen, or its getter cannot be replaced.
-  return undefined
 }
 
 /**

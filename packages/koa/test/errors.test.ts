@@ -40,3 +40,32 @@ test('an error without headers has none later', async () => {
   const { headers } = await request(app.callback()).get('/')
   expect([headers['ratelimit'], 'headers' in shared]).toEqual(['"default";r=8;t=7', false])
 })
+
+// Reproduces a bug: the headers were added to the error, so an error that has no place for them was sent without.
+test.each<[string, unknown]>([
+  ['what is no Error', 'no'],
+  ['an error whose headers cannot be replaced', Object.defineProperty(new Error('no'), 'headers', { get: () => ({}) })],
+])('the answer to %s has the headers of the limiter, and no others', async (_, error) => {
+  const app = new Koa()
+  app.silent = true
+  app.use(rateLimit({ name: 'a', quota: perMinute(9), key: () => 'ann' }))
+  app.use(rateLimit({ name: 'b', quota: perMinute(6), key: () => 'ann' }))
+  app.use((ctx) => {
+    ctx.set('X-Page', 'of the handler')
+    return Promise.reject(error)
+  })
+  const { status, headers } = await request(app.callback()).get('/')
+  expect([status, headers['ratelimit'], headers['x-page']]).toEqual([500, '"a";r=8;t=7, "b";r=5;t=10', undefined])
+})
+
+test('an error that other middleware throws after the limiter is answered with its headers', async () => {
+  const app = new Koa()
+  app.silent = true
+  app.use(async (_, next) => {
+    await next()
+    throw new Error('no')
+  })
+  app.use(rateLimit({ quota: perMinute(9), key: () => 'ann' }))
+  const { status, headers } = await request(app.callback()).get('/')
+  expect([status, headers['ratelimit']]).toEqual([500, '"default";r=8;t=7'])
+})
