@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { fakeClock } from '@spillway/conformance'
 import { perSecond, rateLimit } from '@spillway/fetch'
 import { memoryStore } from '@spillway/memory'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CLIENTS } from '../demo/clients.ts'
 import type { Answer, Send } from '../demo/http.ts'
 import { BURST, limits, RATE } from '../demo/limits.ts'
@@ -114,6 +114,7 @@ describe('the verdict on a cost that never fits', () => {
 // Reproduces a bug: it made up for each stall by requests without a pause, more than fit, and the demo failed.
 test('the steady client is not denied where its process stalls', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const served = rateLimit(limits)(() => new Response())
   const statuses: number[] = []
   const send: Send = async () => {
@@ -125,6 +126,5 @@ test('the steady client is not denied where its process stalls', async () => {
   const done = CLIENTS['steady']?.(send)
   await vi.advanceTimersByTimeAsync(20_000)
   await done
-  vi.useRealTimers()
   expect(statuses).toEqual(Array(20).fill(200))
 })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { faultyStore } from '@spillway/conformance'
 import { leakyBucket, memoryStore, perMinute, rateLimit } from '@spillway/express'
 import express, { type Express } from 'express'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { app, measure } from './main.ts'
 
 const servers: Server[] = []
@@ -38,8 +38,8 @@ afterAll(() => {
 test('decisions can be scraped', async () => {
   // The requests are of one moment, however slowly they arrive.
   vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const statuses = await Promise.all(Array.from({ length: 15 }, async () => (await fetch(url)).status))
-  vi.useRealTimers()
   const denied = statuses.filter((status) => status === 429).length
   expect(denied).toBe(5)
   const samples = await scrape()

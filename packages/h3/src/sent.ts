@@ -1,18 +1,6 @@
-import {
-  isAbandoned,
-  type Outgoing as NodeOutgoing,
-  outgoingOf,
-  statusOf,
-  untilRead,
-  whenClosed,
-} from '@spillway/core/http'
+import { isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
 import type { H3Event } from 'h3'
 import { contextOf } from './reader.ts'
-
-/** The part of Node's response that is used. */
-interface Outgoing extends NodeOutgoing {
-  readonly statusCode: number
-}
 
 /** Called with the status of the response; undefined if the client disconnected before it was answered. */
 type Done = (status: number | undefined, event: H3Event) => Promise<void>
@@ -31,7 +19,7 @@ interface ResponseLike {
  * read to the end or cancelled; `waitUntil` then keeps Workers running for the callback.
  */
 export function whenSent(event: H3Event, next: () => unknown, done: Done): unknown {
-  const outgoing = outgoingOf<Outgoing>(contextOf(event))
+  const outgoing = outgoingOf(contextOf(event))
   if (outgoing === undefined) return whenRead(event, next, done)
   whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode), event))
   return next()

@@ -1,18 +1,6 @@
-import {
-  isAbandoned,
-  type Outgoing as NodeOutgoing,
-  outgoingOf,
-  statusOf,
-  untilRead,
-  whenClosed,
-} from '@spillway/core/http'
+import { isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 import { replaceResponse } from './response.ts'
-
-/** The part of Node's response that is used; the Node server passes it in the bindings. */
-interface Outgoing extends NodeOutgoing {
-  readonly statusCode: number
-}
 
 /** Called with the status of the response; undefined if the client disconnected before it was answered. */
 type Done = (status: number | undefined) => Promise<void>
@@ -23,7 +11,7 @@ type Done = (status: number | undefined) => Promise<void>
  * read to the end or cancelled; `waitUntil` then keeps Workers running for the callback.
  */
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
-  const outgoing = outgoingOf<Outgoing>(c.env)
+  const outgoing = outgoingOf(c.env)
   if (outgoing) {
     whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode)))
     return next()

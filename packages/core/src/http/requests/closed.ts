@@ -35,6 +35,7 @@ export const hidesBody = (incoming: object): boolean => (incoming as Incoming).s
 /** The part of Node's responses (HTTP/1.1 and HTTP/2) that is used. */
 export interface Outgoing extends Closable {
   readonly headersSent: boolean
+  readonly statusCode: number
 }
 
 /** The connection of an HTTP/1.1 response. The socket of an HTTP/2 request is a proxy, and its stream closes by itself. */
@@ -51,7 +52,7 @@ function isClosed(response: Closable): boolean {
 }
 
 /** Whether a response needs no answer any more: its headers are sent, or its client has disconnected. */
-export const isOver = (response: Outgoing): boolean => response.headersSent || isClosed(response)
+export const isOver = (response: Omit<Outgoing, 'statusCode'>): boolean => response.headersSent || isClosed(response)
 
 /** The status of a response that is over; undefined if its client disconnected before it was answered. */
 export const statusOf = ({ headersSent }: Pick<Outgoing, 'headersSent'>, status: number): number | undefined =>

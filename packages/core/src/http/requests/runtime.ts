@@ -88,9 +88,9 @@ export function hasHiddenBody(request: Pick<FetchRequest, 'body' | 'url'>, besid
 }
 
 /** Node's response, which Hono's Node server passes `beside` a fetch request; undefined in other runtimes. */
-export function outgoingOf<T extends Outgoing>(beside: unknown): T | undefined {
+export function outgoingOf(beside: unknown): Outgoing | undefined {
   const { outgoing } = (beside ?? {}) as RuntimeContext
-  return typeof outgoing?.on === 'function' && typeof outgoing.headersSent === 'boolean' ? (outgoing as T) : undefined
+  return typeof outgoing?.on === 'function' && typeof outgoing.headersSent === 'boolean' ? outgoing : undefined
 }
 
 /**
