@@ -1,6 +1,7 @@
 import { fakeClock } from '@spillway/conformance'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { etag } from 'hono/etag'
 import { methodOverride } from 'hono/method-override'
 import { expect, test } from 'vitest'
 import { memoryStore, perMinute, rateLimit } from '../src/index.ts'
@@ -33,4 +34,20 @@ test('recognises a request whose body bodyLimit has read', async () => {
   const response = await app.request('/', { method: 'POST', body: 'hello' })
   expect(response.headers.get('ratelimit')).toBe('"default";r=9;t=6')
   expect(await response.json()).toEqual(['hello', 9])
+})
+
+// docs/guides/headers.md describes it.
+test('a 304 of etag has the headers of a limiter that is mounted before it', async () => {
+  const fieldWhere = async (mount: (app: Hono, limit: MiddlewareHandler) => void): Promise<unknown> => {
+    const app = new Hono()
+    mount(app, rateLimit({ quota: perMinute(10), key: () => 'ann', store: memoryStore({ clock: fakeClock() }) }))
+    app.get('/', (c) => c.text('page'))
+    const first = await app.request('/')
+    const { status, headers } = await app.request('/', {
+      headers: { 'if-none-match': first.headers.get('etag') ?? '' },
+    })
+    return [status, headers.get('ratelimit')]
+  }
+  expect(await fieldWhere((app, limit) => app.use(limit, etag()))).toEqual([304, '"default";r=8;t=6'])
+  expect(await fieldWhere((app, limit) => app.use(etag(), limit))).toEqual([304, null])
 })
