@@ -37,7 +37,7 @@ async function work(name: keyof Servers): Promise<Counts> {
     name: NAME,
     quota,
     store: withSharedQuota(counted),
-    deadline: '10s',
+    deadline: DEADLINE,
     onStoreError: 'throw',
   })
   while (counts.decisions - counts.admitted < DENIED) {
