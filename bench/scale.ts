@@ -93,7 +93,7 @@ async function policies(progress: (share: number) => void): Promise<Table> {
 const CALLERS = 50
 
 async function microsWith(masters: number): Promise<Figure> {
-  const cluster = await startRedisCluster({ masters, replicated: false })
+  const cluster = await startRedisCluster({ masters })
   const client = new Cluster([{ host: '127.0.0.1', port: (cluster.nodes[0] as { port: number }).port }])
   const limiter = rateLimiter({
     quota: perSecond(AMPLE.limit, { burst: AMPLE.burst }),

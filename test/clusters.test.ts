@@ -11,7 +11,7 @@ import { type RedisCluster, startRedisCluster } from './services/redis-cluster.t
 
 let servers: RedisCluster
 beforeAll(async () => {
-  servers = await startRedisCluster({ replicated: false })
+  servers = await startRedisCluster()
 })
 beforeEach(() => servers.flush())
 afterAll(() => servers.stop())

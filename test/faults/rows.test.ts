@@ -82,7 +82,7 @@ test('timeouts beyond the threshold of the circuit: units of failed calls are re
 })
 
 test('partial outage: a cluster with one of three masters frozen counts every request to the others', async () => {
-  const cluster = await startRedisCluster({ replicated: false })
+  const cluster = await startRedisCluster()
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   const client = new Cluster(nodes, { slotsRefreshTimeout: 500 })
   client.on('error', () => {})

@@ -45,7 +45,7 @@ async function connectedRedis(settings: Readonly<Record<string, string | number>
 }
 
 test('slot migration: two policies of a key whose slot is half moved keep the bound, and nothing stays taken', async () => {
-  const cluster = await startRedisCluster({ replicated: false })
+  const cluster = await startRedisCluster()
   const client = new Cluster(cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
   client.on('error', () => {})
   after.push(

@@ -95,7 +95,7 @@ async function redis(): Promise<Subject> {
 }
 
 async function cluster(): Promise<Subject> {
-  const servers = await startRedisCluster()
+  const servers = await startRedisCluster({ replicated: true })
   const { nodes } = servers
   const proxies = await Promise.all(nodes.map(({ port }) => startProxy(port)))
   const natMap = Object.fromEntries(

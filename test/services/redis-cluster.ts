@@ -1,9 +1,9 @@
 import { Redis as Client } from 'ioredis'
 import { type Redis, startRedis } from './redis.ts'
 
-/** A cluster of our own: three masters, or so many, with their share of the slots each, and a replica of each. */
+/** A cluster of our own: three masters, or so many, with their share of the slots each, and a replica of each if wanted. */
 export interface RedisCluster {
-  /** The masters, then their replicas in the same order. */
+  /** The masters, then any replicas in the same order. */
   readonly nodes: readonly Redis[]
   /** The node that serves a key now: the address that it gives to clients is looked up, not guessed. */
   masterOf(key: string): Promise<Redis>
@@ -25,7 +25,7 @@ const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 1_000
 const NO_FAILOVER_MS = 60_000
 
-export async function startRedisCluster({ masters: count = 3, replicated = true } = {}): Promise<RedisCluster> {
+export async function startRedisCluster({ masters: count = 3, replicated = false } = {}): Promise<RedisCluster> {
   const settings = {
     'cluster-enabled': 'yes',
     'cluster-node-timeout': replicated ? NODE_TIMEOUT_MS : NO_FAILOVER_MS,

@@ -35,7 +35,7 @@ test('behind Sentinel a failover is automatic, and replicated states are kept', 
 
 // Reproduces a bug: one circuit for the whole store left a quarter of the requests to the healthy masters uncounted.
 test('a cluster with one of three masters frozen counts every request to the others', async () => {
-  const cluster = await startRedisCluster({ replicated: false })
+  const cluster = await startRedisCluster()
   after.push(() => cluster.stop())
   const client = new Cluster(
     cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
@@ -66,7 +66,7 @@ test('a cluster with one of three masters frozen counts every request to the oth
 })
 
 test('a cluster that loses a master fails by the deadline, and continues with the replica, with at most one burst more', async () => {
-  const cluster = await startRedisCluster()
+  const cluster = await startRedisCluster({ replicated: true })
   after.push(() => cluster.stop())
   const client = new Cluster(
     cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),

@@ -50,7 +50,7 @@ test('list finds a policy among a million other keys within its bounds, by short
 })
 
 test('list finds the keys on every master of a cluster', async () => {
-  const servers = await startRedisCluster({ replicated: false })
+  const servers = await startRedisCluster()
   closing.push(() => servers.stop())
   const cluster = new Cluster(servers.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
   closing.push(() => cluster.disconnect())
