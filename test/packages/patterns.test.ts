@@ -29,7 +29,6 @@ test('finds a pattern that a text can keep busy', () => {
   expect(patternsIn('const found = /^(a+)+$/.test(text)').filter(slow)).toEqual([/^(a+)+$/])
 })
 
-// A pattern of a client's errors takes seconds to analyse, and a minute on a busy machine.
 test.each(names)('@spillway/%s has none', { timeout: 120_000 }, (name) => {
   const dist = join(installed(app, name), 'dist')
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(

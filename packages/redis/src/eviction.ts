@@ -17,9 +17,10 @@ export function warnOfEviction(client: object, memoryInfo: () => Promise<unknown
 
 async function askAndWarn(client: object, memoryInfo: () => Promise<unknown>): Promise<void> {
   try {
-    const memory = String(await memoryInfo())
-    const [, policy = ''] = /^maxmemory_policy:(\S+)/m.exec(memory) ?? []
-    if (/^maxmemory:0*$/m.test(memory.replaceAll('\r', '')) || policy === '' || SAFE.includes(policy)) return
+    const lines = String(await memoryInfo()).split(/\r?\n/)
+    const memory = new Map(lines.map((line) => line.split(':') as [field: string, value: string]))
+    const policy = memory.get('maxmemory_policy') ?? ''
+    if (Number(memory.get('maxmemory')) === 0 || policy === '' || SAFE.includes(policy)) return
     warnOnce(
       loggerOf(client),
       'WARN_SPILLWAY_EVICTION',

@@ -2,7 +2,9 @@ import { StoreError } from '@spillway/core'
 import { formatValue } from '@spillway/core/internal'
 
 /** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
-const OF_ONE_CALL = /^(CROSSSLOT|CrossSlot|TRYAGAIN|TryAgain|WRONGTYPE|ResponseError: user_script|ERR .*user_script)/
+const isOfOneCall = (reply: string): boolean =>
+  /^(CROSSSLOT|CrossSlot|TRYAGAIN|TryAgain|WRONGTYPE)/.test(reply) ||
+  (/^(ERR|ResponseError:) /.test(reply) && reply.includes('user_script'))
 
 /** Errors of a script that do not depend on its arguments. Before them, Redis 6 puts `ERR Error running script …: -`. */
 const OF_ANY_SCRIPT = /\b(READONLY|OOM|MISCONF|NOREPLICAS|NOPERM) |The user executing the script|ACL failure/
@@ -35,6 +37,6 @@ export function failure(error: unknown, clustered: boolean): StoreError {
   const hint = isOfCluster ? CLUSTER_HINT : HINTS.find(([pattern]) => pattern.test(reply))?.[1]
   const text = hint === undefined ? message : `${message.replace(/\.?$/, '.')} ${hint}`
   return new StoreError(`Redis failed: ${text}`, error, {
-    healthy: OF_ONE_CALL.test(reply) && !OF_ANY_SCRIPT.test(reply),
+    healthy: isOfOneCall(reply) && !OF_ANY_SCRIPT.test(reply),
   })
 }
