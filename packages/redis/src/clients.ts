@@ -103,6 +103,12 @@ interface Dialect<Client> {
   memoryInfo(client: Client, clustered: boolean): Promise<unknown>
 }
 
+/** The words of a command that runs a script, for clients that take commands as lists. */
+function commandOf(by: 'sha' | 'text', { script, keys, arguments: rest }: EvalRequest): string[] {
+  const words = by === 'sha' ? ['EVALSHA', script.sha] : ['EVAL', script.text]
+  return [...words, `${keys.length}`, ...keys, ...rest]
+}
+
 const infoOf = async (client: object): Promise<unknown> =>
   (client as { info?: (section: string) => Promise<unknown> }).info?.('memory')
 
@@ -116,10 +122,8 @@ const nodeRedis: Dialect<NodeRedisClient> = {
 /** A cluster of 4.0 sends EVAL and EVALSHA to any node, and gives up after eight redirections, unless it is given the key. */
 const nodeRedisBefore45: Dialect<NodeRedisClient> = {
   ...nodeRedis,
-  evaluate: (client, by, { script, keys, arguments: rest }) => {
-    const words = by === 'sha' ? ['EVALSHA', script.sha] : ['EVAL', script.text]
-    return (client as NodeRedisCluster4).sendCommand(keys[0], false, [...words, `${keys.length}`, ...keys, ...rest])
-  },
+  evaluate: (client, by, request) =>
+    (client as NodeRedisCluster4).sendCommand(request.keys[0], false, commandOf(by, request)),
 }
 
 const ioredis: Dialect<IoredisClient> = {
@@ -132,10 +136,7 @@ const ioredis: Dialect<IoredisClient> = {
 }
 
 const glide: Dialect<GlideRedisClient> = {
-  evaluate: (client, by, { script, keys, arguments: rest }) => {
-    const words = by === 'sha' ? ['EVALSHA', script.sha] : ['EVAL', script.text]
-    return client.customCommand([...words, `${keys.length}`, ...keys, ...rest])
-  },
+  evaluate: (client, by, request) => client.customCommand(commandOf(by, request)),
   deleteKey: (client, name) => client.del([name]),
   memoryInfo: (client, clustered) =>
     client.customCommand(['INFO', 'memory'], ...(clustered ? [{ route: 'randomNode' }] : [])),
