@@ -48,7 +48,7 @@ describe('the samples of', () => {
     const env = { PGHOST: host, PGUSER: user, PGDATABASE: database }
     problems = await problemsOf(samples, { ports: { 6379: redis.port }, env })
     await Promise.all([redis.stop(), postgres.stop()])
-  }, 300_000)
+  }, 900_000)
 
   test.each([...new Set(samples.map(({ document }) => document))])('%s compile and run', (path) => {
     expect(problems.filter(({ document }) => document === path).map(shown)).toEqual([])

@@ -26,10 +26,13 @@ interface Terms {
   readonly env: Readonly<Record<string, string>>
 }
 
+/** A suite of a sample takes 10 s, and took 120 s beside four runs of all tests and three busy loops. */
+const LIMIT_MS = 600_000
+
 /** Compiles samples, all together, and runs each that compiles. */
 export async function problemsOf(
   samples: readonly Sample[],
-  { limitMs = 120_000, ports = {}, env = {} }: Partial<Terms> = {},
+  { limitMs = LIMIT_MS, ports = {}, env = {} }: Partial<Terms> = {},
 ): Promise<readonly Problem[]> {
   // Inside of this package, where imports find the workspace and the frameworks.
   const cache = join(root, 'test/.cache')
