@@ -165,8 +165,8 @@ describe('a quota that warms up', () => {
   test.each([
     [{ limit: 0, per: '1s', warmUpPeriod: '1s' }, 'warmingUp limit must be a whole number, 1 or more; got 0. Use 1.'],
     [
-      { limit: 1, per: '1s', warmUpPeriod: '121m' },
-      `warmingUp warmUpPeriod must be at most '2h', so that it is counted exactly; got "121m". Use '2h' or less.`,
+      { limit: 1, per: '1s', warmUpPeriod: '3h' },
+      `warmingUp warmUpPeriod must be at most '2h', so that it is counted exactly; got "3h". Use '2h' or less.`,
     ],
     [
       { limit: 1, per: '365d', warmUpPeriod: '1h', burst: 1_000 },

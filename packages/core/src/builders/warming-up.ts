@@ -2,16 +2,14 @@ import { register } from '../algorithms/algorithm.ts'
 import { warmUpAlgorithm } from '../algorithms/warm-up.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkOptions, checkWhole } from '../common/options.ts'
-import { type Micros, micros } from '../common/time.ts'
+import { micros } from '../common/time.ts'
+import { LONGEST_WARM_UP } from '../kernels/warm-up.ts'
 import { ticksOf } from '../quotas/bucket-quota.ts'
 import type { WarmingUpOptions } from '../quotas/quota-options.ts'
 import type { WarmUpQuota } from '../quotas/quota-types.ts'
 import { warmUpQuota } from '../quotas/warm-up-quota.ts'
 
 register('warm-up', warmUpAlgorithm)
-
-/** Two hours: a round number below the longest warm-up that the kernel counts exactly. */
-const LONGEST_PERIOD: Micros = 7_200_000_000
 
 /**
  * Returns a quota of `limit` units per `per`, evenly spaced, at a third of that rate at first. The rate rises to `limit` over
@@ -25,7 +23,7 @@ export function warmingUp(options: WarmingUpOptions): WarmUpQuota {
   const burst = checkWhole('warmingUp burst', options.burst ?? limit, 1)
   const ticks = ticksOf('warmingUp', limit, micros(options.per, 'warmingUp per'))
   const period = micros(options.warmUpPeriod, 'warmingUp warmUpPeriod')
-  if (period <= LONGEST_PERIOD) return warmUpQuota('warmingUp', { burst, half: Math.ceil(period / 2), ...ticks })
+  if (period <= LONGEST_WARM_UP) return warmUpQuota('warmingUp', { burst, half: Math.ceil(period / 2), ...ticks })
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `warmingUp warmUpPeriod must be at most '2h', so that it is counted exactly; got ${formatValue(options.warmUpPeriod)}. Use '2h' or less.`,
