@@ -167,15 +167,16 @@ async function list({ handle, enter }: Context): Promise<void> {
   entry.listed = listed
 }
 
-/** It has no deadline: it waits for the network, for connections and locks, and for a server that stands still. */
+/** It has no deadline: it waits for the network, for connections and locks, and while a server or the network stands still. */
 const RESET_MS = 20_000
+const STANDSTILLS: readonly string[] = ['frozen server', 'network partition']
 
 /** Resets all keys by one call, which is entered as a reset of each. */
 async function resetAll({ handle, process, act, simulation }: Context): Promise<void> {
   const call = handle.limiter.resetAll().then(() => undefined)
-  const frozen = simulation.faults.filter(({ kind }) => kind === 'frozen server')
-  const frozenMs = frozen.reduce((sum, { micros }) => sum + micros / 1000, 0)
-  const ofKey = (key: string) => ({ server: act.server, key, cost: 0, waitMs: RESET_MS + frozenMs })
+  const standstills = simulation.faults.filter(({ kind }) => STANDSTILLS.includes(kind))
+  const stillMs = standstills.reduce((sum, { micros }) => sum + micros / 1000, 0)
+  const ofKey = (key: string) => ({ server: act.server, key, cost: 0, waitMs: RESET_MS + stillMs })
   const keys = Array.from({ length: simulation.setting.keys }, (_, i) => `key ${i}`)
   await Promise.all(keys.map((key) => tracked(simulation, process, { ...act, does: 'reset' }, ofKey(key), () => call)))
 }
