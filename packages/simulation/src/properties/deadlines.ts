@@ -27,7 +27,7 @@ export function expiredCallsAreNotSent({ ledger }: Simulation): readonly string[
 const consumes = ({ ticks, step: { check } }: Effect): boolean => ticks > 0 && check > 0
 
 /**
- * Timers are whole milliseconds, and clocks drift. One tells the caller, by less than a millisecond before its deadline. Another
+ * Timers are whole milliseconds, and clocks drift. One fails a call, by less than a millisecond before its deadline. Another
  * drops a call of PostgreSQL that waits for a key in use, by less than a millisecond after it: until then it may be sent.
  */
 const TIMERS_MICROS = 2 * 1_020
