@@ -1,5 +1,6 @@
 import type { Effect } from '../batches.ts'
 import type { Entry, Sent } from '../ledger.ts'
+import { PostgresServer } from '../postgres/server.ts'
 import type { Simulation } from '../simulation.ts'
 import { isAbort } from './answers.ts'
 import { groupBy } from './groups.ts'
@@ -26,11 +27,13 @@ export function expiredCallsAreNotSent({ ledger }: Simulation): readonly string[
 
 const consumes = ({ ticks, step: { check } }: Effect): boolean => ticks > 0 && check > 0
 
-/**
- * Timers are whole milliseconds, and clocks drift. One fails a call, by less than a millisecond before its deadline. Another
- * drops a call of PostgreSQL that waits for a key in use, by less than a millisecond after it: until then it may be sent.
- */
-const TIMERS_MICROS = 2 * 1_020
+/** Timers are whole milliseconds: a call may fail by less than one before its deadline. */
+const EARLY_MICROS = 1_020
+/** A timer drops a call of PostgreSQL that waits for a key in use. Until it runs, the call may be sent. */
+const LATE_MICROS = 1_020
 
-const waitsUntil = ({ answeredAt = Number.POSITIVE_INFINITY, error, calledAt, mayLast }: Entry): number =>
-  Math.max(answeredAt + TIMERS_MICROS, isAbort(error) ? calledAt + mayLast : 0)
+const waitsUntil = ({ answeredAt = Number.POSITIVE_INFINITY, error, calledAt, mayLast, server }: Entry): number =>
+  Math.max(
+    answeredAt + EARLY_MICROS + (server instanceof PostgresServer ? LATE_MICROS : 0),
+    isAbort(error) ? calledAt + mayLast : 0,
+  )
