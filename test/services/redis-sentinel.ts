@@ -11,7 +11,7 @@ export interface RedisSentinel {
   readonly sentinel: Redis
   readonly master: Redis
   readonly replica: Redis
-  /** Makes the replica the master, and answers once it is. The old one stays a master for ten seconds, if it runs. */
+  /** Makes the replica the master, and answers once clients are told so. If it runs, the old one is a master for ten seconds. */
   failover(): Promise<void>
   stop(): Promise<void>
 }
@@ -49,7 +49,10 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
           () => false,
         ),
       )
-      await until(async () => ((await asked.call('ROLE')) as [string])[0] === 'master')
+      await until(async () => {
+        const [, port] = (await reported.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[]
+        return port === `${replica.port}`
+      })
     },
     async stop() {
       asked.disconnect()

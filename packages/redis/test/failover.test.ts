@@ -18,8 +18,6 @@ test.each([true, false])(
       name: servers.name,
       sentinelRetryStrategy: () => 20,
       retryStrategy: () => 20,
-      // It looks for the promoted replica though the old master answers.
-      failoverDetector: true,
     })
     client.on('error', () => {})
     after.push(() => client.disconnect())
@@ -29,8 +27,13 @@ test.each([true, false])(
     expect(await admits(limiter, 60)).toBe(60)
     // `0` waits for the replica, however slow the machine is.
     expect(await client.wait(1, 0)).toBe(1)
+    const admin = new Ioredis({ port: servers.master.port, retryStrategy: () => null })
+    admin.on('error', () => {})
+    after.push(() => admin.disconnect())
+    await admin.ping()
     if (killed) await servers.master.kill()
     await servers.failover()
+    if (!killed) await admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
     await until(() =>
       client.info('server').then(
         (text) => text.includes(`tcp_port:${servers.replica.port}\r`),
@@ -74,7 +77,9 @@ test('a cluster with one of three masters frozen counts every request to the oth
   const all = [...rounds, ...later]
   expect(all.filter(({ key, degraded }) => isHealthy(key) && degraded)).toEqual([])
   expect(all.filter(({ key, degraded }) => !isHealthy(key) && degraded?.action !== 'local')).toEqual([])
-  expect(later.filter(({ key, degraded }) => !isHealthy(key) && degraded?.reason !== 'open')).toEqual([])
+  // If the circuit is half-open by now, one request probes the node.
+  const waited = later.filter(({ key, degraded }) => !isHealthy(key) && degraded?.reason !== 'open')
+  expect(waited.length).toBeLessThanOrEqual(1)
 })
 
 test('a cluster that loses a master fails by the deadline, and continues with the replica, with at most one burst more', async () => {
