@@ -32,6 +32,8 @@ export interface Entry {
   turnAt: number
   /** When its caller asked for a refund. */
   refundedAt: number | undefined
+  /** When the store had answered that refund. Undefined if that is not known: it may be made later. */
+  refundAnsweredAt: number | undefined
   /** The denied call that this one repeats after the wait. */
   retryOf: Entry | undefined
   /** The keys that it has listed. */
@@ -133,6 +135,7 @@ export class Ledger implements ServerObserver {
       kept: 0,
       turnAt: 0,
       refundedAt: undefined,
+      refundAnsweredAt: undefined,
       retryOf: undefined,
       listed: undefined,
     }

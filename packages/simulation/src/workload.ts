@@ -138,10 +138,15 @@ async function reserve({ handle, key, act, enter, simulation, process }: Context
     process.host.receive(() => {
       entry.kept = act.actual
       entry.refundedAt = simulation.world.now
-      // If the store does not answer, a refund is made later, and a charge is refunded.
-      void settle(act.actual).catch(() => {
-        entry.kept = Math.min(act.actual, act.cost)
-      })
+      void settle(act.actual).then(
+        () => {
+          entry.refundAnsweredAt = simulation.world.now
+        },
+        () => {
+          // If the store does not answer, a refund is made later, and a charge is refunded.
+          entry.kept = Math.min(act.actual, act.cost)
+        },
+      )
     }),
   )
 }

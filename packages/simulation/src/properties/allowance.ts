@@ -52,8 +52,9 @@ export function allowanceOf(
     ...(deleted?.map(forgotten) ?? entries.filter(({ verb }) => verb === 'reset').map((entry) => spanOf(entry, burst))),
   ]
   const refunds = entries.filter(({ verb }) => verb === 'refund').map((entry) => spanOf(entry, entry.cost))
-  const isStale = ({ calledAt, refundedAt = Number.POSITIVE_INFINITY }: Entry): boolean =>
-    [...states, ...refunds].some((each) => calledAt <= each.to && refundedAt >= each.from)
+  // A refund that was asked for before a reset may wait for the network, and be made after it.
+  const isStale = ({ calledAt, refundAnsweredAt = Number.POSITIVE_INFINITY }: Entry): boolean =>
+    [...states, ...refunds].some((each) => calledAt <= each.to && refundAnsweredAt >= each.from)
   const stale = entries
     .filter((entry) => (mayBeRefunded(entry) || (refundsLate && !isByStore(entry))) && isStale(entry))
     .map(({ calledAt, refundedAt, cost }) => ({
