@@ -11,7 +11,7 @@ export interface RedisSentinel {
   readonly sentinel: Redis
   readonly master: Redis
   readonly replica: Redis
-  /** Makes the replica the master, and answers once clients are told so. If it runs, the old one is a master for ten seconds. */
+  /** Makes the replica the master, and resolves once Sentinel reports it. If the old one runs, it is a master for ten seconds. */
   failover(): Promise<void>
   stop(): Promise<void>
 }
