@@ -113,7 +113,14 @@ export abstract class StateServer implements Keyspace {
     // In reverse order: the oldest state of a name is set last.
     const restored = new Map(changes.reverse().map(({ name, before }) => [name, before]))
     for (const [name, before] of restored) {
-      const refunds = Math.max(fullAt(before?.state) - fullAt(this.#states.get(name)?.state), 0)
+      // In reverse order, too: each state, and the one that it became.
+      const states = [
+        this.#states.get(name),
+        ...changes.filter((each) => each.name === name).map((each) => each.before),
+      ]
+      const refunds = states
+        .slice(1)
+        .reduce((sum, earlier, i) => sum + Math.max(fullAt(earlier?.state) - fullAt(states[i]?.state), 0), 0)
       if (before) this.#states.set(name, before)
       else this.#states.delete(name)
       this.#observer.lost(this, name, before && refunds)

@@ -62,7 +62,8 @@ export function allowanceOf(
       to: Number.POSITIVE_INFINITY,
       units: cost,
     }))
-  const again = resent.map(({ at, units }) => ({ from: at, to: at, units }))
+  // It returns units of other requests, whose own refunds then return those of later ones.
+  const again = resent.map(({ at, units }) => ({ from: at, to: Number.POSITIVE_INFINITY, units }))
   const extras = [...states, ...refunds, ...stale, ...again]
   // What another store returns moves a lease down, whose last units refill before they are spent.
   const returned = lease > 0 && others > 0 ? entries.filter(({ refundedAt }) => refundedAt !== undefined) : []
