@@ -110,21 +110,15 @@ export abstract class StateServer implements Keyspace {
   /** Promotes a replica that has not received the writes of the last `lag` microseconds. */
   failOver(lag: number): void {
     const changes = this.#changes.splice(0).filter(({ at }) => at >= this.world.now - lag)
-    // In reverse order: the oldest state of a name is set last.
-    const restored = new Map(changes.reverse().map(({ name, before }) => [name, before]))
-    for (const [name, before] of restored) {
-      // In reverse order, too: each state, and the one that it became.
-      const states = [
-        this.#states.get(name),
-        ...changes.filter((each) => each.name === name).map((each) => each.before),
-      ]
-      const refunds = states
-        .slice(1)
-        .reduce((sum, earlier, i) => sum + Math.max(fullAt(earlier?.state) - fullAt(states[i]?.state), 0), 0)
+    const refunds = new Map<string, number>()
+    // In reverse order: each change is undone, the oldest one of a name last.
+    for (const { name, before } of changes.reverse()) {
+      const refunded = Math.max(fullAt(before?.state) - fullAt(this.#states.get(name)?.state), 0)
+      refunds.set(name, (refunds.get(name) ?? 0) + refunded)
       if (before) this.#states.set(name, before)
       else this.#states.delete(name)
-      this.#observer.lost(this, name, before && refunds)
     }
+    for (const [name, ticks] of refunds) this.#observer.lost(this, name, this.#states.has(name) ? ticks : 0)
   }
   /** Loses the states that `isLost` draws: they are evicted or deleted. */
   evict(isLost: () => boolean): void {
