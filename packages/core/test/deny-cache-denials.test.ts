@@ -11,10 +11,12 @@ import {
   type Store,
   slidingLog,
   slidingWindow,
+  type Take,
   tokenBucket,
   warmingUp,
   withDenyCache,
 } from '../src/index.ts'
+import { stepFor, type Verb } from '../src/internal/index.ts'
 
 /** A store that counts its calls, behind a cache, with one clock for both. */
 function setUp(quota: Quota = perMinute(10), options = {}) {
@@ -152,6 +154,34 @@ describe('a key that is denied', () => {
     arrive()
     expect((await denied).allowed).toBe(false)
     expect((await limiter.consume('a')).allowed).toBe(true)
+  })
+
+  // Found by the simulator, seed 2184802065: the server made the refund of a reservation, and its reply was lost.
+  test.each<[how: string, send: (store: Store, ops: readonly Take[]) => Promise<unknown> | undefined]>([
+    ['alone', (store, ops) => store.take(ops)],
+    ['with other batches', (store, ops) => store.takeEach?.([ops])],
+  ])('is asked about again after a refund %s that failed, as it may have been made', async (_, send) => {
+    const model = modelStore(() => START)
+    const behind = faultyStore(model)
+    const lost = <T>(answer: Promise<T>): Promise<T> =>
+      answer.then(() => Promise.reject(new Error('the reply is lost')))
+    let isLost = false
+    const store = withDenyCache({
+      ...behind,
+      take: (ops) => (isLost ? lost(behind.take(ops)) : behind.take(ops)),
+      takeEach: (batches) => lost((behind as Required<Store>).takeEach(batches)),
+    })
+    const op = (verb: Verb, cost: number): Take => ({
+      policy: 'p',
+      key: 'a',
+      step: stepFor(perMinute(10), verb, cost),
+    })
+    await store.take([op('consume', 10)])
+    expect((await store.take([op('consume', 1)]))[0]?.allowed).toBe(false)
+    isLost = true
+    await expect(send(store, [op('refund', 1)])).rejects.toThrow('the reply is lost')
+    isLost = false
+    expect((await store.take([op('consume', 1)]))[0]?.allowed).toBe(true)
   })
 
   test('is evicted when many others are denied', async () => {

@@ -140,6 +140,15 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   const forget = (keys: readonly StateKey[]): void => {
     for (const key of keys) denials.delete(shortStateName(key) ?? '')
   }
+  const invalidate = (keys: readonly StateKey[]): void => {
+    cache.lastInvalidation = cache.calls
+    forget(keys)
+  }
+  /** A refund that fails may have been made. */
+  const fail = (ops: readonly Take[], error: unknown): never => {
+    if (ops.some(isRefund)) invalidate(ops)
+    throw error
+  }
 
   return {
     ...storeTraits(store),
@@ -147,25 +156,27 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       const recalled = recall(ops, at)
       if (recalled) return Promise.resolve(recalled)
       const call = begin()
-      return store.take(ops, at, deadline).then((taken) => {
-        learn(ops, taken, call)
-        return taken
-      })
+      return store.take(ops, at, deadline).then(
+        (taken) => {
+          learn(ops, taken, call)
+          return taken
+        },
+        (error: unknown) => fail(ops, error),
+      )
     },
     ...takingEach(store, (batches, at, deadline, takeEach) => {
       const recalled = batches.map((ops) => recall(ops, at)).filter((taken) => taken !== undefined)
       if (recalled.length === batches.length) return Promise.resolve(recalled)
       const call = begin()
-      return takeEach(batches, at, deadline).then((answers) => {
-        for (const [i, taken] of answers.entries()) learn(batches[i] as readonly Take[], taken, call)
-        return answers
-      })
+      return takeEach(batches, at, deadline).then(
+        (answers) => {
+          for (const [i, taken] of answers.entries()) learn(batches[i] as readonly Take[], taken, call)
+          return answers
+        },
+        (error: unknown) => fail(batches.flat(), error),
+      )
     }),
-    delete: (keys, deadline) =>
-      store.delete(keys, deadline).finally(() => {
-        cache.lastInvalidation = cache.calls
-        forget(keys)
-      }),
+    delete: (keys, deadline) => store.delete(keys, deadline).finally(() => invalidate(keys)),
     ...listing(store),
     ...deletingAll(store, (policies, work) =>
       work().finally(() => {
