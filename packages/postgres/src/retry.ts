@@ -38,6 +38,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '42501':
     'As a role that may create it, run migrationSql() with the same table and schema; then give this role what the README lists under "A role that may do no more".',
   '42P01': 'Run migrate(pool), or migrationSql() as the owner.',
+  '42703': 'A table of this name has other columns. Set `table` to another name.',
   '42883': 'Run migrate(pool), or migrationSql() as the owner.',
   '55P03': 'Another transaction holds the row.',
 }

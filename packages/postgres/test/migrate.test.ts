@@ -122,6 +122,12 @@ describe('migrate by a role that may not create schemas', () => {
   })
 })
 
+// Reproduces a bug: the error was the server's, `column "expires" does not exist`.
+test('rejects a table of other columns with the option to set', async () => {
+  await pool.query('CREATE TABLE invoices (number int)')
+  await expect(migrate(pool, { table: 'invoices' })).rejects.toThrow('(42703). A table of this name has other columns')
+})
+
 // PostgreSQL 8 to 9.0 had it by default, and some databases still do.
 test('migrates and counts in sessions whose strings have escapes', async () => {
   const escaping = new pg.Pool({ ...server.config, max: 1, options: '-c standard_conforming_strings=off' })
