@@ -43,7 +43,7 @@ export function instrumentsOf(meter: Meter = metrics.getMeter(SCOPE)): Instrumen
     }),
     retryAfter: meter.createHistogram('spillway.retry_after', {
       unit: 's',
-      description: 'The wait that was sent to denied requests.',
+      description: 'The wait of each policy that denied a request. The longest is sent.',
       ...bounds(WAITS),
     }),
     delay: meter.createHistogram('spillway.delay', {
