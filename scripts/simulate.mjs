@@ -1,10 +1,4 @@
 // Simulates the packages over simulated clocks, networks and servers: `npm run simulate`. See docs/guides/simulation.md.
-//
-// --seconds 60     how long to simulate fresh seeds, on all processors
-// --seed 123       replays a seed, and shows its trace with as few acts and faults as break the same property
-//                  (--keep 'why it failed' adds these to the runs that `npm test` repeats)
-// scale            compares ways to share a limit between nodes: --nodes, --keys, --rate, --seconds, --limit, --window, --only
-// --planted        (--only text) puts known defects back, one at a time, and shows which seed finds each
 
 import { appendFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -12,6 +6,15 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './ensure.mjs'
 import { bundle, run } from './simulation.mjs'
+
+const USAGE = `npm run simulate -- [options]
+
+  --seconds 60   how long to simulate fresh seeds, on all processors
+  --seed 123     replays a seed, and shows its trace with as few acts and faults as break the same property
+                 (--keep 'why it failed' adds these to the runs that npm test repeats)
+  --planted      (--only text) puts known defects back, one at a time, and shows which seed finds each
+  scale          compares ways to share a limit between nodes: --nodes, --keys, --rate, --seconds, --limit, --window,
+                 --only`
 
 /** The first seed with PostgreSQL servers, as in packages/simulation/src/draw.ts. */
 const POSTGRES_SEEDS = 2 ** 31
@@ -72,19 +75,28 @@ async function scale(given) {
   process.stdout.write(await run(await bundle('scale', undefined, 'scale/main.ts'), given))
 }
 
-const [command, ...rest] = process.argv.slice(2)
-const { values } = parseArgs({
-  args: command === 'scale' ? [] : process.argv.slice(2),
-  options: {
-    seconds: { type: 'string', default: '60' },
-    seed: { type: 'string' },
-    keep: { type: 'string' },
-    planted: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-  },
+const OPTIONS = /** @type {const} */ ({
+  seconds: { type: 'string', default: '60' },
+  seed: { type: 'string' },
+  keep: { type: 'string' },
+  planted: { type: 'boolean', default: false },
+  only: { type: 'string', default: '' },
+  help: { type: 'boolean', default: false },
 })
 
-if (command === 'scale') await scale(rest)
+function valuesIn(/** @type {string[]} */ args) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
+
+const [command, ...rest] = process.argv.slice(2)
+const values = valuesIn(command === 'scale' ? [] : process.argv.slice(2))
+if (values.help) console.log(USAGE)
+else if (command === 'scale') await scale(rest)
 else if (values.seed !== undefined && values.keep !== undefined) await keep(values.seed, values.keep)
 else if (values.seed !== undefined) process.stdout.write(await run(await bundle('main'), ['--seed', values.seed]))
 else if (values.planted) await planted(values.seconds, values.only)
