@@ -7,7 +7,7 @@ import { register } from 'node:module'
 const packages = new URL('../packages/', import.meta.url)
 
 /** The built file of each entry, by what imports name it. @type {Record<string, string>} */
-const builds = {}
+export const builds = {}
 for (const folder of readdirSync(packages)) {
   const { name, publishConfig } = JSON.parse(readFileSync(new URL(`${folder}/package.json`, packages), 'utf8'))
   for (const [entry, target] of Object.entries(publishConfig?.exports ?? {})) {

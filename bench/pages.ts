@@ -55,6 +55,11 @@ const SECTIONS: readonly Section[] = [
     text: "A decision that is written waits for the disk. By default, concurrent decisions are sent as one statement. `durability: 'async'` does not wait for the disk. A statement for a single decision costs more than a counter's: the function locks the row before it reads the clock, and decides in whole microseconds; a counter adds one.",
   },
   {
+    part: 'size',
+    heading: 'In a bundle',
+    text: 'Bundlers drop what an app does not import. What is left matters where code is loaded often, as on the edge.',
+  },
+  {
     part: 'plans',
     heading: 'Plans from a database',
     text: 'A cached lookup of a known key answers in the same tick. It finds the key in an LRU cache, reads the clock, and compares the age of the value. A key that is not known costs a promise, and the eviction of another; the time of the database is not in the table.',
@@ -100,7 +105,7 @@ function section({ part, heading, text }: Section, results: Results): string[] {
     ...(table.rows.length > LONG ? fold(`${table.rows.length} rows`, asMarkdown(table)) : [asMarkdown(table)]),
     ...reasonsOf(table),
   ])
-  return ['', `## ${heading}`, '', text, '', `Measured on ${outcome.day}: ${outcome.machine}.`, ...tables]
+  return ['', `## ${heading}`, '', text, '', `Measured up to ${outcome.day}: ${outcome.machine}.`, ...tables]
 }
 
 function lru(results: Results): string[] {

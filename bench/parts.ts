@@ -23,4 +23,5 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   http: () => import('./http.ts'),
   instructions: () => import('./instructions.ts'),
   profile: () => import('./profile.ts'),
+  size: () => import('./size.ts'),
 }

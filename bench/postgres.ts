@@ -17,9 +17,11 @@ import { workloads } from './workloads.ts'
 
 const FLEXIBLE = 'rate-limiter-flexible'
 const PLAIN = 'spillway, not batched'
+const PREPARED = 'spillway, prepared, not batched'
 const ASYNC = 'spillway, not batched, async'
 const COALESCED = 'spillway'
 const BY_HAND = 'a hand-written bucket'
+const BY_HAND_PREPARED = 'a hand-written bucket, prepared'
 const BY_HAND_ASYNC = 'a hand-written bucket, async'
 const RATIO = 'times rate-limiter-flexible'
 const ERRORS = 'errors in 1,000'
@@ -113,13 +115,13 @@ async function asksOf(db: Database, terms: Terms): Promise<Readonly<Record<strin
     'the published function': published(db.pool, terms),
     'the published function, serializable': published(db.strict, terms),
     [PLAIN]: ours(db, terms, 'plain', { coalesce: false }),
-    'spillway, prepared, not batched': ours(db, terms, 'prepared', { coalesce: false, prepare: true }),
+    [PREPARED]: ours(db, terms, 'prepared', { coalesce: false, prepare: true }),
     [ASYNC]: ours(db, terms, 'plain_async', { coalesce: false, durability: 'async' }),
     [COALESCED]: ours(db, terms, 'coalesced', {}),
     'spillway, async': ours(db, terms, 'coalesced_async', { durability: 'async' }),
     'spillway, unlogged': ours(db, terms, 'coalesced_unlogged', { durability: 'unlogged' }),
     [BY_HAND]: await baseline(db.pool, terms, 'hand'),
-    'a hand-written bucket, prepared': await baseline(db.pool, terms, 'hand_prepared', { prepare: true }),
+    [BY_HAND_PREPARED]: await baseline(db.pool, terms, 'hand_prepared', { prepare: true }),
     [BY_HAND_ASYNC]: await baseline(db.async, terms, 'hand_async'),
     'SELECT 1': () => db.pool.query('SELECT 1'),
   }
@@ -180,7 +182,7 @@ async function decisions(
   await db.close()
   const denied = terms === SCANT ? ', denied' : ''
   return {
-    title: `A decision in PostgreSQL: ${name}, ${callers} callers${denied}`,
+    title: `A decision in PostgreSQL: ${name}, ${callers === 1 ? 'one caller' : `${callers} callers`}${denied}`,
     how: `One server that waits for its disk, and one process with ${CONNECTIONS} connections; each candidate and rate-limiter-flexible alternate in turns of ${TURN} decisions.`,
     columns: [RATIO, 'µs each', ERRORS],
     rows: results.map(({ name, ratio, nanos }, i) => ({
@@ -215,6 +217,7 @@ async function shares(progress: (share: number) => void): Promise<Table> {
 const target = (ours: string, atMost: number): Target => ({ ours, theirs: FLEXIBLE, column: RATIO, atMost })
 const each: readonly Target[] = [
   { ...target(PLAIN, 1), baseline: BY_HAND },
+  { ...target(PREPARED, 1), baseline: BY_HAND_PREPARED },
   { ...target(ASYNC, 1 / 2.5), baseline: BY_HAND_ASYNC },
 ]
 const flawless = [PLAIN, ASYNC, COALESCED].map((ours): Target => ({ ours, column: ERRORS, atMost: 0 }))
@@ -223,19 +226,20 @@ export const processes = 2
 
 export const cases: Readonly<Record<string, Case>> = {
   hot: (progress) => {
-    const targets = [...each, target(COALESCED, 1 / 4), ...flawless]
+    const targets = [...each, target(COALESCED, 1 / 5.3), ...flawless]
     return decisions({ workload: 'hot', callers: 8, targets }, progress)
   },
   crowd: (progress) => {
-    const targets = [...each, target(COALESCED, 1 / 20), ...flawless]
+    const targets = [...each, target(COALESCED, 1 / 28), ...flawless]
     return decisions({ workload: 'hot', callers: 64, targets }, progress)
   },
+  one: (progress) => decisions({ workload: 'many', callers: 1, targets: each }, progress),
   many: (progress) => {
     const targets = [...each, ...flawless]
     return decisions({ workload: 'many', callers: 8, targets }, progress)
   },
   'many-crowd': (progress) => {
-    const targets = [...each, ...flawless]
+    const targets = [...each, target(COALESCED, 1 / 1.5), ...flawless]
     return decisions({ workload: 'many', callers: 64, targets }, progress)
   },
   shares,

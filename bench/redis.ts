@@ -12,12 +12,15 @@ import { type Redis, startRedis } from '../test/services/redis.ts'
 import { type Candidate, callers, measureInPairs } from './measure.ts'
 import { askingByHand } from './redis-baseline.ts'
 import { remainder } from './remainder.ts'
-import { spent } from './spent.ts'
+import { SERVER_MICROS, spent } from './spent.ts'
 import { type Case, exactly, type Figure, scaled, type Table, type Target } from './table.ts'
 import { workloads } from './workloads.ts'
 
 const OURS = 'spillway, ioredis'
+const OURS_TOO = 'spillway, node-redis'
 const FLEXIBLE = 'rate-limiter-flexible, ioredis'
+const FLEXIBLE_TOO = 'rate-limiter-flexible, node-redis'
+const EXPRESS = 'rate-limit-redis, ioredis'
 const BY_HAND = 'batches of 100, hand-written, ioredis'
 const RATIO = 'times rate-limiter-flexible'
 const MICROS = 'µs each'
@@ -66,10 +69,10 @@ async function field(): Promise<Field> {
     limiter,
     asks: {
       [FLEXIBLE]: (key) => flexible.consume(key),
-      'rate-limiter-flexible, node-redis': (key) => flexibleToo.consume(key),
-      'rate-limit-redis, ioredis': (key) => express.increment(key),
+      [FLEXIBLE_TOO]: (key) => flexibleToo.consume(key),
+      [EXPRESS]: (key) => express.increment(key),
       [OURS]: (key) => ours.consume(key),
-      'spillway, node-redis': (key) => oursToo.consume(key),
+      [OURS_TOO]: (key) => oursToo.consume(key),
       'spillway, ioredis, not batched': (key) => single.consume(key),
       [BY_HAND]: await askingByHand(client, 1, 1_000_000_000),
     },
@@ -128,7 +131,15 @@ async function decisions(
   }
 }
 
-const target = (atMost: number): Target => ({ ours: OURS, theirs: FLEXIBLE, column: RATIO, atMost, baseline: BY_HAND })
+const target = (atMost: number, theirs = FLEXIBLE): Target => ({
+  ours: OURS,
+  theirs,
+  column: RATIO,
+  atMost,
+  baseline: BY_HAND,
+})
+/** Half of what the fastest peer takes. */
+const half = target(1 / 2, EXPRESS)
 
 /** The commands that the server has run since the last call, without those of this function. */
 async function commands(admin: Ioredis): Promise<number> {
@@ -195,7 +206,7 @@ async function shares(progress: (share: number) => void): Promise<Table> {
     progress,
   )
   await all.close()
-  return table
+  return { ...table, targets: [{ ours: OURS, column: SERVER_MICROS, atMost: 4 }] }
 }
 
 const BYTES = 'bytes per key'
@@ -206,7 +217,7 @@ async function bytes(progress: (share: number) => void): Promise<Table> {
   const keys = Array.from({ length: 100_000 }, (_, i) => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`)
   const short = all.limiter(AMPLE, { prefix: 's' })
   const asks: Readonly<Record<string, Ask>> = {
-    ...Object.fromEntries([FLEXIBLE, 'rate-limit-redis, ioredis', OURS].map((name) => [name, all.asks[name] as Ask])),
+    ...Object.fromEntries([FLEXIBLE, EXPRESS, OURS].map((name) => [name, all.asks[name] as Ask])),
     'spillway, ioredis, a prefix of one letter': (key) => short.consume(key),
     'a timestamp under the address itself': (key) => all.admin.set(key, Date.now() * 1_000, 'PX', 60_000),
   }
@@ -231,12 +242,16 @@ async function bytes(progress: (share: number) => void): Promise<Table> {
 export const processes = 2
 
 export const cases: Readonly<Record<string, Case>> = {
-  one: (progress) => decisions('A decision in Redis: one caller, 10,000 keys', 'many', 1, [], progress),
+  one: (progress) => {
+    const targets = [target(1.1), { ours: OURS_TOO, theirs: FLEXIBLE_TOO, column: RATIO, atMost: 1.1 }]
+    return decisions('A decision in Redis: one caller, 10,000 keys', 'many', 1, targets, progress)
+  },
   fifty: (progress) =>
-    decisions('A decision in Redis: 50 callers, 10,000 keys', 'many', 50, [target(1 / 0.95)], progress),
+    decisions('A decision in Redis: 50 callers, 10,000 keys', 'many', 50, [target(1 / 0.95), half], progress),
   crowd: (progress) =>
-    decisions('A decision in Redis: 500 callers, 10,000 keys', 'many', 500, [target(1 / 3)], progress),
-  hot: (progress) => decisions('A decision in Redis: 500 callers, one hot key', 'hot', 500, [target(1 / 3)], progress),
+    decisions('A decision in Redis: 500 callers, 10,000 keys', 'many', 500, [target(1 / 3), half], progress),
+  hot: (progress) =>
+    decisions('A decision in Redis: 500 callers, one hot key', 'hot', 500, [target(1 / 3), half], progress),
   shares,
   asked,
   bytes,

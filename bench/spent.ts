@@ -32,6 +32,9 @@ function nanosOf(pid: string): number {
   }
 }
 
+/** The column with the CPU time of the server. */
+export const SERVER_MICROS = 'µs of the server'
+
 /** Makes this number of decisions. */
 export type Run = (decisions: number) => Promise<void>
 
@@ -60,5 +63,5 @@ export async function spent(
     progress((turn + 1) / TURNS)
   }
   const rows = all.map(({ name, theirs, own }): Row => ({ name, figures: [figureOf(theirs), figureOf(own)] }))
-  return { title, how, columns: ['µs of the server', 'µs of the caller'], rows, targets: [] }
+  return { title, how, columns: [SERVER_MICROS, 'µs of the caller'], rows, targets: [] }
 }

@@ -1,0 +1,113 @@
+// The size of a bundle: what a limiter adds to the code of an app.
+
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { build, type Plugin } from 'esbuild'
+import { builds } from './built.mjs'
+import { type Case, exactly, type Row, type Table } from './table.ts'
+
+const HONO = 'spillway, Hono'
+const LIMITER = 'spillway, a limiter in memory'
+
+const adapter = (name: string): string =>
+  `import { perMinute, rateLimit } from '@spillway/${name}'; export const limit = rateLimit({ quota: perMinute(100) })`
+
+/** What an app imports, by row. */
+const USES: Readonly<Record<string, string>> = {
+  [LIMITER]: "export { perMinute, rateLimiter } from '@spillway/memory'",
+  [HONO]: adapter('hono'),
+  'spillway, Express': adapter('express'),
+  'spillway, Koa': adapter('koa'),
+  'spillway, Fastify': adapter('fastify'),
+  'spillway/compat, Express': "export { rateLimit } from '@spillway/express/compat'",
+  limiter: "export { TokenBucket } from 'limiter'",
+  'hono-rate-limiter': "export { rateLimiter } from 'hono-rate-limiter'",
+  hitlimit: "export { hitlimit } from '@joint-ops/hitlimit'",
+  'koa-ratelimit': "export { default } from 'koa-ratelimit'",
+  '@fastify/rate-limit': "export { default } from '@fastify/rate-limit'",
+  'rate-limiter-flexible': "export { RateLimiterMemory } from 'rate-limiter-flexible'",
+  'express-rate-limit': "export { rateLimit } from 'express-rate-limit'",
+}
+
+/** Bundles the published code. Its `package.json` says that modules without a used import can be dropped. */
+const published: Plugin = {
+  name: 'published',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^@spillway\// }, ({ path }) => ({
+      path: fileURLToPath(builds[path] as string),
+      sideEffects: false,
+    })),
+}
+
+interface Bundle {
+  readonly gzipped: number
+  /** The bytes of each module, minified, by its path. */
+  readonly modules: Readonly<Record<string, number>>
+}
+
+async function bundleOf(code: string): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: code, resolveDir: import.meta.dirname },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    external: ['node:*'],
+    plugins: [published],
+    write: false,
+    metafile: true,
+  })
+  const inputs = Object.entries(Object.values(metafile.outputs)[0]?.inputs ?? {})
+  return {
+    gzipped: gzipSync(outputFiles[0]?.contents ?? '').length,
+    modules: Object.fromEntries(inputs.map(([path, { bytesInOutput }]) => [path, bytesInOutput])),
+  }
+}
+
+const GZIPPED = 'bytes, gzipped'
+
+async function bundles(progress: (share: number) => void): Promise<Table> {
+  const rows: Row[] = []
+  for (const [name, code] of Object.entries(USES)) {
+    rows.push({ name, figures: [exactly((await bundleOf(code)).gzipped)] })
+    progress(rows.length / Object.keys(USES).length)
+  }
+  return {
+    title: 'The size of a bundle',
+    how: 'What an app’s bundle grows by, minified by esbuild with all imports. Node’s modules are not in it.',
+    columns: [GZIPPED],
+    rows,
+    targets: [
+      { ours: HONO, column: GZIPPED, atMost: 18_000 },
+      { ours: LIMITER, column: GZIPPED, atMost: 6_000 },
+    ],
+  }
+}
+
+/** The folder of a module: of core its own, of other packages all in one. */
+function folderOf(path: string): string | undefined {
+  const [, name = '', folder = ''] = /packages\/(\w+)\/dist\/((?:http\/)?\w+)/.exec(path) ?? []
+  return name === 'core' ? `core, ${folder}` : name || undefined
+}
+
+async function folders(): Promise<Table> {
+  const { modules } = await bundleOf(USES[HONO] as string)
+  const bytes = new Map<string, number>()
+  for (const [path, size] of Object.entries(modules)) {
+    const folder = folderOf(path)
+    if (folder !== undefined && size > 0) bytes.set(folder, (bytes.get(folder) ?? 0) + size)
+  }
+  const rows = [...bytes].toSorted(([, a], [, b]) => b - a)
+  return {
+    title: 'The parts of a bundle: rateLimit and perMinute for Hono',
+    how: 'Where the code of the bundle is from. Before it is compressed, as what compression saves depends on the whole.',
+    columns: ['bytes, minified'],
+    rows: rows.map(([name, size]) => ({ name, figures: [exactly(size)] })),
+    targets: [],
+  }
+}
+
+/** The same code has the same size. */
+export const processes = 1
+
+export const cases: Readonly<Record<string, Case>> = { bundles, folders }
