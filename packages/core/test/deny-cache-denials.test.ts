@@ -127,6 +127,39 @@ describe('a key that is denied', () => {
     expect(answers.map(({ allowed }) => allowed)).toEqual([true, false, true])
   })
 
+  // Found by the simulator, seed 49287527: the wait was too short by the time that the call had taken to reach the store.
+  test.each([
+    ['token bucket', tokenBucket({ limit: 1, per: '9s' })],
+    ['sliding window', slidingWindow({ limit: 1, window: '9s' })],
+    ['sliding log', slidingLog({ limit: 1, window: '9s' })],
+    ['penalty', penalty({ after: 1, within: '9s', block: '9s' })],
+  ])('is allowed after the wait that the cache reports, however long the denial took: %s', async (_, quota) => {
+    const clock = fakeClock()
+    const model = modelStore(clock)
+    const slow: Store = {
+      ...faultyStore(model),
+      async take(ops, at) {
+        clock.advance(300)
+        const taken = model.takeSync(ops, at)
+        clock.advance(200)
+        return taken
+      },
+    }
+    const behind = rateLimiter({ quota, store: model, name: 'p' })
+    const limiter = rateLimiter({
+      quota,
+      store: withDenyCache(slow, { stopwatch: () => clock() / 1000 }),
+      name: 'p',
+      logger: { warn: () => {} },
+    })
+    for (let i = 0; i < 2; i++) await limiter.consume('a')
+    const before = clock()
+    const { allowed, retryAfterMs } = await limiter.consume('a')
+    expect([allowed, clock()]).toEqual([false, before])
+    clock.advance(retryAfterMs)
+    expect((await behind.peek('a')).allowed).toBe(true)
+  })
+
   // The answer of a call that the store has made before the refund or the reset comes after it.
   test.each<[what: string, undo: (limiter: RateLimiter) => Promise<unknown>]>([
     ['a refund', (limiter) => limiter.refund('a', 10)],

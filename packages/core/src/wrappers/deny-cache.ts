@@ -41,8 +41,9 @@ interface CachedDenial extends CachedState {
   readonly policy: string
   /** When the store denied it, by the store's clock. */
   readonly now: Micros
-  /** When the store was asked, by `stopwatch`. */
+  /** When the store was asked, and when it had answered, by `stopwatch`. */
   readonly askedMs: number
+  readonly answeredMs: number
 }
 
 const isAllowed = ({ allowed }: Taken): boolean => allowed
@@ -71,9 +72,9 @@ const cacheOf = oncePer(
  * Returns a store with a deny cache: it caches the denials of `store` and denies the same keys in this process until the
  * wait or `for` is over. Meanwhile, retries of a denied client cause no calls to the store.
  *
- * It runs the kernel on the state that the denial revealed, so that its answers are those of the store. The store's
- * clock is extrapolated by a local monotonic clock since the store was asked, so that the estimate is early by the time
- * that the request took, and never late: no request is denied whose units are back. One that may be allowed, or would
+ * It runs the kernel on the state that the denial revealed, so that its answers are those of the store. A local monotonic
+ * clock extrapolates the store's. Since the store was asked, its clock has advanced by no more than that: no request is denied
+ * whose units may be back. Since it has answered, by no less: no wait is too short. A request that may be allowed, or would
  * write, is sent to the store.
  *
  * Throws a `QuotaError` if an option is invalid.
@@ -110,12 +111,18 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   const recall = (ops: readonly Take[], at: Micros | undefined): readonly Taken[] | undefined => {
     const found = denials.size > 0 ? known(ops) : undefined
     if (found === undefined) return undefined
-    const since = ({ now, askedMs }: CachedDenial): Micros => now + Math.floor((stopwatch() - askedMs) * 1000)
-    const now = at ?? Math.max(...found.map(since))
-    if (!found.every((denial, i) => isCompatible(denial, (ops[i] as Take).step, now))) return undefined
-    const outcomes = found.map(({ state }, i) => runKernel(state, now, (ops[i] as Take).step))
-    const writes = outcomes.every(({ allowed }) => allowed) || outcomes.some(({ kept }, i) => kept !== found[i]?.state)
-    return writes ? undefined : ops.map(({ step }, i) => takenOf(outcomes[i] as Outcome, now, step, false))
+    const ms = stopwatch()
+    const since = (when: 'askedMs' | 'answeredMs'): Micros =>
+      at ?? Math.max(...found.map((denial) => denial.now + Math.floor((ms - denial[when]) * 1000)))
+    const latest = since('askedMs')
+    if (!found.every((denial, i) => isCompatible(denial, (ops[i] as Take).step, latest))) return undefined
+    const outcomesAt = (now: Micros): readonly Outcome[] =>
+      found.map(({ state }, i) => runKernel(state, now, (ops[i] as Take).step))
+    const outcomes = outcomesAt(latest)
+    if (outcomes.every(({ allowed }) => allowed) || outcomes.some(({ kept }, i) => kept !== found[i]?.state))
+      return undefined
+    const earliest = since('answeredMs')
+    return outcomesAt(earliest).map((outcome, i) => takenOf(outcome, earliest, (ops[i] as Take).step, false))
   }
   const remember = (ops: readonly Take[], taken: readonly Taken[], askedMs: number): void => {
     for (const [i, op] of ops.entries()) {
@@ -126,7 +133,14 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
       const state = cachedStateOf(op.step, taken[i] as Taken)
       denials.delete(name)
       if (state !== undefined)
-        denials.set(name, { policy: op.policy, step: op.step, state, now: (taken[i] as Taken).now, askedMs })
+        denials.set(name, {
+          policy: op.policy,
+          step: op.step,
+          state,
+          now: (taken[i] as Taken).now,
+          askedMs,
+          answeredMs: stopwatch(),
+        })
     }
     evictOldest(denials, maxKeys)
   }

@@ -3,8 +3,8 @@ import type { Simulation } from '../simulation.ts'
 
 /**
  * A client that waits as long as its denial says is admitted, if no other caller uses the key meanwhile, no clock is set
- * or slow, and no state is lost. With leases, other stores may hold its units. A denial by a deny cache, in the same tick, may
- * be early by the time that a message takes.
+ * or slow, and no state is lost. With leases, other stores may hold its units. By a fast clock, a deny cache reports waits that
+ * are too short: its denials are those of the same tick.
  */
 export function waitsAreLongEnough({ ledger, setting, processes, faults }: Simulation): readonly string[] {
   const holders = processes.length * setting.handles
@@ -13,8 +13,8 @@ export function waitsAreLongEnough({ ledger, setting, processes, faults }: Simul
   if (setting.resends && faults.length > 0 && setting.quota.kernel !== 'bucket') return []
   return ledger.entries
     .filter((entry) => entry.retryOf !== undefined && isByStore(entry) && entry.decision?.allowed === false)
-    .filter(({ retryOf }) => retryOf?.answeredAt !== retryOf?.calledAt)
     .filter(({ host }) => host.drift >= 0)
+    .filter(({ host, retryOf }) => host.drift === 0 || retryOf?.answeredAt !== retryOf?.calledAt)
     .filter((entry) => isAlone(entry, entry.retryOf as Entry, ledger))
     .map(({ key, cost, host, calledAt, retryOf }) => {
       const waited = retryOf?.decision?.retryAfterMs
