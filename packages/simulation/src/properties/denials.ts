@@ -55,7 +55,8 @@ export function denialsAreTrue({ ledger, setting, faults }: Simulation): readonl
 /** A clock that is slow by 100 ppm estimates the server's clock late. */
 const SLOWNESS = 0.0001
 
-const denyMicros = ({ denyCache }: Simulation['setting']): number =>
+/** How long a deny cache keeps a denial at most, by a clock that is slow. */
+export const denyMicros = ({ denyCache }: Simulation['setting']): number =>
   denyCache === false ? 0 : Number.parseInt(denyCache, 10) * 1_020_000
 
 /** With leases, units are promised to requests that the store is asked for next. */
