@@ -1,8 +1,8 @@
 // The size of a bundle: what a limiter adds to the code of an app.
 
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
-import { build, type Plugin } from 'esbuild'
+import type { Plugin } from 'esbuild'
+import { type Bundle, bundleOf as bundle } from '../test/packages/bundle.ts'
 import { builds } from './built.mjs'
 import { type Case, exactly, type Row, type Table } from './table.ts'
 
@@ -39,37 +39,15 @@ const published: Plugin = {
     })),
 }
 
-interface Bundle {
-  readonly gzipped: number
-  /** The bytes of each module, minified, by its path. */
-  readonly modules: Readonly<Record<string, number>>
-}
-
-async function bundleOf(code: string): Promise<Bundle> {
-  const { outputFiles, metafile } = await build({
-    stdin: { contents: code, resolveDir: import.meta.dirname },
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    platform: 'node',
-    external: ['node:*'],
-    plugins: [published],
-    write: false,
-    metafile: true,
-  })
-  const inputs = Object.entries(Object.values(metafile.outputs)[0]?.inputs ?? {})
-  return {
-    gzipped: gzipSync(outputFiles[0]?.contents ?? '').length,
-    modules: Object.fromEntries(inputs.map(([path, { bytesInOutput }]) => [path, bytesInOutput])),
-  }
-}
+const bundleOf = (use: string): Promise<Bundle> =>
+  bundle(import.meta.dirname, USES[use] as string, { plugins: [published] })
 
 const GZIPPED = 'bytes, gzipped'
 
 async function bundles(progress: (share: number) => void): Promise<Table> {
   const rows: Row[] = []
-  for (const [name, code] of Object.entries(USES)) {
-    rows.push({ name, figures: [exactly((await bundleOf(code)).gzipped)] })
+  for (const name of Object.keys(USES)) {
+    rows.push({ name, figures: [exactly((await bundleOf(name)).size)] })
     progress(rows.length / Object.keys(USES).length)
   }
   return {
@@ -91,7 +69,7 @@ function folderOf(path: string): string | undefined {
 }
 
 async function folders(): Promise<Table> {
-  const { modules } = await bundleOf(USES[HONO] as string)
+  const { modules } = await bundleOf(HONO)
   const bytes = new Map<string, number>()
   for (const [path, size] of Object.entries(modules)) {
     const folder = folderOf(path)

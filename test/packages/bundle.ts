@@ -4,12 +4,21 @@ import { type BuildOptions, type BuildResult, build } from 'esbuild'
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */
 const THEIRS = ['@nestjs/*', '@opentelemetry/api', 'cloudflare:*', 'commander', 'fast-check', 'ioredis', 'node:*', 'pg']
 
+export interface Bundle {
+  readonly text: string
+  /** Its bytes, gzipped. */
+  readonly size: number
+  readonly exports: readonly string[]
+  /** The bytes of each module, minified, by its path. */
+  readonly modules: Readonly<Record<string, number>>
+}
+
 /** Bundles code of an app, minified, with all that it imports from our packages. */
 export async function bundleOf(
   app: string,
   code: string,
-  options: Pick<BuildOptions, 'format' | 'globalName'> = {},
-): Promise<{ readonly text: string; readonly size: number; readonly exports: readonly string[] }> {
+  options: Pick<BuildOptions, 'format' | 'globalName' | 'plugins'> = {},
+): Promise<Bundle> {
   const { outputFiles, metafile }: BuildResult<{ write: false; metafile: true }> = await build({
     stdin: { contents: code, resolveDir: app },
     bundle: true,
@@ -22,6 +31,7 @@ export async function bundleOf(
     ...options,
   })
   const [file] = outputFiles
-  const { exports = [] } = Object.values(metafile.outputs)[0] ?? {}
-  return { text: file?.text ?? '', size: gzipSync(file?.contents ?? '').length, exports }
+  const { exports = [], inputs = {} } = Object.values(metafile.outputs)[0] ?? {}
+  const modules = Object.fromEntries(Object.entries(inputs).map(([path, { bytesInOutput }]) => [path, bytesInOutput]))
+  return { text: file?.text ?? '', size: gzipSync(file?.contents ?? '').length, exports, modules }
 }
