@@ -125,26 +125,6 @@ const QUESTIONS: readonly Question[] = [
     },
     column: 'µs each',
   },
-  {
-    heading: 'How much does a limiter add to a bundle?',
-    axis: 'bytes, gzipped',
-    file: 'performance-bundle.svg',
-    part: 'size',
-    tables: {
-      'The size of a bundle': {
-        'Spillway, in memory': 'spillway, a limiter in memory',
-        'Spillway, Hono': 'spillway, Hono',
-        limiter: 'limiter',
-        'hono-rate-limiter': 'hono-rate-limiter',
-        hitlimit: 'hitlimit',
-        'koa-ratelimit': 'koa-ratelimit',
-        '@fastify/rate-limit': '@fastify/rate-limit',
-        'rate-limiter-flexible': 'rate-limiter-flexible',
-        'express-rate-limit': 'express-rate-limit',
-      },
-    },
-    column: 'bytes, gzipped',
-  },
 ]
 
 /** The bars of a question; none if its part was not measured. */
