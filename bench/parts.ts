@@ -24,4 +24,5 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   instructions: () => import('./instructions.ts'),
   profile: () => import('./profile.ts'),
   size: () => import('./size.ts'),
+  logs: () => import('./logs.ts'),
 }
