@@ -21,7 +21,7 @@ import {
   tryAt,
 } from './lease.ts'
 import { firstSize, halved, type LeaseBounds, type LeaseSize, learn, leaseParts } from './lease-size.ts'
-import { type Entry, type LeaseServer, newEntry } from './leasing.ts'
+import { type Entry, type LeaseServer, type Leasing, newEntry } from './leasing.ts'
 
 /** A request that waits for a lease. */
 export interface Waiter extends Call {
@@ -101,12 +101,12 @@ function divide({ askedMs }: LeaseEntry, waiters: readonly Waiter[], taken: Buck
   return { answers, rest: { ...lease, held: partsBetween(base, tat, scale) } }
 }
 
-/** Grants and spends leases. `stopwatch` is the local clock in milliseconds; `onLease` is called for each new lease. */
+/** Grants and spends leases. `stopwatch` is the local clock in milliseconds. */
 export function leaseServer(
   store: Store,
   bounds: LeaseBounds,
   stopwatch: () => number,
-  onLease: () => void,
+  { onLease, isFree }: Leasing,
 ): LeaseServer<LeaseEntry> {
   const askFor = async (entry: LeaseEntry, { take, at, deadline }: Call, step: BucketStep): Promise<BucketTaken> => {
     const [taken] = (await store.take([{ ...take, step }], at, deadline)) as [BucketTaken]
@@ -142,9 +142,10 @@ export function leaseServer(
     await end(entry, first.at)
     for (const each of waiters) if (!isServed(each, undefined)) each.resolve(check(entry, each))
   }
-  const canLease = ({ others, lease }: LeaseEntry, waiters: readonly Waiter[], parts: number): boolean => {
+  const canLease = (entry: LeaseEntry, waiters: readonly Waiter[], parts: number): boolean => {
+    const { lease } = entry
     const { step } = lease ?? (waiters[0] as Waiter).take
-    if (others > 0 || !waiters.every(({ take }) => isSameQuota(take.step, step))) return false
+    if (!isFree(entry) || !waiters.every(({ take }) => isSameQuota(take.step, step))) return false
     return lease !== undefined || parts > partsOf(step)
   }
   /** Leases these parts, or what the waiting requests need if that is more. */

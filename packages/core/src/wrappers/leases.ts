@@ -59,5 +59,5 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
       `requests must be a whole number, 2 or more; got ${formatValue(requests)}.`,
     )
   }
-  return leasing(store, { ...bounds, stopwatch }, (onLease) => leaseServer(store, bounds, stopwatch, onLease))
+  return leasing(store, { ...bounds, stopwatch }, (leasing) => leaseServer(store, bounds, stopwatch, leasing))
 }

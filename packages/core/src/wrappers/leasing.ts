@@ -72,13 +72,23 @@ const MOST = 10_000
 
 const bucketsOf = (ops: readonly Take[]): readonly Take[] => ops.filter(({ step }) => step.kernel === 'bucket')
 
-/** A store whose plain takes of buckets are served by `serverOf`, which calls its argument for each new lease. */
+/** What a server of leases is given. */
+export interface Leasing {
+  /** Called for each new lease. */
+  readonly onLease: () => void
+  /** Whether no other work on the key of an entry is under way: otherwise no lease of it is taken. */
+  readonly isFree: (entry: Entry) => boolean
+}
+
+/** A store whose plain takes of buckets are served by `serverOf`. */
 export function leasing<E extends Entry>(
   store: Store,
   { idleMs, stopwatch }: { readonly idleMs: number; readonly stopwatch: () => number },
-  serverOf: (onLease: () => void) => LeaseServer<E>,
+  serverOf: (leasing: Leasing) => LeaseServer<E>,
 ): LeasingStore {
   const entries = new Map<string, E>()
+  /** The policies of which all keys are being deleted. */
+  const swept = new Set<readonly string[]>()
   let stop: (() => void) | undefined
 
   /** The entry of a key, moved to the end; undefined if too many are in use. */
@@ -108,7 +118,9 @@ export function leasing<E extends Entry>(
     }
     stop ??= setLongTimeout(idleMs, tidy, { holds: false })
   }
-  const server = serverOf(watch)
+  const isFree = ({ others, key }: Entry): boolean =>
+    others === 0 && ![...swept].some((policies) => policies.includes(key.policy))
+  const server = serverOf({ onLease: watch, isFree })
 
   const takeOne = (entry: E, call: Call): Promise<BucketTaken> => {
     // The lease of a changed quota cannot be spent.
@@ -177,12 +189,14 @@ export function leasing<E extends Entry>(
       alone(bucketsOf(batches.flat()), () => takeEach(batches, at, deadline), { at, deadline }),
     ),
     delete: (keys, deadline) => alone(keys, () => store.delete(keys, deadline), { deadline }),
-    ...deletingAll(store, (policies, work) => {
+    ...deletingAll(store, async (policies, work) => {
       const known = [...entries.values()].filter(({ key }) => policies.includes(key.policy))
+      const own = [...policies]
+      swept.add(own)
       return alone(
         known.map(({ key }) => key),
         work,
-      )
+      ).finally(() => swept.delete(own))
     }),
     ...listing(store),
     async release() {

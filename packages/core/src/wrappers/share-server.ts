@@ -7,7 +7,7 @@ import type { Store } from '../stores/store.ts'
 import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf } from './lease.ts'
 import { isServed, rejectAll, returnLease, type Waiter } from './lease-server.ts'
 import type { Answer } from './lease-size.ts'
-import { type Entry, type LeaseServer, newEntry } from './leasing.ts'
+import { type Entry, type LeaseServer, type Leasing, newEntry } from './leasing.ts'
 import {
   countDemand,
   type Demand,
@@ -51,12 +51,12 @@ const AHEAD = 1.5
  */
 const pauseOf = ({ now }: BucketTaken, ms: number): number => 0.5 + ((now + Math.floor(ms * 1000)) % 1024) / 2048
 
-/** Grants and spends shares. `stopwatch` is the local clock in milliseconds; `onLease` is called for each new share. */
+/** Grants and spends shares. `stopwatch` is the local clock in milliseconds. */
 export function shareServer(
   store: BatchingStore,
   { margin, idleMs }: { readonly margin: number; readonly idleMs: number },
   stopwatch: () => number,
-  onLease: () => void,
+  { onLease, isFree }: Leasing,
 ): LeaseServer<ShareEntry> {
   const holdFor = ({ take }: Call): Micros => holdOf(take.step, margin)
   const nowOf = (of: Pick<Lease, 'now' | 'askedMs'>, { at }: Call): Micros => at ?? momentOf(of, stopwatch())
@@ -111,7 +111,7 @@ export function shareServer(
   /** Acquires the next share before it is needed, so that no request waits for it. */
   const askAhead = (entry: ShareEntry, call: Call): void => {
     const { tripMs, pausedMs, failedMs } = entry
-    if (entry.serving || entry.next || entry.others > 0) return
+    if (entry.serving || entry.next || !isFree(entry)) return
     const ms = stopwatch()
     if (ms < pausedMs - tripMs || ms < failedMs || !isLow(entry, call)) return
     entry.serving = serve(entry, { ...call, deadline: undefined })
@@ -169,7 +169,7 @@ export function shareServer(
     fromShare(entry, call) ?? fromPause(entry, call)
   const shareOrCheck = async (entry: ShareEntry, first: Call, waiters: readonly Waiter[]): Promise<void> => {
     const { step } = first.take
-    if (entry.others === 0 && waiters.every(({ take }) => isSameQuota(take.step, step))) {
+    if (isFree(entry) && waiters.every(({ take }) => isSameQuota(take.step, step))) {
       return share(entry, first, waiters)
     }
     // After these checks, the store would refuse the return of the share.

@@ -77,7 +77,7 @@ export function withSharedQuota(store: Store, options: SharedQuotaOptions = {}):
       'withSharedQuota: this store takes one batch at a time. Share a store with takeEach, such as redisStore(client) or postgresStore(pool).',
     )
   }
-  return leasing(store, { ...bounds, stopwatch }, (onLease) => shareServer(store, bounds, stopwatch, onLease))
+  return leasing(store, { ...bounds, stopwatch }, (leasing) => shareServer(store, bounds, stopwatch, leasing))
 }
 
 /**
