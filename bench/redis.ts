@@ -2,87 +2,29 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { perMinute, perSecond, type Quota, type RateLimiter, rateLimiter } from '@spillway/core'
-import { type RedisStoreOptions, redisStore } from '@spillway/redis'
-import { Redis as Ioredis } from 'ioredis'
-import { RedisStore } from 'rate-limit-redis'
+import { perMinute } from '@spillway/core'
+import type { Redis as Ioredis } from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { createClient } from 'redis'
-import { type Redis, startRedis } from '../test/services/redis.ts'
 import { type Candidate, callers, measureInPairs } from './measure.ts'
-import { askingByHand } from './redis-baseline.ts'
+import {
+  AMPLE,
+  type Ask,
+  BY_HAND,
+  EXPRESS,
+  type Field,
+  FLEXIBLE,
+  FLEXIBLE_TOO,
+  field,
+  OURS,
+  OURS_TOO,
+} from './redis-field.ts'
 import { remainder } from './remainder.ts'
 import { SERVER_MICROS, spent } from './spent.ts'
 import { type Case, exactly, type Figure, scaled, type Table, type Target } from './table.ts'
 import { workloads } from './workloads.ts'
 
-const OURS = 'spillway, ioredis'
-const OURS_TOO = 'spillway, node-redis'
-const FLEXIBLE = 'rate-limiter-flexible, ioredis'
-const FLEXIBLE_TOO = 'rate-limiter-flexible, node-redis'
-const EXPRESS = 'rate-limit-redis, ioredis'
-const BY_HAND = 'batches of 100, hand-written, ioredis'
 const RATIO = 'times rate-limiter-flexible'
 const MICROS = 'µs each'
-
-/** A quota that denies nothing. */
-const AMPLE = perSecond(1_000_000)
-
-type Ask = (key: string) => Promise<unknown>
-
-/** A server and its clients. */
-interface Field {
-  readonly server: Redis
-  readonly admin: Ioredis
-  readonly asks: Readonly<Record<string, Ask>>
-  limiter(quota: Quota, options?: RedisStoreOptions): RateLimiter
-  close(): Promise<void>
-}
-
-async function field(): Promise<Field> {
-  const server = await startRedis()
-  const [admin, client] = [new Ioredis({ port: server.port }), new Ioredis({ port: server.port })]
-  const other = createClient({ socket: { port: server.port } })
-  await other.connect()
-  const terms = { points: 1_000_000_000, duration: 60 }
-  const [flexible, flexibleToo] = [
-    new RateLimiterRedis({ ...terms, storeClient: client, keyPrefix: 'a' }),
-    new RateLimiterRedis({ ...terms, storeClient: other, useRedisPackage: true, keyPrefix: 'b' }),
-  ]
-  const express = new RedisStore({
-    prefix: 'c:',
-    sendCommand: (name: string, ...rest: string[]) => client.call(name, ...rest) as Promise<never>,
-  })
-  void express.init({ windowMs: 60_000 } as Parameters<typeof express.init>[0])
-  const limiter = (quota: Quota, options: RedisStoreOptions = {}): RateLimiter =>
-    rateLimiter({ quota, store: redisStore(client, options), name: 'default', deadline: '10s' })
-  const [ours, single] = [limiter(AMPLE), limiter(AMPLE, { coalesce: false, prefix: 'single' })]
-  const oursToo = rateLimiter({
-    quota: AMPLE,
-    store: redisStore(other, { prefix: 'too' }),
-    name: 'default',
-    deadline: '10s',
-  })
-  return {
-    server,
-    admin,
-    limiter,
-    asks: {
-      [FLEXIBLE]: (key) => flexible.consume(key),
-      [FLEXIBLE_TOO]: (key) => flexibleToo.consume(key),
-      [EXPRESS]: (key) => express.increment(key),
-      [OURS]: (key) => ours.consume(key),
-      [OURS_TOO]: (key) => oursToo.consume(key),
-      'spillway, ioredis, not batched': (key) => single.consume(key),
-      [BY_HAND]: await askingByHand(client, 1, 1_000_000_000),
-    },
-    async close() {
-      for (const each of [admin, client]) each.disconnect()
-      other.destroy()
-      await server.stop()
-    },
-  }
-}
 
 /** The script alone, sent by redis-benchmark: the cost with a client that costs little. */
 async function byBenchmark({ server, admin, limiter }: Field, count: number): Promise<Candidate> {

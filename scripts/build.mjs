@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
-import { root } from './ensure.mjs'
+import { root } from './install.mjs'
 
 // What an entry exports by default is also what require() returns, with the other exports as its properties.
 const CALLABLE = `

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { ensureDependencies, program, root } from './ensure.mjs'
+import { ensureDependencies, program } from './ensure.mjs'
+import { root } from './install.mjs'
 
 program(() => {
   ensureDependencies()

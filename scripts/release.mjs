@@ -4,7 +4,8 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureDependencies, pnpm, program, root } from './ensure.mjs'
+import { ensureDependencies, pnpm, program } from './ensure.mjs'
+import { root } from './install.mjs'
 
 const dryRun = process.argv.includes('--dry-run')
 const { GITHUB_REPOSITORY } = process.env

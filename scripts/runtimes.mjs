@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { ensureDependencies, program, root } from './ensure.mjs'
+import { ensureDependencies, program } from './ensure.mjs'
+import { root } from './install.mjs'
 
 program(() => {
   ensureDependencies()

@@ -8,7 +8,8 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkS
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { ensureAll, installPostgres, root, run } from './ensure.mjs'
+import { ensureAll, installPostgres } from './ensure.mjs'
+import { root, run } from './install.mjs'
 
 /** @typedef {{ name: string, tests: string[], folder: () => Promise<string> | string }} Server its programs' folder */
 

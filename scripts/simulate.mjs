@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root } from './ensure.mjs'
+import { root } from './install.mjs'
 import { bundle, run } from './simulation.mjs'
 
 const USAGE = `npm run simulate -- [options]

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { root } from './ensure.mjs'
+import { root } from './install.mjs'
 
 const packages = join(root, 'packages')
 

@@ -8,7 +8,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ensureAll, root, run } from './ensure.mjs'
+import { ensureAll } from './ensure.mjs'
+import { root, run } from './install.mjs'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureAll, root } from './ensure.mjs'
+import { ensureAll } from './ensure.mjs'
+import { root } from './install.mjs'
 
 const count = { passed: 0, failed: 0, skipped: 0 }
 
