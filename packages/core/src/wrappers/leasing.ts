@@ -87,8 +87,8 @@ export function leasing<E extends Entry>(
   serverOf: (leasing: Leasing) => LeaseServer<E>,
 ): LeasingStore {
   const entries = new Map<string, E>()
-  /** The policies of which all keys are being deleted. */
-  const swept = new Set<readonly string[]>()
+  /** The policies of which all keys are being deleted, once for each deletion. */
+  const swept: string[] = []
   let stop: (() => void) | undefined
 
   /** The entry of a key, moved to the end; undefined if too many are in use. */
@@ -118,8 +118,7 @@ export function leasing<E extends Entry>(
     }
     stop ??= setLongTimeout(idleMs, tidy, { holds: false })
   }
-  const isFree = ({ others, key }: Entry): boolean =>
-    others === 0 && ![...swept].some((policies) => policies.includes(key.policy))
+  const isFree = ({ others, key }: Entry): boolean => others === 0 && !swept.includes(key.policy)
   const server = serverOf({ onLease: watch, isFree })
 
   const takeOne = (entry: E, call: Call): Promise<BucketTaken> => {
@@ -189,14 +188,15 @@ export function leasing<E extends Entry>(
       alone(bucketsOf(batches.flat()), () => takeEach(batches, at, deadline), { at, deadline }),
     ),
     delete: (keys, deadline) => alone(keys, () => store.delete(keys, deadline), { deadline }),
-    ...deletingAll(store, async (policies, work) => {
+    ...deletingAll(store, (policies, work) => {
       const known = [...entries.values()].filter(({ key }) => policies.includes(key.policy))
-      const own = [...policies]
-      swept.add(own)
+      swept.push(...policies)
       return alone(
         known.map(({ key }) => key),
         work,
-      ).finally(() => swept.delete(own))
+      ).finally(() => {
+        for (const each of policies) swept.splice(swept.indexOf(each), 1)
+      })
     }),
     ...listing(store),
     async release() {
