@@ -1,6 +1,7 @@
 // The cost of a decision in memory, by algorithm: each as a multiple of the same algorithm written by hand.
 
 import { fork } from 'node:child_process'
+import { answerOf } from './answer.ts'
 import type { Result } from './measure.ts'
 import type { Case, Row, Target } from './table.ts'
 
@@ -12,11 +13,8 @@ type Ratios = Readonly<Record<string, number | undefined>>
 
 /** Measures a row in its own process. */
 function measured(what: string, name: string): Promise<readonly Result[]> {
-  return new Promise((resolve, reject) => {
-    const child = fork(new URL('algorithm.ts', import.meta.url), [what, name], { execArgv: process.execArgv })
-    child.once('message', (results) => resolve(results as readonly Result[]))
-    child.once('exit', (code) => reject(new Error(`${name} ended without an answer, with code ${code}`)))
-  })
+  const child = fork(new URL('algorithm.ts', import.meta.url), [what, name], { execArgv: process.execArgv })
+  return answerOf(child, name)
 }
 
 const compared =

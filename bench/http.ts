@@ -1,6 +1,7 @@
 // The CPU time that a limiter adds to a request, in the server's process.
 
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { answerOf } from './answer.ts'
 import { apps } from './apps.ts'
 import { type Load, loadOn } from './load.ts'
 import type { Owner } from './owners.ts'
@@ -29,9 +30,9 @@ export async function serverOf(framework: string, name: string): Promise<Server>
   const child = fork(new URL('server.ts', import.meta.url), [framework, name], {
     env: { ...process.env, NODE_ENV: 'production' },
   })
-  const load: Load = await loadOn((await answerOf(child)) as number)
+  const load: Load = await loadOn((await answerOf(child, 'the server')) as number)
   const ask = (question: string): Promise<unknown> => {
-    const answer = answerOf(child)
+    const answer = answerOf(child, 'the server')
     child.send(question)
     return answer
   }
@@ -52,17 +53,6 @@ export async function serverOf(framework: string, name: string): Promise<Server>
       child.disconnect()
     },
   }
-}
-
-function answerOf(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const lose = (code: number | null): void => reject(new Error(`a server has ended with code ${code}`))
-    child.once('exit', lose)
-    child.once('message', (answer) => {
-      child.off('exit', lose)
-      resolve(answer)
-    })
-  })
 }
 
 async function measure(

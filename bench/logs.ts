@@ -5,7 +5,9 @@ import { once } from 'node:events'
 import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { answerOf } from './answer.ts'
 import { type Case, figureOf, type Row, type Table } from './table.ts'
+import { addressOf } from './workloads.ts'
 
 const LINES = 2_000_000
 const TIMES = 3
@@ -46,24 +48,23 @@ const json = ({ address, time, item, bytes }: Logged): string =>
     body_bytes_sent: bytes,
   })
 
-const ipv4 = (client: number): string => `10.${client >> 16}.${(client >> 8) & 255}.${client & 255}`
 /** Each fifth client has an IPv6 address. */
 const mixed = (client: number): string =>
-  client % 5 === 0 ? `2001:db8:${(client >> 8).toString(16)}:${(client & 255).toString(16)}::1` : ipv4(client)
+  client % 5 === 0 ? `2001:db8:${(client >> 8).toString(16)}:${(client & 255).toString(16)}::1` : addressOf(client)
 
 /** The kinds of logs: the format of a line, and the address of its client. */
-const LOGS: Readonly<Record<string, readonly [line: (logged: Logged) => string, addressOf: (i: number) => string]>> = {
-  'combined, 1,000 IPv4 clients': [combined, () => ipv4(random(1_000))],
+const LOGS: Readonly<Record<string, readonly [line: (logged: Logged) => string, clientOf: (i: number) => string]>> = {
+  'combined, 1,000 IPv4 clients': [combined, () => addressOf(random(1_000))],
   'combined, 50,000 clients, a fifth of them IPv6': [combined, () => mixed(random(50_000))],
   'JSON, the same clients': [json, () => mixed(random(50_000))],
-  'combined, a million IPv4 clients with 2 requests': [combined, (i) => ipv4(i % (LINES / 2))],
+  'combined, a million IPv4 clients with 2 requests': [combined, (i) => addressOf(i % (LINES / 2))],
 }
 const FIRST = Object.keys(LOGS)[0] as string
 
 const random = (below: number): number => Math.floor(Math.random() * below)
 
 async function write(path: string, name: string): Promise<void> {
-  const [line, addressOf] = LOGS[name] as (typeof LOGS)[string]
+  const [line, clientOf] = LOGS[name] as (typeof LOGS)[string]
   const file = createWriteStream(path)
   const start = Date.UTC(2026, 9, 10)
   for (let i = 0; i < LINES; ) {
@@ -71,7 +72,7 @@ async function write(path: string, name: string): Promise<void> {
     // A hundred requests a second.
     for (let j = 0; j < 10_000; j++, i++) {
       const time = new Date(start + Math.floor(i / 100) * 1_000)
-      lines.push(line({ address: addressOf(i), time, item: random(5_000), bytes: random(9_000) }))
+      lines.push(line({ address: clientOf(i), time, item: random(5_000), bytes: random(9_000) }))
     }
     if (!file.write(`${lines.join('\n')}\n`)) await once(file, 'drain')
   }
@@ -87,11 +88,7 @@ interface Spent {
 
 function replay(log: string, policies: string): Promise<Spent> {
   const execArgv = ['--import', new URL('built.mjs', import.meta.url).href]
-  const child = fork(new URL('replay.mjs', import.meta.url), [log, policies], { execArgv })
-  return new Promise((resolve, reject) => {
-    child.once('message', (spent) => resolve(spent as Spent))
-    child.once('exit', (code) => reject(new Error(`the replay ended without an answer, with code ${code}`)))
-  })
+  return answerOf(fork(new URL('replay.mjs', import.meta.url), [log, policies], { execArgv }), 'the replay')
 }
 
 /** Counts the first field of each line: what any reader of a log does at least. */

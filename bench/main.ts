@@ -4,6 +4,7 @@
 
 import { fork } from 'node:child_process'
 import { arch, cpus, platform } from 'node:os'
+import { answerOf } from './answer.ts'
 import { writePages } from './pages.ts'
 import { type Part, parts } from './parts.ts'
 import { type CaseTable, type Outcome, type Results, readResults, writeResults } from './results.ts'
@@ -54,12 +55,8 @@ async function tableOf(part: string, name: string, { processes = 3, execArgv = [
 }
 
 function measured(part: string, name: string, execArgv: readonly string[]): Promise<Table> {
-  return new Promise((resolve, reject) => {
-    const child = fork(new URL('child.ts', import.meta.url), [part, name], {
-      execArgv: [...process.execArgv, ...execArgv],
-    })
-    child.once('message', (table) => resolve(table as Table))
-    child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`${part}/${name} ended without an answer, with code ${code}`)))
+  const child = fork(new URL('child.ts', import.meta.url), [part, name], {
+    execArgv: [...process.execArgv, ...execArgv],
   })
+  return answerOf(child, `${part}/${name}`)
 }

@@ -1,6 +1,7 @@
 // The cost of a million keys in memory: bytes, timers, and pauses while they expire.
 
 import { fork } from 'node:child_process'
+import { answerOf } from './answer.ts'
 import { KEYS_ALONE } from './floors.ts'
 import type { Held } from './holder.ts'
 import { type Case, exactly, type Table, type Target } from './table.ts'
@@ -24,13 +25,10 @@ const own = (when: keyof typeof STALLS): string => `${inAll(when)}, without GC`
 const WHEN = Object.keys(STALLS) as (keyof typeof STALLS)[]
 
 function hold(name: string): Promise<Held> {
-  return new Promise((resolve, reject) => {
-    const child = fork(new URL('holder.ts', import.meta.url), [name], {
-      execArgv: [...process.execArgv, '--expose-gc', '--max-old-space-size=4096'],
-    })
-    child.once('message', (answer) => resolve(answer as Held))
-    child.once('exit', (code) => reject(new Error(`${name} ended without an answer, with code ${code}`)))
+  const child = fork(new URL('holder.ts', import.meta.url), [name], {
+    execArgv: [...process.execArgv, '--expose-gc', '--max-old-space-size=4096'],
   })
+  return answerOf(child, name)
 }
 
 const targets: readonly Target[] = [

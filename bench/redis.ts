@@ -21,7 +21,7 @@ import {
 import { remainder } from './remainder.ts'
 import { SERVER_MICROS, spent } from './spent.ts'
 import { type Case, exactly, type Figure, scaled, type Table, type Target } from './table.ts'
-import { workloads } from './workloads.ts'
+import { addressOf, workloads } from './workloads.ts'
 
 const RATIO = 'times rate-limiter-flexible'
 const MICROS = 'µs each'
@@ -156,7 +156,7 @@ const BYTES = 'bytes per key'
 async function bytes(progress: (share: number) => void): Promise<Table> {
   const all = await field()
   const used = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await all.admin.info('memory'))?.[1])
-  const keys = Array.from({ length: 100_000 }, (_, i) => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`)
+  const keys = Array.from({ length: 100_000 }, (_, i) => addressOf(i))
   const short = all.limiter(AMPLE, { prefix: 's' })
   const asks: Readonly<Record<string, Ask>> = {
     ...Object.fromEntries([FLEXIBLE, EXPRESS, OURS].map((name) => [name, all.asks[name] as Ask])),

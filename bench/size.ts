@@ -2,15 +2,12 @@
 
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'esbuild'
-import { type Bundle, bundleOf as bundle } from '../test/packages/bundle.ts'
+import { adapter, type Bundle, bundleOf as bundle } from '../test/packages/bundle.ts'
 import { builds } from './built.mjs'
 import { type Case, exactly, type Row, type Table } from './table.ts'
 
 const HONO = 'spillway, Hono'
 const LIMITER = 'spillway, a limiter in memory'
-
-const adapter = (name: string): string =>
-  `import { perMinute, rateLimit } from '@spillway/${name}'; export const limit = rateLimit({ quota: perMinute(100) })`
 
 /** What an app imports, by row. */
 const USES: Readonly<Record<string, string>> = {

@@ -19,7 +19,8 @@ function seeded(seed: number): () => number {
   }
 }
 
-const addressOf = (client: number): string => `10.${(client >> 16) & 255}.${(client >> 8) & 255}.${client & 255}`
+/** The IPv4 address of a client. */
+export const addressOf = (client: number): string => `10.${(client >> 16) & 255}.${(client >> 8) & 255}.${client & 255}`
 
 function workload(name: string, distinct: number, length: number, pick: (random: number) => number): Workload {
   const random = seeded(1)

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { answerOf } from '../answer.ts'
 import { type Figure, figureOf } from '../table.ts'
 import { bundled } from './revision.ts'
 
@@ -58,12 +59,9 @@ export async function compare(base: string, head: string, name: string, options:
 }
 
 /** How much longer the second revision takes than the first, in a process of their own. */
-const measured = (revisions: readonly Revision[], name: string, seconds: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const child = fork(new URL('child.ts', import.meta.url), [JSON.stringify(revisions), name, String(seconds)], {
-      execArgv: ['--import', import.meta.resolve('tsx')],
-    })
-    child.once('message', (ratio) => resolve(Number(ratio)))
-    child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`${name} ended without a result, with code ${code}`)))
+function measured(revisions: readonly Revision[], name: string, seconds: number): Promise<number> {
+  const child = fork(new URL('child.ts', import.meta.url), [JSON.stringify(revisions), name, String(seconds)], {
+    execArgv: ['--import', import.meta.resolve('tsx')],
   })
+  return answerOf(child, name)
+}

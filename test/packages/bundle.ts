@@ -4,6 +4,10 @@ import { type BuildOptions, type BuildResult, build } from 'esbuild'
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */
 const THEIRS = ['@nestjs/*', '@opentelemetry/api', 'cloudflare:*', 'commander', 'fast-check', 'ioredis', 'node:*', 'pg']
 
+/** What an app writes that limits requests by an adapter. */
+export const adapter = (name: string): string =>
+  `import { perMinute, rateLimit } from '@spillway/${name}'; export const limit = rateLimit({ quota: perMinute(100) })`
+
 export interface Bundle {
   readonly text: string
   /** Its bytes, gzipped. */

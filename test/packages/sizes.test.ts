@@ -2,15 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { entriesOf } from './app.ts'
-import { bundleOf } from './bundle.ts'
+import { adapter, bundleOf } from './bundle.ts'
 import { root } from './pack.ts'
 
 // The size that a user's bundle grows by: minified with all imports, and gzipped.
 
 const app = inject('app')
-
-const adapter = (name: string): string =>
-  `import { perMinute, rateLimit } from '@spillway/${name}'; export const limit = rateLimit({ quota: perMinute(100) })`
 
 /** The size budget of each use, in bytes. Raise one only if the feature is worth that for every user. */
 const uses: readonly [use: string, most: number, code: string][] = [
