@@ -39,7 +39,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/elysia': 64_200,
   '@spillway/express': 63_000,
   '@spillway/express/compat': 22_300,
-  '@spillway/fastify': 63_600,
+  '@spillway/fastify': 63_700,
   '@spillway/fetch': 63_900,
   '@spillway/h3': 63_900,
   '@spillway/h3/v1': 63_800,

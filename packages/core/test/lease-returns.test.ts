@@ -155,4 +155,18 @@ describe('a lease', () => {
     shared.break('none')
     expect((await limiter.consume('a')).remaining).toBe(93)
   })
+
+  // Seed 775154864 of the simulator: the units were counted as returned, so that the wait was too short by them.
+  test('that cannot be returned shortens no wait', async () => {
+    const { clock, limiter, shared, direct } = setUp(perSecond(100))
+    await consume(limiter, 4)
+    const { remaining } = await direct.peek('a')
+    await direct.consume('a', remaining)
+    shared.break('flapping') // The call for 20 units is answered, and the next one, which returns the lease, fails.
+    const denied = await limiter.consume('a', 20)
+    expect(denied).toMatchObject({ allowed: false, remaining: 0 })
+    shared.break('none')
+    clock.advance(denied.retryAfterMs)
+    expect((await direct.consume('a', 20)).allowed).toBe(true)
+  })
 })

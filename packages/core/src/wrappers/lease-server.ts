@@ -52,7 +52,7 @@ export function rejectAll(
   waiters: readonly Waiter[],
   others: readonly Waiter[],
   divideLate: (late: unknown) => Divided,
-  returnRest: (rest: Lease) => Promise<void>,
+  returnRest: (rest: Lease) => Promise<unknown>,
 ): void {
   const late = error instanceof StoreError ? error.late : undefined
   const divided = late?.then((answer) => (answer === undefined ? undefined : divideLate(answer)))
@@ -71,17 +71,24 @@ interface LeaseEntry extends Entry, LeaseSize {
   readonly waiters: Waiter[]
 }
 
-/** Returns the units of a lease that are left and not refilled. `ms` is the local clock. */
+/**
+ * Returns the units of a lease that are left and not refilled. `ms` is the local clock. It resolves to the store's answer;
+ * `undefined` if nothing is left, or if the store has failed: the bucket then refills the units.
+ */
 export async function returnLease(
   store: Store,
   { policy, key }: StateKey,
   lease: Lease,
   at: Micros | undefined,
   ms: number,
-): Promise<void> {
+): Promise<BucketTaken | undefined> {
   const parts = partsLeft(lease, at ?? momentOf(lease, ms))
-  // If it fails, the bucket refills the units.
-  if (parts > 0) await store.take([{ policy, key, step: returnStep(lease, parts) }], at).catch(() => {})
+  if (parts === 0) return undefined
+  const returned = store.take([{ policy, key, step: returnStep(lease, parts) }], at)
+  return returned.then(
+    ([taken]) => taken as BucketTaken,
+    () => undefined,
+  )
 }
 
 /** Divides the answer to a call for all requests, which are answered after `left` parts of an old lease. */
@@ -162,10 +169,9 @@ export function leaseServer(
         { take, at, deadline: latestDeadline(waiters.map((each) => each.deadline)) },
         step,
       )
-      const left = old ? partsLeft(old, taken.now) : 0
-      if (taken.allowed) return grant(entry, waiters, taken, left)
-      if (old && left > 0) await returnLease(store, take, old, at, stopwatch())
-      denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], taken, left)
+      if (taken.allowed) return grant(entry, waiters, taken, old ? partsLeft(old, taken.now) : 0)
+      const returned = old && (await returnLease(store, take, old, at, stopwatch()))
+      denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], returned ?? taken)
     } catch (error) {
       rejectAll(
         error,
@@ -185,13 +191,13 @@ export function leaseServer(
     onLease()
   }
   /**
-   * Answers the waiting requests after a denied lease. The answer shows how many units are left: requests that they do not
-   * suffice for are denied, and the store is called for each of the others, concurrently.
+   * Answers the waiting requests after a denied lease. The store's last answer shows how many units are left: requests that
+   * they do not suffice for are denied, and the store is called for each of the others, concurrently.
    */
-  const denyOrAsk = (entry: LeaseEntry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
+  const denyOrAsk = (entry: LeaseEntry, waiters: readonly Waiter[], last: BucketTaken): void => {
     const { step } = (waiters[0] as Waiter).take
-    const { now } = taken
-    let full = laterBy(exactIn(taken, 'base'), -left, scaleOf(step))
+    const { now } = last
+    let full = exactIn(last, 'tat')
     for (const each of waiters) {
       const { take, resolve } = each
       if (isServed(each, undefined)) continue

@@ -78,10 +78,13 @@ export const WRAPPERS_DEFECTS: readonly Planted[] = [
   {
     name: 'requests that wait for a lease are sent one by one',
     file: 'core/src/wrappers/lease-server.ts',
-    seed: 1979,
+    seed: 893,
     property: 'stallsAreNoFailures',
     replaced: [
-      ['let full = laterBy(', 'let line: Promise<unknown> = Promise.resolve()\n    let full = laterBy('],
+      [
+        "let full = exactIn(last, 'tat')",
+        "let line: Promise<unknown> = Promise.resolve()\n    let full = exactIn(last, 'tat')",
+      ],
       [
         'resolve(fits ? check(entry, each) : denial(now, full, take.step))',
         'resolve((fits ? (line = line.then(() => check(entry, each))) : denial(now, full, take.step)) as BucketTaken)',
