@@ -132,6 +132,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   test('counts by any selector, and by several without collisions', async () => {
     for (const [key, first, second] of [
       ['header:x-api-key', { headers: { 'x-api-key': 'a' } }, { headers: { 'X-API-Key': 'b' } }],
+      ['header:host', { headers: { host: 'a.example' } }, { headers: { host: 'b.example' } }],
       ['query:user', { path: '/?user=a' }, { path: '/?user=b' }],
       ['cookie:sid', { headers: { cookie: 'x=1; sid=a' } }, { headers: { cookie: 'sid=b; x=1' } }],
       ['method', { method: 'GET' }, { method: 'POST' }],

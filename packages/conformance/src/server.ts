@@ -75,7 +75,14 @@ const overHttp2 =
   ({ method = 'GET', path = '/', headers = {}, signal }) =>
     new Promise((resolve, reject) => {
       const session = connect(`http://127.0.0.1:${port}`)
-      const fields: OutgoingHttpHeaders = { ...headers, ':method': method, ':path': path }
+      const { host, ...others } = headers
+      // As browsers do, which send no Host over HTTP/2.
+      const fields: OutgoingHttpHeaders = {
+        ...others,
+        ...(host && { ':authority': host }),
+        ':method': method,
+        ':path': path,
+      }
       const stream = session.request(fields, { endStream: true, ...(signal && { signal }) })
       stream.on('close', () => session.close()).on('error', reject)
       stream.on('response', (headers) => {

@@ -6,7 +6,7 @@ import type { Store } from '../src/index.ts'
 export interface FakeRequest {
   readonly ip?: string
   readonly method?: string
-  readonly path?: string
+  readonly path?: string | readonly string[]
   readonly headers?: Record<string, string>
   readonly user?: Record<string, unknown>
   readonly gone?: Set<() => void>

@@ -91,6 +91,23 @@ describe('skip', () => {
     expect(by('198.51.100.1, 203.0.113.9')).toBeDefined()
   })
 
+  // Behind a mount of h3, no pattern skipped a request: all readings of its path had to match, and one lacks the prefix.
+  test('goes by the whole path, and not by what a mount leaves of it', () => {
+    const counted = (skip: string, path: readonly string[]): boolean =>
+      setUp({ quota: perMinute(1), skip: { path: skip } }).evaluate({ path }).decision !== undefined
+    const mounted = ['/api/health', '/api/health', '/health']
+    expect(['/api/health', '/api/*', '/health', '/health/*'].map((skip) => counted(skip, mounted))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
+    // Requests for /login.
+    for (const requested of ['/health/../login', '/health/%2e%2e/login', 'http://health/login', '/health\\../login']) {
+      expect([counted('/health/*', ['/login', requested, '/login']), requested]).toEqual([true, requested])
+    }
+  })
+
   // An empty one would let everything through.
   test('that says nothing is rejected', () => {
     expect(() => setUp({ quota: perMinute(1), skip: {} })).toThrow('skip is empty')

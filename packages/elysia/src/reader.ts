@@ -1,5 +1,6 @@
 import {
   connectionAddress,
+  fetchHeader,
   hasHiddenBody,
   pathBelow,
   type RequestReader,
@@ -45,7 +46,7 @@ export const reader: RequestReader<RequestContext> = {
   method: ({ request }) => request.method,
   path: pathOf,
   pathInMount: ({ prefix = '', request }: PrefixedContext) => pathBelow(prefix, new URL(request.url).pathname),
-  header: ({ request }, name) => request.headers.get(name) ?? undefined,
+  header: ({ request }, name) => fetchHeader(request, name),
   query: ({ request }, name) => valuesIn(request.url, name),
   hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),
   identity: ({ request }) => request,

@@ -1,5 +1,6 @@
 import {
   connectionAddress,
+  fetchHeader,
   hasHiddenBody,
   joinHeaders,
   type RequestDecision,
@@ -46,7 +47,7 @@ export const reader: RequestReader<Request> = {
   peer,
   method: ({ method }) => method,
   path: ({ url }) => new URL(url).pathname,
-  header: ({ headers }, name) => headers.get(name) ?? undefined,
+  header: fetchHeader,
   query: ({ url }, name) => new URL(url).searchParams.getAll(name),
   hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
   identity: (request) => request,

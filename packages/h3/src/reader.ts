@@ -1,5 +1,6 @@
 import {
   connectionAddress,
+  fetchHeader,
   hidesBody,
   type RequestReader,
   type RuntimeContext,
@@ -33,7 +34,7 @@ export const reader: RequestReader<H3Event> = {
   peer,
   method: ({ req }) => req.method,
   path: pathOf,
-  header: ({ req }, name) => req.headers.get(name) ?? undefined,
+  header: ({ req }, name) => fetchHeader(req, name),
   query: ({ url }, name) => url.searchParams.getAll(name),
   hidesBody: (event) => {
     const incoming = contextOf(event)?.incoming

@@ -82,6 +82,14 @@ test('selects the routes of a mounted app by their whole path, and by the path i
   }
 })
 
+test('skips a route of a mounted app by its whole path', async () => {
+  const inner = new H3()
+  inner.use(rateLimit({ ...ann, skip: { path: '/v1/health' } }))
+  inner.get('/health', () => 'ok')
+  const send = await sendTo(createServer(listenerOf(new H3().mount('/v1', inner))))
+  for (let i = 0; i < 2; i++) expect((await send({ path: '/v1/health' })).status).toBe(200)
+})
+
 // h3's own getRequestIP({ xForwardedFor: true }), and srvx's trustProxy, return what the client wrote.
 test('ignores the forwarded address that srvx trusts, and reads that of a trusted hop', async () => {
   const spoofed = ['10.0.0.1, 192.0.2.1', '10.0.0.2, 192.0.2.1', '10.0.0.3, 192.0.2.1']

@@ -1,5 +1,6 @@
 import {
   connectionAddress,
+  fetchHeader,
   hasHiddenBody,
   incomingOf,
   pathBelow,
@@ -36,7 +37,7 @@ export const reader: RequestReader<Context> = {
   path: (c) => c.req.path,
   // `app.use('/api/*', …)`, also by `app.route('/api', …)`.
   pathInMount: ({ req }) => (req.routePath.endsWith('*') ? pathBelow(req.routePath.slice(0, -1), req.path) : undefined),
-  header: (c, name) => c.req.header(name),
+  header: (c, name) => fetchHeader(c.req.raw, name),
   query: valuesOf,
   hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
   identity: identityOf,

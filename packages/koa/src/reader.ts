@@ -1,4 +1,4 @@
-import { hidesBody, queryValues, type RequestReader, whenClosed } from '@spillway/core/http'
+import { hidesBody, nodeHeader, queryValues, type RequestReader, whenClosed } from '@spillway/core/http'
 import type { Context } from 'koa'
 
 /**
@@ -25,7 +25,7 @@ export const reader: RequestReader<Context> = {
   method: (ctx) => ctx.method,
   path: pathOf,
   pathInMount: ({ mountPath, path }) => (mountPath ? path : undefined),
-  header: (ctx, name) => ctx.get(name) || undefined,
+  header: (ctx, name) => ctx.get(name) || nodeHeader(ctx.headers, name),
   query: (ctx, name) => queryValues(ctx.query[name]),
   hidesBody: (ctx) => hidesBody(ctx.req),
   identity: (ctx) => ctx.req,

@@ -5,6 +5,7 @@ import {
   fastifyPath,
   fastifyTrustsEveryProxy,
   hidesBody,
+  nodeHeader,
   type Outgoing,
   pathBelow,
   queryValues,
@@ -96,13 +97,11 @@ function requestOf(context: ExecutionContext): Incoming {
 
 const peer = (context: ExecutionContext): string | undefined => requestOf(context).socket?.remoteAddress
 
-function header(context: ExecutionContext, name: string): string | undefined {
-  const value = requestOf(context).headers?.[name]
-  return typeof value === 'string' ? value : value?.join(', ')
-}
+const header = (context: ExecutionContext, name: string): string | undefined =>
+  nodeHeader(requestOf(context).headers, name)
 
 /** Reads the path as the router does: a target may also be a whole URL, or end in a fragment. */
-function pathOf(context: ExecutionContext): string {
+function pathOf(context: ExecutionContext): string | readonly string[] {
   const request = requestOf(context)
   const { baseUrl, path } = request
   return baseUrl === undefined || path === undefined ? fastifyPath(request) : baseUrl + path
@@ -122,7 +121,7 @@ const segmentsOf = (path: string): readonly string[] => path.split('/').filter((
 function pathInMount(context: ExecutionContext): string | undefined {
   const [own, path] = [ownPath(context), pathOf(context)]
   if (!isHttp(context) || own.includes('*')) return undefined
-  const whole = segmentsOf(path)
+  const whole = segmentsOf(typeof path === 'string' ? path : (path[0] ?? ''))
   return pathBelow(whole.slice(0, whole.length - segmentsOf(own).length).join('/'), path)
 }
 

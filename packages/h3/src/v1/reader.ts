@@ -1,10 +1,14 @@
-import { connectionAddress, hidesBody, type RequestReader, whenAbandoned, whenClosed } from '@spillway/core/http'
+import {
+  connectionAddress,
+  hidesBody,
+  nodeHeader,
+  type RequestReader,
+  whenAbandoned,
+  whenClosed,
+} from '@spillway/core/http'
 import type { H3Event } from 'h3'
 
-function header({ node: { req } }: H3Event, name: string): string | undefined {
-  const value = req.headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
-}
+const header = ({ node: { req } }: H3Event, name: string): string | undefined => nodeHeader(req.headers, name)
 
 /** Where the context of an event has the address of its connection. */
 const ADDRESS = Symbol.for('spillway.address')

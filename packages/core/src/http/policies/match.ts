@@ -8,7 +8,7 @@ import { within } from '../addresses/address.ts'
 import type { Read, RequestSources } from '../keys/request-sources.ts'
 import { checkName } from '../keys/selector-syntax.ts'
 import { claimIn, claimsOnce, needsClaims } from '../requests/claims.ts'
-import { emptyReadingsOf, interpretationsOf, literalSegment } from '../requests/path.ts'
+import { emptyReadingsOf, interpretationsOf, literalSegment, wholeReadings } from '../requests/path.ts'
 import { checkFlag, checkMatched } from '../requests/returned.ts'
 import { mountWarner } from './mounted-path.ts'
 
@@ -74,7 +74,7 @@ export function matcher<R>(
     // If a path has two readings, a limit applies to either, but an exemption requires both.
     tests.push((request) => {
       const path = reader.path(request)
-      const readings = interpretationsOf(path)
+      const readings = interpretationsOf(what === 'skip' ? wholeReadings(path) : path)
       if (what === 'skip' ? readings.every(matches) : readings.some(matches)) return true
       if (readsEmpty && reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) return true
       warnOfMount(request)

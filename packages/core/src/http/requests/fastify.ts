@@ -12,10 +12,15 @@ interface RouterOptions {
   readonly routerOptions?: RouterOptions
 }
 
-/** The path as Fastify's router reads it: the target may also be a whole URL, or end in a fragment. */
-export function fastifyPath({ url = '', server }: FastifyLike): string {
+/**
+ * The path as Fastify's router reads it. The target may end in a fragment. The router compares all characters but the first:
+ * `*login` is `/login`. The target may also be a whole URL: of `http://a?b/c`, older versions read `/c`.
+ */
+export function fastifyPath({ url = '', server }: FastifyLike): string | readonly string[] {
   const ends = endsAtSemicolon(server) ? /[?#;]/ : /[?#]/
-  return url.replace(/^https?:\/\/[^/?]*/i, '').split(ends, 1)[0] as string
+  const pathOf = (target: string): string => `/${target.slice(1).split(ends, 1)[0]}`
+  if (url.startsWith('/')) return pathOf(url)
+  return [/^https?:\/\/[^/?]*\/?/i, /^https?:\/\/.*?\//].map((origin) => pathOf(url.replace(origin, '/')))
 }
 
 /** Fastify 4, which Nest 10 has, ends the path at a semicolon, unless its later versions are set not to. */

@@ -37,11 +37,21 @@ export function emptyReadingsOf(path: string | readonly string[]): readonly (rea
 
 const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
 
+/**
+ * The readings of a path without those of which a prefix has been removed, as by a mount: to skip a request by its whole path
+ * is no mistake, although a router reads the rest of it.
+ */
+export const wholeReadings = (path: string | readonly string[]): string | readonly string[] =>
+  typeof path === 'string'
+    ? path
+    : path.filter((each) => !path.some((whole) => whole !== each && whole.startsWith('/') && whole.endsWith(each)))
+
 /** The canonical spelling of a path: `/login` for `//x/../LOGIN/`. */
 export const plainPath = (path: string | readonly string[]): string =>
-  `/${interpretationsOf(typeof path === 'string' ? path : (path[0] ?? ''))
-    .at(-1)
-    ?.join('/')}`
+  `/${interpretationsOf(firstOf(path)).at(-1)?.join('/')}`
+
+/** The router's own reading of a path. */
+const firstOf = (path: string | readonly string[]): string => (typeof path === 'string' ? path : (path[0] ?? ''))
 
 function resolved(path: string): readonly string[] {
   const segments: string[] = []
@@ -61,7 +71,7 @@ function decoded(segment: string): string {
 }
 
 /** A path without a prefix of as many segments; undefined if there is no prefix. */
-export function pathBelow(prefix: string, path: string): string | undefined {
+export function pathBelow(prefix: string, path: string | readonly string[]): string | undefined {
   const depth = segmentsOf(prefix).length
-  return depth === 0 ? undefined : `/${segmentsOf(path).slice(depth).join('/')}`
+  return depth === 0 ? undefined : `/${segmentsOf(firstOf(path)).slice(depth).join('/')}`
 }
