@@ -47,6 +47,13 @@ test('a response is over once its connection is destroyed, even if it waits for 
   expect(calls).toBe(2)
 })
 
+// In a function on AWS, each asynchronous option failed with "socket.on is not a function": the socket is a plain object there.
+test('a request whose socket reports nothing stays connected', () => {
+  let calls = 0
+  whenDisconnected({ socket: { remoteAddress: '203.0.113.7' } }, () => calls++)()
+  expect(calls).toBe(0)
+})
+
 test('a response over HTTP/2 does not listen to the socket of its request, which is a proxy', () => {
   const socket = new EventEmitter()
   whenClosed(Object.assign(new EventEmitter(), { stream: { closed: false }, req: { socket } }), () => {})

@@ -72,6 +72,18 @@ test.each(warnings)('"%s" goes to the logger, and not to the console', async (pr
   await vi.waitFor(() => expect(logged).toContainEqual(expect.stringContaining(`spillway: ${problem}`)))
 })
 
+// Node forgets the address of a client that has left: one such request advised every app to trust a proxy.
+test('a request without an address is not reported if its client has left', async () => {
+  const logger = { warn: vi.fn() }
+  const onClientClosed = (_: FakeRequest, listener: () => void) => {
+    listener()
+    return () => {}
+  }
+  const options = { quota: perMinute(5), store: modelStore(fakeClock()), logger }
+  await httpGuard(options as RateLimitOptions<FakeRequest>, { ...reader, onClientClosed })({ address: undefined })
+  expect(logger.warn).not.toHaveBeenCalled()
+})
+
 test('a request that comes by twice is reported to the logger', () => {
   const logged: string[] = []
   const guard = httpGuard(

@@ -19,7 +19,7 @@ export function frameworkAddress<R>(reader: RequestReader<R>, logger: Logger): (
 }
 
 function warnOfSettings<R>(reader: RequestReader<R>, request: R, address: string | undefined, logger: Logger): void {
-  if (address === undefined) {
+  if (address === undefined && isConnected(reader, request)) {
     warnOnce(
       logger,
       'WARN_SPILLWAY_NO_ADDRESS',
@@ -40,4 +40,13 @@ function warnOfSettings<R>(reader: RequestReader<R>, request: R, address: string
       'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this.',
     )
   }
+}
+
+/** Whether the client of a request is still connected: Node forgets the address of one that is not. */
+function isConnected<R>(reader: RequestReader<R>, request: R): boolean {
+  let isConnected = true
+  reader.onClientClosed(request, () => {
+    isConnected = false
+  })()
+  return isConnected
 }

@@ -39,10 +39,13 @@ export interface Outgoing extends Closable {
 }
 
 /** The connection of an HTTP/1.1 response. The socket of an HTTP/2 request is a proxy, and its stream closes by itself. */
-function socketOf({ closed, stream, req }: Closable): Connection | undefined {
-  if (closed === undefined && stream !== undefined) return undefined
-  const socket = req?.socket as Connection | null | undefined
-  return typeof socket?.on === 'function' ? socket : undefined
+const socketOf = ({ closed, stream, req }: Closable): Connection | undefined =>
+  closed === undefined && stream !== undefined ? undefined : connectionOf(req?.socket)
+
+/** A connection that reports when it closes: the requests of some servers for functions have another object. */
+function connectionOf(socket: unknown): Connection | undefined {
+  const connection = socket as Connection | null | undefined
+  return typeof connection?.on === 'function' ? connection : undefined
 }
 
 /** Of several responses on one connection, Node closes only the one whose turn it is: so the connection counts, too. */
@@ -85,11 +88,12 @@ export function whenClosed(response: Closable, listener: () => void): () => void
  * The request itself closes as soon as its body has been read.
  */
 export function whenDisconnected(
-  { stream, socket }: { readonly stream?: Closable; readonly socket: Connection },
+  { stream, socket }: { readonly stream?: Closable; readonly socket: unknown },
   listener: () => void,
 ): () => void {
   if (stream) return whenClosed(stream, listener)
-  if (!socket.destroyed) return onSocketClosed(socket, listener)
+  const connection = connectionOf(socket)
+  if (!connection?.destroyed) return onSocketClosed(connection, listener)
   listener()
   return () => {}
 }
