@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { server } from './main.ts'
 
@@ -63,4 +63,43 @@ test('the fourth connection of a client within a minute is denied, with a Retry-
 test('a request without an upgrade gets 426', async () => {
   const response = await fetch(url.replace('ws:', 'http:'))
   expect([response.status, response.headers.get('upgrade')]).toEqual([426, 'websocket'])
+})
+
+/** Sends an upgrade over a socket that stays open on its own side, and returns the socket of the server. */
+async function upgrade(then: (socket: Socket) => void): Promise<Socket> {
+  const accepted = new Promise<Socket>((resolve) => {
+    server.once('upgrade', (_, socket) => resolve(socket as Socket))
+  })
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+  await once(socket, 'connect')
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  then(socket)
+  return accepted
+}
+
+const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    if (socket.closed) resolve()
+    else socket.once('close', () => resolve())
+  })
+
+// Reproduces: a client that reset a denied upgrade ended the server's process.
+test('clients that reset denied upgrades do not end the server', async () => {
+  const thrown: unknown[] = []
+  const listener = (error: unknown) => void thrown.push(error)
+  process.on('uncaughtException', listener)
+  onTestFinished(() => void process.off('uncaughtException', listener))
+  for (let i = 0; i < 20; i++) await closed(await upgrade((socket) => socket.resetAndDestroy()))
+  expect(thrown).toEqual([])
+  expect((await fetch(url.replace('ws:', 'http:'))).status).toBe(426)
+})
+
+test('a denied connection is closed, also if the client keeps its side open', async () => {
+  let client: Socket | undefined
+  const socket = await upgrade((each) => {
+    client = each
+    each.resume()
+  })
+  onTestFinished(() => void client?.destroy())
+  await closed(socket)
 })

@@ -17,6 +17,9 @@ const sockets = new WebSocketServer({ noServer: true, maxPayload: 4_096 })
 export const server = createServer((_, response) => response.writeHead(426, { Upgrade: 'websocket' }).end())
 
 server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  // Node leaves the errors of an upgraded socket to this handler: without a listener, a client that resets its connection
+  // ends the process.
+  socket.on('error', () => socket.destroy())
   // An IPv6 client has a network of addresses: ipKey keeps the first 56 bits.
   const client = ipKey(request.socket.remoteAddress ?? 'nowhere')
   const { allowed, retryAfterMs } = upgrades.consumeSync(client)
@@ -25,6 +28,8 @@ server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
     return
   }
   const seconds = Math.ceil(retryAfterMs / 1000)
+  // Otherwise the connection lasts until the client closes its side.
+  socket.once('finish', () => socket.destroy())
   socket.end(`HTTP/1.1 429 Too Many Requests\r\nRetry-After: ${seconds}\r\nConnection: close\r\n\r\n`)
 })
 
