@@ -5,6 +5,7 @@ import { faultyStore } from '@spillway/conformance'
 import { leakyBucket, memoryStore, perMinute, rateLimit } from '@spillway/express'
 import express, { type Express } from 'express'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { parse } from 'yaml'
 import { app, measure } from './main.ts'
 
 const servers: Server[] = []
@@ -83,11 +84,31 @@ test('every metric of the dashboard and the alerts can be scraped', async () => 
   }
 })
 
+// Reproduces: the file was no valid YAML.
+test('each of the four alert rules has a name, an expression and texts', () => {
+  expect(alerts().map(({ alert }) => alert)).toEqual([
+    'SpillwayWithoutStore',
+    'SpillwayStoreSlow',
+    'SpillwayManyDenied',
+    'SpillwayEvictsKeys',
+  ])
+  for (const { expr, annotations } of alerts()) {
+    expect([expr, annotations.summary, annotations.description]).toEqual(Array(3).fill(expect.stringMatching(/./)))
+  }
+})
+
+interface Alert {
+  readonly alert: string
+  readonly expr: string
+  readonly annotations: { readonly summary: string; readonly description: string }
+}
+
+const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+
+const alerts = (): readonly Alert[] =>
+  (parse(read('alerts.yaml')) as { groups: { rules: Alert[] }[] }).groups.flatMap(({ rules }) => rules)
+
 function expressions(): readonly string[] {
-  const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
   const { panels } = JSON.parse(read('dashboard.json')) as { panels: { targets?: { expr: string }[] }[] }
-  const alerts = [...read('alerts.yaml').matchAll(/expr: (?:\|\n((?: {10,}.*\n)+)|(.*))/g)].map(
-    ([, block, line]) => block ?? line ?? '',
-  )
-  return [...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...alerts]
+  return [...panels.flatMap(({ targets = [] }) => targets), ...alerts()].map(({ expr }) => expr)
 }
