@@ -1,4 +1,4 @@
-// Sends webhooks: each receiver is called at its rate, and not at all for as long as its Retry-After asks.
+// Sends webhooks: each receiver is called at its rate, and not at all during its Retry-After, of up to an hour.
 
 import { pathToFileURL } from 'node:url'
 import { perSecond, rateLimiter } from '@spillway/memory'
@@ -19,14 +19,16 @@ export interface SenderOptions {
 
 /** Sends events to receivers. A slow or failing receiver delays no other. */
 export function webhooks({ rate = 5, attempts = 5 }: SenderOptions = {}) {
-  // A burst of 1 paces the calls evenly.
-  const pace = rateLimiter({ name: 'webhooks', quota: perSecond(rate, { burst: 1 }) })
+  // A burst of 1 paces the calls evenly. A receiver that asks for a pause is blocked.
+  const pace = rateLimiter({ name: 'webhooks', quota: perSecond(rate, { burst: 1 }), blocks: true })
 
   /** Waits for the event's turn, then delivers it; `signal` aborts. */
   async function deliver(url: string, event: unknown, signal?: AbortSignal): Promise<Delivery> {
     const receiver = new URL(url).host
     for (let attempt = 1; ; attempt++) {
-      await pace.wait(receiver, { maxWait: '1h', ...(signal && { signal }) })
+      // A pause may have started since the turn was reserved. Then wait for a turn after the pause.
+      do await pace.wait(receiver, signal && { signal })
+      while (await isPaused(receiver))
       const status = await post(url, event, receiver, signal)
       const done = status < 500 && status !== 429
       if (done || attempt === attempts) return { status, attempts: attempt }
@@ -43,23 +45,26 @@ export function webhooks({ rate = 5, attempts = 5 }: SenderOptions = {}) {
       })
       await response.body?.cancel()
       if (response.status === 429 || response.status === 503)
-        await leaveAlone(receiver, response.headers.get('retry-after'))
+        await pace.block(receiver, pauseOf(response.headers.get('retry-after')))
       return response.status
     } catch (error) {
       signal?.throwIfAborted()
       // The receiver is unreachable: handle it like a 503 without a Retry-After.
-      if (error instanceof TypeError) await leaveAlone(receiver, null)
+      if (error instanceof TypeError) await pace.block(receiver, pauseOf(null))
       return 503
     }
   }
 
-  /** Charges the calls that would fit in the wait: all events for the receiver wait until that debt has refilled. */
-  async function leaveAlone(receiver: string, retryAfter: string | null): Promise<void> {
-    const seconds = Math.min(Math.max(Number(retryAfter) || 1, 1), 3600)
-    await pace.charge(receiver, Math.ceil(seconds * rate))
-  }
+  const isPaused = async (receiver: string): Promise<boolean> =>
+    (await pace.peek(receiver)).violated.includes('webhooks (blocked)')
 
   return { deliver }
+}
+
+/** The milliseconds of a Retry-After, which is a number of seconds or a date: 1 s to 1 h. */
+function pauseOf(retryAfter: string | null): number {
+  const millis = Number(retryAfter) * 1000 || Date.parse(retryAfter ?? '') - Date.now() || 0
+  return Math.min(Math.max(millis, 1000), 3_600_000)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
