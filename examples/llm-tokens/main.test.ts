@@ -1,13 +1,14 @@
 import type { AddressInfo } from 'node:net'
 import { type ServerType, serve } from '@hono/node-server'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { app } from './main.ts'
+import { app, users } from './main.ts'
 import { tokensOfAnthropic, tokensOfGoogle, tokensOfOpenAI, unitsOf } from './usage.ts'
 
 let server: ServerType
 let url: string
 
 beforeAll(async () => {
+  for (const name of ['alice', 'bob', 'carol', 'openai', 'anthropic', 'google']) users.set(`key-of-${name}`, name)
   server = await new Promise((resolve) => {
     const listening = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, () => resolve(listening))
   })
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => void server.close())
 
 const chat = (
-  key: string,
+  user: string,
   prompt: string,
   max_tokens: number,
   signal?: AbortSignal,
@@ -25,7 +26,7 @@ const chat = (
 ): Promise<Response> =>
   fetch(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer key-of-${user}`, 'content-type': 'application/json' },
     body: JSON.stringify({ prompt, max_tokens, provider }),
     signal: signal ?? null,
   })
@@ -81,6 +82,12 @@ test.each(['openai', 'anthropic', 'google'])('settles to the weighted usage that
     expect(remaining).toBeGreaterThanOrEqual(40_000 - used - 2 - 4 - 100)
     expect(remaining).toBeLessThan(40_000 - used + 20_000)
   })
+})
+
+// Reproduces: each invented key had a quota of its own.
+test('an unknown API key gets 401, and so does a request without one', async () => {
+  expect((await chat('nobody', 'briefly', 1)).status).toBe(401)
+  expect((await fetch(url, { method: 'POST' })).status).toBe(401)
 })
 
 test('weighs the records of three providers alike', () => {

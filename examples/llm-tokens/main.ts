@@ -1,4 +1,4 @@
-// Each API key has 40,000 units a minute: a request consumes the longest answer's cost, and is settled to the actual cost.
+// Each user has 40,000 units a minute: a request consumes the longest answer's cost, and is settled to the actual cost.
 
 import { pathToFileURL } from 'node:url'
 import { serve } from '@hono/node-server'
@@ -8,9 +8,20 @@ import { stream } from 'hono/streaming'
 import { answerTo, PROVIDERS, type Prompt, tokensIn } from './model.ts'
 import { unitsOf } from './usage.ts'
 
-type Env = { Variables: { used: number } }
+type Env = { Variables: { user: string; used: number } }
+
+/** The users by their API keys. Yours are in a database. */
+export const users = new Map([['my-key', 'me']])
 
 export const app = new Hono<Env>()
+
+// Verify the API key first: an unverified key must not select the user that is charged.
+app.use(async (c, next) => {
+  const user = users.get(c.req.header('authorization')?.replace(/^Bearer /, '') ?? '')
+  if (user === undefined) return c.json({ error: 'Unknown API key.' }, 401)
+  c.set('user', user)
+  return next()
+})
 
 const promptOf = async (c: Context): Promise<Prompt> => {
   const { prompt = '', max_tokens = 500, provider } = await c.req.json().catch(() => ({}))
@@ -28,7 +39,7 @@ const estimate = ({ prompt }: Prompt, output: number): number =>
 const tokens = rateLimit({
   name: 'tokens',
   quota: perMinute(40_000),
-  key: 'header:authorization',
+  key: (c) => c.get('user'),
   cost: async (c) => {
     const prompt = await promptOf(c)
     return estimate(prompt, prompt.max_tokens)

@@ -5,6 +5,7 @@ import { build } from './main.ts'
 
 let postgres: Postgres
 const instances: FastifyInstance[] = []
+const accounts = new Map(['acme', 'other', 'calm'].map((name) => [`${name}-key`, name]))
 
 beforeAll(async () => {
   postgres = await startPostgres()
@@ -18,13 +19,13 @@ afterAll(() => postgres.stop())
 
 /** An instance of the app that listens. */
 async function start(): Promise<string> {
-  const app = await build(postgres.config)
+  const app = await build(accounts, postgres.config)
   instances.push(app)
   return app.listen({ host: '127.0.0.1', port: 0 })
 }
 
 const ask = (url: string, account: string, files: number): Promise<Response> =>
-  fetch(`${url}/export?files=${files}`, { headers: { 'x-account': account } })
+  fetch(`${url}/export?files=${files}`, { headers: { authorization: `Bearer ${account}-key` } })
 
 test('two instances share one count, and a third one continues it after they have stopped', async () => {
   const urls = [await start(), await start()] as const
@@ -53,4 +54,11 @@ test('while the database is down exports are denied, and when it is up again the
     interval: 100,
   })
   expect((await ask(url, 'calm', 10)).status).toBe(200)
+})
+
+// Reproduces: each invented account had a quota of its own.
+test('an unknown API key gets 401, and so does a request without one', async () => {
+  const url = await start()
+  expect((await ask(url, 'nobody', 1)).status).toBe(401)
+  expect((await fetch(`${url}/export`)).status).toBe(401)
 })

@@ -4,11 +4,11 @@
 import { pathToFileURL } from 'node:url'
 import { memoryStore, perDay, perSecond, rateLimit } from '@spillway/fastify'
 import { migrate, postgresStore } from '@spillway/postgres'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Pool, type PoolConfig } from 'pg'
 
-/** The app, with the database of this configuration. */
-export async function build(config: PoolConfig = {}): Promise<FastifyInstance> {
+/** The app for these accounts, by API key, with the database of this configuration. */
+export async function build(accounts: ReadonlyMap<string, string>, config: PoolConfig = {}): Promise<FastifyInstance> {
   const pool = new Pool({ max: 4, ...config }) // the limiter's own pool: the app's queries use another one
   pool.on('error', ({ message }) => console.error(`postgres: ${message}`))
   await migrate(pool) // before the first request
@@ -21,13 +21,20 @@ export async function build(config: PoolConfig = {}): Promise<FastifyInstance> {
     store.close()
     await pool.end()
   })
+
+  // Verify the API key first: an unverified key must not select the account that is charged.
+  const accountOf = ({ headers }: FastifyRequest) => accounts.get(headers.authorization?.replace(/^Bearer /, '') ?? '')
+  app.addHook('onRequest', async (request, reply) => {
+    if (accountOf(request) === undefined) await reply.code(401).send({ error: 'Unknown API key.' })
+  })
+
   app.addHook(
     'onRequest',
     rateLimit({
       policies: [
         // Denies a flood in memory, so that it does not reach the database.
-        { name: 'burst', key: 'header:x-account', quota: perSecond(20), store: memoryStore() },
-        { name: 'exports', key: 'header:x-account', quota: perDay(50), cost: 'query:files', maxCost: 50, store },
+        { name: 'burst', key: accountOf, quota: perSecond(20), store: memoryStore() },
+        { name: 'exports', key: accountOf, quota: perDay(50), cost: 'query:files', maxCost: 50, store },
       ],
       deadline,
       // Exports are paid for, so they are denied while the database is down.
@@ -39,7 +46,7 @@ export async function build(config: PoolConfig = {}): Promise<FastifyInstance> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const app = await build() // configured by PGHOST, PGUSER and so on
+  const app = await build(new Map([['acme-key', 'acme']])) // configured by PGHOST, PGUSER and so on
   await app.listen({ port: 3000 })
   console.log('http://localhost:3000/export')
 }

@@ -11,7 +11,8 @@ let servers: Server[]
 beforeAll(async () => {
   cluster = await startRedisCluster()
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
-  instances = [build(nodes), build(nodes)]
+  const users = new Map(['alice', 'bob', 'carol'].map((user) => [`key-of-${user}`, user]))
+  instances = [build(users, nodes), build(users, nodes)]
   servers = await Promise.all(
     instances.map(
       ({ app }) =>
@@ -30,7 +31,7 @@ afterAll(async () => {
 
 const ask = (instance: number, user: string): Promise<Response> => {
   const { port } = (servers[instance] as Server).address() as AddressInfo
-  return fetch(`http://127.0.0.1:${port}`, { headers: { 'x-user': user } })
+  return fetch(`http://127.0.0.1:${port}`, { headers: { authorization: `Bearer key-of-${user}` } })
 }
 
 test('two instances share one count for each user', async () => {
@@ -46,4 +47,9 @@ test('two instances share one count for each user', async () => {
     expect(denied?.headers.get('ratelimit-policy')).toBe('"burst";q=10;w=1, "hourly";q=1000;w=3600')
     expect(denied?.headers.get('retry-after')).toBe('1')
   }
+})
+
+// Reproduces: each invented user had a quota of its own.
+test('an unknown API key gets 401', async () => {
+  expect((await ask(0, 'nobody')).status).toBe(401)
 })
