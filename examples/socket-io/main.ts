@@ -5,7 +5,7 @@ import { ipKey } from '@spillway/core/http'
 import type { Server } from 'socket.io'
 
 /** The events that cost more than one unit. */
-const COSTS: Readonly<Record<string, number>> = { upload: 5 }
+const COSTS: ReadonlyMap<string, number> = new Map([['upload', 5]])
 
 /** Limits the connections and events of a server. The counts are in a store. */
 export function limit(server: Server, store: Store): void {
@@ -21,7 +21,7 @@ export function limit(server: Server, store: Store): void {
 
   server.on('connection', (socket) => {
     socket.use(([event], next) => {
-      events.consume(socket.id, COSTS[event] ?? 1).then(({ allowed, retryAfterMs }) => {
+      events.consume(socket.id, COSTS.get(event) ?? 1).then(({ allowed, retryAfterMs }) => {
         if (allowed) next()
         else socket.emit('limited', { event, retryAfterMs })
       }, next)
