@@ -9,6 +9,10 @@ test.each([
   ['::ffff:203.0.113.7', '203.0.113.7'],
   ['::FFFF:cb00:7107', '203.0.113.7'],
   ['0:0:0:0:0:ffff:203.0.113.7', '203.0.113.7'],
+  // In a network that has IPv6 only, all IPv4 clients were one.
+  ['64:ff9b::203.0.113.7', '203.0.113.7'],
+  ['64:FF9B:0:0:0:0:cb00:7107', '203.0.113.7'],
+  ['64:ff9b:1::203.0.113.7', '64:ff9b:1:0:0:0:0:0/56'],
   ['2001:db8:1:2ff:aaaa:bbbb:cccc:dddd', '2001:db8:1:200:0:0:0:0/56'],
   ['2001:DB8:1:2FE::1', '2001:db8:1:200:0:0:0:0/56'],
   ['fe80::1%eth0', 'fe80:0:0:0:0:0:0:0/56'],
@@ -63,7 +67,7 @@ function keyOf(address: string, prefix: number): string {
   const groups = groupsOf(address)
   if (groups === undefined) return address
   const bits = groups.reduce((all, group) => (all << 16n) | BigInt(group), 0n)
-  if (bits >> 32n === 0xffffn) {
+  if (bits >> 32n === 0xffffn || bits >> 32n === 0x64ff9bn << 64n) {
     return [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 0xffn).join('.')
   }
   const host = BigInt(128 - prefix)

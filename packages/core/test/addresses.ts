@@ -6,6 +6,7 @@ export const ipv4: fc.Arbitrary<string> = fc.ipV4()
 const ipv6 = fc.oneof(
   fc.ipV6(),
   ipv4.map((address) => `::ffff:${address}`),
+  ipv4.map((address) => `64:ff9b::${address}`),
 )
 export const anyAddress = fc.oneof(ipv4, ipv6)
 

@@ -6,7 +6,9 @@ export function addressKey(address: string | undefined, ipv6Prefix: number): str
   const groups = parseIPv6(address)
   if (groups === undefined) return address
   const [a, b, c, d, e, f, g, h] = groups
-  if ((a | b | c | d | e) === 0 && f === 0xffff) return `${g >> 8}.${g & 0xff}.${h >> 8}.${h & 0xff}`
+  // IPv4 as mapped into IPv6, or as translators write it for networks that have IPv6 only (RFC 6052).
+  if ((a | b | c | d | e) === 0 ? f === 0xffff : a === 0x64 && b === 0xff9b && (c | d | e | f) === 0)
+    return `${g >> 8}.${g & 0xff}.${h >> 8}.${h & 0xff}`
   let network = hex(a & mask(ipv6Prefix))
   let kept = 1
   for (; 16 * kept < ipv6Prefix; kept++) network += `:${hex((groups[kept] as number) & mask(ipv6Prefix - 16 * kept))}`
