@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { Entry } from '../src/log/entry.ts'
+import { type Entry, entryReader, type Parsed } from '../src/log/entry.ts'
 import { lineReader } from '../src/log/formats.ts'
-import { folderOf, spillway } from './terminal.ts'
+import { entriesIn, folderOf, spillway } from './terminal.ts'
 
 // Each fixture is a log as its server writes it, of one and the same request: POST /login at 15:00:10 from 203.0.113.66.
 
@@ -42,11 +42,11 @@ describe('the format', () => {
       expect(from).toBe(`2026-01-05T15:00:10.${whole ? '000' : '250'}Z`)
       expect(formats).toEqual({ [format === 'vhost' ? 'vhost' : detected]: 1 })
       expect(plans[0].policies[0].busiest[0].key).toBe(`203.0.113.66 ${agent} /login /`)
-      const status = (entries: readonly unknown[]) => entries.map((each) => (each as Entry).status)
-      const { parse } = lineReader(format, {})
+      const { read } = lineReader(format, {})
       const { readFileSync } = await import('node:fs')
       const lines = readFileSync(fixture(name), 'utf8').trimEnd().split('\n')
-      expect(status(lines.map(parse).filter((entry) => entry !== undefined))).toEqual([401])
+      const found = lines.map(read).flatMap(entriesIn)
+      expect(found.map(({ status }) => status)).toEqual([401])
     }
   })
 
@@ -61,7 +61,7 @@ describe('the format', () => {
 })
 
 describe('a format string', () => {
-  const read = (format: string, line: string): Entry | string | undefined => lineReader(format, {}).parse(line)
+  const read = (format: string, line: string): Parsed => lineReader(format, {}).read(line, 1)
 
   test.each([
     [
@@ -92,6 +92,16 @@ describe('a format string', () => {
     expect(entry.header('x-other')).toBeUndefined()
   })
 
+  // Reproduces a bug: the query was counted as `1?k=1`.
+  test.each([
+    ['$remote_addr [$time_iso8601] $request_uri $args', '192.0.2.1 [2026-01-05T15:00:10+00:00] /p?k=1 k=1', '/p?k=1'],
+    ['%h %t "%r" "%q"', '192.0.2.1 [05/Jan/2026:15:00:10 +0000] "GET /p?k=1 HTTP/1.1" "?k=1"', '/p?k=1'],
+    ['%h %t "%r" "%q"', '192.0.2.1 [05/Jan/2026:15:00:10 +0000] "GET /p? HTTP/1.1" ""', '/p?'],
+    ['%h %t "%m" "%U" "%q"', '192.0.2.1 [05/Jan/2026:15:00:10 +0000] "GET" "/p" "?k=1"', '/p?k=1'],
+  ])('%s has the query once', (format, line, target) => {
+    expect((read(format, line) as Entry).target).toBe(target)
+  })
+
   test('reports where a line does not match', () => {
     expect(read('$remote_addr [$time_local] $status', '192.0.2.1 {x}')).toBe(
       'it does not match the format: no " [" from column 1 on',
@@ -111,7 +121,8 @@ describe('a format string', () => {
 })
 
 test('a directive of CloudFront changes the fields; another comment is not a line of it', () => {
-  const { parse } = lineReader('cloudfront', {})
+  const { read } = lineReader('cloudfront', {})
+  const parse = (line: string) => read(line, 1)
   expect(parse('#Fields: time date c-ip')).toBeUndefined()
   expect(parse('15:00:10\t2026-01-05\t192.0.2.1')).toMatchObject({ at: 1767625210e6, address: '192.0.2.1' })
   expect(parse('# a comment')).toContain('no directive')
@@ -119,18 +130,61 @@ test('a directive of CloudFront changes the fields; another comment is not a lin
 })
 
 test('the client of Envoy is the last address of X-Forwarded-For; a proxy in front of it is passed', () => {
-  const entry = lineReader('envoy', {}).parse(
+  const entry = lineReader('envoy', {}).read(
     '[2026-01-05T15:00:10.250Z] "GET / HTTP/2" 200 - 0 1 1 1 "198.51.100.7, 203.0.113.66" "-" "-" "a" "b"',
+    1,
   ) as Entry
   expect([entry.address, entry.header('x-forwarded-for')]).toEqual(['203.0.113.66', '198.51.100.7'])
-  const alone = lineReader('envoy', {}).parse(
+  const alone = lineReader('envoy', {}).read(
     '[2026-01-05T15:00:10.250Z] "GET / HTTP/2" 200 - 0 1 1 1 "-" "-" "-" "a" "b"',
+    1,
   )
   expect(alone).toMatchObject({ address: undefined })
 })
 
 test('a virtual host in front of a hostname is read if the format names it', () => {
   const line = 'shop a.example.net - - [05/Jan/2026:15:00:10 +0000] "GET / HTTP/1.1" 200 1'
-  expect(lineReader('vhost', {}).parse(line)).toMatchObject({ address: 'a.example.net' })
-  expect(lineReader('combined', {}).parse(line)).toMatchObject({ address: 'shop' })
+  expect(lineReader('vhost', {}).read(line, 1)).toMatchObject({ address: 'a.example.net' })
+  expect(lineReader('combined', {}).read(line, 1)).toMatchObject({ address: 'shop' })
+})
+
+// Reproduces a bug: some formats kept the scheme and the host, so that no policy for a path counted the request.
+describe('a URL as the target of a request', () => {
+  const json = (target: string) => JSON.stringify({ time: 1767625210, ip: '192.0.2.1', method: 'POST', url: target })
+  const request = (target: string) => JSON.stringify({ time: 1767625210, request: `POST ${target} HTTP/1.1` })
+  const google = (target: string) => JSON.stringify({ time: 1767625210, httpRequest: { requestUrl: target } })
+  const combined = (target: string) => `192.0.2.1 - - [05/Jan/2026:15:00:10 +0000] "POST ${target} HTTP/1.1" 401 1`
+  const alb = (target: string) =>
+    `https 2026-01-05T15:00:10.2Z lb 192.0.2.1:1 - 0 0 0 401 401 1 1 "POST ${target} HTTP/1.1" "x" - - t "-" "h" `
+  const formats = [
+    ['json', json, {}],
+    ['json', request, {}],
+    ['json', google, { path: 'httpRequest.requestUrl' }],
+    ['combined', combined, {}],
+    ['alb', alb, {}],
+    ['%h %l %u %t "%r" %>s', combined, {}],
+  ] as const
+  const paths = [
+    ['https://shop.example/login?x=1', '/login'],
+    ['HTTP://user@shop.example:8080/login', '/login'],
+    ['coap+tcp://[2001:db8::1]:1/login', '/login'],
+    ['http://shop.example?x=1', '/'],
+    ['http://shop.example', '/'],
+    ['/go/http://shop.example/login', '/go/http://shop.example/login'],
+    ['//shop.example/login', '//shop.example/login'],
+    ['/', '/'],
+    ['*', '*'],
+    ['shop.example:443', 'shop.example:443'],
+  ] as const
+
+  test.each(
+    formats.flatMap(([format, line, fields]) =>
+      paths.map(([target, path]) => [format, line(target), path, fields] as const),
+    ),
+  )('%s: %s has the path %s', (format, line, path, fields) => {
+    const reader = lineReader(format, fields)
+    const parsed = reader.read(line, 1) as Entry
+    expect(entryReader.path(parsed)).toBe(path)
+    if (line.includes('?x=1')) expect(entryReader.query(parsed, 'x')).toEqual(['1'])
+  })
 })

@@ -105,17 +105,25 @@ const NAMES = [
   'other',
 ]
 const members = fc
-  .uniqueArray(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 8 })
+  .uniqueArray(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 9 })
   .map((names) => ['time', ...names.filter((name) => name !== 'time')])
 const valueFor = (name: string): fc.Arbitrary<unknown> => {
   if (name === 'StartUTC' || name === 'ts') return fc.oneof(fc.integer({ min: 1, max: 2e9 }), nested)
   if (name === 'time') return fc.oneof({ weight: 20, arbitrary: fc.integer({ min: 1, max: 2e9 }) }, nested)
+  if (name === 'res') return fc.oneof(fc.record({ statusCode: scalar }), nested)
   if (name !== 'req' && name !== 'request') return fc.oneof({ weight: 5, arbitrary: scalar }, nested)
   return fc.oneof(
     {
       weight: 5,
       arbitrary: fc.record(
-        { method: text, url: text, uri: scalar, headers: fc.record({ 'user-agent': text }) },
+        {
+          id: scalar,
+          method: text,
+          url: text,
+          uri: scalar,
+          remotePort: scalar,
+          headers: fc.record({ 'user-agent': text }),
+        },
         { requiredKeys: ['url'] },
       ),
     },
@@ -154,6 +162,8 @@ const partsOf = (entry: ReturnType<ReturnType<typeof jsonParser>>) =>
         entry.status,
         entry.header('user-agent'),
         entry.claim('user'),
+        [entry.hasRequest, entry.hasStatus, entry.hasPart, entry.hasReq, entry.isLogged, entry.isLast],
+        [entry.id, entry.port],
       ]
 
 /** A path to a value of a line, or to one in a list or an object. */

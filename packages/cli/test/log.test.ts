@@ -51,7 +51,7 @@ describe('common and combined logs', () => {
   // Its key would be another for each port.
   test('an address with a port that is no number is no client', () => {
     const line = common.replace('127.0.0.1', '[2001:db8::1]:https')
-    expect(lineReader('auto', {}).parse(line)).toBe('it begins with neither an address nor a hostname')
+    expect(lineReader('auto', {}).read(line, 1)).toBe('it begins with neither an address nor a hostname')
   })
 
   test('what follows the request is read as headers and as a claim', async () => {
@@ -244,7 +244,7 @@ describe('JSON logs', () => {
   })
 
   test('inherited names are not fields', async () => {
-    const { entry } = await read('{"time":1767323045000,"__proto__":{"ip":"1.1.1.1"}}', {
+    const { entry } = await read('{"time":1767323045000,"status":200,"__proto__":{"ip":"1.1.1.1"}}', {
       fields: { path: 'constructor', 'claim:x': '__proto__.x' },
     })
     expect([entry.address, entry.target, entry.claim('x'), entry.header('__proto__')]).toEqual([
@@ -361,7 +361,7 @@ describe('whatever a file holds', () => {
   })
 
   test('several files are read in their order, each by its own format', async () => {
-    const folder = folderOf({ a: gzipSync(`${common}\n`), b: '{"time":1767323045000}\n' })
+    const folder = folderOf({ a: gzipSync(`${common}\n`), b: '{"time":1767323045000,"path":"/"}\n' })
     folders.push(folder)
     const sources = [
       await openSource(folder.path('a'), Readable.from([])),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { run } from '../src/index.ts'
+import { type Entry, isList, type Parsed } from '../src/log/entry.ts'
 
 /** The result of a run of the program. */
 export interface Ran {
@@ -49,3 +50,9 @@ export const bucket = (name: string, config: object, more: object = {}): object 
   algorithm_config: config,
   ...more,
 })
+
+/** The requests that a line was read as. */
+export function entriesIn(parsed: Parsed): readonly Entry[] {
+  if (typeof parsed !== 'object') return []
+  return isList(parsed) ? parsed.map(({ entry }) => entry) : [parsed]
+}

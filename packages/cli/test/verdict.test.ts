@@ -18,7 +18,8 @@ const timeOf = (second: number, zone = '+0000'): string => {
 }
 const line = (second: number, client = '192.0.2.1', head = `${client} - -`): string =>
   `${head} [${timeOf(second)}] "GET / HTTP/1.1" 200 1\n`
-const json = (second: number, ip = '192.0.2.1'): string => `${JSON.stringify({ time: START + second * 1000, ip })}\n`
+const json = (second: number, ip = '192.0.2.1'): string =>
+  `${JSON.stringify({ time: START + second * 1000, ip, path: '/' })}\n`
 const lines = (from: number, to: number, client?: string): string =>
   Array.from({ length: to - from }, (_, i) => line(from + i, client)).join('')
 
@@ -82,6 +83,33 @@ describe('nothing to judge', () => {
       err: 'spillway: no verdict: "never" counts none of the 200 requests.\n',
     })
     expect((await moved()).exitCode).toBe(0)
+  })
+
+  // Reproduces a bug: a threshold passed if another policy of the file counted.
+  test('each policy that counts no request is named, but none that others make idle', async () => {
+    const limit = { limit: 200, per: '1m', burst: 200 }
+    const policies = file(
+      'several.json',
+      JSON.stringify([
+        bucket('client', limit, { spill: 'extra' }),
+        bucket('extra', limit),
+        bucket('pro', limit, { tiers: 'plan', match: { 'claim:plan': 'pro' } }),
+        bucket('free', limit, { tiers: 'plan' }),
+        bucket('login', limit, { match: { path: '/login' } }),
+        bucket('trial', limit, { match: { path: '/trial' }, mode: 'shadow' }),
+        bucket('gold', limit, { tiers: 'rank', match: { path: '/gold' } }),
+        bucket('silver', limit, { tiers: 'rank', match: { path: '/silver' } }),
+      ]),
+    )
+    const path = file('a.log', good)
+    const { exitCode, err } = await spillway(['replay', path, '--policy', policies, '--deny-at-most', '1%'])
+    expect([exitCode, err.trimEnd().split('\n')]).toEqual([
+      3,
+      ['login', 'trial', 'gold', 'silver'].map(
+        (name) => `spillway: no verdict: policy "${name}" of "several" counts none of the 200 requests.`,
+      ),
+    ])
+    expect((await spillway(['replay', path, '--policy', policies])).exitCode).toBe(0)
   })
 
   test('keys that were evicted while they were limited leave no verdict', async () => {

@@ -1,4 +1,5 @@
 import { ipKey } from '@spillway/core/http'
+import { areTiers } from '@spillway/core/internal'
 import { EXIT } from '../exit.ts'
 import { type Io, painter, widthOf } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
@@ -54,7 +55,16 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
   else io.stdout.write(textOf(result, painter(io.stdout, io.env), widthOf(io.stdout)))
   if (options.html !== undefined) io.stderr.write(`The report is in ${options.html}\n`)
   if (reportDoubts(result.doubts, io)) return EXIT.noVerdict
-  return most === undefined ? EXIT.ok : verdictOn(result, most, options.denyAtMost as string, io)
+  if (most === undefined) return EXIT.ok
+  // A policy that counts none has no verdict.
+  if (
+    reportDoubts(
+      plans.flatMap((plan) => idleIn(plan, result.requests)),
+      io,
+    )
+  )
+    return EXIT.noVerdict
+  return verdictOn(result, most, options.denyAtMost as string, io)
 }
 
 async function resultFor(
@@ -79,19 +89,29 @@ async function resultFor(
   }
 }
 
-/** Whether every plan denies at most a share of the requests that it counts. A plan that counts none has no verdict. */
-function verdictOn({ plans, requests }: Result, most: number, share: string, io: Io): number {
-  const idle = plans.filter(({ counted }) => counted === 0)
-  if (
-    reportDoubts(
-      idle.map(({ name }) => `"${name}" counts none of the ${requests} requests`),
-      io,
-    )
-  )
-    return EXIT.noVerdict
+/** Whether every plan denies at most a share of the requests that it counts. */
+function verdictOn({ plans }: Result, most: number, share: string, io: Io): number {
   const over = plans.filter(({ denied, counted }) => denied > most * counted)
   for (const { name } of over) io.stderr.write(`"${name}" denies more than ${share} of the requests that it counts.\n`)
   return over.length > 0 ? EXIT.threshold : EXIT.ok
+}
+
+/**
+ * The plan, or the policies of it, that count none of the requests, as if the log had no requests for them. A policy that others
+ * spill to counts if they deny, and of tiers, one may have all the requests.
+ */
+function idleIn({ name, counts, lanes }: Plan, requests: number): readonly string[] {
+  const none = (what: string): string => `${what} counts none of the ${requests} requests`
+  if (counts.counted === 0) return [none(`"${name}"`)]
+  return lanes
+    .filter(
+      ({ policy }) =>
+        lanes.every(({ policy: { spill } }) => spill !== policy.name) &&
+        lanes.every(
+          (other) => other.counts.requests === 0 || (other.policy !== policy && !areTiers(other.policy, policy)),
+        ),
+    )
+    .map(({ policy }) => none(`policy "${policy.name}" of "${name}"`))
 }
 
 const countsAddresses = ({ lanes }: Plan): boolean => lanes.some(({ policy: { key } }) => [key].flat().includes('ip'))

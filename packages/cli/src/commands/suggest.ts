@@ -4,7 +4,7 @@ import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
 import type { Reading } from '../log/read.ts'
 import { iso } from '../replay/result.ts'
-import { formatsText } from '../replay/text.ts'
+import { formatsText, skippedText } from '../replay/text.ts'
 import { rulesOf, type Selected, selectedBy, suggestionsFor } from '../suggest/selected.ts'
 import { Spool } from '../suggest/spool.ts'
 import { temporaryFile } from '../suggest/temporary-file.ts'
@@ -55,7 +55,8 @@ export async function suggest(paths: readonly string[], options: SuggestOptions,
       }),
     )
     const rules = rulesOf(found)
-    const report = { requests: reading.entries, bad: reading.bad, denyAtMost: most, selectors: found, rules }
+    const { entries: requests, bad, skipped } = reading
+    const report = { requests, bad, skipped, denyAtMost: most, selectors: found, rules }
     io.stdout.write(
       options.json
         ? `${JSON.stringify(report, null, 2)}\n`
@@ -102,13 +103,14 @@ function textOf(
   paint: ReturnType<typeof painter>,
   width: number,
 ): string {
-  const { entries, lines, bad, formats, from, to } = reading
+  const { entries, lines, bad, skipped, formats, from, to } = reading
   const head = [
     `${paint('bold', `${count(entries)} requests`)} in ${count(lines)} lines${formatsText(Object.fromEntries(formats))}`,
     ...(from === undefined || to === undefined ? [] : [`${moment(iso(from))} to ${moment(iso(to))} UTC`]),
     ...(bad.count > 0
       ? [paint('yellow', `${count(bad.count)} ${bad.count === 1 ? 'line' : 'lines'} could not be read`)]
       : []),
+    ...(skipped > 0 ? [skippedText(skipped)] : []),
     wrapped(`The tightest quotas that would have denied at most ${count(most)} of them, each on its own:`, width),
   ]
   const tables = found.map(({ key, keys, keyless, suggestions }) => {

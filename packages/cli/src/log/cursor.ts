@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import type { Entry } from './entry.ts'
+import { type Entry, isList, type Located } from './entry.ts'
 import { lineReader } from './formats.ts'
 import type { Fields } from './json-parts.ts'
 import { lineSplitter } from './lines.ts'
@@ -25,9 +25,10 @@ export interface Cursor {
   readonly at: Micros
   /** The first bytes of the log, decompressed. */
   readonly beginning: Uint8Array
-  /** The lines read, and the entries among them. */
+  /** The lines read, the entries among them, and those that are no entries of their own. */
   readonly lines: number
   readonly entries: number
+  readonly skipped: number
   /** The entries read of each format. */
   readonly formats: ReadonlyMap<string, number>
   /** Advances to the next line if it has been read already. */
@@ -45,7 +46,7 @@ export const isEntry = (item: Entry | BadLine): item is Entry => 'at' in item
 /** A cursor on the first line of a log. */
 export async function cursorOn(source: Source, format: string, fields: Fields): Promise<Cursor> {
   const chunks = source.chunks()
-  const { parse, counts } = lineReader(format, fields)
+  const { read, end, counts } = lineReader(format, fields)
   let items: (Entry | BadLine)[] = []
   let numbers: number[] = []
   let index = 0
@@ -53,18 +54,26 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
   let ended = false
   let lines = 0
   let entries = 0
+  let bad = 0
   let beginning: Uint8Array = new Uint8Array()
+  const add = (entry: Entry, line: number): void => {
+    items.push(entry)
+    numbers.push(line)
+    entries++
+  }
+  const addAll = (found: readonly Located[]): void => {
+    for (const { entry, line } of found) add(entry, line)
+  }
   const splitter = lineSplitter(source.decoder(), (text, line, problem) => {
-    const parsed = problem ?? parse(text)
+    const parsed = problem ?? read(text, line)
     if (parsed === undefined) return
     lines++
-    numbers.push(line)
     if (typeof parsed === 'string') {
       items.push({ file: source.name, line, reason: parsed, text: text.slice(0, SHOWN_LENGTH) })
-    } else {
-      items.push(parsed)
-      entries++
-    }
+      numbers.push(line)
+      bad++
+    } else if (isList(parsed)) addAll(parsed)
+    else add(parsed, line)
   })
   const arrive = (): boolean => {
     const item = items[index]
@@ -91,6 +100,9 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
     get entries() {
       return entries
     },
+    get skipped() {
+      return lines - entries - bad
+    },
     get beginning() {
       return beginning
     },
@@ -107,6 +119,7 @@ export async function cursorOn(source: Source, format: string, fields: Fields): 
         if (done) {
           ended = true
           splitter.end()
+          addAll(end())
         } else {
           if (beginning.length < BEGINNING) beginning = joined(beginning, value.subarray(0, BEGINNING))
           splitter.write(value)

@@ -11,9 +11,10 @@ export interface DoubtOptions {
 
 /** The reasons why the requests that were read do not represent the traffic. A result for them would be misleading. */
 export function doubtsIn(reading: Reading, { most, byAddress }: DoubtOptions): readonly string[] {
-  const { lines, entries, bad, late, broken, unreadable, withoutAddress } = reading
+  const { lines, entries, bad, skipped, late, broken, unreadable, withoutAddress } = reading
   const doubts = [...broken]
-  if (entries === 0) doubts.push(lines === 0 ? 'the log is empty' : 'no line of the log is a request')
+  const hint = skipped > 0 ? ': if it has requests, --field path=… names where their paths are' : ''
+  if (entries === 0) doubts.push(lines === 0 ? 'the log is empty' : `no line of the log is a request${hint}`)
   else doubts.push(...unreadable.map((name) => `no line of ${name} is a request`))
   const over = (part: number, all: number): boolean => part > most * all
   if (over(bad.count, lines)) {

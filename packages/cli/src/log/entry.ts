@@ -8,7 +8,7 @@ export interface Entry {
   readonly address: string | undefined
   /** The method in upper case. */
   readonly method: string
-  /** The path and the query in the request line. */
+  /** The target of the request line: a path and a query, or a URL. */
   readonly target: string
   readonly status: number | undefined
   /** A logged header, by its name in lower case. */
@@ -16,12 +16,36 @@ export interface Entry {
   claim(name: string): string | number | boolean | undefined
 }
 
+/** A request, and the number of its line. */
+export interface Located {
+  readonly entry: Entry
+  readonly line: number
+}
+
 /** Parses a line; returns the problem as text if it is invalid, and undefined if it is a directive of the format. */
 export type Parse = (line: string) => Entry | string | undefined
 
+/** A line of any format: also the requests that are known by it, which may be of earlier lines, or none. */
+export type Parsed = ReturnType<Parse> | readonly Located[]
+
+export const isList = (parsed: Entry | readonly Located[]): parsed is readonly Located[] => Array.isArray(parsed)
+
+/** Reads a line with its number. */
+export type ReadLine = (line: string, number: number) => Parsed
+
+const SLASH = 47
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i
+
+/** The path of a target. Load balancers and proxies log it with the scheme, host and port, which no application gets. */
 const pathOf = (target: string): string => {
   const query = target.indexOf('?')
-  return query < 0 ? target : target.slice(0, query)
+  const whole = query < 0 ? target : target.slice(0, query)
+  return whole.charCodeAt(0) === SLASH ? whole : pathIn(whole)
+}
+
+function pathIn(url: string): string {
+  const path = url.replace(ORIGIN, '')
+  return path === '' && url !== '' ? '/' : path
 }
 
 /** Reads logged requests for policies, like an adapter. */

@@ -1,9 +1,10 @@
 import type { Micros } from '@spillway/core'
 import { UserError } from '../io.ts'
 import { commonParser } from './common.ts'
-import type { Entry, Parse } from './entry.ts'
-import { jsonParser } from './json.ts'
+import { type Entry, isList, type Located, type Parse, type ReadLine } from './entry.ts'
+import { type JsonEntry, jsonParser } from './json.ts'
 import type { Fields } from './json-parts.ts'
+import { RequestLines } from './request-lines.ts'
 import { isTemplate, templateParser } from './template.ts'
 import { w3cParser } from './w3c.ts'
 
@@ -15,15 +16,21 @@ const ALB =
 const ENVOY =
   '[$time_iso8601] "$request" $status $- $- $- $- $- "$http_x_forwarded_for" "$http_user_agent" "$http_x_request_id" "$http_host"'
 
-/** The readers of formats. Of the other names, each is one of these. */
+/** Reads the lines of one format. */
+interface FormatReader {
+  readonly read: ReadLine
+  /** Returns the requests that are held at the end. */
+  end?(): readonly Located[]
+}
+
 const READERS = {
-  combined: () => commonParser('client'),
-  vhost: () => commonParser('host'),
-  json: jsonParser,
-  cloudfront: w3cParser,
-  alb: () => templateParser(ALB),
-  envoy: () => envoyParser(),
-} satisfies Record<string, (fields: Fields) => Parse>
+  combined: () => ({ read: commonParser('client') }),
+  vhost: () => ({ read: commonParser('host') }),
+  json: jsonReader,
+  cloudfront: () => ({ read: w3cParser() }),
+  alb: () => ({ read: templateParser(ALB) }),
+  envoy: () => ({ read: envoyParser() }),
+} satisfies Record<string, (fields: Fields) => FormatReader>
 
 type Reader = keyof typeof READERS
 
@@ -50,8 +57,7 @@ export const FORMAT_NAMES: readonly string[] = Object.keys(FORMATS)
 export const hasFields = (format: string): boolean => ['auto', 'json'].includes(FORMATS[format] ?? '')
 
 /** A reader of lines, and how many entries of each format it has read. */
-export interface LineReader {
-  readonly parse: Parse
+export interface LineReader extends Required<FormatReader> {
   /** In the order of their first entries. */
   counts(): ReadonlyMap<string, number>
 }
@@ -59,35 +65,68 @@ export interface LineReader {
 /** The reader of a format: a name, or a format string. Throws a UserError if it is neither. */
 export function lineReader(format: string, fields: Fields): LineReader {
   const counters: { readonly name: string; entries: number }[] = []
+  const ends: (() => readonly Located[])[] = []
   const counts = (): ReadonlyMap<string, number> => new Map(counters.map(({ name, entries }) => [name, entries]))
-  const counted = (name: string, parse: Parse): Parse => {
+  const end = (): readonly Located[] => ends.flatMap((each) => each())
+  const counted = (name: string, reader: FormatReader): ReadLine => {
+    const { read } = reader
     const counter = { name, entries: 0 }
-    return (line) => {
-      const entry = parse(line)
-      if (typeof entry === 'object' && counter.entries++ === 0) counters.push(counter)
-      return entry
+    const add = (entries: number): void => {
+      if (counter.entries === 0 && entries > 0) counters.push(counter)
+      counter.entries += entries
+    }
+    ends.push(() => {
+      const rest = reader.end?.() ?? []
+      add(rest.length)
+      return rest
+    })
+    return (line, number) => {
+      const parsed = read(line, number)
+      if (typeof parsed === 'object') add(isList(parsed) ? parsed.length : 1)
+      return parsed
     }
   }
-  if (isTemplate(format)) return { parse: counted('your format', templateParser(format)), counts }
+  if (isTemplate(format)) return { read: counted('your format', { read: templateParser(format) }), end, counts }
   const reader = FORMATS[format]
   if (reader === undefined) {
     throw new UserError(
       `--format is ${FORMAT_NAMES.join(', ')}, or a format string such as '$remote_addr [$time_local] "$request"'; got ${JSON.stringify(format)}.`,
     )
   }
-  if (reader !== 'auto') return { parse: counted(reader, READERS[reader](fields)), counts }
-  const known = new Map<Reader, Parse>()
-  const readerOf = (name: Reader): Parse => {
-    const made = counted(name, name === 'combined' ? commonParser() : READERS[name](fields))
+  if (reader !== 'auto') return { read: counted(reader, READERS[reader](fields)), end, counts }
+  const known = new Map<Reader, ReadLine>()
+  const readerOf = (name: Reader): ReadLine => {
+    const made = counted(name, name === 'combined' ? { read: commonParser() } : READERS[name](fields))
     known.set(name, made)
     return made
   }
   return {
+    end,
     counts,
-    parse: (line) => {
+    read: (line, number) => {
       const name = formatOf(line)
-      return (known.get(name) ?? readerOf(name))(line)
+      return (known.get(name) ?? readerOf(name))(line, number)
     },
+  }
+}
+
+/** Reads JSON, of which a request may have several lines, and others none. */
+function jsonReader(fields: Fields): FormatReader {
+  const parse = jsonParser(fields)
+  const mapped = Object.keys(fields).map((field) => field.split(/:(.*)/, 2) as [kind: string, name?: string])
+  const hasMapped = (entry: JsonEntry): boolean =>
+    mapped.some(([kind, name]) => {
+      if (name === undefined) return false
+      if (kind === 'claim') return entry.claim(name) !== undefined
+      return entry.header(kind === 'cookie' ? kind : name) !== undefined
+    })
+  const lines = new RequestLines((entry) => entry.hasPart || hasMapped(entry))
+  return {
+    read: (line, number) => {
+      const parsed = parse(line)
+      return typeof parsed === 'string' ? parsed : lines.read(parsed, number)
+    },
+    end: () => lines.end(),
   }
 }
 

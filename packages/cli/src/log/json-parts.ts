@@ -27,8 +27,32 @@ const USUAL: Readonly<Record<string, readonly string[]>> = {
 /** Objects that hold headers by name. */
 const HEADERS = ['headers', 'req.headers', 'request.headers']
 
-/** The parts of a request that every line is read for. */
-const PARTS = ['time', 'ip', 'method', 'path', 'status', 'request'] as const
+/** The parts of a request that every line is read for, and then those by which the lines of one request are found. */
+const PARTS = [
+  'time',
+  'ip',
+  'method',
+  'path',
+  'status',
+  'request',
+  'req',
+  'logged',
+  'id',
+  'process',
+  'host',
+  'port',
+  'took',
+]
+
+/** How pino, and loggers that are used like it, name the parts by which the lines of one request are found. */
+const LOGGER: Readonly<Record<string, readonly string[]>> = {
+  logged: ['req.method', 'req.url', 'res.statusCode', 'reqId'],
+  id: ['reqId', 'req.id'],
+  process: ['pid'],
+  host: ['hostname'],
+  port: ['req.remotePort'],
+  took: ['responseTime'],
+}
 
 /** The value of a line at the first path that has a usable one; undefined if none has. */
 export type Find = (line: Json) => unknown
@@ -47,13 +71,21 @@ export interface Finder {
   placeIn(line: Json): number
 }
 
-/** The finders of the time, address, method, path, status and request line, which every line is read for. */
+/** The finders of the parts that every line is read for. */
 export const partFinders = (fields: Fields, momentOf: (value: unknown) => Micros | undefined): readonly Finder[] =>
   PARTS.map((part) => {
-    const paths = fields[part] === undefined ? (USUAL[part] ?? [part]) : [fields[part]]
+    const paths = pathsOf(part, fields)
     if (part === 'time') return finder(paths, (value) => momentOf(value) !== undefined)
     return finder(paths, part === 'status' ? (value) => statusOf(value) !== undefined : isText)
   })
+
+function pathsOf(part: string, fields: Fields): readonly string[] {
+  const { method, path, [part]: mapped } = fields
+  // An application may write the parts of a request under other names.
+  if (part === 'req') return [method, path, 'req.method', 'req.url'].filter((each) => each !== undefined)
+  if (LOGGER[part] !== undefined) return LOGGER[part]
+  return mapped === undefined ? (USUAL[part] ?? [part]) : [mapped]
+}
 
 /** Reads the values that finders find in a line. Most lines have the names of the line before: others are not looked up. */
 export function valuesBy(finders: readonly Finder[]): (line: Json) => readonly unknown[] {
@@ -97,6 +129,7 @@ export function textOf(value: unknown): string | undefined {
 
 /** Whether a value is a text. Servers write an empty one or a hyphen for what is missing. */
 function isText(value: unknown): boolean {
+  if (typeof value === 'number') return true
   const text = typeof value === 'string' ? value : textOf(value)
   return text !== undefined && text !== '' && text !== '-'
 }

@@ -1,6 +1,6 @@
 import type { Micros } from '@spillway/core'
 import { withoutPort } from './address.ts'
-import type { Entry, Parse } from './entry.ts'
+import type { Entry } from './entry.ts'
 import {
   cookieJar,
   type Fields,
@@ -18,15 +18,19 @@ import { cookiesIn } from './layout.ts'
 import { anyTimes } from './time.ts'
 
 /** The places of the parts in the order of their finders. */
-const [TIME, IP, METHOD, PATH, STATUS, REQUEST] = [0, 1, 2, 3, 4, 5] as const
+const [TIME, IP, METHOD, PATH, STATUS, REQUEST, REQ, LOGGED, ID, PROCESS, HOST, PORT, TOOK] = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+] as const
 
 /** An entry that reads its parts from the values when they are asked for: most policies ask for few. */
-class JsonEntry implements Entry {
+export class JsonEntry implements Entry {
   readonly at: Micros
   readonly address: string | undefined
   readonly #values: Values
   readonly #line: string
   #json: Json | undefined
+  /** The line of the response, if it is another one. */
+  #response: JsonEntry | undefined
   readonly #named: (kind: string, name: string) => Find
   readonly #cookies: (line: Json) => string | undefined
 
@@ -56,7 +60,53 @@ class JsonEntry implements Entry {
   }
 
   get status(): number | undefined {
-    return statusOf(this.#values[STATUS])
+    return this.#response ? this.#response.status : statusOf(this.#values[STATUS])
+  }
+
+  /** Whether the line has a method, a path or a request line. */
+  get hasRequest(): boolean {
+    const values = this.#values
+    return values[METHOD] !== undefined || values[PATH] !== undefined || values[REQUEST] !== undefined
+  }
+
+  get hasStatus(): boolean {
+    return this.#values[STATUS] !== undefined
+  }
+
+  /** Whether the line has a part of a request. */
+  get hasPart(): boolean {
+    return this.address !== undefined || this.hasRequest || this.hasStatus
+  }
+
+  /** Whether the line has the object of a request, as pino names it. */
+  get hasReq(): boolean {
+    return this.#values[REQ] !== undefined
+  }
+
+  /** Whether other lines may be about the same request. */
+  get isLogged(): boolean {
+    return this.#values[LOGGED] !== undefined
+  }
+
+  /** Whether the line is that of a response. */
+  get isLast(): boolean {
+    return this.#values[TOOK] !== undefined
+  }
+
+  /** Identifies the request among those of a log, which may have several processes with the same ids. */
+  get id(): string | undefined {
+    const values = this.#values
+    return values[ID] === undefined ? undefined : `${values[HOST]} ${values[PROCESS]} ${values[ID]}`
+  }
+
+  /** The port of the client. */
+  get port(): unknown {
+    return this.#values[PORT]
+  }
+
+  /** Takes the status from the line of the response. */
+  answer(response: JsonEntry): void {
+    this.#response = response
   }
 
   header(name: string): string | undefined {
@@ -85,7 +135,7 @@ class JsonEntry implements Entry {
  * Reads lines of JSON. `fields` maps `time`, `ip`, `method`, `path`, `status`, `header:NAME`, `cookie:NAME` and
  * `claim:NAME` to paths. Parts without a path are looked up under the usual names.
  */
-export function jsonParser(fields: Fields = {}): Parse {
+export function jsonParser(fields: Fields = {}): (line: string) => JsonEntry | string {
   const momentOf = anyTimes()
   const finders = partFinders(fields, momentOf)
   const shapes = new JsonShapes(
@@ -99,13 +149,13 @@ export function jsonParser(fields: Fields = {}): Parse {
     const names = Object.keys((jars(line) as Json | undefined) ?? {}).map((name) => `cookie:${name}`)
     return cookiesIn([...Object.keys(fields), ...names], (part) => textOf(named('cookie', part.slice(7))(line)))
   }
-  const entryOf = (values: Values, line: string, json?: Json): Entry | undefined => {
+  const entryOf = (values: Values, line: string, json?: Json): JsonEntry | undefined => {
     const at = momentOf(values[TIME])
     return at === undefined ? undefined : new JsonEntry(at, values, line, json, named, cookies)
   }
   return (line) => {
     const known = shapes.read(line)
-    if (known !== undefined) return entryOf(known, line)
+    if (known !== undefined) return entryOf(known, line) as JsonEntry
     const json = parsed(line)
     if (json === undefined) return 'it is not a JSON object'
     const entry = entryOf(valuesOf(json), line, json)
@@ -125,8 +175,10 @@ function areUsable(finders: readonly Finder[], values: Values): boolean {
 /** Where the parts of a line are found, and the paths that are passed over. */
 function learnedFrom(finders: readonly Finder[], line: Json): Learned {
   const found = finders.map(({ paths, placeIn }) => ({ paths, place: placeIn(line) }))
+  // Most lines lack the last parts, which only some loggers write.
+  const last = found.findLastIndex(({ place }) => place >= 0)
   return {
-    picked: found.map(({ paths, place }) => paths[place]),
+    picked: found.slice(0, last + 1).map(({ paths, place }) => paths[place]),
     passed: found.flatMap(({ paths, place }) => (place < 0 ? paths : paths.slice(0, place))),
   }
 }

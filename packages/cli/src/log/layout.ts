@@ -72,8 +72,9 @@ class LayoutEntry implements Entry {
   get target(): string {
     const { path, request, query } = this.#places
     const url = this.#value(path) ?? this.#value(request)?.split(' ', 2)[1] ?? ''
-    const search = this.#value(query)?.replace(/^\?/, '')
-    return `${originForm(url)}${search === undefined ? '' : `?${search}`}`
+    // The target of a request line has its query.
+    const search = url.includes('?') ? undefined : this.#value(query)?.replace(/^\?/, '')
+    return search === undefined ? url : `${url}?${search}`
   }
 
   get status(): number | undefined {
@@ -111,9 +112,6 @@ export function layoutOf(parts: readonly Part[], read: ReadText): Layout {
     return new LayoutEntry(at, address === undefined ? undefined : withoutPort(address), texts, places)
   }
 }
-
-/** The path and the query of a target, which load balancers log with scheme, host and port. */
-const originForm = (target: string): string => (target.startsWith('/') ? target : target.replace(/^\w+:\/\/[^/?]*/, ''))
 
 /** The cookies that have fields of their own, as the header that they came in. */
 export function cookiesIn(parts: readonly Part[], value: (part: Part) => string | undefined): string | undefined {

@@ -22,6 +22,8 @@ export interface Reading {
   /** The entries of each format, in the order of their first files. */
   readonly formats: ReadonlyMap<string, number>
   readonly bad: { readonly count: number; readonly first: readonly BadLine[] }
+  /** Lines that are no requests of their own, such as messages of an application. */
+  readonly skipped: number
   /**
    * Entries dated before an earlier line, and by how much at most. Each counts at the time of the earlier line; `over`
    * is the number of those for which the difference is too large.
@@ -145,6 +147,7 @@ function rejectDuplicates(seen: readonly Cursor[], { source, beginning }: Cursor
 class Found implements Reading {
   lines = 0
   entries = 0
+  skipped = 0
   withoutAddress = 0
   readonly formats = new Map<string, number>()
   readonly bad = { count: 0, first: [] as BadLine[] }
@@ -176,7 +179,9 @@ class Found implements Reading {
     return this.to
   }
 
-  end({ source, lines, entries, formats }: Cursor): void {
+  end({ source, lines, entries, skipped, formats }: Cursor): void {
+    this.lines += skipped
+    this.skipped += skipped
     for (const [name, count] of formats) this.formats.set(name, (this.formats.get(name) ?? 0) + count)
     const problem = source.broken()
     if (problem !== undefined) this.broken.push(`${source.name} ends too early: ${problem}`)

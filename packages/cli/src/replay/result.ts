@@ -20,6 +20,8 @@ export interface Result {
   readonly from: string | null
   readonly to: string | null
   readonly bad: Reading['bad']
+  /** Lines that are no requests of their own. */
+  readonly skipped: number
   readonly late: { readonly count: number; readonly mostMs: number }
   readonly notes: readonly string[]
   /** The reasons against a verdict; empty if there is one. */
@@ -120,6 +122,7 @@ export function resultOf(
     from: reading.from === undefined ? null : iso(reading.from),
     to: reading.to === undefined ? null : iso(reading.to),
     bad: reading.bad,
+    skipped: reading.skipped,
     late: { count: reading.late.count, mostMs: reading.late.most / 1000 },
     notes: notesOf(reading, plans),
     doubts,

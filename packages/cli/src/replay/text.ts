@@ -17,7 +17,7 @@ const INDENT = '    '
 
 /** A replay as text for a terminal of `width` columns. */
 export function textOf(result: Result, paint: Style['paint'], width: number): string {
-  const { lines, requests, formats, from, to, bad, late, notes, plans } = result
+  const { lines, requests, formats, from, to, bad, skipped, late, notes, plans } = result
   const style: Style = { paint, width, time: (iso) => shortMoment(iso ?? '', from ?? '', to ?? '') }
   const head = [`${paint('bold', `${count(requests)} requests`)} in ${count(lines)} lines${formatsText(formats)}`]
   if (from && to) head.push(`${moment(from)} to ${moment(to)} UTC`)
@@ -28,6 +28,7 @@ export function textOf(result: Result, paint: Style['paint'], width: number): st
     }
     if (bad.count > bad.first.length) head.push(`  … and ${count(bad.count - bad.first.length)} more`)
   }
+  if (skipped > 0) head.push(skippedText(skipped))
   if (late.count > 0) {
     head.push(
       wrapped(
@@ -39,6 +40,10 @@ export function textOf(result: Result, paint: Style['paint'], width: number): st
   for (const note of notes) head.push(paint('yellow', wrapped(note, width)))
   return `${[head.join('\n'), ...plans.map((plan) => planText(plan, style))].join('\n\n')}\n`
 }
+
+/** The lines that are no requests, of which there are some. */
+export const skippedText = (skipped: number): string =>
+  skipped === 1 ? '1 line is no request' : `${count(skipped)} lines are no requests`
 
 /** The formats that the lines had, with their counts if there are several. */
 export function formatsText(formats: Result['formats']): string {

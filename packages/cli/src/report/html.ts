@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { count, each, moment, percent, plain, span } from '../format.ts'
 import type { BadLine } from '../log/cursor.ts'
 import type { KeyResult, PlanResult, PolicyResult, Result } from '../replay/result.ts'
-import { keysText } from '../replay/text.ts'
+import { keysText, skippedText } from '../replay/text.ts'
 import { breakdownTables } from './breakdown.ts'
 import { chart } from './chart.ts'
 import { type Html, html, raw } from './markup.ts'
@@ -33,10 +33,11 @@ ${notes(result)}${plans.length > 1 && comparison(plans)}${plans.map((plan, i) =>
   }`
 }
 
-function notes({ bad, late, notes, doubts }: Result): Html | false {
+function notes({ bad, skipped, late, notes, doubts }: Result): Html | false {
   const items = [
     ...doubts.map((doubt) => html`<li><b>No verdict:</b> ${doubt}.</li>`),
     ...notes.map((note) => html`<li>${note}</li>`),
+    ...(skipped > 0 ? [html`<li>${skippedText(skipped)}.</li>`] : []),
     ...(late.count > 0
       ? [
           html`<li>${count(late.count)} ${late.count === 1 ? 'request comes' : 'requests come'} late, by up to ${span(late.mostMs)}: each counts when it is logged.</li>`,
