@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { type Meter, type Tracer, trace } from '@opentelemetry/api'
+import { createNoopMeter, type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
 import { isSync, QuotaError, type Store } from '@spillway/core'
 import { checkIsStore, checkOptions, formatValue } from '@spillway/core/internal'
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
@@ -40,7 +40,8 @@ export interface Telemetry {
 
 /**
  * Metrics and spans of rate limit decisions, for any OpenTelemetry SDK. Keys are never recorded, and every attribute
- * has few values. The SDK must be started before the first decision, but not before this call.
+ * has few values. The SDK must be started before the first decision, but not before this call. If limiters with in-memory
+ * stores are called without middleware, start it before `store` or `subscribe`, or set `meter`.
  *
  * @example
  * const measure = telemetry()
@@ -54,23 +55,23 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   checkHas('tracer', options.tracer, 'startSpan')
   // Made on first use: instruments that are made before the SDK starts record nothing.
   let made: Instruments | undefined
-  /** What is watched once the instruments are made. */
+  /** The in-memory stores to be watched once the SDK has started. */
   const watches: (() => void)[] = []
+  const startWatches = (): void => {
+    if (quietly(() => hasStarted(meter))) for (const watch of watches.splice(0)) quietly(watch)
+  }
   const instruments = (): Instruments => {
     if (made) return made
     made = instrumentsOf(meter)
-    for (const watch of watches) watch()
+    startWatches()
     return made
-  }
-  const onceMade = (watch: () => void): void => {
-    if (made) watch()
-    else watches.push(watch)
   }
   const tracer = (): Tracer => options.tracer ?? trace.getTracer(SCOPE)
   const onDecision = decisionRecorder(instruments)
   return {
     onDecision,
     subscribe() {
+      startWatches()
       // A subscriber that throws would end the process.
       const listener = (message: unknown): void => quietly(() => onDecision(message as AnyDecisionEvent))
       subscribe('spillway:decision', listener)
@@ -82,12 +83,17 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
         throw new QuotaError('ERR_SPILLWAY_OPTION', `the name of a store must be text; got ${formatValue(name)}.`)
       }
       if (!isSync(store)) return timed(store, name, instruments, tracer)
-      // An in-memory store answers too fast to be timed: only its size and evictions are measured.
-      onceMade(() => watchSize(store, name, meter))
+      // An in-memory store answers too fast to be timed: only its size and evictions are measured. A limiter that is called by
+      // hand reports no decisions, so its store is watched from now on if possible.
+      watches.push(() => watchSize(store, name, meter))
+      startWatches()
       return store
     },
   }
 }
+
+/** Whether instruments that are made now record: until the SDK starts, the global meter is one that does nothing. */
+const hasStarted = (meter: Meter = metrics.getMeter(SCOPE)): boolean => meter !== createNoopMeter()
 
 function checkHas(option: string, value: unknown, method: string): void {
   if (value === undefined || typeof (value as Record<string, unknown> | null)?.[method] === 'function') return

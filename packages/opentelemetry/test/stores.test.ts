@@ -1,10 +1,10 @@
-import { SpanStatusCode, trace } from '@opentelemetry/api'
+import { metrics, SpanStatusCode, trace } from '@opentelemetry/api'
 import { fakeClock, faultyStore } from '@spillway/conformance'
-import { perMinute, rateLimiter, type Store } from '@spillway/core'
+import { perMinute, rateLimiter, type Store, type SyncStore } from '@spillway/core'
 import { memoryStore } from '@spillway/memory'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
-import { guardOf, measure, spans, sumsOf } from './meter.ts'
+import { guardOf, measure, metricReader, spans, startMetrics, startTelemetry, sumsOf } from './meter.ts'
 
 test('times a remote store, and counts requests decided without it', async () => {
   const faulty = faultyStore(memoryStore({ clock: fakeClock() }))
@@ -57,6 +57,42 @@ test('measures the keys and evictions of an in-memory store, and returns that st
   for (const ip of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) await visit(ip)
   expect(await sumsOf('spillway.store.keys')).toEqual([['store=memory', 2]])
   expect(await sumsOf('spillway.store.evictions')).toEqual([['store=memory', 1]])
+})
+
+// They were reported only after a decision of middleware.
+describe('an in-memory store whose limiter is called by hand', () => {
+  const consumeBy = async (store: SyncStore): Promise<void> => {
+    const limiter = rateLimiter({ name: 'p', quota: perMinute(4), store })
+    for (const key of ['ann', 'bob', 'eve']) await limiter.consume(key)
+  }
+  const small = () => memoryStore({ maxKeys: 2, clock: fakeClock() })
+  const expectSize = async (): Promise<void> => {
+    expect(await sumsOf('spillway.store.keys')).toEqual([['store=memory', 2]])
+    expect(await sumsOf('spillway.store.evictions')).toEqual([['store=memory', 1]])
+  }
+
+  test('is measured if the SDK has started', async () => {
+    await consumeBy(measure.store(small(), 'memory'))
+    await expectSize()
+  })
+
+  test('is measured by a meter that was passed', async () => {
+    const meter = metrics.getMeter('own')
+    metrics.disable()
+    await consumeBy(telemetry({ meter }).store(small(), 'memory'))
+    await expectSize()
+  })
+
+  test('is measured from subscribe on if the SDK starts later', async () => {
+    await metricReader.shutdown()
+    metrics.disable()
+    startTelemetry()
+    await consumeBy(measure.store(small(), 'memory'))
+    startMetrics()
+    const stop = measure.subscribe()
+    await expectSize()
+    stop()
+  })
 })
 
 test.each([[5], [''], [null], [{ name: 'redis' }]])('rejects %j as the name of a store', (name) => {

@@ -41,6 +41,14 @@ describe('a meter or a tracer that throws', () => {
     warn.mockRestore()
   })
 
+  test('does not fail the call that measures an in-memory store', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const store = memoryStore()
+    const meter = { ...throwing.meter, createObservableGauge: broken } as unknown as Meter
+    expect(telemetry({ ...throwing, meter }).store(store)).toBe(store)
+    warn.mockRestore()
+  })
+
   test('does not end the process when it has subscribed', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const uncaught: unknown[] = []
