@@ -1,5 +1,5 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   perDay,
   perMinute,
@@ -134,6 +134,47 @@ describe('a lease', () => {
     await consume(limiter, 1)
     expect((await limiter.peek('a')).allowed).toBe(true)
     await stores[0]?.release()
+  })
+
+  // On a connection of a pool that fell silent: the key then failed for as long as the process ran.
+  test.each([
+    ['lease', 'taken'],
+    ['lease', 'returned'],
+    ['share', 'taken'],
+    ['share', 'returned'],
+  ])('that is lost delays other work on the key for a second at most: a %s that is %s', async (kind, what) => {
+    const clock = fakeClock()
+    const model = modelStore(clock)
+    let isLost = false
+    const answer = <T>(work: () => T): Promise<T> => {
+      if (!isLost) return Promise.resolve(work())
+      isLost = false
+      return new Promise(() => {})
+    }
+    const remote: Store = {
+      take: (ops) => answer(() => model.takeSync(ops)),
+      takeEach: (batches) => answer(() => batches.map((ops) => model.takeSync(ops))),
+      delete: (keys) => answer(() => model.deleteSync(keys)),
+    }
+    const stopwatch = () => clock() / 1000
+    const store =
+      kind === 'lease'
+        ? withLeases(remote, { requests: 4, maxLoss: '1h', stopwatch })
+        : withSharedQuota(remote, { margin: 0.5, stopwatch })
+    const limiter = rateLimiter({ quota: perDay(1_000), store, name: 'p', deadline: '1h', onStoreError: 'throw' })
+    await consume(limiter, 4)
+    isLost = true
+    // Until the store is called.
+    for (let i = 0; i < 1_000 && isLost; i++) void (what === 'taken' ? limiter.consume('a') : limiter.peek('a'))
+    expect(isLost).toBe(false)
+    const peeked = limiter.peek('a')
+    await settled()
+    clock.advance(60_000)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect((await peeked).allowed).toBe(true)
+    expect((await limiter.refund('a')).allowed).toBe(true)
+    expect(await limiter.reset('a')).toBe(true)
+    await consume(limiter, 1)
   })
 
   test('is not taken for a caller who has stopped waiting', async () => {

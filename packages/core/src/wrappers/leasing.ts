@@ -27,7 +27,7 @@ export interface Entry {
   askedMs: number
   /** How many other calls of the key are under way: no lease is taken meanwhile. */
   others: number
-  /** Settles when the lease has been returned. */
+  /** Settles when the lease has been returned, or the store has not answered for longer than a lease is kept. */
   ending: Promise<void> | undefined
   /** The store's last answer. */
   last: Answer | undefined
@@ -89,6 +89,8 @@ export function leasing<E extends Entry>(
   const entries = new Map<string, E>()
   /** The policies of which all keys are being deleted, once for each deletion. */
   const swept: string[] = []
+  /** The returns of leases that are under way. */
+  const returns = new Set<Promise<void>>()
   let stop: (() => void) | undefined
 
   /** The entry of a key, moved to the end; undefined if too many are in use. */
@@ -127,9 +129,16 @@ export function leasing<E extends Entry>(
     return isChanged ? alone([call.take], () => server.check(entry, call), call) : server.take(entry, call)
   }
   const endLease = (entry: E, at: Micros | undefined): Promise<void> | undefined => {
-    const end = async (): Promise<void> => {
+    const returned = async (): Promise<void> => {
       if (entry.serving && !server.isStuck(entry)) await entry.serving
       await server.end(entry, at)
+    }
+    const end = async (): Promise<void> => {
+      const returning = returned()
+      returns.add(returning)
+      void returning.then(() => returns.delete(returning))
+      // A call may be lost, and its promise never settle: other work on the key does not wait for longer.
+      await unlessExpired(returning, deadlineIn(idleMs * 1000))
       entry.ending = undefined
     }
     if (!entry.ending && (entry.serving || entry.lease)) entry.ending = end()
@@ -200,10 +209,8 @@ export function leasing<E extends Entry>(
     }),
     ...listing(store),
     async release() {
-      await unlessExpired(
-        endAll(() => true),
-        deadlineIn(LONGEST_RELEASE),
-      )
+      const ended = endAll(() => true)
+      await unlessExpired(Promise.all([ended, ...returns]), deadlineIn(LONGEST_RELEASE))
       if (hasLease()) return
       stop?.()
       stop = undefined
