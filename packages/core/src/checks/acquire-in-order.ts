@@ -9,11 +9,16 @@ import { deadlineOf, rollbackResult, type StoreResult } from './store-result.ts'
 export type Deadlines = (group: readonly PolicyCheck[]) => CallDeadline | undefined
 
 export function deadlines(): Deadlines {
-  let startMs: number | undefined
+  const known: CallDeadline[] = []
+  let firstMs: number | undefined
   return (group) => {
     if (isSync(configOf(group).store)) return undefined
-    startMs ??= monotonicMs()
-    return deadlineOf(group, startMs)
+    firstMs ??= monotonicMs()
+    // What has extended the deadline of one call, as the event loop was blocked, extends those of the calls after it.
+    const startMs = Math.max(firstMs, ...known.map(({ atMs, spanMs }) => atMs - spanMs))
+    const deadline = deadlineOf(group, startMs)
+    known.push(deadline)
+    return deadline
   }
 }
 

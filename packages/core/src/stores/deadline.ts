@@ -51,8 +51,10 @@ export function whenExpired(deadline: CallDeadline, callback: () => void): () =>
   }
   // Rounded to the microsecond: a floating-point error would cost a millisecond.
   const leftMs = (): number => Math.round((deadline.atMs - monotonicMs()) * 1000) / 1000
+  // A deadline that has passed already is not late by that.
+  const lateMs = Math.max(-leftMs(), 0)
   let stop = setLongTimeout(Math.max(leftMs(), 0), () => {
-    const overrunMs = -leftMs()
+    const overrunMs = -leftMs() - lateMs
     if (overrunMs <= 0) return expired()
     const extraMs = Math.max(overrunMs, 1)
     deadline.atMs += overrunMs + extraMs

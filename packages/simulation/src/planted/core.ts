@@ -129,7 +129,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/checks/acquire-in-order.ts',
     seed: 62,
     property: 'everyCallIsAnswered',
-    replaced: [['startMs ??= monotonicMs()', 'startMs = monotonicMs()']],
+    replaced: [['firstMs ??= monotonicMs()', 'firstMs = monotonicMs()']],
   },
   {
     name: 'a stall does not extend the deadline',
