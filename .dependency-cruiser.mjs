@@ -76,7 +76,7 @@ export default {
     only('memory', src('core')),
     only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^crypto$'),
     only('postgres', src('core'), npm('pg', '@electric-sql/pglite'), '^crypto$'),
-    only('express', src('core', 'memory'), npm('express'), '^(crypto|net)$'),
+    only('express', src('core', 'memory'), npm('express'), '^(crypto|http|net)$'),
     only('koa', src('core', 'memory'), npm('koa')),
     only('hono', src('core', 'memory'), npm('hono')),
     only('fastify', src('core', 'memory'), npm('fastify')),

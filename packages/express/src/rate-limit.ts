@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type ByKey,
   type Denial,
@@ -30,7 +31,9 @@ declare global {
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
 
 /** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends RequestHandler, ByKey<Name> {
+export interface RateLimit<Name extends string = string> extends ByKey<Name> {
+  /** The types of Node, so that later handlers of a route keep the types of its parameters. */
+  (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void
   /**
    * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
    */
@@ -56,7 +59,8 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (!(verdict instanceof Promise)) follow(verdict, req, res, next)
     else verdict.then((known) => follow(known, req, res, next)).catch((error: unknown) => isOver(res) || next(error))
   }
-  return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
+  const { byKey, replace, decisionOf } = guard
+  return Object.assign(middleware as RateLimit<Name>, { ...byKey, replace, decisionOf })
 }
 
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */

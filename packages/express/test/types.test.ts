@@ -1,5 +1,5 @@
 import type { RequestDecision } from '@spillway/core/http'
-import express, { type Request } from 'express'
+import express, { type Request, type RequestHandler, Router } from 'express'
 import request from 'supertest'
 import { expect, expectTypeOf, test } from 'vitest'
 import {
@@ -46,6 +46,17 @@ test('a limiter has the names of its policies as types', async () => {
     res.json([decision === req.rateLimit, decision?.policy satisfies 'burst' | 'tokens' | undefined])
   })
   expect((await request(app).get('/')).body).toEqual([true, 'burst'])
+})
+
+// A limiter was a handler of any parameters: those of the handlers behind it were `string | string[]`.
+test('the handlers of a route keep the types of its parameters', () => {
+  const app = express()
+  app.get('/users/:id', limit, (req) => expectTypeOf(req.params.id).toEqualTypeOf<string>())
+  app.post<{ id: 'a' }>('/typed/:id', limit, (req) => expectTypeOf(req.params.id).toEqualTypeOf<'a'>())
+  app.route('/r/:id').get(limit, (req) => expectTypeOf(req.params.id).toEqualTypeOf<string>())
+  const handlers: RequestHandler[] = [limit, (req, res, next) => limit(req, res, next)]
+  app.use('/a', ...handlers)
+  Router().use(limit)
 })
 
 test('one policy, without a name or with a name known only at run time', () => {

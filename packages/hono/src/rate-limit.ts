@@ -31,6 +31,8 @@ export type RateLimitOptions<Name extends string = string> = Options<Context, Co
 
 /** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>>, ByKey<Name> {
+  /** For calls by middleware, whose context may have any variables and bindings. */
+  (c: Context<any, any, any>, next: Next): ReturnType<MiddlewareHandler>
   /**
    * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
    */

@@ -1,5 +1,5 @@
 import type { RequestDecision } from '@spillway/core/http'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { expect, expectTypeOf, test } from 'vitest'
 import { perDay, perSecond, rateLimit } from '../src/index.ts'
 
@@ -30,6 +30,17 @@ test('a limiter and later handlers have the names of its policies as types', asy
     return c.json([limit.decisionOf(c) === c.get('rateLimit'), c.get('rateLimit')?.policy ?? ''])
   })
   expect(await (await app.request('/')).json()).toEqual([true, 'burst'])
+})
+
+// Its context had to have the decision already: no middleware could call a limiter.
+test('other middleware may call a limiter, whatever variables and bindings the app has', async () => {
+  type Env = { Bindings: { SECRET: string }; Variables: { user: { id: string } } }
+  const handler: MiddlewareHandler<Env> = limit
+  const app = new Hono<Env>().use((c, next) => (c.req.path === '/health' ? next() : limit(c, next)), handler)
+  new Hono().use((c, next) => limit(c, next)).get('/:id', limit, (c) => c.text(c.req.param('id')))
+  app.get('/', (c) => c.text(c.get('rateLimit')?.policy ?? ''))
+  expect(await (await app.request('/')).text()).toBe('burst')
+  expect((await app.request('/health')).headers.get('ratelimit')).not.toBeNull()
 })
 
 test('outside one chain, a decision is typed, and its policies are strings', async () => {
