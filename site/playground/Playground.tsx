@@ -5,7 +5,7 @@ import { controls } from './controls.tsx'
 import { FRAMEWORK_IDS, FRAMEWORKS } from './frameworks.ts'
 import { laneCard } from './lane.tsx'
 import { legend } from './legend.tsx'
-import { linkOf } from './link.ts'
+import { isLink, linkOf } from './link.ts'
 import { AccessLog } from './log/AccessLog.tsx'
 import { CodePanel, ResponsePanel } from './panels.tsx'
 import { player } from './player.ts'
@@ -44,8 +44,12 @@ export const Playground = defineComponent(
     onBeforeUnmount(() => stop())
     onMounted(() => {
       alive.value = true
-      const follow = (): void => void play.open(location.hash.slice(1))
-      follow()
+      const open = (): void => void play.open(location.hash.slice(1))
+      // An anchor of the page, as that of "Skip to content", has scrolled to its place. The address is that of the link
+      // again: a visitor who copies it or reloads the page keeps the choices.
+      const follow = ({ oldURL }: HashChangeEvent): void =>
+        isLink(location.hash.slice(1)) ? open() : history.replaceState(history.state, '', oldURL)
+      open()
       const chosen = FRAMEWORK_IDS.find((id) => FRAMEWORKS[id].name === chosenFramework())
       if (chosen && !location.hash.includes('framework=')) choices.framework = chosen
       addEventListener('hashchange', follow)

@@ -53,6 +53,9 @@ export function linkOf(choices: Choices): string {
   return new URLSearchParams(params.map(([name, value]) => [name, String(value)])).toString()
 }
 
+/** Whether a hash is a link, and not an anchor of the page. The link of the defaults is empty. */
+export const isLink = (hash: string): boolean => hash === '' || hash.includes('=')
+
 /** The visitor's own requests and the time that is shown, as parameters of a link. */
 export function momentLink(clicks: readonly Arrival[], moment: Micros): string {
   const sent = clicks.map(({ at, cost }) => `${at}:${cost}`).join(',')

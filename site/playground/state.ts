@@ -17,7 +17,7 @@ export interface Lane {
 /** The playground's state, and everything computed from it. */
 export interface Playground {
   readonly choices: { -readonly [K in keyof Choices]: Choices[K] }
-  /** The current time, since the start of the run. */
+  /** The current time, since the start of the run. It is never after the end of the run: a later one is shown as the end. */
   readonly at: Ref<Micros>
   readonly own: ShallowRef<readonly Arrival[]>
   readonly window: Ref<Micros>
@@ -43,7 +43,6 @@ export const pickedLane = ({ lanes, choices }: Pick<Playground, 'lanes' | 'choic
 export function playground(): Playground {
   const choices = reactive({ ...DEFAULTS })
   const own = shallowRef<readonly Arrival[]>([])
-  const at = ref(0)
 
   const problem = computed(() =>
     problemOf(() => tokenBucket({ limit: choices.limit, per: `${choices.every}${choices.unit}` })),
@@ -59,6 +58,15 @@ export function playground(): Playground {
     const { arrivals, span, truncated } = trafficOf({ pattern, limit, load, window: window.value })
     const mine = own.value.filter((each) => each.at <= span)
     return { arrivals: [...arrivals, ...mine].sort((a, b) => a.at - b.at), span, truncated }
+  })
+  // The end of the run depends on most choices, and a link can have any time. So each reader gets a time within the run,
+  // whatever was set. The time that was set is kept: it is shown again after a limit that was high only while it was typed.
+  const chosen = ref(0)
+  const at = computed({
+    get: (): Micros => Math.min(chosen.value, traffic.value.span),
+    set: (moment) => {
+      chosen.value = moment
+    },
   })
   const started = computed(() => {
     const known = { ...choices, ...shared.value }

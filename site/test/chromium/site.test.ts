@@ -96,6 +96,47 @@ describe('the playground', () => {
     expect([await moment(page), await page.getByLabel('Koa').isChecked()]).toEqual([2_000_000, true])
   })
 
+  // "Skip to content" and the permalink of the heading were taken for links without choices.
+  test('keeps a shared link, and its address, if a visitor follows an anchor of the page', async () => {
+    const link = '#limit=7&every=30&pattern=edge&clicks=1500000%3A3&at=3000000'
+    const page = await playground(link)
+    const shown = async (): Promise<unknown[]> => [
+      await page.getByLabel('Units', { exact: true }).inputValue(),
+      await page.getByLabel('Window boundary').isChecked(),
+      await moment(page),
+      new URL(page.url()).hash,
+    ]
+    const opened = ['7', true, 3_000_000, link]
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('VPContent')
+    expect(await shown()).toEqual(opened)
+    await page.locator('h1 .header-anchor').press('Enter')
+    expect(await shown()).toEqual(opened)
+    await page.reload()
+    await page.waitForFunction(() => document.querySelector('.pg')?.getAttribute('data-alive') === 'true')
+    expect(await shown()).toEqual(opened)
+    // The playground without choices is a link, too.
+    await page.locator('.VPNav').getByRole('link', { name: 'Playground' }).click()
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('.pg-field input')?.value === '10')
+  })
+
+  test('draws the current time within the drawings, however short the run and late the time of a link', async () => {
+    // The lines of the current time that are to the right of their drawing, and the width of the page.
+    const beyond = (page: Page): Promise<unknown> =>
+      page.evaluate(() => [
+        [...document.querySelectorAll('.pg-head')]
+          .map((head) => (head as HTMLElement).style.left)
+          .filter((left) => !(Number.parseFloat(left) <= 100)),
+        document.documentElement.scrollWidth,
+      ])
+    const page = await playground()
+    await page.getByLabel('Units', { exact: true }).fill('100000')
+    await page.getByRole('note').waitFor()
+    expect(await beyond(page)).toEqual([[], DESKTOP.width])
+    expect(await beyond(await playground('#at=999999999999999'))).toEqual([[], DESKTOP.width])
+  })
+
   test.each([
     ['desktop', DESKTOP],
     ['phone', PHONE],
