@@ -13,7 +13,7 @@ import {
 } from '@spillway/core/http'
 import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
-import type { Context, MiddlewareHandler, Next } from 'hono'
+import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import { reader } from './reader.ts'
 import { headersOf, replaceResponse, setHeaders } from './response.ts'
@@ -32,7 +32,7 @@ export type RateLimitOptions<Name extends string = string> = Options<Context, Co
 /** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>>, ByKey<Name> {
   /** For calls by middleware, whose context may have any variables and bindings. */
-  (c: Context<any, any, any>, next: Next): ReturnType<MiddlewareHandler>
+  <E extends Env, P extends string, I extends Input>(c: Context<E, P, I>, next: Next): ReturnType<MiddlewareHandler>
   /**
    * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
    */
