@@ -18,6 +18,10 @@ const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
   [/\bREADONLY /, 'The server is a replica, which counts nothing. Connect to the primary.'],
   [/\bOOM /, 'Its memory is full: see docs/guides/redis-eviction.md.'],
   [
+    /^All keys in the pipeline /, // cspell:ignore Pipelining
+    'Leave out enableAutoPipelining, or use ioredis 6: the store coalesces calls by itself.',
+  ],
+  [
     /\bNOPERM |The user executing the script|ACL failure/,
     'Give the user what the README of @spillway/redis lists under "A user that may do no more".',
   ],

@@ -93,6 +93,19 @@ test.each([
   expect((await failing({ eval: fail, evalsha: fail, del: fail }))[1]).toBe('open')
 })
 
+// cspell:ignore Pipelining
+// redis/ioredis#2109: ioredis 5 takes the hash of a script for its key, and puts calls to several nodes into one pipeline.
+test('a cluster of ioredis 5 with automatic pipelines opens the circuit, and the error says what to do', async () => {
+  const fail = () =>
+    Promise.reject(new Error('All keys in the pipeline should belong to the same slots allocation group'))
+  expect(await failing({ eval: fail, evalsha: fail, del: fail, isCluster: true } as RedisClient)).toEqual([
+    expect.stringContaining(
+      'group. Leave out enableAutoPipelining, or use ioredis 6: the store coalesces calls by itself.',
+    ),
+    'open',
+  ])
+})
+
 // Reproduces a bug: they were taken, every call failed, and `list` and `resetAll` never returned.
 test('a transaction or a pipeline is no client', async () => {
   for (const each of [client.pipeline(), client.multi(), createClient().multi(), createClientPool().multi()])
