@@ -11,6 +11,7 @@ import {
   slidingLog,
   slidingWindow,
 } from '../src/index.ts'
+import { internals, type LimiterInternals } from '../src/limiter/limiter.ts'
 
 const setUp = () => {
   const clock = fakeClock()
@@ -105,7 +106,7 @@ describe('consumeAll', () => {
   })
 
   test.each([
-    ['nothing', () => [], 'one limiter or more'],
+    ['nothing', () => [], 'consumeAll takes 1 to 1000 triples: consumeAll([[limiter, key]]); got 0.'],
     ['no limiter', () => [[{}, 'alice']], 'got an object for a limiter'],
     ['no key', (user: unknown) => [[user, '']], 'key must be a non-empty string'],
     ['a cost of none', (user: unknown) => [[user, 'alice', 0]], 'cost must be a whole number'],
@@ -122,6 +123,82 @@ describe('consumeAll', () => {
     const { user, left } = setUp()
     await expect(consumeAll(takes(user) as never)).rejects.toThrow(message)
     expect(await left()).toEqual([10, 20, 30])
+  })
+})
+
+describe('consumeAll of many keys', () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, i) => `user-${i}`)
+
+  // Reproduces a bug: each triple was compared with all before it, and 4,000 keys blocked the event loop for 3 s.
+  test('reads each key a few times only, also to settle it', async () => {
+    const { user } = setUp()
+    const own = internals().get(user) as LimiterInternals
+    let reads = 0
+    const checksFor: LimiterInternals['checksFor'] = (...args) =>
+      own.checksFor(...args).map(({ key, ...check }) => ({
+        ...check,
+        get key() {
+          reads++
+          return key
+        },
+      }))
+    internals().set(user, { ...own, checksFor })
+    const { allowed, commit } = await consumeAll(keys(1_000).map((key) => [user, key, 5] as const))
+    await commit(keys(1_000).map((_, i) => i % 10))
+    expect([allowed, reads < 20_000]).toEqual([true, true])
+    internals().set(user, own)
+    const left = await Promise.all(
+      ['user-0', 'user-7', 'user-999'].map(async (key) => (await user.peek(key)).remaining),
+    )
+    expect(left).toEqual([10, 3, 1])
+  })
+
+  // Reproduces a bug: on Redis, 8,000 keys failed with 'too many results to unpack'.
+  test('rejects more than 1,000 triples, and takes nothing', async () => {
+    const { user } = setUp()
+    await expect(consumeAll(keys(1_001).map((key) => [user, key] as const))).rejects.toThrow(
+      'got 1001. Split a longer list, and if a call is denied, cancel() those before it.',
+    )
+    expect((await user.peek('user-0')).remaining).toBe(10)
+  })
+
+  // Names of policies have no line breaks: keys may.
+  test('tells apart keys that contain the name of a policy', async () => {
+    const { user, tenant } = setUp()
+    const takes = [
+      [user, 'a\ntenant\nb', 2],
+      [tenant, 'b', 3],
+      [user, 'a', 4],
+      [tenant, 'tenant\nb', 5],
+    ] as const
+    const { commit } = await consumeAll(takes)
+    await commit([1, 2, 3, 4])
+    const left = await Promise.all(takes.map(async ([limiter, key]) => (await limiter.peek(key)).remaining))
+    expect(left).toEqual([9, 18, 7, 16])
+  })
+
+  test('takes one key of limiters that have one name and several stores', async () => {
+    const limiters = [0, 1].map(() =>
+      rateLimiter({ quota: perMinute(10), store: modelStore(fakeClock()), name: 'user' }),
+    )
+    const { commit } = await consumeAll(limiters.map((limiter) => [limiter, 'alice', 5] as const))
+    await commit([1, 7])
+    const left = await Promise.all(limiters.map(async (limiter) => (await limiter.peek('alice')).remaining))
+    expect(left).toEqual([9, 3])
+  })
+
+  test('corrects a quota that another has spilled over to', async () => {
+    const store = modelStore(fakeClock())
+    const quotas = { second: perHour(1), minute: perHour(2), reserve: perHour(10) }
+    const api = rateLimiter({ name: 'api', quotas, spill: { second: 'minute', minute: 'reserve' }, store })
+    const reserve = rateLimiter({ name: 'api.reserve', quota: perHour(10), store })
+    const { commit } = await consumeAll([
+      [api, 'a', 3],
+      [api, 'b', 4],
+    ])
+    await commit([undefined, 1])
+    const left = await Promise.all(['a', 'b'].map(async (key) => (await reserve.peek(key)).remaining))
+    expect(left).toEqual([7, 9])
   })
 })
 

@@ -1,6 +1,7 @@
 import { actualsOf, type Costs } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
+import type { Store } from '../stores/store.ts'
 import { internals, type RateLimiter } from './limiter.ts'
 import { type Reservation, reserve } from './reservation.ts'
 
@@ -12,8 +13,8 @@ export type ActualCosts = readonly (number | Costs | undefined)[]
  * differ, they are called one after the other, and if one denies or fails, those before it are rolled back. The result can
  * be settled, as a reservation: `commit([undefined, 812])` corrects the second limiter.
  *
- * Throws a `QuotaError` if a limiter, key or cost is invalid, or a key of a policy is named twice, also as one that another
- * spills over to.
+ * Throws a `QuotaError` if there are more than 1,000 triples, a limiter, key or cost is invalid, or a key of a policy is named
+ * twice, also as one that another spills over to.
  */
 export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number | Costs])[],
@@ -24,6 +25,14 @@ export async function consumeAll(
       `consumeAll takes a list of [limiter, key, cost] triples: consumeAll([[limiter, key]]); got ${formatValue(takes)}.`,
     )
   }
+  const { length } = takes
+  // One atomic step of many more would block its server for long, and Redis takes less than 8,000 states.
+  if (length < 1 || length > 1000) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `consumeAll takes 1 to 1000 triples: consumeAll([[limiter, key]]); got ${length}. Split a longer list, and if a call is denied, cancel() those before it.`,
+    )
+  }
   const parts = takes.map(([limiter, key, cost = 1]) => {
     const named = internals().get(limiter)
     if (named) return { named, key, checks: named.checksFor('consume', key, cost) }
@@ -32,25 +41,13 @@ export async function consumeAll(
       `consumeAll takes [limiter, key, cost] triples; got ${formatValue(limiter)} for a limiter.`,
     )
   })
-  if (parts.length === 0) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      'consumeAll takes one limiter or more: consumeAll([[limiter, key]]); got an empty list.',
-    )
-  }
-  const states = parts.map(({ checks }) => checks.flatMap(statesOf))
-  checkApart(states)
+  const indexOf = indexStates(parts)
   const checks = parts.flatMap((part) => part.checks)
   return reserve(checks, undefined, (actual: ActualCosts | undefined) => {
-    const actuals = checkActuals(actual, parts.length).map((each, i) =>
+    const actuals = checkActuals(actual, length).map((each, i) =>
       actualsOf((parts[i] as (typeof parts)[number]).named, each),
     )
-    return (check) => {
-      const index = states.findIndex((each) =>
-        each.some(({ policy, key }) => key === check.key && policy === check.policy),
-      )
-      return (actuals[index] as ActualOf)(check)
-    }
+    return (check) => (actuals[indexOf(check)] as ActualOf)(check)
   })
 }
 
@@ -67,19 +64,27 @@ function checkActuals(actual: unknown, length: number): ActualCosts {
 const statesOf = (check: PolicyCheck): readonly PolicyCheck[] =>
   check.spill === undefined ? [check] : [check, ...statesOf(check.spill)]
 
-/** Checks that no state is consumed by two triples: both would find the same units. */
-function checkApart(states: readonly (readonly PolicyCheck[])[]): void {
-  for (const [i, own] of states.entries()) {
-    const others = states.slice(0, i).flat()
-    const twice = own.find((each) => others.some((other) => isSame(each, other)))
-    if (twice === undefined) continue
-    const { policy, key } = twice
-    throw new QuotaError(
-      'ERR_SPILLWAY_KEY',
-      `consumeAll names key ${formatValue(key)} of ${formatValue(policy.name)} twice. Add up the costs, or leave out the limiter that another one spills over to.`,
-    )
+/** Finds the triple that consumes a state. Throws if two do: both would find the same units. */
+function indexStates(parts: readonly { readonly checks: readonly PolicyCheck[] }[]): (state: PolicyCheck) => number {
+  const stores = new Map<Store, number>()
+  const indexes = new Map<string, number>()
+  // Names of policies have no line breaks.
+  const nameOf = ({ policy, key }: PolicyCheck): string => {
+    const { store } = policy.storeConfig
+    if (!stores.has(store)) stores.set(store, stores.size)
+    return [stores.get(store), policy.name, key].join('\n')
   }
+  for (const [i, { checks }] of parts.entries()) {
+    for (const state of checks.flatMap(statesOf)) {
+      const name = nameOf(state)
+      if (indexes.has(name)) {
+        throw new QuotaError(
+          'ERR_SPILLWAY_KEY',
+          `consumeAll names key ${formatValue(state.key)} of ${formatValue(state.policy.name)} twice. Add up the costs, or leave out the limiter that another one spills over to.`,
+        )
+      }
+      indexes.set(name, i)
+    }
+  }
+  return (state) => indexes.get(nameOf(state)) as number
 }
-
-const isSame = (a: PolicyCheck, b: PolicyCheck): boolean =>
-  a.key === b.key && a.policy.name === b.policy.name && a.policy.storeConfig.store === b.policy.storeConfig.store
