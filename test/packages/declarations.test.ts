@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { installed } from './app.ts'
 import { root } from './pack.ts'
 import { app, specifiers } from './packed.ts'
 
@@ -139,6 +141,46 @@ test('the declarations compile under the oldest module resolution', () => {
   })
   expect(stdout).toBe('')
 }, 120_000)
+
+// As pnpm installs: an app has no package that it does not depend on, and its declarations can name no types of it.
+test.each(['elysia', 'express', 'fastify', 'fetch', 'h3', 'hono', 'koa', 'nestjs'])(
+  'an app that only depends on @spillway/%s can export what its functions return',
+  (name) => {
+    const code = `
+      import {
+        consumeAll, fixedWindow, memoryStore, penalty, perMinute, perMonth, rateLimiter, sharedQuotaBounds,
+        slidingLog, slidingWindow, warmingUp, withDenyCache, withLeases,
+      } from '@spillway/${name}'
+      import { redisStore } from '@spillway/redis'
+      export const quotas = { free: perMinute(5), paid: perMonth(5) }
+      export const window = fixedWindow({ limit: 1, window: '1s' })
+      export const sliding = slidingWindow({ limit: 1, window: '1s' })
+      export const log = slidingLog({ limit: 5, window: '1s' })
+      export const warming = warmingUp({ limit: 5, per: '1s', warmUpPeriod: '1m' })
+      export const failures = penalty({ after: 1, within: '1s', block: '1m' })
+      export const store = memoryStore()
+      export const remote = redisStore({} as never)
+      export const cached = withDenyCache(remote)
+      export const leased = withLeases(remote, { requests: 5 })
+      export const bounds = sharedQuotaBounds(quotas.free, { processes: 4 })
+      export const limiter = rateLimiter({ quota: quotas.free })
+      export const shared = rateLimiter({ quota: quotas.free, store: remote })
+      export const consumed = () => limiter.consume('a')
+      export const some = () => limiter.consumeUpTo('a', 5)
+      export const reserved = () => limiter.reserve('a')
+      export const inspected = () => limiter.inspect('a')
+      export const listed = () => limiter.list()
+      export const both = () => consumeAll([[limiter, 'a']])
+    `
+    const folder = mkdtempSync(join(tmpdir(), 'spillway-exports-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    mkdirSync(join(folder, 'node_modules/@spillway'), { recursive: true })
+    for (const each of [name, 'redis']) symlinkSync(installed(app, each), join(folder, 'node_modules/@spillway', each))
+    writeFileSync(join(folder, 'exports.mts'), code)
+    const options = '--skipLibCheck true --noEmit false --declaration --emitDeclarationOnly --outDir out'
+    expect(compiled(`${options} exports.mts`, folder)).toBe('')
+  },
+)
 
 /** The declarations of Elysia, h3 and Hono 4.0 have errors of their own. */
 const THEIRS = /\.pnpm\/(elysia|exact-mirror|h3|hono)@/

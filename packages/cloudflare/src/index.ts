@@ -1,1 +1,2 @@
+export type { Store } from '@spillway/core'
 export { type DurableObjectStoreOptions, durableObjectStore, type RateLimitsNamespace } from './store.ts'

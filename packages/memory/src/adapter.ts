@@ -1,12 +1,21 @@
-// What every adapter exports beside its own names, so that an app needs one package.
+// What every adapter exports beside its own names, so that an app needs one package. It exports the types of what its functions
+// return, too: where an app cannot import core, as with pnpm, its declarations could not name them.
 
 export {
+  type ActualCosts,
+  type BucketQuota,
   calendarWindow,
   consumeAll,
   type Decision,
+  type Duration,
   divideQuota,
   fixedWindow,
+  type Inspection,
+  type KeyList,
+  type LeasingStore,
+  type Logger,
   leakyBucket,
+  type PenaltyQuota,
   penalty,
   perDay,
   perHour,
@@ -16,12 +25,21 @@ export {
   type Quota,
   QuotaError,
   RateLimitedError,
+  type RateLimiter,
+  type Reservation,
+  type SharedQuotaBounds,
+  type SlidingLogQuota,
+  type SlidingWindowQuota,
   type Store,
   StoreError,
+  type SyncRateLimiter,
   sharedQuotaBounds,
   slidingLog,
   slidingWindow,
+  type ThresholdEvent,
   tokenBucket,
+  type UpToDecision,
+  type WarmUpQuota,
   warmingUp,
   withDenyCache,
   withLeases,
@@ -30,11 +48,14 @@ export {
 export {
   type ByKey,
   type ByKeyOptions,
+  type DecisionEvent,
   ipKey,
+  type KeyOption,
   type KeyText,
+  type MatchOption,
   type PolicyOptions,
   type RequestDecision,
   settled,
 } from '@spillway/core/http'
 export { rateLimiter } from './limiter.ts'
-export { memoryStore } from './store.ts'
+export { type MemoryStore, memoryStore } from './store.ts'
