@@ -3,6 +3,7 @@ import {
   type LeaseOptions,
   type LeasingStore,
   type ListedState,
+  micros,
   QuotaError,
   type StateKey,
   type Step,
@@ -82,6 +83,11 @@ export function redisStore(client: RedisClient, options?: RedisStoreOptions): St
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   const named = remoteStore(client, options)
   const { denyCache = '1s', lease } = options
+  // The wrappers have other names for them.
+  if (denyCache !== false) micros(denyCache, 'denyCache')
+  if (lease !== undefined && typeof lease !== 'object' && !(Number.isSafeInteger(lease) && lease >= 2)) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `lease must be a whole number, 2 or more; got ${formatValue(lease)}.`)
+  }
   const remote =
     'hashKeys' in options ? withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys))) : named
   const store = withDenyCache(remote, { for: denyCache, scope: scopeOf(client, options) })
