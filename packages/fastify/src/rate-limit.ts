@@ -1,4 +1,4 @@
-import { QuotaError } from '@spillway/core'
+import { type Logger, QuotaError } from '@spillway/core'
 import {
   type ByKey,
   httpGuard,
@@ -10,7 +10,7 @@ import {
   type Verdict,
   whenClosed,
 } from '@spillway/core/http'
-import { calledByHand, checkLogger, hasMethod, warnOnce } from '@spillway/core/internal'
+import { calledByHand, checkLogger, formatValue, hasMethod, warnOnce } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type {
   FastifyInstance,
@@ -58,6 +58,7 @@ export interface RateLimit<Name extends string = string>
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   if (hasMethod(options, 'addHook')) throw registeredUncalled()
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
+  const examine = examiner(checkLogger(options.logger))
   const hook: onRequestHookHandler = (request, reply, done) => {
     const called = typeof done === 'function'
     const app = request as unknown as Partial<FastifyInstance> | undefined
@@ -72,6 +73,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       done()
       return
     }
+    examine(request)
     const verdict = guard(request)
     if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
     else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
@@ -101,6 +103,37 @@ const prefixed = (): QuotaError =>
     "app.register(rateLimit(…), { prefix }) limits the whole app. Register it in the plugin that has the prefix, or set match: { path: '/api/*' }.",
   )
 
+/** The error for a route with options for @fastify/rate-limit in an app that does not have it. */
+function ignoredConfig(
+  app: FastifyInstance,
+  { url, config }: { readonly url?: string | undefined; readonly config?: object },
+): QuotaError | undefined {
+  const own = (config as { readonly rateLimit?: unknown } | undefined)?.rateLimit
+  if (own === undefined || own === null || app.hasDecorator('rateLimit')) return undefined
+  return new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `config.rateLimit of the route ${formatValue(url)} needs @fastify/rate-limit. Write { onRequest: rateLimit({ name: 'login', quota: perMinute(3) }) }.`,
+  )
+}
+
+/**
+ * Returns a function that logs the first such route of the first 1,000 requests of a limiter: to read the config of a route takes
+ * time.
+ */
+function examiner(logger: Logger): (request: FastifyRequest) => void {
+  let unexamined = 1_000
+  return (request) => {
+    if (unexamined === 0) return
+    const ignored = ignoredConfig(request.server, request.routeOptions)
+    unexamined = ignored ? 0 : unexamined - 1
+    // In a promise: a logger that throws or rejects does not fail the request.
+    if (ignored)
+      void Promise.resolve(`spillway: ${ignored.message}`)
+        .then(logger.warn.bind(logger))
+        .catch(() => {})
+  }
+}
+
 /** The plugin: `app.register(rateLimit(…))` adds the hook to the app. */
 function register(
   app: FastifyInstance,
@@ -109,7 +142,13 @@ function register(
   done: (error?: Error) => void,
 ): void {
   const refused = 'prefix' in options
-  if (!refused) app.addHook('onRequest', hook)
+  if (!refused) {
+    app.addHook('onRequest', hook)
+    app.addHook('onRoute', function (this: FastifyInstance, route) {
+      const ignored = ignoredConfig(this, route)
+      if (ignored) throw ignored
+    })
+  }
   // Not thrown: no code could catch it.
   done(refused ? prefixed() : undefined)
 }

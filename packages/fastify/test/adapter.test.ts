@@ -144,6 +144,50 @@ test('warns of a limiter that runs after the response', async () => {
   expect(warned).toEqual([expect.stringContaining('rateLimit(…) runs after the response, where it limits nothing.')])
 })
 
+// The options of @fastify/rate-limit for a route were ignored, so that a login had no limit of its own.
+describe('config.rateLimit of a route', () => {
+  const config = { rateLimit: { max: 3, timeWindow: '1 minute' } }
+  const advice = 'Write { onRequest: rateLimit({ name: '
+
+  test.each([config, { rateLimit: false }])('is an error after app.register(rateLimit(…)): %j', async (config) => {
+    const app = build()
+    await app.register(rateLimit({ quota: perMinute(9) }))
+    expect(() => app.post('/login', { config }, async () => 'ok')).toThrow(advice)
+    app.post('/free', { config: { rateLimit: undefined, other: 1 } as never }, async () => 'ok')
+  })
+
+  test('belongs to @fastify/rate-limit if that is registered, too', async () => {
+    const app = build()
+    app.decorate('rateLimit', (() => {}) as never)
+    await app.register(rateLimit({ quota: perMinute(9) }))
+    app.post('/login', { config }, async () => 'ok')
+    await app.ready()
+  })
+
+  test.each(['added as a hook', 'registered after the route'])('is logged once by a limiter %s', async (how) => {
+    const warned: string[] = []
+    const limit = rateLimit({ quota: perMinute(9), logger: { warn: (message) => warned.push(message) } })
+    const app = build()
+    app.get('/free', async () => 'ok')
+    app.get('/login', { config }, async () => 'ok')
+    if (how === 'added as a hook') app.addHook('onRequest', limit)
+    else app.register(limit)
+    const send = await listening(app)
+    await send({ path: '/free' })
+    expect(warned).toEqual([])
+    for (let i = 0; i < 2; i++) expect((await send({ path: '/login' })).status).toBe(200)
+    expect(warned).toEqual([expect.stringMatching(/^spillway: .*"\/login".*Write \{ onRequest: .*err-spillway-option/)])
+  })
+
+  test('does not fail a request if the logger fails', async () => {
+    const app = build()
+    const warn = () => Promise.reject(new Error('no log'))
+    app.addHook('onRequest', rateLimit({ quota: perMinute(9), logger: { warn } as never }))
+    app.get('/login', { config }, async () => 'ok')
+    expect((await (await listening(app))({ path: '/login' })).status).toBe(200)
+  })
+})
+
 // It was called an option named "ready", which rateLimit does not have.
 test('app.register(rateLimit, options) is an error that says how it is registered', () => {
   expect(() => rateLimit(build() as never)).toThrow(
