@@ -29,7 +29,7 @@ const rate = mostly(
 
 const cost = {
   cost_source: mostly(
-    fc.constantFrom('fixed', 'header:x-weight', 'query:cost'),
+    fc.constantFrom('fixed', 'header:x-weight', 'query:cost', 'header:Content-Length'),
     'header:',
     'body:x',
     'header:a b',

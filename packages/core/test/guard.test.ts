@@ -156,6 +156,13 @@ describe('the guard', () => {
     expect(warn).toHaveBeenCalledTimes(1)
   })
 
+  // It said that such a request is always denied, and threw then.
+  test.each([Number.NaN, 1e300])('rejects a cost of %d without a warning', (cost) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    expect(() => setUp({ quota: perMinute(10), cost })).toThrow('cost must be a whole number of units')
+    expect(warn).not.toHaveBeenCalled()
+  })
+
   test('puts other policies in force without losing counts', () => {
     const { guard, evaluate } = setUp({ quota: perMinute(100) })
     for (let i = 0; i < 60; i++) evaluate()
@@ -214,14 +221,29 @@ describe('the guard', () => {
     ['a quota as a policy', { policies: [perMinute(1)] }, 'This is a quota: write { quota: perMinute(100) }.'],
     ['policies that are no list', { policies: { name: 'a', quota: perMinute(1) } }, 'policies must be a list'],
     ['a path alone', { quota: perMinute(1), match: '/login' }, "match must be an object such as { path: '/login' }"],
+    ['what another limiter takes', { windowMs: 1, max: 5 }, 'Here that is quota: perMinute(100). ['],
+    ['a limit of Fastify', { timeWindow: 1, max: 1 }, 'Here that is quota: perMinute(100). ['],
+    ['a prefix of another limiter', { quota: perMinute(1), ipv6Subnet: 56 }, 'Here that is ipv6Prefix. ['],
+    ['a function of another limiter', { quota: perMinute(1), keyGenerator: () => 'a' }, 'Here that is key. ['],
+    // It was called a key, which is no text.
+    ['a name of another limiter', { quota: perMinute(1), identifier: 'api' }, 'Here that is name. ['],
+    ['a prefix of keys', { quota: perMinute(1), keyPrefix: 'login' }, 'Here that is name. ['],
+    ['a namespace', { quota: perMinute(1), namespace: 'login' }, 'Here that is name. ['],
+    ['a queue', { quota: perMinute(1), execEvenly: true }, 'Here that is quota: leakyBucket(…). ['],
+    ['an insurance', { quota: perMinute(1), insuranceLimiter: {} }, 'Here that is onStoreError. ['],
+    ['a message', { quota: perMinute(1), errorMessage: 'slow' }, 'Here that is onDenied. ['],
+    ['no headers', { quota: perMinute(1), disableHeader: true }, 'Here that is headers: false. ['],
+    ['a property', { quota: perMinute(1), requestPropertyName: 'x' }, 'Here that is always decisionOf(request). ['],
     [
-      'what another limiter takes',
-      { windowMs: 1, max: 5 },
-      'Here that is quota: perMinute(100); @spillway/express/comp',
+      'an option of another limiter in a policy',
+      { policies: [{ name: 'a', windowMs: 1 }] },
+      'a policy has no option "windowMs". Here that is quota: perMinute(100). [',
     ],
-    ['a limit of Fastify', { timeWindow: 1, max: 1 }, 'Here that is quota: perMinute(100);'],
-    ['a prefix of another limiter', { quota: perMinute(1), ipv6Subnet: 56 }, 'Here that is ipv6Prefix;'],
-    ['a name of another limiter', { quota: perMinute(1), keyGenerator: () => 'a' }, 'Here that is key;'],
+    [
+      'one that a policy does not have',
+      { policies: [{ name: 'a', quota: perMinute(1), standardHeaders: true }] },
+      'a policy has no option "standardHeaders". It knows name,',
+    ],
     [
       'an unknown option',
       { quota: perMinute(1), colour: 1 },

@@ -139,6 +139,17 @@ describe('the guard', () => {
     ['a cost of 0', { quota: perMinute(1), cost: 0 }, 'cost must be a whole number'],
     ['a default cost of text', { quota: perMinute(1), defaultCost: '1' }, 'defaultCost must be a whole number'],
     ['a fractional maximum', { quota: perMinute(1), maxCost: 1.5 }, 'maxCost must be a whole number'],
+    // Each request cost 1, and 5: the limit was another than the one that is written.
+    [
+      'a default cost without a cost',
+      { quota: perMinute(9), defaultCost: 5 },
+      'defaultCost is 5, but every request costs 1. Write cost: 5, or leave out defaultCost. [',
+    ],
+    [
+      'a cost above the maximum',
+      { quota: perMinute(9), cost: 8, maxCost: 5 },
+      'maxCost is 5, but every request costs 8. Write cost: 5, or leave out maxCost. [',
+    ],
     ['unknown headers', { quota: perMinute(1), headers: 'draft-99' }, 'draft-99'],
     ['a tiny prefix', { quota: perMinute(1), ipv6Prefix: 8 }, 'ipv6Prefix must be 32 to 128 bits'],
     ['an unknown unit', { quota: perMinute(1), unit: 'bytes' }, `unit must be 'requests', 'content-bytes' or`],
@@ -179,8 +190,10 @@ describe('the guard', () => {
     expect(statuses).toEqual([200, 429, 200, 200, 200, 200, 429, 429])
   })
 
-  test('charges no more than the maximum, from any source', () => {
-    expect(evaluate(guardOf({ quota: perMinute(100), cost: 20, maxCost: 10 })).decision?.cost).toBe(10)
+  test('takes a cost that equals the maximum, and a default beside a fixed cost', () => {
+    const options = { quota: perMinute(100), cost: 10, maxCost: 10, defaultCost: 2 }
+    expect(evaluate(guardOf(options)).decision?.cost).toBe(10)
+    expect(evaluate(guardOf({ quota: perMinute(100), defaultCost: 1 })).decision?.cost).toBe(1)
   })
 
   test('finds a header however the option spells it', () => {

@@ -243,3 +243,16 @@ describe('a store that fails', () => {
     expect('consumeSync' in rateLimiter({ quota: perMinute(1), store: failing(0) })).toBe(false)
   })
 })
+
+// They were answered with the list of all options.
+test.each([
+  [{ points: 5, duration: 1 }, 'rateLimiter has no option "points". Here that is quota: perMinute(100). ['],
+  [{ quota: perMinute(5), duration: 1 }, 'Here that is quota: perMinute(100). ['],
+  [{ quota: perMinute(5), keyPrefix: 'login' }, 'Here that is name. ['],
+  [{ quota: perMinute(5), blockDuration: 60 }, 'Here that is quota: penalty(…). ['],
+  [{ quota: perMinute(5), insuranceLimiter: {} }, 'Here that is onStoreError. ['],
+  // A limiter without HTTP has no key of its own.
+  [{ quota: perMinute(5), keyGenerator: () => 'a' }, 'has no option "keyGenerator". It knows quota, quotas, '],
+])('the options %j of other limiters are rejected with what to write here', (options, message) => {
+  expect(() => rateLimiter({ ...options, store: modelStore(fakeClock()) } as never)).toThrow(message)
+})

@@ -61,6 +61,19 @@ describe('errors name the path and the fix', () => {
       configured({ rps: 1, burst: 1, cost_source: 'body:x' }),
       'rules[0].algorithm_config.cost_source must be "fixed", "header:NAME" or "query:NAME"; got "body:x".',
     ],
+    // rateLimit rejected these, or ignored them, without the path of the rule.
+    [
+      configured({ rps: 1, cost_source: 'header:Content-Length' }),
+      'rules[0].algorithm_config must have "max_cost" beside "cost_source".',
+    ],
+    [
+      configured({ limit: 1, per: '1m', default_cost: 5 }),
+      'rules[0].algorithm_config must have "cost_source" beside "default_cost".',
+    ],
+    [
+      configured({ rps: 9, fixed_cost: 8, max_cost: 5 }),
+      'rules[0].algorithm_config: max_cost is 5, but every request costs 8. Write "fixed_cost": 5, or leave out "max_cost".',
+    ],
     [
       configured({ limit: 1, window: 60 }, 'fixed_window'),
       'rules[0].algorithm_config.window must be a number with its unit, ms, s, m, h or d, such as "10s"; got 60.',

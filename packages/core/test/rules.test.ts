@@ -46,7 +46,12 @@ describe('the examples that the format comes with', () => {
       quota: perSecond(100, { burst: 200 }),
       key: 'ip',
       cost: 2,
-      defaultCost: 1,
+    })
+    // A fixed cost is never missing.
+    expect(config({ rps: 5, cost_source: 'fixed', default_cost: 4 })).toEqual({
+      name: 'a',
+      quota: perSecond(5),
+      key: 'ip',
     })
     const reported = { rps: 100, burst: 1000, cost_source: 'header:x-request-weight', max_cost: 50 }
     expect(config(reported)).toEqual({

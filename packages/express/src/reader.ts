@@ -14,5 +14,6 @@ export const reader: RequestReader<Request> = {
   query: (req, name) => queryValues(req.query[name]),
   hidesBody,
   identity: (req) => req,
+  peerHint: '; @spillway/express/compat takes the options of express-rate-limit',
   onClientClosed: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
 }

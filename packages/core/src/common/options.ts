@@ -28,9 +28,33 @@ export function checkOptions(
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** The hint for a quota that is given instead of options with it. */
-export const hintOfQuota = (name: string): string | undefined =>
-  name === 'kernel' ? 'This is a quota: write { quota: perMinute(100) }.' : undefined
+/** What to write here, with the names that other rate limiters have for it. */
+const PEER_NAMES: Readonly<Record<string, string>> = {
+  'quota: perMinute(100)': 'windowMs max limit points duration timeWindow',
+  'quota: penalty(…)': 'blockDuration penalty',
+  'quota: leakyBucket(…)': 'execEvenly',
+  name: 'identifier keyPrefix namespace',
+  key: 'keyGenerator generator',
+  headers: 'standardHeaders legacyHeaders',
+  'headers: false': 'disableHeader',
+  onDenied: 'handler message statusCode errorMessage',
+  refundIf: 'skipFailedRequests skipSuccessfulRequests requestWasSuccessful',
+  skip: 'allowList whitelist',
+  ipv6Prefix: 'ipv6Subnet',
+  onStoreError: 'insuranceLimiter',
+  'always decisionOf(request)': 'requestPropertyName',
+}
+
+/** What to write here for an option of another rate limiter. */
+export const peerOption = (name: string): string | undefined =>
+  Object.keys(PEER_NAMES).find((here) => PEER_NAMES[here]?.split(' ').includes(name))
+
+/** The hint for an option of another rate limiter that is one of the `known` here, or for a quota instead of options. */
+export function hintOfPeer(name: string, known: readonly string[]): string | undefined {
+  if (name === 'kernel') return 'This is a quota: write { quota: perMinute(100) }.'
+  const here = peerOption(name)
+  return here && known.includes(here.split(':', 1)[0] as string) ? `Here that is ${here}.` : undefined
+}
 
 /** The options of these names, also those that an instance of a class inherits: a spread would lose its getters. */
 export const givenOptions = (options: object, names: readonly string[]): object =>

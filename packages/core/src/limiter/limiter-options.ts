@@ -1,7 +1,7 @@
 import { BLOCK_LIST } from '../algorithms/block-list.ts'
 import type { NamedPolicies } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkBoolean, checkOptions, hintOfQuota, isObject } from '../common/options.ts'
+import { checkBoolean, checkOptions, hintOfPeer, isObject } from '../common/options.ts'
 import { checkPolicyName, type Policy, policyOf } from '../policies/policy.ts'
 import { checkSpill, type Targets } from '../policies/spill-targets.ts'
 import { STORE_OPTIONS, type StoreConfig, type StoreOptions } from '../policies/store-config.ts'
@@ -60,7 +60,7 @@ export const LIMITER_OPTIONS: readonly string[] = ['quota', 'quotas', 'spill', '
 
 /** Throws a `QuotaError` for options that `rateLimiter` does not have. */
 export function checkLimiterOptions(options: unknown): void {
-  checkOptions('rateLimiter', options, LIMITER_OPTIONS, hintOfQuota)
+  checkOptions('rateLimiter', options, LIMITER_OPTIONS, (option) => hintOfPeer(option, LIMITER_OPTIONS))
 }
 
 /** The policies of a limiter. Throws a `QuotaError` if an option is invalid. */

@@ -80,7 +80,7 @@ function policyFrom(rule: Rule, path: string): RulePolicy {
     name,
     quota: at(`${path}.algorithm_config`, () => quotaFrom(algorithm, config)),
     key: keys.length === 1 ? (keys[0] as RuleKey) : keys,
-    ...costFrom(config),
+    ...at(`${path}.algorithm_config`, () => costFrom(config)),
     ...(match && { match: at(`${path}.match`, () => matchFrom(match)) }),
     ...(mode && { mode }),
     ...(count_if && { countIf: count_if }),
@@ -98,10 +98,17 @@ function keyFrom(key: string): RuleKey {
 }
 
 function costFrom({ cost_source, fixed_cost, default_cost, max_cost }: Config): Partial<RulePolicy> {
-  const cost = cost_source === undefined || cost_source === 'fixed' ? fixed_cost : cost_source
+  const isFixed = cost_source === undefined || cost_source === 'fixed'
+  const cost = isFixed ? fixed_cost : cost_source
+  if (typeof cost === 'number' && max_cost !== undefined && cost > max_cost) {
+    throw invalidRules(
+      `max_cost is ${max_cost}, but every request costs ${cost}. Write "fixed_cost": ${max_cost}, or leave out "max_cost".`,
+    )
+  }
   return {
     ...(cost !== undefined && { cost }),
-    ...(default_cost !== undefined && { defaultCost: default_cost }),
+    // A fixed cost is never missing.
+    ...(default_cost !== undefined && !isFixed && { defaultCost: default_cost }),
     ...(max_cost !== undefined && { maxCost: max_cost }),
   }
 }

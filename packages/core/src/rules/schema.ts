@@ -136,6 +136,26 @@ const match: Schema = {
   additionalProperties: false,
 }
 
+/** The costs that no algorithm takes. */
+const costs: readonly Schema[] = [
+  when(
+    { type: 'object', required: ['fixed_cost'] },
+    {},
+    { type: 'object', dependentRequired: { default_cost: ['cost_source'] } },
+  ),
+  // A body of unknown length costs `max_cost`.
+  when(
+    {
+      type: 'object',
+      properties: {
+        cost_source: { type: 'string', pattern: '^header:[Cc][Oo][Nn][Tt][Ee][Nn][Tt]-[Ll][Ee][Nn][Gg][Tt][Hh]$' },
+      },
+      required: ['cost_source'],
+    },
+    { type: 'object', dependentRequired: { cost_source: ['max_cost'] } },
+  ),
+]
+
 /** The JSON Schema of one rule. */
 export const ruleSchema: Schema = {
   description: 'an object: a rule',
@@ -153,7 +173,7 @@ export const ruleSchema: Schema = {
       },
     },
     algorithm: { description: `one of ${ALGORITHMS.map((name) => JSON.stringify(name)).join(', ')}`, enum: ALGORITHMS },
-    algorithm_config: { description: 'an object with the numbers of the algorithm' },
+    algorithm_config: { description: 'an object with the numbers of the algorithm', allOf: costs },
     match,
     mode: { description: '"enforce" or "shadow"', enum: ['enforce', 'shadow'] },
     count_if: {

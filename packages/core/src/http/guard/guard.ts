@@ -48,7 +48,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
 ): Guard<R, S, Name, A> {
   // Names are checked at compile time: here they are strings. Called without options, it reports that the quota is
   // missing.
-  const options = checkedOptions(named === undefined ? {} : named) as unknown as RateLimitOptions<R, S>
+  const options = checkedOptions(named === undefined ? {} : named, reader.peerHint) as unknown as RateLimitOptions<R, S>
   checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
   const storeConfig = storeConfigOf({
     ...options,

@@ -1,4 +1,4 @@
-import { checkOptions, givenOptions } from '../../common/options.ts'
+import { checkOptions, givenOptions, peerOption } from '../../common/options.ts'
 import type { Duration } from '../../common/time.ts'
 import { STORE_OPTIONS, type StoreOptions } from '../../policies/store-config.ts'
 import type { Store } from '../../stores/store.ts'
@@ -89,28 +89,16 @@ const COMMON_OPTIONS: readonly string[] = [
 /** The names of the options for one policy. */
 const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))
 
-/** The options here, with the names that other rate limiters have for them. */
-const PEER_NAMES: Readonly<Record<string, string>> = {
-  'quota: perMinute(100)': 'windowMs max limit points duration timeWindow',
-  key: 'keyGenerator generator identifier',
-  headers: 'standardHeaders legacyHeaders',
-  onDenied: 'handler message statusCode',
-  refundIf: 'skipFailedRequests skipSuccessfulRequests requestWasSuccessful',
-  skip: 'allowList whitelist',
-  ipv6Prefix: 'ipv6Subnet',
-  'quota: penalty(…)': 'blockDuration penalty',
-}
-
 /**
  * The options, as an object of their own, with those that are inherited. Throws a QuotaError for options that `rateLimit`
- * does not have.
+ * does not have; `peerHint` ends the hints for those of other rate limiters.
  */
-export function checkedOptions(options: unknown): object {
+export function checkedOptions(options: unknown, peerHint = ''): object {
   const several = ((options as { policies?: unknown } | null | undefined)?.policies ?? undefined) !== undefined
   const known = ['policies', ...(several ? [] : ownOptions()), ...COMMON_OPTIONS]
   checkOptions('rateLimit', options, known, (name, given) => {
-    const [here] = Object.entries(PEER_NAMES).find(([, theirs]) => theirs.split(' ').includes(name)) ?? []
-    if (here) return `Here that is ${here}; @spillway/express/compat takes the options of express-rate-limit.`
+    const here = peerOption(name)
+    if (here) return `Here that is ${here}${peerHint}.`
     // Without any known option, the argument is a request. With `kernel`, it is a quota.
     if (name !== 'kernel' && given.some((each) => known.includes(each))) return undefined
     return 'It is called once, when the app is built, with options: app.use(rateLimit({ quota: perMinute(100) })).'

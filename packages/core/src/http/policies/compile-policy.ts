@@ -3,7 +3,7 @@ import { BLOCK_LIST } from '../../algorithms/block-list.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
-import { checkBoolean, checkFunctions, checkOptions, hintOfQuota } from '../../common/options.ts'
+import { checkBoolean, checkFunctions, checkOptions, hintOfPeer } from '../../common/options.ts'
 import { micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { checkPolicyName, type Policy, policyOf } from '../../policies/policy.ts'
@@ -98,7 +98,7 @@ function compilePolicy<R, S>(
   requestSources: RequestSources<R>,
   storeConfig: StoreConfig,
 ): Omit<CompiledPolicy<R, S>, 'target'> {
-  checkOptions('a policy', options, POLICY_OPTIONS, hintOfQuota)
+  checkOptions('a policy', options, POLICY_OPTIONS, (option) => hintOfPeer(option, POLICY_OPTIONS))
   checkFunctions(options, ['settle', 'onDenied', 'partition'])
   checkUnit(options.unit)
   checkProblem(options.problem)
@@ -117,6 +117,7 @@ function compilePolicy<R, S>(
   })
   const withQuota = oncePerQuota(name, build)
   const policyFor = policyReader(quota, build, withQuota)
+  const costOf = costReader(options, requestSources.reader)
   if (typeof quota !== 'function') warnOfCost(name, quota, options, storeConfig.logger)
   return {
     name: stateName,
@@ -139,7 +140,7 @@ function compilePolicy<R, S>(
     applies: matcher('match', options.match, requestSources, options.tiers === undefined),
     appliesToEmpty: options.tiers === undefined ? undefined : emptyMatcher(options.match, requestSources),
     keyOf: keyReader(key, requestSources),
-    costOf: costReader(options, requestSources.reader),
+    costOf,
     partitionOf: partition && !shadow ? partitionReader(partition, storeConfig.logger) : undefined,
     settle: settle && checked(settle, checkReturnedActual),
     countIf: countedStatuses(options.countIf),

@@ -42,10 +42,7 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
   if (typeof cost === 'function') {
     return checked(cost, (returned) => Math.min(checkReturnedCost(returned), maxCost), inTime('cost'))
   }
-  if (typeof cost === 'number') {
-    const fixed = Math.min(wholeCost('cost', cost), maxCost)
-    return () => fixed
-  }
+  if (typeof cost === 'number') return fixedReader(cost, options)
   const [kind, name] = splitSelector(cost)
   if (kind === 'header' && name === 'content-length') return lengthReader(options.maxCost, bounded, reader)
   if (kind === 'header') return (request) => bounded(parseCost(reader.header(request, name)))
@@ -53,6 +50,17 @@ export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>)
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${formatValue(cost)}.`,
+  )
+}
+
+/** Reads a fixed cost. Throws a QuotaError if `defaultCost` is another one, or `maxCost` is less. */
+function fixedReader<R>(fixed: number, { cost, defaultCost = 1, maxCost = fixed }: CostOptions<R>): Read<R, number> {
+  wholeCost('cost', fixed)
+  const [option, units] = cost === undefined ? ['defaultCost', defaultCost] : ['maxCost', Math.min(maxCost, fixed)]
+  if (units === fixed) return () => fixed
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `${option} is ${units}, but every request costs ${fixed}. Write cost: ${units}, or leave out ${option}.`,
   )
 }
 

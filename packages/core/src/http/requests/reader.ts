@@ -51,6 +51,8 @@ export interface RequestReader<R> {
   identity(request: R): object
   /** Whether the adapter sends a `Response` that `onDenied` returns, unchanged. */
   readonly sendsResponses?: boolean
+  /** Ends the hint for an option of another rate limiter: `; NAME takes such options`. */
+  readonly peerHint?: string
   /**
    * Calls back if the client disconnects before it is answered, at once if it has. Returns the function that stops
    * listening.
