@@ -90,6 +90,7 @@ export const intentsOf = (batches: readonly (readonly Op[])[]): readonly Effect[
 
 export function effectOf({ name, step, taken }: Answer): Effect[] {
   const { base = 0, tat = 0 } = taken as Partial<BucketTaken>
-  if (step.kernel !== 'bucket') return []
+  // Of a window or a log, only the most that a refund returns is known.
+  if (step.kernel !== 'bucket') return step.increment < 0 && !step.peek ? [{ name, step, ticks: step.increment }] : []
   return tat === base ? [] : [{ name, step, ticks: tat - base }]
 }
