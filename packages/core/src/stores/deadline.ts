@@ -51,10 +51,10 @@ export function whenExpired(deadline: CallDeadline, callback: () => void): () =>
   }
   // Rounded to the microsecond: a floating-point error would cost a millisecond.
   const leftMs = (): number => Math.round((deadline.atMs - monotonicMs()) * 1000) / 1000
-  // A deadline that has passed already is not late by that.
-  const lateMs = Math.max(-leftMs(), 0)
-  let stop = setLongTimeout(Math.max(leftMs(), 0), () => {
-    const overrunMs = -leftMs() - lateMs
+  const firstMs = leftMs()
+  let stop = setLongTimeout(Math.max(firstMs, 0), () => {
+    // Of a deadline that had passed already, the timer is not late by that.
+    const overrunMs = Math.min(firstMs, 0) - leftMs()
     if (overrunMs <= 0) return expired()
     const extraMs = Math.max(overrunMs, 1)
     deadline.atMs += overrunMs + extraMs
