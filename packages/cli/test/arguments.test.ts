@@ -183,7 +183,7 @@ describe('one sentence for', () => {
 
   test.each([
     ['redis', 'Command timed out'],
-    ['postgres', 'connection timeout'],
+    ['postgres', 'no connection of the pool was opened in time'],
   ])('a %s server that never answers', async (protocol, reason) => {
     const { port } = mute.address() as { port: number }
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

@@ -71,7 +71,8 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
       (late) => late.release(),
       () => {},
     )
-    throw error instanceof TimeoutError ? new TimeoutError(whyNoConnection(pool), undefined, 'pool') : error
+    const why = whyNoConnection(pool, error)
+    throw why === undefined ? error : new TimeoutError(why, undefined, 'pool')
   })
   for (const method of ['query', 'release', 'on', 'off'] as const) {
     if (typeof client?.[method] === 'function') continue
@@ -131,7 +132,15 @@ interface PoolCounts {
   readonly waitingCount?: number
 }
 
-function whyNoConnection(pool: PgPool & PoolCounts): string {
+/** Why there was no connection in time; undefined if that is not the error. */
+function whyNoConnection(pool: PgPool & PoolCounts, error: unknown): string | undefined {
+  if (!(error instanceof TimeoutError)) {
+    // The pool's own timeout, `connectionTimeoutMillis`, has no code. It is shorter than the deadline.
+    const { message } = (error ?? {}) as { message?: unknown }
+    if (message === 'Connection terminated due to connection timeout')
+      return 'no connection of the pool was opened in time'
+    if (message !== 'timeout exceeded when trying to connect') return undefined
+  }
   const { totalCount, idleCount = 0, waitingCount } = pool
   if (totalCount === undefined) return 'no connection of the pool became free'
   return `no connection of the pool became free: ${totalCount - idleCount} of ${totalCount} are in use, and ${waitingCount} requests wait`

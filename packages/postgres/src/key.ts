@@ -35,7 +35,8 @@ export function keyIn(start: string, name: string): { readonly key: string; read
 const isPlain = (text: string, most: number): boolean =>
   text.length <= most && !text.startsWith('#') && /^[\x20-\x7e]*$/.test(text)
 
-const hashOf = (text: string): string =>
+/** A hash of any text, which no key and no policy begin with. */
+export const hashOf = (text: string): string =>
   `#${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')}`
 
 /** Returns a keyed hash: HMAC-SHA-256, truncated to 132 bits, in base64url. */

@@ -2,7 +2,7 @@
 interface Migration {
   /** Settles when the migration ends; undefined if it has already succeeded. */
   ready(): Promise<void> | undefined
-  /** Migrates again, if an error says that the table or a function is missing. */
+  /** Migrates again, if an error says that the table, a function or the schema is missing. */
   invalidate(error: unknown): void
 }
 
@@ -24,9 +24,12 @@ export function migratingOnce(migrate: () => Promise<void>): Migration {
       running ??= migrateOnce()
       return running
     },
-    // undefined_table and undefined_function: they were dropped.
     invalidate(error) {
-      if (['42P01', '42883'].includes((error as { code?: string }).code ?? '')) done = false
+      if (isMissing(error)) done = false
     },
   }
 }
+
+/** Reports whether the table, a function or the schema does not exist: it was not created, or it was dropped. */
+export const isMissing = (error: unknown): boolean =>
+  ['42P01', '42883', '3F000'].includes((error as { code?: string }).code ?? '')

@@ -33,14 +33,17 @@ export async function retrying<T>(until: Until, run: (until: Until) => Promise<T
   }
 }
 
+const MIGRATE = 'Run migrate(pool), or migrationSql() as the owner.'
+
 const HINTS: Readonly<Record<string, string>> = {
   '25006': 'The server or the session is read-only and counts nothing. Connect to the primary.',
   '42501':
     'As a role that may create it, run migrationSql() with the same table and schema; then give this role what the README lists under "A role that may do no more".',
-  '42P01': 'Run migrate(pool), or migrationSql() as the owner.',
+  '3F000': MIGRATE,
+  '42P01': MIGRATE,
   '42703': 'A table of this name has other columns. Set `table` to another name.',
-  '42883': 'Run migrate(pool), or migrationSql() as the owner.',
-  '55P03': 'Another transaction holds the row.',
+  '42883': MIGRATE,
+  '55P03': 'Another transaction holds a lock on the row or the table.',
 }
 
 /** Converts an error to a `StoreError` whose message says what to do. */

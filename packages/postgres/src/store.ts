@@ -12,13 +12,12 @@ import {
 import { checkBoolean, checkSecret, REMOTE_LOG_LIMIT, withLate } from '@spillway/core/internal'
 import { type Database, runOn } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
-import { endOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
+import { endOf, hashOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
 import { migratingOnce } from './migrating-once.ts'
 import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
 import { failure, retrying } from './retry.ts'
-import { deleteKeysSql, deleteRangeSql, namesSql } from './sql/rows.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
 import { bucketArguments, decodeBucket } from './take-bucket.ts'
 import { TimeoutError, type Until, untilIn, within } from './until.ts'
@@ -95,19 +94,18 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     }
   }
 
+  // The server cuts names of statements at 63 bytes, which the names of the schema and the table may exceed.
+  const tableHash = hashOf(names.table).slice(1, 17)
   const queryOf = (name: string, parameters: number) => {
     const places = Array.from({ length: parameters }, (_, i) => `$${i + 1}`).join(', ')
     const text = `SELECT ${names.fn(name)}(${places}) AS taken`
-    return prepare ? { name: `spillway ${names.bare.join('.')} ${name}`, text } : { text }
+    return prepare ? { name: `${name} ${tableHash}`, text } : { text }
   }
   const queries = { take_calls: queryOf('take_calls', 6), take_bucket: queryOf('take_bucket', 15) }
   const answers = async (calls: readonly Call[], until: Until): Promise<readonly (readonly Taken[])[]> => {
     const ofBucket = bucketArguments(calls)
     const at = calls[0]?.at ?? null
-    // The server's lock timeout is shorter than this call's timeout, so that a timed-out call takes no units later.
-    const leftMs = until.sendByMs - performance.now()
-    const lockTimeoutMs = `${Math.max(Math.floor(leftMs * 0.9), 1)}`
-    const values = [...(ofBucket ?? encode(calls)), at, lockTimeoutMs, durability === 'async']
+    const values = [...(ofBucket ?? encode(calls)), at, lockTimeoutOf(until), durability === 'async']
     const read = ([row]: readonly unknown[]) => {
       const { taken } = (row ?? {}) as { taken?: unknown }
       // Such as by a client that renames columns.
@@ -147,20 +145,22 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   const put = coalesce ? coalescing(send, timeoutMs) : single
 
   const rowsOf = (text: string, values: unknown[], deadline?: Deadline): Promise<readonly unknown[]> =>
-    attempt(untilIn(timeoutMs, deadline), (left) => run({ text, values }, left))
+    attempt(untilIn(timeoutMs, deadline), (left) => run({ text, values: [...values, lockTimeoutOf(left)] }, left))
   const deleteKeys = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
-    const deleted = await rowsOf(deleteKeysSql(names), [keys.map(rowName).join('\n')], deadline)
-    return deleted.length
+    const text = `SELECT ${names.fn('delete_keys')}($1, $2) AS deleted`
+    const [row] = await rowsOf(text, [keys.map(rowName).join('\n')], deadline)
+    // A pool may have parsers of its own, which return text or a bigint.
+    return Number((row as { deleted: unknown }).deleted)
   }
   const deleteAll = async (policies: readonly string[]): Promise<number> => {
+    const text = `SELECT deleted, last FROM ${names.fn('delete_range')}($1, $2, $3, $4)`
     let deleted = 0
     for (const policy of policies) {
       const start = startOf(policy)
       const values: [string, string, number] = [start, endOf(start), BATCH]
       for (let count = BATCH; count === BATCH; ) {
-        const [row] = await rowsOf(deleteRangeSql(names), values)
-        const { last, count: some } = row as { last: string | null; count: unknown }
-        // A pool may have parsers of its own, which return text or a bigint.
+        const [row] = await rowsOf(text, values)
+        const { last, deleted: some } = row as { last: string | null; deleted: unknown }
         count = Number(some)
         deleted += count
         values[0] = last ?? start
@@ -170,8 +170,9 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   async function* list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
     const start = startOf(policy)
+    const text = `SELECT ${names.fn('names_in')}($1, $2, $3, $4) AS name`
     for (let [from, count] = [start, BATCH]; count === BATCH; ) {
-      const rows = await rowsOf(namesSql(names), [from, endOf(start), BATCH])
+      const rows = await rowsOf(text, [from, endOf(start), BATCH])
       const found = (rows as readonly { name: string }[]).map(({ name }) => name)
       const calls = found.map((name): Call => ({ ...UNTIMED, ops: [{ policy, key: '', step }], names: [name] }))
       const taken = calls.length === 0 ? [] : await attempt(untilIn(timeoutMs), (left) => answers(calls, left))
@@ -200,6 +201,10 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     close: sweepingEvery(options.sweepEvery, () => sweepAll(run, names)),
   }
 }
+
+/** The server's lock timeout, 10 % shorter than that of the call: a call that has timed out takes no units later. */
+const lockTimeoutOf = ({ sendByMs }: Until): string =>
+  `${Math.max(Math.floor((sendByMs - performance.now()) * 0.9), 1)}`
 
 /** A call that no caller waits for. */
 const UNTIMED = { at: undefined, deadline: undefined }

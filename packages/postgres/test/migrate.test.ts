@@ -88,6 +88,15 @@ describe('migrate', () => {
     await expect(take(store, 'a')).rejects.toThrow('lazily')
     expect((await take(store, 'a'))[0]?.allowed).toBe(true)
   })
+
+  // Reproduces a bug: each call failed, until the process was restarted.
+  test('runs again if the schema was dropped', async () => {
+    const store = unhurried(pool, { schema: 'dropped' })
+    await take(store, 'a')
+    await pool.query('DROP SCHEMA dropped CASCADE')
+    await expect(take(store, 'a')).rejects.toThrow('schema "dropped" does not exist (3F000). Run migrate(pool)')
+    expect((await take(store, 'a'))[0]?.allowed).toBe(true)
+  })
 })
 
 // Reproduces a bug: CREATE SCHEMA IF NOT EXISTS needs CREATE on the database even if the schema exists. The error advised

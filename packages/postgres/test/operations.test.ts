@@ -1,5 +1,6 @@
 import { START } from '@spillway/conformance'
-import { perMinute, QuotaError, rateLimiter, StoreError, slidingWindow } from '@spillway/core'
+import { perMinute, QuotaError, rateLimiter, type Store, StoreError, slidingWindow } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { migrate, postgresStore, sweep } from '../src/index.ts'
@@ -16,19 +17,28 @@ test('a process with clock skew counts like all others', async () => {
   expect(ahead[0]?.allowed).toBe(false)
 })
 
-test('a role with only the privileges that the README lists can take, delete and sweep', async () => {
+test('a role with only the privileges that the README lists can take, delete, list and sweep', async () => {
+  // So that new functions are not public.
+  await pool.query('ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC')
   await migrate(pool, { table: 'least' })
   await pool.query(`
+    ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
     CREATE ROLE app LOGIN;
     REVOKE ALL ON SCHEMA public FROM PUBLIC;
     GRANT USAGE ON SCHEMA public TO app;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON least TO app`)
+    GRANT SELECT, INSERT, UPDATE, DELETE ON least TO app;
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO app`)
   const app = new pg.Pool({ ...server.config, user: 'app', max: 2 })
   const store = unhurried(app, { table: 'least' })
+  const { deleteAll, list } = store as Required<Store>
   expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
   expect((await take(store, 'a', 1, START))[0]?.allowed).toBe(false)
+  const step = stepFor(perMinute(10), 'peek', 1)
+  for await (const chunk of list('p', step)) expect(chunk).toMatchObject([{ key: 'a' }])
   await store.delete([{ policy: 'p', key: 'a' }])
   expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
+  expect(await deleteAll(['p'])).toBe(1)
+  await take(store, 'a', 10, START)
   expect(await sweep(app, { table: 'least' })).toBe(1)
   const teaches = 'give this role what the README lists'
   await expect(take(unhurried(app, { table: 'mine' }), 'a')).rejects.toThrow(teaches)

@@ -34,6 +34,10 @@ test('works behind PgBouncer with transaction pooling', async () => {
     Array.from({ length: 400 }, (_, i) => take(stores[i % 8] as Store, 'hot', START, perMinute(100))),
   )
   expect(answers.filter(([taken]) => (taken as BucketTaken).allowed).length).toBe(100)
+  expect(await stores[0]?.deleteAll?.(['p'])).toBe(1)
+  // The lock timeouts end with their transactions.
+  const timeouts = await Promise.all(behind.map(async (each) => (await each.query('SHOW lock_timeout')).rows[0]))
+  expect(timeouts).toEqual(behind.map(() => ({ lock_timeout: '0' })))
   await Promise.all(behind.map((each) => each.end()))
   await bouncer.stop()
 })

@@ -2,7 +2,7 @@ import { START } from '@spillway/conformance'
 import { perHour, type Quota, slidingLog, slidingWindow } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { server, take } from './database.ts'
 import { unhurried } from './unhurried.ts'
 
@@ -44,5 +44,32 @@ test('a database in LATIN2 counts, and rejects characters beyond ASCII in SQL', 
     "spillway_consume: characters beyond ASCII need a database in UTF8; got 'Łódź' in LATIN2",
   )
   expect((await consume('a'.repeat(500))).rows).toEqual([{ allowed: true }])
+  await pool.end()
+})
+
+// Reproduces a bug: the server cuts names of statements at 63 bytes, so that all had one name, and all calls of one function
+// failed (42P05).
+test('prepared statements of long names of a schema and a table are two', async () => {
+  const pool = new pg.Pool({ ...server.config, max: 1 })
+  const warned = vi.spyOn(console, 'error').mockReturnValue()
+  const store = unhurried(pool, { schema: 'a'.repeat(40), table: 'b'.repeat(40), prepare: true })
+  for (const cost of [6, 5]) {
+    expect((await take(store, 'bucket', cost, START))[0]?.allowed).toBe(cost === 6)
+    expect((await take(store, 'log', cost, START, slidingLog({ limit: 7, window: '1m' })))[0]?.allowed).toBe(cost === 6)
+  }
+  const { rows } = await pool.query('SELECT name FROM pg_prepared_statements ORDER BY name')
+  expect(rows).toEqual(
+    ['take_bucket', 'take_calls'].map((name) => ({ name: expect.stringMatching(`^${name} .{16}$`) })),
+  )
+  await pool.end()
+  expect(warned).not.toHaveBeenCalled()
+})
+
+test('prepared statements of two tables in one session are apart', async () => {
+  const pool = new pg.Pool({ ...server.config, max: 1 })
+  for (const table of ['one', 'other']) {
+    const store = unhurried(pool, { table, prepare: true })
+    expect((await take(store, 'a', 10, START))[0]?.allowed).toBe(true)
+  }
   await pool.end()
 })

@@ -83,7 +83,8 @@ const readSql = (rows: string): string => `
  *
  * - `names`: the states' names in order, one per line. `steps`: the 24 numbers of each step. `calls`: for each call
  *   the number of its ops, then for each op the indices of its name and its step, from 1.
- * - `at`: the time; null for the server's clock. `async_commit`: return before the commit is on disk.
+ * - `at`: the time; null for the server's clock. `lock_timeout_ms`: also for the first read, which waits while the table is
+ *   locked. `async_commit`: return before the commit is on disk.
  * - The result: now, then the result of each op.
  *
  * A row is kept for a minute or more after its state has expired, as `expirySql` says.
@@ -95,6 +96,7 @@ export const takeSql = (names: Names): string => {
 CREATE OR REPLACE FUNCTION ${fn('take_calls')}(names text, steps text, calls text, at int8, lock_timeout_ms text, async_commit bool)
 RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET array_nulls = on AS $$
 DECLARE
+  settings CONSTANT text := set_config('lock_timeout', lock_timeout_ms, true);
   state_names CONSTANT text[] := string_to_array(names, E'\\n');
   step_numbers CONSTANT int8[] := string_to_array(steps, ' ')::int8[];
   call_numbers CONSTANT int4[] := string_to_array(calls, ' ')::int4[];
@@ -111,7 +113,6 @@ BEGIN
     scales := NULL; earlies := NULL; counts_text := NULL; empty_at := NULL; refunded := NULL; row_counts := NULL; i := 1;
     IF attempt = 0 THEN${readSql(rows)}
     ELSE
-      IF attempt = 1 THEN PERFORM set_config('lock_timeout', lock_timeout_ms, true); END IF;
       IF attempt = 1 AND async_commit THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;${readSql(`${rows} FOR UPDATE`)}
     END IF;
     now := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8);

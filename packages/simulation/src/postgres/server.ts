@@ -80,7 +80,7 @@ export class PostgresServer extends StateServer {
     const { needs } = statement
     if (epoch !== this.#epoch) return new ServerError('57P01', 'FATAL')
     if (needs === 'nothing') return undefined
-    if (!this.#isMigrated) return new ServerError(needs === 'table' ? '42P01' : '42883')
+    if (!this.#isMigrated) return new ServerError('42883')
     const isReadOnly = this.world.now < this.readOnlyUntil
     if (isReadOnly && (statement.locks || this.#writesOf(statement, sentAt).length > 0)) return new ServerError('25006')
     this.#errors = this.#errors.filter(({ until }) => until > this.world.now)

@@ -21,8 +21,8 @@ export interface Rows extends Keyspace {
 export interface Statement {
   /** Whether it makes the table and the functions. */
   readonly migrates?: boolean
-  /** What it needs: the functions of the migration, the table, or nothing. */
-  readonly needs: 'functions' | 'table' | 'nothing'
+  /** What it needs: the functions of the migration, or nothing. */
+  readonly needs: 'functions' | 'nothing'
   /** Whether it locks rows, or would, before it knows whether it writes: a read-only server rejects it. */
   readonly locks: boolean
   /** How long it waits for a row that another transaction has locked, in milliseconds. */
@@ -42,14 +42,14 @@ const NO_EFFECT = { intents: [], lockTimeoutMs: Number.POSITIVE_INFINITY, locks:
 export function statementOf({ text, values }: PgQuery): Statement {
   if (values === undefined)
     return { ...NO_EFFECT, needs: 'nothing', migrates: true, run: () => ({ rows: [], effects: [] }) }
-  const [, name] = /^SELECT "public"\."spillway_(\w+)"\(/.exec(text) ?? []
+  const [, name] = /^SELECT (?:deleted, last FROM )?"public"\."spillway_(\w+)"\(/.exec(text) ?? []
   if (name === 'version') return { ...NO_EFFECT, needs: 'functions', run: () => VERSIONS }
   if (name === 'take_calls') return takeOf(values as unknown as Calls)
   if (name === 'take_bucket') return takeBucketOf(values)
   if (name === 'sweep') return sweepOf(values as [number])
-  if (text.includes('DELETE FROM') && values.length === 1) return deletionOf(values as [string])
-  if (text.includes('DELETE FROM')) return rangeDeletionOf(values as unknown as Range)
-  if (text.startsWith('SELECT t.name FROM')) return namesOf(values as unknown as Range)
+  if (name === 'delete_keys') return deletionOf(values as [string, string])
+  if (name === 'delete_range') return rangeDeletionOf(values as unknown as Range)
+  if (name === 'names_in') return namesOf(values as unknown as Range)
   throw new Error(`The simulated server does not know: ${text}`)
 }
 
@@ -88,19 +88,20 @@ function takeBucketOf(values: readonly unknown[]): Statement {
   }
 }
 
-const deletionOf = ([names]: readonly [string]): Statement => ({
+const deletionOf = ([names, lockTimeoutMs]: readonly [string, string]): Statement => ({
   ...NO_EFFECT,
-  needs: 'table',
+  needs: 'functions',
+  lockTimeoutMs: Number(lockTimeoutMs),
   locks: true,
   run(space) {
     const found = names.split('\n').filter((name) => space.read(name) !== undefined)
     for (const name of found) space.delete(name)
-    return { rows: found.map((name) => ({ name })), effects: [] }
+    return { rows: [{ deleted: found.length }], effects: [] }
   },
 })
 
 /** Names from the first on, before the second, and how many at most. */
-type Range = readonly [from: string, end: string, most: number]
+type Range = readonly [from: string, end: string, most: number, lockTimeoutMs: string]
 
 const inRange = (rows: Rows, [from, end, most]: Range): readonly string[] =>
   rows
@@ -111,18 +112,19 @@ const inRange = (rows: Rows, [from, end, most]: Range): readonly string[] =>
 
 const rangeDeletionOf = (range: Range): Statement => ({
   ...NO_EFFECT,
-  needs: 'table',
+  needs: 'functions',
+  lockTimeoutMs: Number(range[3]),
   locks: true,
   run(rows) {
     const found = inRange(rows, range)
     for (const name of found) rows.delete(name)
-    return { rows: [{ count: found.length, last: found.at(-1) ?? null }], effects: [] }
+    return { rows: [{ deleted: found.length, last: found.at(-1) ?? null }], effects: [] }
   },
 })
 
 const namesOf = (range: Range): Statement => ({
   ...NO_EFFECT,
-  needs: 'table',
+  needs: 'functions',
   run: (rows) => ({ rows: inRange(rows, range).map((name) => ({ name })), effects: [] }),
 })
 
