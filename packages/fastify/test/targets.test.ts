@@ -9,7 +9,7 @@ const settings = [{}, { routerOptions: { useSemicolonDelimiter: true } }] as rea
 // The router does not compare the first character of a target: `*login` ran the handler of `/login`, and was not counted.
 test.each(settings)('counts each target that the router leads to a route, with %o', async (setting) => {
   for (const target of ['/login', '*login', '*login?x', 'http://a/login', 'HTTPS://a/login#x', '?login', ';login']) {
-    const app = fastify(setting)
+    const app = fastify({ ...setting })
     app.addHook('onRequest', rateLimit({ quota: perMinute(1), key: () => 'ann', match: { path: '/login' } }))
     app.get('/login', async () => 'ok')
     await app.ready()
