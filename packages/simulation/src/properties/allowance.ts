@@ -89,14 +89,15 @@ const returnedIn = (entries: readonly Entry[], from: number, to: number): number
 const LEASE_LIFE = 2_000_000
 
 /**
- * The calls by a quota whose bucket takes longer to refill than that of a call before or during them, which may have
- * forgotten what is older than its own.
+ * The calls by a quota whose bucket takes longer to refill than that of a call before or during them, or of one that is refunded
+ * later. That may have forgotten what is older than its own bucket.
  */
 function longerOf(entries: readonly Entry[]): readonly Entry[] {
   if (new Set(entries.map(({ quota }) => quota)).size <= 1) return []
   return entries.filter(({ quota, calledAt, answeredAt = Number.POSITIVE_INFINITY }, i) =>
     entries.some((other, j) => {
-      const isDuring = other.calledAt <= answeredAt && (other.answeredAt ?? calledAt) >= calledAt
+      const endsAt = Math.max(other.answeredAt ?? calledAt, other.refundedAt ?? 0)
+      const isDuring = other.calledAt <= answeredAt && endsAt >= calledAt
       return (isDuring || j === i - 1) && other.quota !== quota && !(lengthOf(other.quota) >= lengthOf(quota))
     }),
   )
