@@ -4,6 +4,7 @@ import {
   type FastifyLike,
   fastifyPath,
   fastifyTrustsEveryProxy,
+  firstReading,
   hidesBody,
   nodeHeader,
   type Outgoing,
@@ -121,7 +122,7 @@ const segmentsOf = (path: string): readonly string[] => path.split('/').filter((
 function pathInMount(context: ExecutionContext): string | undefined {
   const [own, path] = [ownPath(context), pathOf(context)]
   if (!isHttp(context) || own.includes('*')) return undefined
-  const whole = segmentsOf(typeof path === 'string' ? path : (path[0] ?? ''))
+  const whole = segmentsOf(firstReading(path))
   return pathBelow(whole.slice(0, whole.length - segmentsOf(own).length).join('/'), path)
 }
 

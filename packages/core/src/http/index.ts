@@ -31,7 +31,7 @@ export {
 } from './requests/closed.ts'
 export { type FastifyLike, fastifyPath, fastifyTrustsEveryProxy } from './requests/fastify.ts'
 export { fetchHeader, nodeHeader } from './requests/headers.ts'
-export { pathBelow, plainPath } from './requests/path.ts'
+export { firstReading, pathBelow, plainPath } from './requests/path.ts'
 export { type Claims, type QueryValues, queryValues, type RequestReader } from './requests/reader.ts'
 export {
   connectionAddress,

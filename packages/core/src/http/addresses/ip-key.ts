@@ -4,9 +4,9 @@ import { addressKey, checkPrefix } from './address.ts'
 import { addressIn } from './client-address.ts'
 
 /**
- * The key that the selector `'ip'` makes of an address, for `key` functions, `peek` and `reset`. IPv4 is its own key,
- * also if it is mapped into IPv6 or translated (`64:ff9b::/96`). IPv6 addresses are grouped by their first `ipv6Prefix` bits (1 to 128, default: 56),
- * because one household or server gets a whole block of them. A port is removed. Any other text is its own key.
+ * The key that the selector `'ip'` makes of an address, for `key` functions, `peek` and `reset`. IPv4 is its own key, also if
+ * it is mapped into IPv6 or translated (`64:ff9b::/96`). IPv6 addresses are grouped by their first `ipv6Prefix` bits (1 to 128,
+ * default: 56), because one household or server gets a whole block of them. A port is removed. Any other text is its own key.
  * `undefined` is the empty key.
  *
  * Throws a QuotaError if the address is not text, or an option is invalid.

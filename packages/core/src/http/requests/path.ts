@@ -48,10 +48,11 @@ export const wholeReadings = (path: string | readonly string[]): string | readon
 
 /** The canonical spelling of a path: `/login` for `//x/../LOGIN/`. */
 export const plainPath = (path: string | readonly string[]): string =>
-  `/${interpretationsOf(firstOf(path)).at(-1)?.join('/')}`
+  `/${interpretationsOf(firstReading(path)).at(-1)?.join('/')}`
 
 /** The router's own reading of a path. */
-const firstOf = (path: string | readonly string[]): string => (typeof path === 'string' ? path : (path[0] ?? ''))
+export const firstReading = (path: string | readonly string[]): string =>
+  typeof path === 'string' ? path : (path[0] ?? '')
 
 function resolved(path: string): readonly string[] {
   const segments: string[] = []
@@ -73,5 +74,5 @@ function decoded(segment: string): string {
 /** A path without a prefix of as many segments; undefined if there is no prefix. */
 export function pathBelow(prefix: string, path: string | readonly string[]): string | undefined {
   const depth = segmentsOf(prefix).length
-  return depth === 0 ? undefined : `/${segmentsOf(firstOf(path)).slice(depth).join('/')}`
+  return depth === 0 ? undefined : `/${segmentsOf(firstReading(path)).slice(depth).join('/')}`
 }
