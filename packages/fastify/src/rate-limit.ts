@@ -58,7 +58,8 @@ export interface RateLimit<Name extends string = string>
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   if (hasMethod(options, 'addHook')) throw registeredUncalled()
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
-  const examine = examiner(checkLogger(options.logger))
+  const logger = checkLogger(options.logger)
+  const examine = examiner(logger)
   const hook: onRequestHookHandler = (request, reply, done) => {
     const called = typeof done === 'function'
     const app = request as unknown as Partial<FastifyInstance> | undefined
@@ -69,7 +70,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       throw calledByHand('(request, reply, done)', [request, reply, done])
     }
     if (reply.raw.headersSent) {
-      warnOnce(checkLogger(options.logger), 'WARN_SPILLWAY_RESPONSE_HOOK', AFTER_RESPONSE)
+      warnOnce(logger, 'WARN_SPILLWAY_RESPONSE_HOOK', AFTER_RESPONSE)
       done()
       return
     }
@@ -103,34 +104,24 @@ const prefixed = (): QuotaError =>
     "app.register(rateLimit(…), { prefix }) limits the whole app. Register it in the plugin that has the prefix, or set match: { path: '/api/*' }.",
   )
 
-/** The error for a route with options for @fastify/rate-limit in an app that does not have it. */
+/** What is wrong with a route that has options for @fastify/rate-limit in an app that does not have it. */
 function ignoredConfig(
   app: FastifyInstance,
   { url, config }: { readonly url?: string | undefined; readonly config?: object },
-): QuotaError | undefined {
+): string | undefined {
   const own = (config as { readonly rateLimit?: unknown } | undefined)?.rateLimit
   if (own === undefined || own === null || app.hasDecorator('rateLimit')) return undefined
-  return new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `config.rateLimit of the route ${formatValue(url)} needs @fastify/rate-limit. Write { onRequest: rateLimit({ name: 'login', quota: perMinute(3) }) }.`,
-  )
+  return `config.rateLimit of the route ${formatValue(url)} needs @fastify/rate-limit. Write { onRequest: rateLimit({ name: 'login', quota: perMinute(3) }) }.`
 }
 
-/**
- * Returns a function that logs the first such route of the first 1,000 requests of a limiter: to read the config of a route takes
- * time.
- */
+/** Returns a function that examines the routes of a limiter's first 1,000 requests: to read the config of a route takes time. */
 function examiner(logger: Logger): (request: FastifyRequest) => void {
   let unexamined = 1_000
   return (request) => {
     if (unexamined === 0) return
+    unexamined--
     const ignored = ignoredConfig(request.server, request.routeOptions)
-    unexamined = ignored ? 0 : unexamined - 1
-    // In a promise: a logger that throws or rejects does not fail the request.
-    if (ignored)
-      void Promise.resolve(`spillway: ${ignored.message}`)
-        .then(logger.warn.bind(logger))
-        .catch(() => {})
+    if (ignored) warnOnce(logger, 'WARN_SPILLWAY_ROUTE_CONFIG', ignored)
   }
 }
 
@@ -146,7 +137,7 @@ function register(
     app.addHook('onRequest', hook)
     app.addHook('onRoute', function (this: FastifyInstance, route) {
       const ignored = ignoredConfig(this, route)
-      if (ignored) throw ignored
+      if (ignored) throw new QuotaError('ERR_SPILLWAY_OPTION', ignored)
     })
   }
   // Not thrown: no code could catch it.
