@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { getRequestListener } from '@hono/node-server'
-import { fakeClock } from '@spillway/conformance'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { fakeClock, faultyStore } from '@spillway/conformance'
 import { type Duration, leakyBucket, type Quota, type Store } from '@spillway/core'
 import * as forExpress from '@spillway/express'
 import { memoryStore, perMinute, rateLimiter } from '@spillway/express'
@@ -13,6 +13,7 @@ import * as forKoa from '@spillway/koa'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
+import { stream } from 'hono/streaming'
 import Koa from 'koa'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 
@@ -167,3 +168,30 @@ describe.each(Object.keys(frameworks))('a client of %s that hangs up before the 
     await vi.waitFor(async () => expect(await left()).toBe(3))
   })
 })
+
+// The response to the streamed request has begun: with an asynchronous verdict, the app's own request was answered 499.
+test.each([memoryStore(), faultyStore(memoryStore())])(
+  'an app that streams makes a request of its own: %#',
+  async (store) => {
+    const app = new Hono<{ Bindings: HttpBindings }>()
+    app.get('/part', forHono.rateLimit({ quota: perMinute(10), store }), (c) =>
+      c.json(forHono.decisionOf(c)?.remaining),
+    )
+    app.get('/', (c) =>
+      stream(c, async (body) => {
+        await body.write('part: ')
+        await once(c.env.incoming, 'continued')
+        await body.write(await (await app.request('/part', {}, c.env)).text())
+      }),
+    )
+    server = createServer(getRequestListener(app.fetch as never)).listen(0, '127.0.0.1')
+    const arrived = once(server, 'request')
+    await once(server, 'listening')
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader?.read())?.value).toBe('part: ')
+    const [incoming] = await arrived
+    incoming.emit('continued')
+    expect((await reader?.read())?.value).toBe('9')
+  },
+)

@@ -43,14 +43,12 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<RequestContext, Response, Name, undefined>(options, reader, memoryStore)
   const apply = async (context: RequestContext): Promise<Response | undefined> => {
     const { request, set } = context
-    const verdict = guard(context)
-    const known = await verdict
-    if (known !== verdict && isAbandoned(request, runtimeOf(context) ?? {})) {
-      known.discard()
+    const { decision, headers, denial, answer, after, discard } = await guard(context)
+    if (isAbandoned(request, runtimeOf(context) ?? {})) {
+      discard()
       // The client has disconnected: nothing reads this response.
       return new Response(null, { status: 499 })
     }
-    const { decision, headers, denial, answer, after } = known
     const limited = decisions().has(request)
     if (decision) decisions().set(request, decision)
     // Elysia writes names in lower case, and two spellings of one name would be sent twice.

@@ -50,15 +50,14 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (typeof handler !== 'function') throw calledByHand('(handler)', [handler])
     return async (request: R, ...rest: Rest): Promise<Response | A> => {
       const record = recordOf(request, rest[0])
-      const verdict = guard(request)
-      const known = await verdict
-      if (known !== verdict && isAbandoned(request, record.context)) {
-        known.discard()
+      const verdict = await guard(request)
+      const { denial, answer, after, discard } = verdict
+      if (isAbandoned(request, record.context)) {
+        discard()
         // The client has disconnected: nothing reads this response.
         return new Response(null, { status: 499 })
       }
-      const { denial, answer, after } = known
-      keepVerdict(record, known)
+      keepVerdict(record, verdict)
       if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, record.limitHeaders)
       try {
         const response = await handler(request, ...rest)

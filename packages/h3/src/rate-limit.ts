@@ -53,7 +53,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     const verdict = guard(event)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise
-      ? verdict.then((known) => followLate(known, event, next))
+      ? verdict.then((known) => follow(known, event, next))
       : follow(verdict, event, next)
   }
   // h3 passes an event and a function to middleware of two parameters, and its app to a plugin.
@@ -69,15 +69,14 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   })
 }
 
-/** Applies an asynchronous verdict. If the response is over, the units are refunded and nothing else happens. */
-function followLate(verdict: Verdict<H3Event>, event: H3Event, next: Next): unknown {
-  if (!isAbandoned(event.req, contextOf(event))) return follow(verdict, event, next)
-  verdict.discard()
-  // The client has disconnected: nothing reads this response.
-  return new Response(null, { status: 499 })
-}
-
-function follow({ decision, headers, denial, answer, after }: Verdict<H3Event>, event: H3Event, next: Next): unknown {
+/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
+function follow(verdict: Verdict<H3Event>, event: H3Event, next: Next): unknown {
+  const { decision, headers, denial, answer, after, discard } = verdict
+  if (isAbandoned(event.req, contextOf(event))) {
+    discard()
+    // The client has disconnected: nothing reads this response.
+    return new Response(null, { status: 499 })
+  }
   const limited = event.context.rateLimit !== undefined
   if (decision) event.context.rateLimit = decision
   for (const staged of stagedBy(event)) {

@@ -59,21 +59,19 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
     const verdict = guard(c)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
-    return verdict instanceof Promise ? verdict.then((known) => followLate(known, c, next)) : follow(verdict, c, next)
+    return verdict instanceof Promise ? verdict.then((known) => follow(known, c, next)) : follow(verdict, c, next)
   }
   return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
-/** Applies an asynchronous verdict. If the response is over, the units are refunded and nothing else happens. */
-function followLate(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> | Response {
-  if (!c.finalized && !isAbandoned(c.req.raw, c.env)) return follow(verdict, c, next)
-  verdict.discard()
-  // The client has disconnected: nothing reads this response.
-  return new Response(null, { status: 499 })
-}
-
+/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
 async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
-  const { decision, headers, denial, answer, after } = verdict
+  const { decision, headers, denial, answer, after, discard } = verdict
+  if (c.finalized || isAbandoned(c.req.raw, c.env)) {
+    discard()
+    // The client has disconnected: nothing reads this response.
+    return new Response(null, { status: 499 })
+  }
   const before = (name: string): string | null => headersOf(c).get(name)
   const joined = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
   if (decision) c.set('rateLimit', decision)

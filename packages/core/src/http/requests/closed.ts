@@ -49,7 +49,7 @@ function connectionOf(socket: unknown): Connection | undefined {
 }
 
 /** Of several responses on one connection, Node closes only the one whose turn it is: so the connection counts, too. */
-function isClosed(response: Closable): boolean {
+export function isClosed(response: Closable): boolean {
   const { closed, stream, destroyed } = response
   return (closed ?? stream?.closed ?? destroyed ?? false) || socketOf(response)?.destroyed === true
 }

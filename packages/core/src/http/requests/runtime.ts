@@ -1,5 +1,5 @@
 import type { Signal } from '../../limiter/wait.ts'
-import { hidesBody, isOver, type Outgoing, whenAborted, whenClosed } from './closed.ts'
+import { hidesBody, isClosed, type Outgoing, whenAborted, whenClosed } from './closed.ts'
 
 /** The part of a fetch `Request` that reports a disconnected client. */
 interface Abortable {
@@ -95,11 +95,12 @@ export function outgoingOf(beside: unknown): Outgoing | undefined {
 
 /**
  * Whether the response to a fetch request is over: by Node's response if there is one, otherwise by the request's abort
- * signal.
+ * signal. While an app streams the response to a request, it may make another request, which has no answer yet.
  */
-export function isAbandoned(request: Abortable, beside: unknown): boolean {
+export function isAbandoned(request: Abortable & Pick<FetchRequest, 'url'>, beside: unknown): boolean {
   const outgoing = outgoingOf(beside)
-  return outgoing ? isOver(outgoing) : request.signal.aborted
+  if (outgoing === undefined) return request.signal.aborted
+  return isClosed(outgoing) || (outgoing.headersSent && incomingOf(request, beside) !== undefined)
 }
 
 /**
