@@ -106,7 +106,11 @@ describe('consumeAll', () => {
   })
 
   test.each([
-    ['nothing', () => [], 'consumeAll takes 1 to 1000 triples: consumeAll([[limiter, key]]); got 0.'],
+    [
+      'nothing',
+      () => [],
+      'consumeAll consumes from 1 to 1000 quotas: consumeAll([[limiter, key]]); got 0 in 0 triples.',
+    ],
     ['no limiter', () => [[{}, 'alice']], 'got an object for a limiter'],
     ['no key', (user: unknown) => [[user, '']], 'key must be a non-empty string'],
     ['a cost of none', (user: unknown) => [[user, 'alice', 0]], 'cost must be a whole number'],
@@ -153,13 +157,18 @@ describe('consumeAll of many keys', () => {
     expect(left).toEqual([10, 3, 1])
   })
 
-  // Reproduces a bug: on Redis, 8,000 keys failed with 'too many results to unpack'.
-  test('rejects more than 1,000 triples, and takes nothing', async () => {
-    const { user } = setUp()
-    await expect(consumeAll(keys(1_001).map((key) => [user, key] as const))).rejects.toThrow(
-      'got 1001. Split a longer list, and if a call is denied, cancel() those before it.',
+  // Reproduces bugs: on Redis, 8,000 keys failed with 'too many results to unpack', and so did 1,000 of eight quotas.
+  test.each([
+    [1_001, 1, '1001'],
+    [126, 8, '1008'],
+  ])('rejects %i triples of %i quotas, and takes nothing', async (count, each, got) => {
+    const quotas = Object.fromEntries(Array.from({ length: each }, (_, i) => [`q${i}`, perMinute(10)]))
+    const user = rateLimiter({ quotas, store: modelStore(fakeClock()) })
+    await expect(consumeAll(keys(count).map((key) => [user, key] as const))).rejects.toThrow(
+      `got ${got} in ${count} triples. Split a longer list, and if a call is denied, cancel() those before it.`,
     )
     expect((await user.peek('user-0')).remaining).toBe(10)
+    expect((await consumeAll(keys(125).map((key) => [user, key] as const))).allowed).toBe(true)
   })
 
   // Names of policies have no line breaks: keys may.

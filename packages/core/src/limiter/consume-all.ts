@@ -13,8 +13,8 @@ export type ActualCosts = readonly (number | Costs | undefined)[]
  * differ, they are called one after the other, and if one denies or fails, those before it are rolled back. The result can
  * be settled, as a reservation: `commit([undefined, 812])` corrects the second limiter.
  *
- * Throws a `QuotaError` if there are more than 1,000 triples, a limiter, key or cost is invalid, or a key of a policy is named
- * twice, also as one that another spills over to.
+ * Throws a `QuotaError` if the limiters have more than 1,000 quotas together, a limiter, key or cost is invalid, or a key of a policy
+ * is named twice, also as one that another spills over to.
  */
 export async function consumeAll(
   takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number | Costs])[],
@@ -26,13 +26,6 @@ export async function consumeAll(
     )
   }
   const { length } = takes
-  // One atomic step of many more would block its server for long, and Redis takes less than 8,000 states.
-  if (length < 1 || length > 1000) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `consumeAll takes 1 to 1000 triples: consumeAll([[limiter, key]]); got ${length}. Split a longer list, and if a call is denied, cancel() those before it.`,
-    )
-  }
   const parts = takes.map(([limiter, key, cost = 1]) => {
     const named = internals().get(limiter)
     if (named) return { named, key, checks: named.checksFor('consume', key, cost) }
@@ -41,8 +34,15 @@ export async function consumeAll(
       `consumeAll takes [limiter, key, cost] triples; got ${formatValue(limiter)} for a limiter.`,
     )
   })
-  const indexOf = indexStates(parts)
   const checks = parts.flatMap((part) => part.checks)
+  // One atomic step of many more would block its server for long, and Redis takes less than 8,000 states.
+  if (checks.length < 1 || checks.length > 1000) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `consumeAll consumes from 1 to 1000 quotas: consumeAll([[limiter, key]]); got ${checks.length} in ${length} triples. Split a longer list, and if a call is denied, cancel() those before it.`,
+    )
+  }
+  const indexOf = indexStates(parts)
   return reserve(checks, undefined, (actual: ActualCosts | undefined) => {
     const actuals = checkActuals(actual, length).map((each, i) =>
       actualsOf((parts[i] as (typeof parts)[number]).named, each),
