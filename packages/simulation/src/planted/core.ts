@@ -101,7 +101,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'fetch/src/rate-limit.ts',
     seed: 676,
     property: 'nothingIsLost',
-    replaced: [['known.discard()', '']],
+    replaced: [['discard()', '']],
   },
   {
     name: 'a sliding log admits a unit too many',
