@@ -1,7 +1,17 @@
-import { faultyStore, historiesOf, modelStore, momentsOf, quotas, quotasOf, START } from '@spillway/conformance'
+import { fakeClock, faultyStore, historiesOf, modelStore, momentsOf, quotas, quotasOf, START } from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { perMinute, perSecond, QuotaError, slidingLog, type Taken, tokenBucket, withLeases } from '../src/index.ts'
+import {
+  perMinute,
+  perSecond,
+  QuotaError,
+  type RateLimiter,
+  rateLimiter,
+  slidingLog,
+  type Taken,
+  tokenBucket,
+  withLeases,
+} from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
 import { grossOf } from '../src/kernels/bucket-taken.ts'
 import { isBefore } from '../src/kernels/fraction.ts'
@@ -104,6 +114,29 @@ describe('a lease', () => {
     const [consumed] = await Promise.all([limiter.consume('a'), limiter.reset('a')])
     expect(consumed.allowed).toBe(true)
     expect(await allowedOf(limiter, 200)).toBe(100)
+  })
+
+  // It had ended here, and counted again as soon as an answer had an earlier time: simulated by seed 434494577.
+  test('that has ended is not spent after the clock of the store has stepped back', async () => {
+    const [clock, local] = [fakeClock(), fakeClock()]
+    const shared = faultyStore(modelStore(clock))
+    const leased = withLeases(shared, { requests: 10, maxLoss: '1h', stopwatch: () => local() / 1000 })
+    const [limiter, other] = [leased, shared].map((store) =>
+      rateLimiter({ quota: perSecond(10), store, name: 'p' }),
+    ) as [RateLimiter, RateLimiter]
+    const advance = (millis: number): void => {
+      clock.advance(millis)
+      local.advance(millis)
+    }
+    await consume(limiter, 2)
+    expect((await other.peek('a')).remaining).toBe(7)
+    advance(1_000)
+    clock.advance(-3_600_000)
+    expect((await other.consume('a')).allowed).toBe(false)
+    advance(500)
+    const { calls } = shared
+    expect((await limiter.consume('a', 3)).remaining).toBe(2)
+    expect([await allowedOf(limiter, 9), shared.calls > calls]).toEqual([2, true])
   })
 
   test('is not taken for a long key', async () => {

@@ -169,7 +169,7 @@ export function leaseServer(
         { take, at, deadline: latestDeadline(waiters.map((each) => each.deadline)) },
         step,
       )
-      if (taken.allowed) return grant(entry, waiters, taken, old ? partsLeft(old, taken.now) : 0)
+      if (taken.allowed) return grant(entry, waiters, taken, old ? partsLeft(old, at ?? nowOf(entry, old, taken)) : 0)
       const returned = old && (await returnLease(store, take, old, at, stopwatch()))
       denyOrAsk(entry, [...waiters, ...entry.waiters.splice(0)], returned ?? taken)
     } catch (error) {
@@ -182,6 +182,12 @@ export function leaseServer(
       )
     }
   }
+  /**
+   * The time at which a lease is left by an answer: the store's, unless its clock has stepped back. What had been refilled when
+   * the store was asked is not left.
+   */
+  const nowOf = ({ askedMs }: LeaseEntry, old: Lease, { now }: BucketTaken): Micros =>
+    Math.max(now, momentOf(old, askedMs))
   /** Answers all, using up the old lease first, and keeps the rest as the new lease. */
   const grant = (entry: LeaseEntry, waiters: readonly Waiter[], taken: BucketTaken, left: number): void => {
     const { answers, rest } = divide(entry, waiters, taken, left)
