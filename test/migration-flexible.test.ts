@@ -1,4 +1,4 @@
-import { type Decision, fixedWindow, perSecond, rateLimiter } from '@spillway/express'
+import { type Decision, type Duration, fixedWindow, perSecond, rateLimiter } from '@spillway/express'
 import { memoryStore } from '@spillway/memory'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers())
 const DURATION_S = 900
 
 /** The limiter of the page. */
-function blocking(): (key: string) => Promise<Decision> {
+function blocking(block: Duration = '15m'): (key: string) => Promise<Decision> {
   const blocking = rateLimiter({
     quota: fixedWindow({ limit: 5, window: '1s', align: 'first' }),
     blocks: true,
@@ -19,7 +19,7 @@ function blocking(): (key: string) => Promise<Decision> {
   })
   return async (key) => {
     const decision = await blocking.consume(key)
-    if (!decision.allowed && !decision.violated.includes('default (blocked)')) await blocking.block(key, '15m')
+    if (!decision.allowed && !decision.violated.includes('default (blocked)')) await blocking.block(key, block)
     return decision
   }
 }
@@ -50,6 +50,22 @@ test('a block lasts as long as blockDuration, and only of clients that were over
     answers.push(two)
   }
   expect(answers).toEqual([...Array(5).fill(true), false, false, ...Array(5).fill(true), false, true])
+})
+
+test('the rest of a window denies after a shorter block, which ends the window of theirs', async () => {
+  const theirs = new RateLimiterMemory({ points: 5, duration: 1, blockDuration: 0.5 })
+  const ours = blocking('500ms')
+  const consume = async () => [
+    await theirs.consume('alice').then(
+      () => true,
+      () => false,
+    ),
+    (await ours('alice')).allowed,
+  ]
+  for (let i = 0; i < 5; i++) expect(await consume()).toEqual([true, true])
+  expect(await consume()).toEqual([false, false])
+  vi.advanceTimersByTime(500)
+  expect(await consume()).toEqual([true, false])
 })
 
 test('a charge blocks in a bucket until it is repaid, and a window forgets it', async () => {

@@ -2,15 +2,16 @@ import { ipKey } from '@spillway/core/http'
 
 /**
  * The key for a client's address, in the spelling of express-rate-limit: IPv4 unchanged, also if mapped into IPv6; IPv6
- * as its network, such as `2001:db8::/56`, or unchanged if `ipv6Subnet` is false.
+ * as its network, such as `2001:db8::/56`, or unchanged if `ipv6Subnet` is false or 0. Anything else is returned as it is.
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
-  if (!ip.includes(':')) return ip
+  // In JavaScript it may be no text: a missing header, or by mistake a whole request.
+  if (typeof ip !== 'string' || !ip.includes(':')) return ip
   const [, compatible] = /^::(\d+\.\d+\.\d+\.\d+)$/.exec(ip) ?? []
-  const key = compatible ?? ipKey(ip, { ipv6Prefix: ipv6Subnet === false ? 128 : ipv6Subnet })
+  const key = compatible ?? ipKey(ip, { ipv6Prefix: ipv6Subnet || 128 })
   const slash = key.indexOf('/')
   if (slash < 0) return key
-  return ipv6Subnet === false ? ip : `${compressed(key.slice(0, slash))}${key.slice(slash)}`
+  return ipv6Subnet ? `${compressed(key.slice(0, slash))}${key.slice(slash)}` : ip
 }
 
 /** Eight groups without the longest run of zeros, the first of several (RFC 5952). */

@@ -9,6 +9,9 @@ export interface Logger {
   warn(error: unknown, message?: string): void
 }
 
+/** A method of a logger. */
+export type LoggerFn = (error: unknown, message?: string) => void
+
 /** The names of the checks in express-rate-limit. */
 const NAMES = [
   'ip',
@@ -35,8 +38,14 @@ const NAMES = [
 /** The name of a check. */
 type Name = (typeof NAMES)[number]
 
-/** All checks, none, or some by name, with `default` for the others. */
-export type ValidateOption = boolean | { readonly [name in Name | 'default']?: boolean }
+/** Some checks by name, with `default` for the others. */
+export type EnabledValidations = { [name in Name | 'default']?: boolean }
+
+/** All checks, none, or some. */
+export type ValidateOption = boolean | EnabledValidations
+
+/** Looks for a mistake. */
+type Problem = () => readonly [code: string, message: string] | false | undefined
 
 /** Checks for likely mistakes. Each runs once, at the first opportunity; failures are logged, never thrown. */
 export interface Checks {
@@ -73,8 +82,17 @@ function atFirst<A extends readonly unknown[]>(call: (...args: A) => void): (...
 export function checksOf(option: ValidateOption, logger: Logger): Checks {
   const wanted = (name: Name): boolean =>
     typeof option === 'boolean' ? option : (option[name] ?? option.default ?? true)
-  const check = (name: Name, problem: () => readonly [code: string, message: string] | false | undefined): void => {
-    const found = wanted(name) && problem()
+  // Requests of a server that is not Express have no app, and those of a test may have no headers.
+  const attempted = (problem: Problem): ReturnType<Problem> => {
+    try {
+      return problem()
+    } catch (error) {
+      logger.error(error)
+      return undefined
+    }
+  }
+  const check = (name: Name, problem: Problem): void => {
+    const found = wanted(name) && attempted(problem)
     if (!found) return
     const [code, message] = found
     logger[code.startsWith('WRN') ? 'warn' : 'error'](

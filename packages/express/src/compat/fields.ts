@@ -5,15 +5,15 @@ import type { Options } from './options.ts'
 /** The counts of a request's window, in `req.rateLimit`. */
 export interface RateLimitInfo {
   /** The requests allowed per window. */
-  readonly limit: number
+  limit: number
   /** The requests in this window so far, including this one and denied ones. */
-  readonly used: number
+  used: number
   /** The requests remaining in this window, 0 or more. */
-  readonly remaining: number
+  remaining: number
   /** The end of the window; undefined if the store does not report it. */
-  readonly resetTime: Date | undefined
+  resetTime: Date | undefined
   /** The key that the request was counted for. */
-  readonly key: string
+  key: string
 }
 
 /** The counts of a window that a store has counted. */
@@ -28,8 +28,8 @@ export class WindowInfo implements RateLimitInfo {
     this.limit = limit
     this.used = used
     this.remaining = Math.max(limit - used, 0)
-    // Copied, because some stores change a date after returning it.
-    this.resetTime = resetTime && new Date(resetTime.getTime())
+    // Copied, because some stores change a date after returning it. Others return null, text or a number.
+    this.resetTime = resetTime instanceof Date ? new Date(resetTime.getTime()) : resetTime
     this.key = key
   }
 
@@ -45,9 +45,10 @@ export type AugmentedRequest = Request & Record<string, RateLimitInfo>
 /** Sets `X-RateLimit-*`. The reset is a date, so the server's `Date` goes with it. */
 export function setLegacyFields(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {
   if (response.headersSent) return
-  response.setHeader('X-RateLimit-Limit', String(limit))
+  // Not with String(): a function that returns no limit fails the request, as in express-rate-limit.
+  response.setHeader('X-RateLimit-Limit', limit.toString())
   response.setHeader('X-RateLimit-Remaining', String(remaining))
-  if (resetTime === undefined) return
+  if (!(resetTime instanceof Date)) return
   response.setHeader('Date', new Date().toUTCString())
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
 }
@@ -64,7 +65,7 @@ export function standardFieldsSetter({
     const reset = secondsTo(resetTime, windowMs)
     if (standardHeaders === 'draft-6') {
       response.setHeader('RateLimit-Policy', `${limit};w=${window}`)
-      response.setHeader('RateLimit-Limit', String(limit))
+      response.setHeader('RateLimit-Limit', limit.toString())
       response.setHeader('RateLimit-Remaining', String(remaining))
       response.setHeader('RateLimit-Reset', String(reset))
     } else if (standardHeaders === 'draft-7') {
@@ -84,11 +85,9 @@ function append(response: Response, name: string, value: string): void {
   else response.setHeader(name, value)
 }
 
-/** The seconds to the end of the window, rounded up; the length of a window if the end is unknown. */
+/** The seconds to the end of the window, rounded up; the length of a window if the end is unknown, which may be null. */
 export const secondsTo = (resetTime: Date | undefined, windowMs: number): number =>
-  resetTime === undefined
-    ? Math.ceil(windowMs / 1000)
-    : Math.max(Math.ceil((resetTime.getTime() - Date.now()) / 1000), 0)
+  resetTime ? Math.max(Math.ceil((resetTime.getTime() - Date.now()) / 1000), 0) : Math.ceil(windowMs / 1000)
 
 /** The most partitions that a limiter remembers, and the longest key of one. */
 const [MOST_PARTITIONS, LONGEST_KEY] = [256, 64]

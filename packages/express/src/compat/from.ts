@@ -61,7 +61,7 @@ export function fromExpressRateLimitStore(
       let deleted = 0
       for (const { key } of keys) {
         // Without `get`, every key counts as deleted.
-        if (!store.get || (await store.get(key)) !== undefined) deleted++
+        if (!store.get || (await countOf(store, key)) !== undefined) deleted++
         await store.resetKey(key)
       }
       return deleted
@@ -89,7 +89,7 @@ async function takeOne(
 ): Promise<SlidingWindowTaken> {
   const { increment, check, limit, since, peek } = step
   if (peek || increment < 0 || check > limit) {
-    const seen = windowOf(await store.get?.(key), step)
+    const seen = windowOf(await countOf(store, key), step)
     // Windows of one key start at least a window apart, but a store may report slightly different starts of one window.
     const counts = since === 0 || (seen.start - since) * 2 < step.ticks * step.tick
     const given = peek || !counts ? 0 : Math.min(Math.max(-increment, 0), seen.current)
@@ -100,6 +100,12 @@ async function takeOne(
   for (let i = 0; i < increment; i++) last = await store.increment(key)
   const seen = windowOf(last, step)
   return { ...seen, allowed: Math.max(seen.current - increment, 0) + check <= limit }
+}
+
+/** The count of a key; undefined if it has none. rate-limit-redis returns NaN hits then. */
+async function countOf(store: ExpressRateLimitStore, key: string): Promise<Counted | undefined> {
+  const counted = await store.get?.(key)
+  return counted && Number.isNaN(counted.totalHits) ? undefined : counted
 }
 
 /** Subtracts what an op of a denied batch has counted. */
@@ -120,7 +126,9 @@ function windowOf(
 ): Omit<SlidingWindowTaken, 'allowed'> {
   const window = ticks * tick
   const now: Micros = Date.now() * 1000
-  const ends = counted?.resetTime === undefined ? now + window : counted.resetTime.getTime() * 1000
+  // Some stores do not report the end, or as null.
+  const endsMs = counted?.resetTime?.getTime()
+  const ends = endsMs === undefined ? now + window : endsMs * 1000
   const start = Math.min(Math.max(ends - window, now - window + 1), now)
   return { now, start, current: counted?.totalHits ?? 0, previous: 0 }
 }

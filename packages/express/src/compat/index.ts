@@ -3,7 +3,7 @@ import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Checks } from './checks.ts'
 import { type RateLimitInfo, secondsTo, setLegacyFields, standardFieldsSetter, WindowInfo } from './fields.ts'
-import { configOf, type Options, valueFor } from './options.ts'
+import { configOf, type Options, type UsedOptions, valueFor } from './options.ts'
 import { type Counted, type ExpressRateLimitStore, isSpillwayStore, promised } from './store.ts'
 import { toExpressRateLimitStore } from './to.ts'
 import { uncounter } from './uncount.ts'
@@ -73,7 +73,7 @@ function begin(store: ExpressRateLimitStore, options: Options): void {
 /** Everything is done in the same tick, unless a function of the options or the store returns a promise. */
 function limiter(
   store: ExpressRateLimitStore,
-  options: Options,
+  options: UsedOptions,
   checks: Checks,
 ): (request: Request, response: Response, next: NextFunction) => unknown {
   const incremented = (key: string): MaybePromise<Counted> => maybePromise(store.increment(key))
@@ -83,7 +83,8 @@ function limiter(
     const uncountLater = uncounter(request, response, options)
     const answer = (info: RateLimitInfo): unknown => {
       uncountLater({ store, key: info.key, resetTime: info.resetTime })
-      if (info.used <= info.limit) return next()
+      // Not `<=`: a limit or a count that is not a number denies no client, as in express-rate-limit.
+      if (!(info.used > info.limit)) return pass(next)
       return andThen(setRetryAfter(request, response, options, info), () =>
         options.handler(request, response, next, options),
       )
@@ -91,7 +92,7 @@ function limiter(
     const follow = (key: string, counted: Counted | Error): unknown => {
       if (counted instanceof Error) {
         options.logger.error(counted, 'the store failed; the request is allowed without being counted.')
-        return next()
+        return pass(next)
       }
       checks.counted(request, store, key)
       checks.hits(counted.totalHits)
@@ -103,7 +104,7 @@ function limiter(
       })
     }
     return andThen(maybePromise(options.skip(request, response)), (skipped) => {
-      if (skipped) return next()
+      if (skipped) return pass(next)
       return andThen(maybePromise(options.keyGenerator(request, response)), (key) =>
         andThen(count(key), (counted) => follow(key, counted)),
       )
@@ -121,6 +122,9 @@ const orError =
       return error instanceof Error ? error : new Error(String(error))
     }
   }
+
+/** Without its result: a promise of the next handler is not ours, and its error must not call `next` again. */
+const pass = (next: NextFunction): void => void next()
 
 type HeaderSetter = (request: Request, response: Response, info: RateLimitInfo) => MaybePromise<void>
 
@@ -151,7 +155,7 @@ function setRetryAfter(
 
 export { memoryStore } from '@spillway/memory'
 export { ipKeyGenerator } from './address.ts'
-export type { Logger, ValidateOption } from './checks.ts'
+export type { EnabledValidations, Logger, LoggerFn, ValidateOption } from './checks.ts'
 export { DAY, HOUR, MINUTE, SECOND } from './durations.ts'
 export type { AugmentedRequest, RateLimitInfo } from './fields.ts'
 export { type FromExpressRateLimitStoreOptions, fromExpressRateLimitStore } from './from.ts'
@@ -162,6 +166,7 @@ export type {
   FromRequest as ValueDeterminingMiddleware,
   Options,
   RateLimitExceededEventHandler,
+  UsedOptions,
 } from './options.ts'
 export type {
   Counted,

@@ -13,7 +13,7 @@ export type RateLimitExceededEventHandler = (
   request: Request,
   response: Response,
   next: NextFunction,
-  options: Options,
+  options: UsedOptions,
 ) => unknown
 
 /** The supported revisions of the RateLimit header fields. */
@@ -25,106 +25,113 @@ export interface Options {
    * The length of a window in milliseconds.
    * @default `60_000`
    */
-  readonly windowMs: number
+  windowMs: number
   /**
    * The requests allowed per window; 0 denies all.
    * @default `5`
    */
-  readonly limit: number | FromRequest<number>
+  limit: number | FromRequest<number>
   /**
    * The body of the answer to a denied request, sent with `res.send`.
    * @default `'Too many requests, please try again later.'`
    */
-  readonly message: unknown
+  // biome-ignore lint/suspicious/noExplicitAny: as in express-rate-limit, whose users pass it to errors of their own
+  message: any
   /**
    * The status of that answer.
    * @default `429`
    */
-  readonly statusCode: number
+  statusCode: number
   /**
    * Whether to send `X-RateLimit-*`.
    * @default `true`
    */
-  readonly legacyHeaders: boolean
+  legacyHeaders: boolean
   /**
    * Whether to send `RateLimit` fields, and which draft of them; `true` is draft 6.
    * @default `false`
    */
-  readonly standardHeaders: boolean | DraftHeadersVersion
+  standardHeaders: boolean | DraftHeadersVersion
   /**
    * The policy's name in the fields of draft 8.
    * @default limit and window, such as `'5-in-1min'`
    */
-  readonly identifier: string | FromRequest<string>
+  identifier: string | FromRequest<string>
   /**
    * The seconds in `Retry-After`.
    * @default the seconds to the end of the window
    */
-  readonly retryAfter?: number | FromRequest<number>
+  retryAfter?: number | FromRequest<number>
   /**
    * The request property that holds the counts.
    * @default `'rateLimit'`
    */
-  readonly requestPropertyName: string
+  requestPropertyName: string
   /**
    * Whether failed requests are subtracted from the count when they are over.
    * @default `false`
    */
-  readonly skipFailedRequests: boolean
+  skipFailedRequests: boolean
   /**
    * Whether successful requests are subtracted from the count when they are over.
    * @default `false`
    */
-  readonly skipSuccessfulRequests: boolean
+  skipSuccessfulRequests: boolean
   /**
    * The client that a request counts for.
    * @default the client's address
    */
-  readonly keyGenerator: FromRequest<string>
+  keyGenerator: FromRequest<string>
   /**
    * The leading bits of an IPv6 address that identify one client, 32 to 64; false for all bits.
    * @default `56`
    */
-  readonly ipv6Subnet: number | FromRequest<number> | false
+  ipv6Subnet: number | FromRequest<number> | false
   /**
    * Answers a denied request.
    * @default sends `message` with `statusCode`
    */
-  handler(request: Request, response: Response, next: NextFunction, options: Options): unknown
+  handler(request: Request, response: Response, next: NextFunction, options: UsedOptions): unknown
   /**
    * The requests that are allowed without being counted.
    * @default none
    */
-  readonly skip: FromRequest<boolean>
+  skip: FromRequest<boolean>
   /**
    * The requests that count as successful.
    * @default those with a status below 400
    */
-  readonly requestWasSuccessful: FromRequest<boolean>
+  requestWasSuccessful: FromRequest<boolean>
   /**
    * The store of the counts: one of Spillway, or one of express-rate-limit.
    * @default in memory
    */
-  readonly store: Store | AnyExpressRateLimitStore | undefined
+  store: Store | AnyExpressRateLimitStore | undefined
   /**
    * The checks for likely mistakes; each failed check is logged once.
    * @default `true`, all checks
    */
-  readonly validate: ValidateOption
+  validate: ValidateOption
   /** The former name of `legacyHeaders`. */
-  readonly headers?: boolean
+  headers?: boolean
   /** The former name of `limit`. */
-  readonly max?: number | FromRequest<number>
+  max?: number | FromRequest<number>
   /**
    * Whether requests are allowed without being counted while the store fails; otherwise they fail too.
    * @default `false`
    */
-  readonly passOnStoreError: boolean
+  passOnStoreError: boolean
   /**
    * The receiver of errors and warnings.
    * @default the console
    */
-  readonly logger: Logger
+  logger: Logger
+}
+
+/** The options of a limiter, as its handler gets them. */
+export interface UsedOptions extends Options {
+  /** The store that counts. */
+  store: AnyExpressRateLimitStore
 }
 
 // Declared, because a user's project may lack the types of Node.
@@ -145,7 +152,7 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
   checks.options({ ...given, ...subnet })
   const { standardHeaders = false } = given
   // As text, express-rate-limit appends it to the time: the window never ends.
-  const windowMs = numberFrom(given.windowMs ?? 60_000)
+  const windowMs = micros(numberFrom(given.windowMs ?? 60_000), 'windowMs') / 1000
   const inWindow = windowName(windowMs)
   const options: Options = {
     message: 'Too many requests, please try again later.',
@@ -159,10 +166,12 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
     skip: () => false,
     keyGenerator: (request, response) => {
       checks.address(request)
+      const { ip = '' } = request
+      if (!ip.includes(':')) return ip
       return andThen(valueFor(options.ipv6Subnet, request, response), (returned) => {
         const subnet = numberFrom(returned)
         checks.ipv6Subnet(subnet)
-        return ipKeyGenerator(request.ip ?? '', subnet)
+        return ipKeyGenerator(ip, subnet)
       })
     },
     handler: async (request, response) => {
@@ -182,7 +191,6 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
     windowMs,
     standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
   }
-  micros(options.windowMs, 'windowMs')
   return { options, checks }
 }
 

@@ -4,9 +4,9 @@ import { formatValue } from '@spillway/core/internal'
 /** The count of a key in an express-rate-limit store. */
 export interface Counted {
   /** The requests in this window so far, including denied ones. */
-  readonly totalHits: number
+  totalHits: number
   /** The end of the window; undefined if the store does not report it. */
-  readonly resetTime: Date | undefined
+  resetTime: Date | undefined
 }
 
 /** A store of express-rate-limit 6 and later. */

@@ -3,6 +3,7 @@ import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express, { type Request, type Response } from 'express'
 import * as theirs from 'express-rate-limit'
+import type { RedisStore } from 'rate-limit-redis'
 import request from 'supertest'
 import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import * as ours from '../../src/compat/index.ts'
@@ -14,6 +15,13 @@ const both = [
   ['theirs', theirs],
   ['ours', ours as unknown as typeof theirs],
 ] as const
+
+const silent = { error: () => {}, warn: () => {} }
+const down: theirs.Store = {
+  increment: () => Promise.reject(new Error('down')),
+  decrement: () => {},
+  resetKey: () => {},
+}
 
 function deferred<T>() {
   let resolve = (_value: T): void => {}
@@ -44,6 +52,32 @@ test('has its types', () => {
   >()
   expectTypeOf((request: ours.AugmentedRequest): theirs.RateLimitInfo | undefined => request['counts']).toBeFunction()
   expectTypeOf<theirs.Logger>().toExtend<ours.Logger>()
+  expectTypeOf<theirs.LoggerFn>().toExtend<ours.LoggerFn>()
+  expectTypeOf<ours.EnabledValidations>().toEqualTypeOf<theirs.EnabledValidations>()
+  expectTypeOf<RedisStore>().toExtend<ours.Store>()
+})
+
+// Reproduces a bug: ours were read-only, `message` was unknown, and `store` had no resetKey.
+test('its types are used as in code for express-rate-limit', () => {
+  const options: Partial<ours.Options> = { message: 'Slow down.' }
+  options.limit = 1
+  options.store = new ours.MemoryStore()
+  const counts: ours.ClientRateLimitInfo = { totalHits: 0, resetTime: undefined }
+  counts.totalHits++
+  class HttpError extends Error {
+    constructor(message: string, _status: number) {
+      super(message)
+    }
+  }
+  const handler: ours.RateLimitExceededEventHandler = (req, _res, next, { message, statusCode, store }) => {
+    const info = (req as ours.AugmentedRequest)['counts']
+    if (info) info.remaining = 0
+    void store.resetKey('alice')
+    next(new HttpError(message, statusCode))
+  }
+  const theirHandler: ours.RateLimitExceededEventHandler = handler as theirs.RateLimitExceededEventHandler
+  expect(() => ours.rateLimit({ ...options, handler: theirHandler, ...quiet })).not.toThrow()
+  expect(counts).toEqual({ totalHits: 1, resetTime: undefined })
 })
 
 /** A response that only keeps its fields. */
@@ -84,7 +118,7 @@ test('a client has the same partition in draft 8, however many clients came betw
   expect(policies).toEqual(await partitionsBy(theirs.rateLimit))
 })
 
-describe.each(both)('%s', (name, { rateLimit, MemoryStore }) => {
+describe.each(both)('%s', (name, { rateLimit, MemoryStore, ipKeyGenerator }) => {
   test('the middleware returns a promise that resolves after the decision', async () => {
     const middleware = rateLimit({ limit: 1, ...quiet, handler: (_req, res) => void res.end('denied') })
     const decided: string[] = []
@@ -128,6 +162,45 @@ describe.each(both)('%s', (name, { rateLimit, MemoryStore }) => {
       },
     )
     expect([(await request(app).get('/')).status, (await request(app).get('/')).status]).toEqual([200, 429])
+  })
+
+  // Reproduces a bug: ours failed every request. Code in use passes a whole request, or a header that may be missing.
+  test.each([[undefined], [{ ip: '192.0.2.1' }], ['user 7'], ['']])(
+    'ipKeyGenerator returns what is no address: %s',
+    (value) => {
+      expect(ipKeyGenerator(value as never)).toBe(value)
+    },
+  )
+
+  // Reproduces a bug: ours threw.
+  test('ipKeyGenerator takes a subnet of 0 as none', () => {
+    expect(ipKeyGenerator('2001:db8::1', 0)).toBe('2001:db8::1')
+  })
+
+  // Reproduces a bug: ours failed the first request of a server that is not Express, such as Polka.
+  test('a check that fails is logged, and the request is passed on', async () => {
+    const [logged, passed]: [unknown[], unknown[]] = [[], []]
+    const logger = { error: (error: unknown) => void logged.push(error), warn: () => {} }
+    const res = { setHeader: () => {} } as unknown as Response
+    await rateLimit({ logger })({ ip: '192.0.2.1', headers: {} } as Request, res, (error) => void passed.push(error))
+    expect(passed).toEqual([undefined])
+    expect(logged).toContainEqual(expect.any(TypeError))
+  })
+
+  // Reproduces a bug: ours called next again with the error, which ran the handler a second time.
+  test('what next returns is left to its caller', async () => {
+    const failed = Promise.reject(new Error('handler'))
+    failed.catch(() => {})
+    const passed: unknown[] = []
+    const next = (error?: unknown): unknown => {
+      passed.push(error)
+      return failed
+    }
+    const res = { setHeader: () => {} } as unknown as Response
+    const options = [{}, { skip: () => true }, { store: down, passOnStoreError: true, logger: silent }]
+    for (const each of options)
+      await rateLimit({ ...each, ...quiet })({ ip: '192.0.2.1' } as Request, res, next as never)
+    expect(passed).toEqual([undefined, undefined, undefined])
   })
 
   test('a store that no limiter uses yet has no counts', async () => {
@@ -205,7 +278,15 @@ describe.each(both)('%s', (name, { rateLimit, MemoryStore }) => {
   })
 })
 
-// express-rate-limit fails on it when it has something to log.
+// Reproduces a bug: headers had w=NaN.
+test('a windowMs with a unit is a duration, as elsewhere', async () => {
+  const options = { windowMs: '1m' as never, standardHeaders: 'draft-8', legacyHeaders: false } as const
+  const app = express().use(ours.rateLimit({ ...options, keyGenerator: () => 'alice', ...quiet }), (_req, res) => {
+    res.end()
+  })
+  expect((await request(app).get('/')).headers['ratelimit-policy']).toMatch(/^"5-in-1min"; q=5; w=60; /)
+})
+
 test('a logger without methods is rejected when the limiter is built', () => {
   expect(() => ours.rateLimit({ logger: {} as never })).toThrow('logger must have the methods error and warn')
 })

@@ -113,6 +113,25 @@ test('a batch is all-or-nothing', async () => {
   expect([(await theirs.get('a'))?.totalHits, (await theirs.get('b'))?.totalHits]).toEqual([4, 0])
 })
 
+// Reproduces a bug: each of these calls failed.
+test('a store that reports null as the end of a window counts whole windows', async () => {
+  const counts = new Map<string, number>()
+  const counted = (key: string) => ({ totalHits: counts.get(key) ?? 0, resetTime: null as never })
+  const theirs = {
+    get: counted,
+    increment: (key: string) => {
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+      return counted(key)
+    },
+    decrement: () => {},
+    resetKey: (key: string) => void counts.delete(key),
+  }
+  const store = fromExpressRateLimitStore(theirs, { windowMs })
+  const limiter = rateLimiter({ quota, store, onStoreError: 'throw' })
+  expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 4, resetAfterMs: windowMs })
+  expect(await limiter.peek('a')).toMatchObject({ allowed: true, remaining: 4 })
+})
+
 test('it rejects quotas and policies that it cannot count', async () => {
   const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
   // Each on a database of its own: limiters with different options on one would throw.

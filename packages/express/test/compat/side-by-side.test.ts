@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import type { Options as TheirOptions } from 'express-rate-limit'
+import type { Store, Options as TheirOptions } from 'express-rate-limit'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Asked, bothTell, stopClock } from './pair.ts'
 
@@ -11,6 +11,13 @@ afterEach(() => void vi.useRealTimers())
 const from = (address: string): Asked => ({ headers: { 'x-forwarded-for': address } })
 const times = (n: number, asked: Asked = {}): readonly Asked[] => Array.from({ length: n }, () => asked)
 const quiet = { validate: false }
+
+/** A store that always reports the same. */
+const storeOf = (totalHits: number, resetTime: Date | undefined): Store => ({
+  increment: () => ({ totalHits, resetTime }),
+  decrement: () => {},
+  resetKey: () => {},
+})
 
 /** Past the limit, into a window's last millisecond, past its end, and again. */
 const plain: readonly Asked[] = [
@@ -58,6 +65,26 @@ const stories: readonly (readonly [string, () => Partial<TheirOptions>, readonly
     'a limit by request',
     () => ({ limit: async ({ method }) => (method === 'GET' ? 1 : 3), ...quiet }),
     [...times(2), ...times(2, { method: 'post' })],
+  ],
+  // Reproduces a bug: ours denied all of these requests, and sent "undefined" as the limit.
+  ['a limit by request that is not a number', () => ({ limit: () => Number.NaN, ...quiet }), times(2)],
+  ['no limit for a request', () => ({ limit: () => undefined as never, ...quiet }), times(1)],
+  [
+    'no limit for a request, in draft 8',
+    () => ({ limit: () => undefined as never, standardHeaders: 'draft-8', legacyHeaders: false, ...quiet }),
+    times(2),
+  ],
+  ['a store whose count is not a number', () => ({ store: storeOf(Number.NaN, undefined), ...quiet }), times(2)],
+  // Reproduces a bug: ours failed the request.
+  ...([0, 9] as const).map((hits): (typeof stories)[number] => [
+    `a store that reports null as the end of a window, after ${hits} hits`,
+    () => ({ store: storeOf(hits, null as never), standardHeaders: 'draft-7', ...quiet }),
+    times(1),
+  ]),
+  [
+    'a store that reports the end of a window as text',
+    () => ({ store: storeOf(1, '2026-01-01T00:01:00.000Z' as never), ...quiet }),
+    times(1),
   ],
   ['a message', () => ({ limit: 0, message: { error: 'enough' }, ...quiet }), times(1)],
   [
@@ -118,6 +145,17 @@ const stories: readonly (readonly [string, () => Partial<TheirOptions>, readonly
       ...quiet,
     }),
     times(1),
+  ],
+  // Reproduces a bug: ours called the function for IPv4 clients, too.
+  [
+    'a subnet by request that is for IPv6 only',
+    () => ({
+      ipv6Subnet: () => {
+        throw new Error('no IPv6')
+      },
+      ...quiet,
+    }),
+    [from('192.0.2.7'), from('2001:db8::1')],
   ],
   ...[
     '2001:db8::1',

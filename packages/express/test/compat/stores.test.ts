@@ -11,11 +11,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { startRedis } from '../../../../test/services/redis.ts'
 import {
   type ExpressRateLimitStore,
+  fromExpressRateLimitStore,
   MemoryStore as OurMemoryStore,
   rateLimit as ours,
   toExpressRateLimitStore,
 } from '../../src/compat/index.ts'
-import { memoryStore } from '../../src/index.ts'
+import { fixedWindow, memoryStore, rateLimiter } from '../../src/index.ts'
 import { answer, appOf, START, stopClock } from './pair.ts'
 
 const windowMs = 60_000
@@ -179,6 +180,21 @@ describe('over Redis', () => {
       statuses.push((await request(appOf(limit(options()))).get('/')).status)
     }
     expect(statuses).toEqual([200, 200, 200, 429])
+  })
+
+  // Reproduces a bug: rate-limit-redis reports NaN hits of a missing key, which ours denied.
+  test('a key that Redis does not have is full', async () => {
+    const theirStore = new RedisStore({ sendCommand, prefix: 'full:' })
+    const limiter = rateLimiter({
+      quota: fixedWindow({ limit: 5, window: windowMs, align: 'first' }),
+      store: fromExpressRateLimitStore(theirStore, { windowMs }),
+      deadline: '10s',
+      onStoreError: 'throw',
+    })
+    expect(await limiter.peek('alice')).toMatchObject({ allowed: true, remaining: 5, resetAfterMs: 0 })
+    expect(await limiter.reset('alice')).toBe(false)
+    expect(await limiter.consume('alice')).toMatchObject({ allowed: true, remaining: 4 })
+    expect(await limiter.reset('alice')).toBe(true)
   })
 
   test('two processes of the real limiter count together by our store', async () => {
