@@ -34,6 +34,7 @@ const cost = {
     'body:x',
     'header:a b',
     'query:\n',
+    'query: x',
   ),
   fixed_cost: whole,
   default_cost: whole,
@@ -75,7 +76,7 @@ const names = ['x-api-key', 'X-Plan', 'a', '__proto__']
 const keys = ['ip:address', 'ip', 'method', 'path', 'jwt:org', 'claim:https://a.b/c', 'query:key']
 const key = mostly(
   fc.constantFrom(...keys, ...names.map((name) => `header:${name}`), ...names.map((name) => `cookie:${name}`)),
-  ...['ip:country', 'header:', 'header:a b', 'cookie:a;b', 5],
+  ...['ip:country', 'header:', 'header:a b', 'cookie:a;b', 'claim: a', 'query:b ', 5],
 )
 
 const matchEntry = fc.oneof(
@@ -87,7 +88,10 @@ const matchEntry = fc.oneof(
 )
 
 // Entries, so that `__proto__` becomes a property, as JSON.parse makes it.
-const match = fc.array(matchEntry, { maxLength: 3 }).map((entries) => Object.fromEntries(entries))
+const match = mostly(
+  fc.array(matchEntry, { minLength: 1, maxLength: 3 }).map((entries) => Object.fromEntries(entries)),
+  {},
+)
 
 const anyRule = fc
   .tuple(

@@ -27,6 +27,15 @@ describe('errors name the path and the fix', () => {
       '[]',
       'the document must be a list of rules, or an object { "rules": [...] }; got "[]". Give it what JSON.parse returns.',
     ],
+    // Each byte was a problem, and a promise an empty object.
+    [
+      Buffer.from('[]'),
+      'the document must be a list of rules, or an object { "rules": [...] }; got an object. Give it what JSON.parse returns.',
+    ],
+    [
+      Promise.resolve([]),
+      'the document must be a list of rules, or an object { "rules": [...] }; got a promise. Await it first.',
+    ],
     [null, 'the document must be a list of rules, or an object { "rules": [...] }; got null.'],
     [[], 'rules must not be empty.'],
     [{ rules: {} }, 'rules must be a list of rules; got an object.'],
@@ -42,6 +51,11 @@ describe('errors name the path and the fix', () => {
       [rule({ limit_keys: ['ip', 'ip:country'] })],
       'rules[0].limit_keys[1] must be "ip:address", "method", "path", "header:NAME", "query:NAME", "cookie:NAME" or "claim:NAME"; got "ip:country".',
     ],
+    // The limiter threw, at its start: no claim and no parameter can have such a name.
+    ...['claim: org', 'query:q ', 'jwt: '].map((key): [unknown, string] => [
+      [rule({ limit_keys: [key] })],
+      `rules[0].limit_keys[0] must be "ip:address", "method", "path", "header:NAME", "query:NAME", "cookie:NAME" or "claim:NAME"; got "${key}".`,
+    ]),
     [
       [rule({ algorithm: 'gcra' })],
       'rules[0].algorithm must be one of "token_bucket", "leaky_bucket", "fixed_window", "calendar_window", "sliding_window", "sliding_log", "warming_up", "penalty"; got "gcra".',
@@ -89,6 +103,15 @@ describe('errors name the path and the fix', () => {
     [
       configured({ rps: 1e21, burst: 1 }),
       'rules[0].algorithm_config: tokenBucket limit must be a whole number, 1 or more; got 1e+21. Use 4503599627370496.',
+    ],
+    // It was 10 a minute: 590 of 600 units were lost at each refill.
+    [
+      configured({ rps: 10, refill: '1m' }),
+      'rules[0].algorithm_config: 600 units refill every "1m", but the bucket holds 10, so that 590 are lost. Write "burst": 600, or a shorter "refill".',
+    ],
+    [
+      configured({ limit: 7, per: '1m', burst: 3, refill: '1m' }),
+      'rules[0].algorithm_config: 7 units refill every "1m", but the bucket holds 3, so that 4 are lost. Write "burst": 7, or a shorter "refill".',
     ],
     [[rule({ match: {} })], 'rules[0].match must not be empty.'],
     [[rule({ match: { methd: 'GET' } })], 'rules[0].match has no option "methd". Did you mean "method"?'],

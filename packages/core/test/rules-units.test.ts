@@ -38,6 +38,12 @@ test.each([
 test('a window is counted in smaller units, too', () =>
   expect(hint({ limit: 1.5, window: '1m' }, 'fixed_window')).toContain('write {"limit":3,"fixed_cost":2}.'))
 
+// It was half as many requests: the units that start a block stayed.
+test('a penalty starts after as many smaller units', () =>
+  expect(hint({ after: 5, within: '15m', block: '1h', fixed_cost: 0.5 }, 'penalty')).toContain(
+    'write {"after":10,"fixed_cost":1}.',
+  ))
+
 test('no proposal that is not accepted, or not the same limit', () => {
   // Sums of decimals in binary have 17 digits.
   expect(hint({ rps: 1, fixed_cost: 0.1 + 0.2 })).toContain('Round these numbers to fewer decimals')

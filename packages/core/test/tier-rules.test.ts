@@ -38,6 +38,17 @@ describe('rules in JSON', () => {
     ])
   })
 
+  test('are tiers if they count the same statuses', () => {
+    const failed = [
+      { ...enterprise, count_if: [401, 403] },
+      { ...free, count_if: [403, 401] },
+    ]
+    expect(tiersOf(failed)).toEqual([
+      ['enterprise', 'free'],
+      ['free', 'free'],
+    ])
+  })
+
   // All four were one group: requests that the first two match were not counted by key.
   test('are no tiers of a group that other rules name like the last of them', () => {
     const explicit = ['search', 'rest'].map((name) => rule(name, 50, { match: { path: `/${name}` }, tiers: 'free' }))
@@ -81,6 +92,12 @@ describe('rules in JSON', () => {
     ['a shadow', [{ ...enterprise, mode: 'shadow' }, free]],
     ['a spill policy', [{ ...enterprise, spill: 'free' }, free]],
     ['a match of each', [enterprise, { ...free, match: { 'jwt:plan': 'free' } }]],
+    // Failed logins were not counted where a larger quota counts all requests.
+    ['statuses that the last alone counts', [enterprise, { ...free, count_if: [401] }]],
+    ['statuses that the first alone counts', [{ ...enterprise, count_if: [401] }, free]],
+    // A reserve was no spill policy of the requests of an enterprise, and a reserve in the place of the last left it uncounted.
+    ['a later spill policy', [enterprise, rule('second', 5, { spill: 'free' }), free]],
+    ['an earlier spill policy', [rule('second', 5, { match, spill: 'enterprise' }), enterprise, free]],
     ['the one for all first', [free, enterprise]],
   ])('all count with %s', (_, rules) => {
     for (const [, tiers] of tiersOf(rules)) expect(tiers).toBe(undefined)

@@ -7,7 +7,7 @@ import { leakyBucket, tokenBucket } from '../builders/token-bucket.ts'
 import { warmingUp } from '../builders/warming-up.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { type Duration, LONGEST } from '../common/time.ts'
-import type { Quota } from '../quotas/quota-types.ts'
+import type { BucketQuota, Quota } from '../quotas/quota-types.ts'
 import { fraction } from './decimal.ts'
 
 /** The numbers of a rule's algorithm. Its schema has checked them, so it has no unknown names. */
@@ -21,11 +21,14 @@ export interface RateConfig {
 
 const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
   token_bucket: ({ keep_full: keepFull, ...config }) =>
-    tokenBucket({
-      ...rateOf(config),
-      ...pick(config, 'burst', 'refill', 'overdraft', 'initial'),
-      ...(keepFull === undefined ? {} : { keepFull: keepFull as Duration }),
-    }),
+    holdingRefills(
+      tokenBucket({
+        ...rateOf(config),
+        ...pick(config, 'burst', 'refill', 'overdraft', 'initial'),
+        ...(keepFull === undefined ? {} : { keepFull: keepFull as Duration }),
+      }),
+      config.refill,
+    ),
   leaky_bucket: (config) => leakyBucket(pick(config, 'limit', 'per', 'queue')),
   fixed_window: (config) => fixedWindow(pick(config, 'limit', 'window', 'align', 'offset')),
   calendar_window: ({ time_zone: timeZone, first_day: firstDay, ...config }) =>
@@ -46,6 +49,17 @@ const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
  */
 export function quotaFrom(algorithm: string, config: RateConfig): Quota {
   return (QUOTAS[algorithm] as (config: RateConfig) => Quota)(config)
+}
+
+/** The bucket. Throws a QuotaError if it holds less than refills at once: its rate would be lower than the one written. */
+function holdingRefills(quota: BucketQuota, refill: unknown): BucketQuota {
+  const { limit, schedule } = quota
+  if (schedule === null || schedule.amount <= limit) return quota
+  const { amount } = schedule
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `${amount} units refill every ${formatValue(refill)}, but the bucket holds ${limit}, so that ${amount - limit} are lost. Write "burst": ${amount}, or a shorter "refill".`,
+  )
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked the types, and the quota's options check the values.

@@ -64,8 +64,13 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
   if (problems.length === 0) return withTiers(policies)
   const more = problems.length - MOST_PROBLEMS
   const last = more > 0 ? [`… and ${more} more.`] : []
-  const hint = typeof json === 'string' ? ' Give it what JSON.parse returns.' : ''
-  throw invalidRules(`policiesFrom: ${[...problems.slice(0, MOST_PROBLEMS), ...last].join('\n  ')}${hint}`)
+  throw invalidRules(`policiesFrom: ${[...problems.slice(0, MOST_PROBLEMS), ...last].join('\n  ')}${hintFor(json)}`)
+}
+
+/** What to write for a value that has yet to become a document. */
+function hintFor(json: unknown): string {
+  if (json instanceof Promise) return ' Await it first.'
+  return typeof json === 'string' || ArrayBuffer.isView(json) ? ' Give it what JSON.parse returns.' : ''
 }
 
 function checkRelated(policies: readonly RulePolicy[]): void {

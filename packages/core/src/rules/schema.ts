@@ -3,7 +3,9 @@ import { PATH_PATTERN } from '../common/path-pattern.ts'
 import { type Schema, when } from './json-schema.ts'
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z\\-]+"
-const SOURCE = `(header:${TOKEN}|query:.+)`
+/** The name of a parameter or a claim: it may have spaces, but none around it. */
+const NAME = '\\S(.*\\S)?'
+const SOURCE = `(header:${TOKEN}|query:${NAME})`
 const MOST = Number.MAX_SAFE_INTEGER
 
 const whole = (minimum: number): Schema => ({
@@ -169,7 +171,7 @@ export const ruleSchema: Schema = {
       items: {
         description: '"ip:address", "method", "path", "header:NAME", "query:NAME", "cookie:NAME" or "claim:NAME"',
         type: 'string',
-        pattern: `^(ip|ip:address|method|path|${SOURCE}|cookie:${TOKEN}|(claim|jwt):.+)$`,
+        pattern: `^(ip|ip:address|method|path|${SOURCE}|cookie:${TOKEN}|(claim|jwt):${NAME})$`,
       },
     },
     algorithm: { description: `one of ${ALGORITHMS.map((name) => JSON.stringify(name)).join(', ')}`, enum: ALGORITHMS },

@@ -3,12 +3,16 @@ import type { RulePolicy } from './rule-policy.ts'
 
 /**
  * The policies, with the tiers that their rules imply. If a rule has a larger quota than a later one without `match`, and
- * both count by the same keys, the later one would always deny first: what is meant is the larger quota for the requests
- * that match, and the smaller one for all others.
+ * both count alike by the same keys, the later one would always deny first: what is meant is the larger quota for the
+ * requests that match, and the smaller one for all others.
  * If two larger ones match the same requests, both are meant: the second is no tier, and counts beside the first.
  */
 export function withTiers(policies: readonly RulePolicy[]): readonly RulePolicy[] {
-  const fallbacks = policies.map((policy, i) => policies.slice(i + 1).find((later) => isTierOf(policy, later)))
+  const spilled = new Set(policies.map(({ spill }) => spill))
+  const isAlone = (policy: RulePolicy): boolean => !isRelated(policy) && !spilled.has(policy.name)
+  const fallbacks = policies.map((policy, i) =>
+    isAlone(policy) ? policies.slice(i + 1).find((later) => isAlone(later) && isTierOf(policy, later)) : undefined,
+  )
   return policies.map((policy, i) => {
     const isFallback = fallbacks.includes(policy)
     if (isFallback) return { ...policy, tiers: groupOf(policy, policies) }
@@ -29,21 +33,23 @@ function groupOf({ name }: RulePolicy, policies: readonly RulePolicy[]): string 
   return group
 }
 
-/** Whether a policy is not related to others explicitly. */
-const isAlone = ({ tiers, spill, mode }: RulePolicy): boolean =>
-  tiers === undefined && spill === undefined && mode !== 'shadow'
+/** Whether a policy itself says how it is related to others. */
+const isRelated = ({ tiers, spill, mode }: RulePolicy): boolean =>
+  tiers !== undefined || spill !== undefined || mode === 'shadow'
 
 /** Whether `tier` could never deny a request, because the `fallback` denies it first. */
 function isTierOf(tier: RulePolicy, fallback: RulePolicy): boolean {
-  if (!isAlone(tier) || !isAlone(fallback) || tier.match === undefined || fallback.match !== undefined) return false
+  if (tier.match === undefined || fallback.match !== undefined) return false
   return JSON.stringify(countedBy(tier)) === JSON.stringify(countedBy(fallback)) && isLarger(tier, fallback)
 }
 
-const countedBy = ({ key, cost = 1, defaultCost = 1, maxCost }: RulePolicy): readonly unknown[] => [
+// With the statuses: a limit of failed logins does not deny first what a limit of all requests denies.
+const countedBy = ({ key, cost = 1, defaultCost = 1, maxCost, countIf }: RulePolicy): readonly unknown[] => [
   key,
   cost,
   defaultCost,
   maxCost,
+  countIf && [...countIf].sort((a, b) => a - b),
 ]
 
 /** Whether a quota has more units and a higher rate. */

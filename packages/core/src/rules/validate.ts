@@ -51,7 +51,13 @@ function isOf(type: string, value: unknown): boolean {
   return type === 'number' ? Number.isFinite(value) : typeof value === type
 }
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Whether a value is an object of JSON: no list, and nothing that JSON.parse has yet to read or a promise to bring. */
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !ArrayBuffer.isView(value) &&
+  !(value instanceof Promise)
 
 function checkItems(value: readonly unknown[], { items, minItems = 0 }: Schema, path: string): readonly string[] {
   if (value.length < minItems) return [`${path} must not be empty.`]

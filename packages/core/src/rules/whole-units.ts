@@ -3,7 +3,7 @@ import { commonDenominator, times } from './decimal.ts'
 
 const RATES = ['tokens_per_second', 'rps'] as const
 /** The fields that count units, and are whole numbers. */
-const UNITS = ['limit', 'burst', 'overdraft', 'initial', 'fixed_cost', 'default_cost', 'max_cost'] as const
+const UNITS = ['limit', 'after', 'burst', 'overdraft', 'initial', 'fixed_cost', 'default_cost', 'max_cost'] as const
 
 type Config = Readonly<Record<string, unknown>>
 
