@@ -65,13 +65,19 @@ function quotaOf<V>(value: V, quotas: QuotasOf<V>): Quota | PromiseLike<Quota> {
   if (typeof value === 'string' && Object.hasOwn(quotas ?? {}, value))
     return (quotas as Readonly<Record<string, Quota>>)[value] as Quota
   if (typeof quotas !== 'object' || quotas === null) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_QUOTA',
+    throw noQuota(
       `quota(key, quotas) takes the quotas by value, { free: perMinute(60) }, or a function; got ${formatValue(quotas)}.`,
     )
   }
-  throw new QuotaError(
-    'ERR_SPILLWAY_QUOTA',
-    `there is no quota for ${formatValue(value)}: there are ${Object.keys(quotas).map(formatValue).join(', ')}. Add it, or set default: cached(lookup, { default: 'free' }).`,
+  if (value === undefined) {
+    throw noQuota(
+      "the key is missing or unknown, and there is no default. Set it: cached(lookup, { default: 'free' }).",
+    )
+  }
+  const remedy = typeof value === 'string' ? 'Add it.' : 'Write how to choose one: quota(key, (value) => …).'
+  throw noQuota(
+    `there is no quota for ${formatValue(value)}: there are ${Object.keys(quotas).map(formatValue).join(', ')}. ${remedy}`,
   )
 }
+
+const noQuota = (problem: string): QuotaError => new QuotaError('ERR_SPILLWAY_QUOTA', problem)

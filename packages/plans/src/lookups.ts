@@ -71,7 +71,9 @@ export class Lookups<V extends NonNullable<unknown>> {
     const lookup = this.#start(name, key, now)
     if (lookup === undefined) return this.#instead(name, this.#fail(name, tooMany()))
     const { timeout } = this.#config
-    const late = (): Error => this.#fail(name, tooSlow(timeout))
+    // If the key has been deleted meanwhile, its next request starts another lookup.
+    const late = (): Error =>
+      this.#running.get(name) === lookup ? this.#fail(name, tooSlow(timeout)) : tooSlow(timeout)
     // No request awaits this lookup, so no timer reports that it is slow.
     if (last !== undefined) return now - lookup.startedMs < timeout / 1_000 ? last : this.#instead(name, late())
     return inTime(lookup.call, timeout, late).catch((error: Error) => this.#instead(name, error))
@@ -121,7 +123,8 @@ export class Lookups<V extends NonNullable<unknown>> {
         if (finish()) this.#keep(name, value)
         return value === undefined || value === null ? this.#missing : { value }
       },
-      (error: unknown) => {
+      (reason: unknown) => {
+        const error = errorOf(reason)
         throw finish() ? this.#fail(name, error) : error
       },
     )
@@ -144,8 +147,7 @@ export class Lookups<V extends NonNullable<unknown>> {
     }
   }
 
-  #fail(name: string, reason: unknown): Error {
-    const error = reason instanceof Error ? reason : new StoreError(`The lookup failed: ${formatValue(reason)}.`)
+  #fail(name: string, error: Error): Error {
     this.#failed.set(name, { error, untilMs: this.#config.clock() + RETRY_AFTER_MS })
     warnOfLookup(this.#config.logger, error)
     return error
@@ -162,6 +164,9 @@ export class Lookups<V extends NonNullable<unknown>> {
 
 const warnOfLookup = (logger: Logger, { message }: Error): void =>
   warnOnce(logger, 'WARN_SPILLWAY_LOOKUP', 'a cached lookup failed: ', withoutLink(message))
+
+const errorOf = (reason: unknown): Error =>
+  reason instanceof Error ? reason : new StoreError(`The lookup failed: ${formatValue(reason)}.`)
 
 const tooSlow = (timeout: Micros): StoreError =>
   new StoreError(`The lookup took longer than ${timeout / 1_000} ms.`, undefined, { reason: 'timeout' })

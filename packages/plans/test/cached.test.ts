@@ -134,6 +134,26 @@ describe('a key that is deleted', () => {
     expect(db.lookups).toEqual(['ann', 'ann'])
   })
 
+  // The late answer of the deleted lookup gave requests the default for a second.
+  test('is looked up also after a lookup that was running has taken too long', async () => {
+    const { db, plan } = setUp({ default: 'free', timeout: '200ms' })
+    db.latencyMs = 1_000
+    const old = plan('bob')
+    await vi.advanceTimersByTimeAsync(100)
+    plan.delete('bob')
+    db.latencyMs = 10
+    expect(await after(100, old)).toBe('free')
+    expect(await after(10, plan('bob'))).toBe('pro')
+    await vi.advanceTimersByTimeAsync(800)
+  })
+
+  test('rejects with an Error, though the lookup that was running has thrown text', async () => {
+    const plan = cached<Plan>(() => Promise.reject('no connection'), quiet)
+    const answer = plan('bob')
+    plan.delete('bob')
+    await expect(answer).rejects.toThrow('The lookup failed: "no connection".')
+  })
+
   test('is like all keys after clear', async () => {
     const { db, plan } = setUp({ default: 'free' })
     await after(10, Promise.all([plan('ann'), plan('mallory')]))

@@ -55,13 +55,19 @@ describe('a quota', () => {
     )
   })
 
-  test.each(['basic', 'toString', '__proto__'])(
-    'of a value without one, %s, is an error that says what to add',
-    async (name) => {
-      const plan = cached(() => name as Plan, quiet)
-      await expect(plan.quota('bob', QUOTAS as never)).rejects.toThrow(
-        `there is no quota for "${name}": there are "free", "pro". Add it`,
-      )
-    },
-  )
+  // It proposed a default, which a known key does not get, and to add a quota for undefined.
+  test.each<[unknown, string]>([
+    ...['basic', 'toString', '__proto__'].map((name): [string, string] => [
+      name,
+      `there is no quota for "${name}": there are "free", "pro". Add it.`,
+    ]),
+    [
+      { plan: 'pro' },
+      'there is no quota for an object: there are "free", "pro". Write how to choose one: quota(key, (value) => …).',
+    ],
+    [undefined, `the key is missing or unknown, and there is no default. Set it: cached(lookup, { default: 'free' }).`],
+  ])('of a value without one, %o, is an error that says what to write', async (value, message) => {
+    const plan = cached(() => value as Plan, quiet)
+    await expect(plan.quota('bob', QUOTAS as never)).rejects.toThrow(message)
+  })
 })
