@@ -42,9 +42,11 @@ export function adminHandler(options: AdminOptions): AdminHandler {
     const list = await limiter.list({ policy, limit: LISTED, limited, blocked })
     const keys = list.keys.map(async ({ key, isDigest, decision, blockedMs = null }) => {
       const { limit, remaining, retryAfterMs, resetAfterMs } = decision
-      const ref = isDigest ? null : await seal.seal({ policy, key })
       const times = { retryAfterMs, resetAfterMs, blockedMs }
-      return { key: isDigest ? 'digest' : await shownKey(mask, key), ref, isDigest, limit, remaining, ...times }
+      const numbers = { isDigest, limit, remaining, ...times }
+      // No limiter resets the empty key, which all requests without a key share.
+      if (isDigest || key === '') return { key: isDigest ? 'digest' : 'no key', ref: null, ...numbers }
+      return { key: await shownKey(mask, key), ref: await seal.seal({ policy, key }), ...numbers }
     })
     return json(200, { ...list, keys: await Promise.all(keys) })
   }

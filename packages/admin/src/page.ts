@@ -2,18 +2,19 @@ const STYLE = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884}
 td.n,th.n{text-align:right}.soft{opacity:.7}code{font-size:.95em}`
 
-// Keys are shown by textContent only: they are untrusted.
+// Keys are shown by textContent only: they are untrusted. No address may have the user and password that the page's has. A
+// list that arrives after a later one was asked for is not shown.
 const SCRIPT = `const $=(id)=>document.getElementById(id)
-const ask=async(query,init)=>{const r=await fetch(query,init);const data=await r.json();if(!r.ok)throw new Error(data.error);return data}
+const ask=async(query,init)=>{const r=await fetch(location.origin+location.pathname+query,init);const data=await r.json();if(!r.ok)throw new Error(data.error);return data}
 const cell=(row,text,n)=>{const td=row.insertCell();td.textContent=text;if(n)td.className='n';return td}
-let token
+let token,asked=0
 const can=new Map(),left=(ms)=>ms===null?'unknown':ms===0?'':ms<60000?Math.ceil(ms/1000)+' s':Math.ceil(ms/60000)+' min'
 const say=(text)=>{$('message').textContent=text}
 async function state(){const s=await ask('?api=state');token=s.token;$('policies').replaceChildren()
 for(const p of s.policies){can.set(p.name,p.canBlock);const row=$('policies').insertRow();cell(row,p.name);cell(row,String(p.quota.limit),1);cell(row,String(p.quota.window/1e6)+' s',1)
 cell(row,String((Object.hasOwn(s.denials,p.name)?s.denials[p.name]:[]).reduce((a,b)=>a+b,0)),1);if(![...$('policy').options].some((o)=>o.value===p.name))$('policy').add(new Option(p.name,p.name))}}
-async function keys(){const q=new URLSearchParams({api:'keys',policy:$('policy').value});for(const only of ['limited','blocked'])if($(only).checked)q.set(only,'true')
-const list=await ask('?'+q);$('keys').replaceChildren();$('scanned').textContent=list.scanned+' examined'+(list.isComplete?'':', not all')
+async function keys(){const turn=++asked,q=new URLSearchParams({api:'keys',policy:$('policy').value});for(const only of ['limited','blocked'])if($(only).checked)q.set(only,'true')
+const list=await ask('?'+q);if(turn!==asked)return;$('keys').replaceChildren();$('scanned').textContent=list.scanned+' examined'+(list.isComplete?'':', not all')
 for(const k of list.keys){const row=$('keys').insertRow();cell(row,k.key);cell(row,String(k.limit-k.remaining),1);cell(row,String(k.limit),1)
 cell(row,left(k.blockedMs),1)
 const td=cell(row,''),button=(text,act)=>{const b=document.createElement('button');b.textContent=text;b.addEventListener('click',act);td.append(b)}

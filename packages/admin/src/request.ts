@@ -6,9 +6,14 @@ export async function crossSite({ headers, url }: Request, token: string): Promi
   const site = headers.get('sec-fetch-site')
   if (site !== null && site !== 'same-origin') return 'the request comes from another site'
   const origin = headers.get('origin')
-  // Behind a proxy that ends TLS, the scheme differs.
-  if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== new URL(url).host)) {
-    return 'the request comes from another origin'
+  if (origin !== null) {
+    if (!URL.canParse(origin)) return 'the request comes from another origin'
+    const { protocol, host } = new URL(origin)
+    // Behind a proxy that ends TLS, the scheme differs, and `Host` may have the port that is the default of the page's scheme.
+    const own = new URL(`${protocol}//${new URL(url).host}`).host
+    if (host !== own) {
+      return `the request comes from another origin: its Origin is ${host}, its Host is ${own}. A proxy must pass Host on`
+    }
   }
   if (!/^application\/json\b/i.test(headers.get('content-type') ?? '')) return 'the body must be application/json'
   return headers.get('x-spillway-token') === token ? undefined : 'the token is missing or old; load the page again'

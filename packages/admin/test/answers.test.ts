@@ -1,5 +1,7 @@
-import { perMinute, rateLimiter } from '@spillway/memory'
+import { httpGuard } from '@spillway/core/http'
+import { memoryStore, perMinute, rateLimiter } from '@spillway/memory'
 import { describe, expect, test, vi } from 'vitest'
+import { plainReader } from '../../../test/plain-reader.ts'
 import { HOSTILE, setUp } from './admin.ts'
 
 describe('what it shows', () => {
@@ -35,6 +37,16 @@ describe('what it shows', () => {
       ['api', 2],
       ['api (blocked)', 2],
     ])
+  })
+
+  // It had a reference, which no change accepted.
+  test('the key of requests without a key, which cannot be changed', async () => {
+    const store = memoryStore()
+    const options = { name: 'api', quota: perMinute(10), store }
+    await httpGuard({ ...options, key: 'header:x-api-key' }, plainReader)({})
+    const { get } = await setUp({ limiters: [rateLimiter(options)] })
+    const { keys } = (await (await get('?api=keys&policy=api')).json()) as { keys: unknown[] }
+    expect(keys).toMatchObject([{ key: 'no key', ref: null, isDigest: false, remaining: 9 }])
   })
 
   test('masks that are promises', async () => {

@@ -44,6 +44,46 @@ describe('in Chromium, mounted in Express', () => {
     await close()
   }, 60_000)
 
+  // Fetch takes no such address: the page listed nothing.
+  test('the page works at an address with a user and a password', async () => {
+    const { admin } = await setUp({ authorize: () => true })
+    const { page, url, close } = await serve(admin)
+    await page.goto(url.replace('//', '//ann:secret@'))
+    await page.locator('#scanned', { hasText: '3 examined' }).waitFor()
+    expect(await page.locator('#message').textContent()).toBe('')
+    await close()
+  }, 60_000)
+
+  // The keys of one policy were shown as those of the other.
+  test('the page shows no list that arrives after a later one', async () => {
+    const store = memoryStore()
+    const limiters = ['slow', 'fast'].map((name) => rateLimiter({ name, quota: perMinute(10), store }))
+    for (const limiter of limiters) await limiter.consume(`${limiter.policies[0]?.name} key`)
+    let released = Promise.resolve()
+    const mask = async (key: string): Promise<string> => {
+      if (key === 'slow key') await released
+      return key
+    }
+    const { page, url, close } = await serve(adminHandler({ limiters, authorize: () => true, mask }))
+    await page.goto(url)
+    await page.getByText('slow key').waitFor()
+    let release = (): void => {}
+    released = new Promise((resolve) => {
+      release = resolve
+    })
+    const asked = page.waitForRequest(/policy=slow/)
+    await page.locator('#again').click()
+    const late = await asked
+    await page.locator('#policy').selectOption('fast')
+    await page.getByText('fast key').waitFor()
+    release()
+    await (await late.response())?.finished()
+    // One more answer, so that the page has read the late one.
+    await page.evaluate(() => fetch('?api=state').then((response) => response.text()))
+    expect(await page.locator('#keys').textContent()).toContain('fast key')
+    await close()
+  }, 60_000)
+
   test('the page counts the denials of blocked keys as those of their policy', async () => {
     const { admin, limiter } = await setUp({ authorize: () => true })
     await limiter.block(HOSTILE, '1h')

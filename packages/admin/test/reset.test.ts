@@ -40,6 +40,29 @@ describe('reset', () => {
     expect(await limiter.peek('203.0.113.66')).toMatchObject({ remaining: 0 })
   })
 
+  // As nginx sends it with `proxy_set_header Host $host:$server_port`: it was denied.
+  test('accepts a Host with the default port of the page', async () => {
+    const { admin, post, token } = await setUp()
+    const headers = { 'x-spillway-token': await token(), origin: 'https://app.example' }
+    const body = JSON.stringify({ policy: 'api', key: '203.0.113.66', confirm: true })
+    const change = (url: string, more: Record<string, string> = {}) =>
+      admin(
+        new Request(url, {
+          method: 'POST',
+          headers: { authorization: 'Bearer admin', 'content-type': 'application/json', ...headers, ...more },
+          body,
+        }),
+      )
+    expect((await change('http://app.example:443/?api=reset')).status).toBe(200)
+    expect((await change('http://app.example:8443/?api=reset')).status).toBe(403)
+    expect((await change('http://app.example:443/?api=reset', { origin: 'https://app.example:8443' })).status).toBe(403)
+    expect(await (await change('http://127.0.0.1:3000/?api=reset')).json()).toEqual({
+      error:
+        'the request comes from another origin: its Origin is app.example, its Host is 127.0.0.1:3000. A proxy must pass Host on',
+    })
+    expect((await post(body, headers)).status).toBe(200)
+  })
+
   test.each([
     ['block', { duration: '1h' }, 3_600_000],
     ['unblock', {}, 0],
