@@ -5,7 +5,7 @@ import { checkIsStore, checkOptions, formatValue } from '@spillway/core/internal
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
 import { quietly } from './quietly.ts'
-import { timed, watchSize } from './stores.ts'
+import { sizeWatcher, timed } from './stores.ts'
 
 /** The options of `telemetry`. */
 export interface TelemetryOptions {
@@ -66,6 +66,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     startWatches()
     return made
   }
+  const watchSize = sizeWatcher()
   const tracer = (): Tracer => options.tracer ?? trace.getTracer(SCOPE)
   const onDecision = decisionRecorder(instruments)
   return {

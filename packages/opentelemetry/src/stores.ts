@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { Store, SyncStore } from '@spillway/core'
+import { type Store, StoreError, type SyncStore } from '@spillway/core'
 import { bounded, type Instruments, SCOPE } from './instruments.ts'
 import { quietly } from './quietly.ts'
 
@@ -21,22 +21,38 @@ interface CountingStore {
 
 const isCountingStore = (store: object): store is CountingStore => 'size' in store && 'evictions' in store
 
-/** Measures the keys and the evictions of an in-memory store, when a reader collects them. */
-export function watchSize(store: SyncStore, name: string, meter: Meter = metrics.getMeter(SCOPE)): void {
-  if (!isCountingStore(store)) return
+/**
+ * Builds the function that measures the keys and the evictions of in-memory stores, when a reader collects them. Stores of one
+ * name are added up: of two observations with the same attributes, an SDK keeps one.
+ */
+export function sizeWatcher(): (store: SyncStore, name: string, meter?: Meter) => void {
+  const byName = new Map<string, Set<CountingStore>>()
+  return (store, name, meter) => {
+    if (!isCountingStore(store)) return
+    const known = byName.get(name)
+    if (known === undefined) {
+      const stores = new Set([store])
+      watchSizes(stores, name, meter)
+      byName.set(name, stores)
+    } else known.add(store)
+  }
+}
+
+function watchSizes(stores: ReadonlySet<CountingStore>, name: string, meter: Meter = metrics.getMeter(SCOPE)): void {
   const attributes = { 'spillway.store': name }
+  const sumOf = (member: keyof CountingStore): number => [...stores].reduce((sum, store) => sum + store[member], 0)
   meter
     .createObservableGauge('spillway.store.keys', {
       unit: '{key}',
       description: 'Keys in an in-memory store.',
     })
-    .addCallback((result) => result.observe(store.size, attributes))
+    .addCallback((result) => result.observe(sumOf('size'), attributes))
   meter
     .createObservableCounter('spillway.store.evictions', {
       unit: '{key}',
       description: 'Keys that were evicted because the store was full, before their quotas had refilled.',
     })
-    .addCallback((result) => result.observe(store.evictions, attributes))
+    .addCallback((result) => result.observe(sumOf('evictions'), attributes))
 }
 
 type Timed = 'take' | 'takeEach' | 'delete'
@@ -106,9 +122,14 @@ export function timed<S extends Store>(
   })
 }
 
-/** The type of an error: its code if it has one, such as `ECONNREFUSED`; never its message. */
+/**
+ * The type of an error: its code if it has one, such as `ECONNREFUSED`; never its message. Of a `StoreError`, which all stores of
+ * Spillway throw, that of its cause, or why there was no answer, such as `timeout`.
+ */
 function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return '_OTHER'
+  if (error instanceof StoreError && error.reason !== 'error') return error.reason
+  if (error instanceof StoreError && error.cause instanceof Error) return typeOf(error.cause)
   const { code } = error as NodeJS.ErrnoException
   return typeof code === 'string' ? code : error.name
 }

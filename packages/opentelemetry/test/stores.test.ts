@@ -1,6 +1,6 @@
 import { metrics, SpanStatusCode, trace } from '@opentelemetry/api'
 import { fakeClock, faultyStore } from '@spillway/conformance'
-import { perMinute, rateLimiter, type Store, type SyncStore } from '@spillway/core'
+import { perMinute, rateLimiter, type Store, StoreError, type SyncStore } from '@spillway/core'
 import { memoryStore } from '@spillway/memory'
 import { describe, expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
@@ -22,6 +22,25 @@ test('times a remote store, and counts requests decided without it', async () =>
   expect(await sumsOf('spillway.requests')).toEqual([
     ['outcome=allowed', 1],
     ['outcome=denied', 1],
+  ])
+})
+
+// All failures of Redis and PostgreSQL were of the type ERR_SPILLWAY_STORE.
+test('tells the failures of a store apart by their causes', async () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  const errors = [
+    new StoreError('Redis failed: connect ECONNREFUSED', refused),
+    new StoreError('PostgreSQL did not answer', refused, { reason: 'timeout' }),
+    new StoreError('The store did not list its states'),
+  ]
+  for (const error of errors) {
+    const store = measure.store<Store>({ take: () => Promise.reject(error), delete: async () => 0 })
+    await expect(store.take([])).rejects.toBe(error)
+  }
+  expect((await sumsOf('spillway.store.operation.duration')).map(([attributes]) => attributes)).toEqual([
+    'store=default operation=take error.type=ECONNREFUSED',
+    'store=default operation=take error.type=ERR_SPILLWAY_STORE',
+    'store=default operation=take error.type=timeout',
   ])
 })
 
@@ -57,6 +76,20 @@ test('measures the keys and evictions of an in-memory store, and returns that st
   for (const ip of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) await visit(ip)
   expect(await sumsOf('spillway.store.keys')).toEqual([['store=memory', 2]])
   expect(await sumsOf('spillway.store.evictions')).toEqual([['store=memory', 1]])
+})
+
+// The numbers were those of the last one.
+test('adds up in-memory stores of one name, each once', async () => {
+  for (const keys of [12, 5]) {
+    const store = memoryStore({ maxKeys: 2, clock: fakeClock() })
+    for (let i = 0; i < 2; i++) measure.store(store)
+    const limiter = rateLimiter({ quota: perMinute(4), store })
+    for (let i = 0; i < keys; i++) await limiter.consume(`key ${i}`)
+  }
+  for (let i = 0; i < 2; i++) {
+    expect(await sumsOf('spillway.store.keys')).toEqual([['store=default', 2 + 2]])
+    expect(await sumsOf('spillway.store.evictions')).toEqual([['store=default', 10 + 3]])
+  }
 })
 
 // They were reported only after a decision of middleware.
