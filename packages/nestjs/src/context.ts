@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
+import type { Logger } from '@spillway/core'
 import {
   type FastifyLike,
   fastifyPath,
@@ -11,8 +12,10 @@ import {
   pathBelow,
   queryValues,
   type RequestReader,
+  type TrustProxy,
   whenClosed,
 } from '@spillway/core/http'
+import { warnOnce } from '@spillway/core/internal'
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -67,11 +70,22 @@ interface GraphContext {
 const isGraphql = (context: ExecutionContext): boolean => context.getType<string>() === 'graphql'
 const isHttp = (context: ExecutionContext): boolean => context.getType() === 'http'
 
+/**
+ * Whether a GraphQL call has arguments. Resolvers of references and of types have none: their context and info come one
+ * earlier.
+ */
+export const hasArguments = (context: ExecutionContext): boolean =>
+  context.getArgByIndex<{ readonly fieldNodes?: unknown } | null | undefined>(2)?.fieldNodes === undefined
+
+/** The context that a GraphQL server has passed to a resolver. */
+const graphOf = (context: ExecutionContext): GraphContext =>
+  context.getArgByIndex<GraphContext | undefined>(hasArguments(context) ? 2 : 1) ?? {}
+
 /** The response of an HTTP or GraphQL call; undefined if there is none, as in WebSockets. */
 export function responseOf(context: ExecutionContext): PlatformResponse | undefined {
   if (isHttp(context)) return context.switchToHttp().getResponse<PlatformResponse>()
   if (!isGraphql(context)) return undefined
-  const { reply, res } = context.getArgByIndex<GraphContext>(2) ?? {}
+  const { reply, res } = graphOf(context)
   const response = reply ?? res ?? requestOf(context)['res' as never]
   return typeof (response as PlatformResponse | undefined)?.getHeader === 'function' ? response : undefined
 }
@@ -88,7 +102,7 @@ export function setHeader(response: PlatformResponse, name: string, value: strin
 function requestOf(context: ExecutionContext): Incoming {
   if (isHttp(context)) return context.switchToHttp().getRequest<Incoming>()
   if (isGraphql(context)) {
-    const { req, request, reply } = context.getArgByIndex<GraphContext>(2) ?? {}
+    const { req, request, reply } = graphOf(context)
     return req?.extra?.request ?? req ?? request ?? reply?.request ?? {}
   }
   if (context.getType() !== 'ws') return {}
@@ -154,3 +168,24 @@ export const reader: RequestReader<ExecutionContext> = {
     return response ? whenClosed(nodeResponse(response), listener) : () => {}
   },
 }
+
+/** The reader of an app behind proxies. Warns of clients whose proxies cannot report an address: those of ws have no headers. */
+export function readerBehind(proxies: TrustProxy, logger: Logger): RequestReader<ExecutionContext> {
+  const { header: named = 'x-forwarded-for' }: { readonly header?: unknown } = Object(proxies)
+  const trusted = String(named).toLowerCase()
+  return {
+    ...reader,
+    header: (context, name) => {
+      if (name === trusted && context.getType() === 'ws' && !requestOf(context).headers) warnOfSocket(logger)
+      return header(context, name)
+    },
+  }
+}
+
+const warnOfSocket = (logger: Logger): void =>
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_NO_ADDRESS',
+    'trustProxy has no effect on a gateway: ',
+    'a client of ws has no headers, so that all clients behind a proxy count as one. Write a key function: key: (context) => …. If no proxy is in front of the gateway, ignore this.',
+  )

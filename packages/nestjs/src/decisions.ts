@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common'
 import type { RequestDecision } from '@spillway/core/http'
 import { processState } from '@spillway/core/internal'
+import { hasArguments } from './context.ts'
 
 /** The decisions about calls, which all copies of this module in a process share. */
 const decisions = (): WeakMap<object, RequestDecision> => processState('nestjs calls', () => new WeakMap())
@@ -25,6 +26,12 @@ const isObject = (value: unknown): value is object => Object(value) === value
 
 const callKeys = { http: 0, graphql: 3 } as const
 
+/** The argument that differs with each call. All references of a query have one info. */
+const keyIndexOf = (context: ExecutionContext): number => {
+  const type = context.getType<keyof typeof callKeys>()
+  return type === 'graphql' && !hasArguments(context) ? 0 : (callKeys[type] ?? 1)
+}
+
 /**
  * The object that identifies a call in all of the contexts that Nest makes for it: the request, the field of a GraphQL
  * query, the handler of a microservice's message, or the message of a WebSocket once `identifyMessage` has been called.
@@ -32,8 +39,7 @@ const callKeys = { http: 0, graphql: 3 } as const
  */
 function callOf(context: ExecutionContext): object | undefined {
   if (context.getType() === 'ws') return context.getArgs().find((each) => each instanceof messageClass())
-  const index = callKeys[context.getType<keyof typeof callKeys>()] ?? 1
-  const call = [context.getArgByIndex<unknown>(index), context.getArgByIndex<unknown>(0)].find(isObject)
+  const call = [context.getArgByIndex<unknown>(keyIndexOf(context)), context.getArgByIndex<unknown>(0)].find(isObject)
   return call && context.getType() === 'rpc' ? handlerOf(call, context) : call
 }
 

@@ -43,7 +43,8 @@ export const skips = (target: Target, policy: string): boolean =>
  * extends changes.
  */
 export function contradictionOn(target: Target): string | undefined {
-  for (let each: Target = target; each !== Function.prototype; each = Object.getPrototypeOf(each) as Target) {
+  // To the end: in Jest, the classes of Node extend the `Function.prototype` of another realm.
+  for (let each: Target = target; typeof each === 'function'; each = Object.getPrototypeOf(each) as Target) {
     const [overrides, inherited] = [overridesOn(each), overridesOn(Object.getPrototypeOf(each) as Target)]
     const both = Object.keys(overrides).find((name) => overrides[name] !== inherited[name] && skips(each, name))
     if (both !== undefined) return both
@@ -75,8 +76,21 @@ export function RateLimit(overrides: PolicyOverrides): ClassOrMethod {
     checkOptions(where, override, OVERRIDE_OPTIONS, isOption ? hint : undefined)
   }
   return decorator((target) =>
-    applyDecorators(SetMetadata(OVERRIDES, { ...overridesOn(target), ...overrides }), UseFilters(RequireModule)),
+    applyDecorators(SetMetadata(OVERRIDES, withOverrides(target, overrides)), UseFilters(RequireModule)),
   )
+}
+
+/**
+ * The overrides of a class or a method with those of another decorator on it. Options that a class inherits for a policy are
+ * replaced by its own.
+ */
+function withOverrides(target: Target, overrides: PolicyOverrides): PolicyOverrides {
+  const [known, inherited] = [overridesOn(target), overridesOn(Object.getPrototypeOf(target) as Target)]
+  const merged = Object.entries(overrides).map(([name, override]): [string, PolicyOverride] => [
+    name,
+    known[name] === inherited[name] ? override : { ...known[name], ...override },
+  ])
+  return { ...known, ...Object.fromEntries(merged) }
 }
 
 /** Skips a policy, or all of them, for a class or a method. */

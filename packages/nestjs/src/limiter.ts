@@ -7,10 +7,11 @@ import {
   httpGuard,
   type RateLimitOptions as Options,
   type PolicyOptions,
+  type RequestReader,
 } from '@spillway/core/http'
-import { checkObject, formatValue } from '@spillway/core/internal'
+import { checkLogger, checkObject, formatValue } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
-import { type PlatformResponse, reader } from './context.ts'
+import { type PlatformResponse, reader, readerBehind } from './context.ts'
 import { contradictionOn, overridesOn, skippedOn, skips } from './decorators.ts'
 import { countingOf, nameOf, renamed, sourceOf } from './spill.ts'
 
@@ -42,17 +43,20 @@ export class RateLimiter implements ByKey {
   /** Ends the block of a key, as if it had never started. */
   readonly unblock: ByKey['unblock']
   readonly #options: RateLimitOptions
+  readonly #reader: RequestReader<ExecutionContext>
   readonly #guard: CallGuard
-  readonly #guards = new Map<Type, Map<unknown, CallGuard | typeof ALL_SKIPPED>>()
+  /** Weak: an app's tracer may wrap a method anew for each request. */
+  readonly #guards = new WeakMap<Type, WeakMap<Method, CallGuard | typeof ALL_SKIPPED>>()
   readonly #owners = new Map<string, Type>()
   /** The calls by key of the policies of decorators, by their names. */
   readonly #decorated = new Map<string, ByKey>()
 
   constructor(options: RateLimitOptions) {
     checkObject('RateLimitModule', options)
-    const { store = memoryStore() } = options
+    const { store = memoryStore(), trustProxy } = options
     this.#options = { ...options, store }
-    this.#guard = httpGuard(this.#options, reader)
+    this.#reader = trustProxy ? readerBehind(trustProxy, checkLogger(options.logger)) : reader
+    this.#guard = httpGuard(this.#options, this.#reader)
     this.peek = async (key, options) => this.#byKey('peek', options).peek(key, options)
     this.charge = async (key, units, options) => this.#byKey('charge', options).charge(key, units, options)
     this.reset = async (key, options) => this.#byKey('reset', options).reset(key, options)
@@ -79,7 +83,7 @@ export class RateLimiter implements ByKey {
   /** The guard of a call; undefined if its method or class skips all policies. */
   guardFor(handler: Handler): CallGuard | undefined {
     const [target, method] = [handler.getClass(), handler.getHandler()]
-    const guards = this.#guards.get(target) ?? new Map<unknown, CallGuard | typeof ALL_SKIPPED>()
+    const guards = this.#guards.get(target) ?? new WeakMap<Method, CallGuard | typeof ALL_SKIPPED>()
     const known = guards.get(method) ?? this.#build(target, method)
     this.#guards.set(target, guards.set(method, known))
     return known === ALL_SKIPPED ? undefined : known
@@ -111,7 +115,7 @@ export class RateLimiter implements ByKey {
     if (named.length === 0) return this.#guard
     const own = renamed(counting, (policy) => this.#overridden(policy, target, method))
     const { policies } = this.#options as { readonly policies?: unknown }
-    const guard = httpGuard((policies ? { ...this.#options, policies: own } : own[0]) as RateLimitOptions, reader)
+    const guard = httpGuard((policies ? { ...this.#options, policies: own } : own[0]) as RateLimitOptions, this.#reader)
     for (const name of own.map(nameOf)) {
       if (!names.includes(name) && !this.#decorated.has(name)) this.#decorated.set(name, guard.byKey)
     }

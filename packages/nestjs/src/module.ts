@@ -85,6 +85,7 @@ const moduleWith = (limiter: Provider): DynamicModule => ({
   global: true,
   providers: [
     limiter,
+    { provide: 'RateLimitModule scope', useFactory: scopeCheck, inject: [ModulesContainer] },
     { provide: RATE_LIMIT_MODULE, useValue: true },
     RateLimitGuard,
     RateLimitFilter,
@@ -93,6 +94,24 @@ const moduleWith = (limiter: Provider): DynamicModule => ({
   ],
   exports: [RateLimiter, RATE_LIMIT_MODULE, RateLimitGuard, RateLimitFilter],
 })
+
+/**
+ * Refuses options that depend on a request: Nest 10 then calls no guard, without a word. A provider of its own, because the
+ * module depends on the request, too, and is not initialised.
+ */
+const scopeCheck = (modules: ModulesContainer): OnModuleInit => ({
+  onModuleInit() {
+    for (const { providers } of modules.values()) {
+      if (providers.get(RateLimiter)?.isDependencyTreeStatic() === false) throw ofRequests()
+    }
+  },
+})
+
+const ofRequests = (): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    'RateLimitModule.forRootAsync injects a provider that Nest makes for each request, so that nothing would be limited. Inject others: functions such as key and quota get the request from the ExecutionContext.',
+  )
 
 const unguarded = (method: Method, write: string): QuotaError =>
   new QuotaError(

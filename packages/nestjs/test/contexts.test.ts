@@ -59,6 +59,36 @@ describe.each(sockets)('%s', (_, Adapter, connect) => {
   )
 })
 
+// Its clients counted as one behind a proxy, without a word.
+test('warns once of trustProxy on a gateway with ws, unless its key is a function', async () => {
+  @WebSocketGateway()
+  @UseGuards(RateLimitGuard)
+  class Chat {
+    @SubscribeMessage('say')
+    say() {
+      return { event: 'said', data: 'ok' }
+    }
+  }
+  const warningsOf = async ([, Adapter, connect]: (typeof sockets)[number], options: object) => {
+    const logger = { warn: vi.fn() }
+    const module = RateLimitModule.forRoot({ quota: perMinute(5), logger, ...options })
+    const app = await appOf('Express', [module], [], [Chat])
+    app.useWebSocketAdapter(new Adapter(app))
+    await app.listen(0, '127.0.0.1')
+    const client = await connect((app.getHttpServer().address() as AddressInfo).port)
+    for (let i = 0; i < 2; i++) expect(await client.say('hello')).toEqual({ event: 'said', data: 'ok' })
+    client.close()
+    return logger.warn.mock.calls
+  }
+  const [ws, socketIo] = sockets as [(typeof sockets)[number], (typeof sockets)[number]]
+  const warned = [[expect.stringContaining('trustProxy has no effect on a gateway: a client of ws has no headers')]]
+  expect(await warningsOf(ws, { trustProxy: 1 })).toEqual(warned)
+  expect(await warningsOf(ws, { trustProxy: { hops: 1, header: 'CF-Connecting-IP' } })).toEqual(warned)
+  expect(await warningsOf(ws, {})).toEqual([])
+  expect(await warningsOf(ws, { trustProxy: 1, key: () => 'ann' })).toEqual([])
+  expect(await warningsOf(socketIo, { trustProxy: 1 })).toEqual([])
+})
+
 // Nest 10 and 11 call no global guard for messages: the decorator had no effect.
 describe('a gateway with @RateLimit', () => {
   class Extended extends RateLimitGuard {}
@@ -122,8 +152,10 @@ test('a denial that is a text is the message of its event', () => {
   expect(emit.mock.calls).toEqual([['exception', { status: 'error', message: 'stop' }]])
 })
 
-// As @nestjs/graphql calls resolvers.
-test('counts every field of a GraphQL query, and sets the headers of its response', async () => {
+type Resolve = (...args: readonly unknown[]) => Promise<unknown>
+
+/** A method that counts a call, as @nestjs/graphql calls its resolvers. */
+async function resolver(limit: number): Promise<Resolve> {
   @Controller()
   class Resolver {
     @Get()
@@ -131,14 +163,14 @@ test('counts every field of a GraphQL query, and sets the headers of its respons
       return decision.remaining
     }
   }
-  const app = await appOf('Express', [limits(2)], [Resolver])
+  const app = await appOf('Express', [limits(limit)], [Resolver])
   await app.init()
-  const resolver = app.get(Resolver)
+  const instance = app.get(Resolver)
   const create = app.get(ExternalContextCreator, { strict: false })
   const params = { exchangeKeyForValue: () => undefined }
-  const resolve = create.create(
-    resolver,
-    resolver.field as never,
+  return create.create(
+    instance,
+    instance.field as never,
     'field',
     '__routeArguments__',
     params as never,
@@ -146,7 +178,11 @@ test('counts every field of a GraphQL query, and sets the headers of its respons
     undefined,
     { guards: true, filters: false, interceptors: false } as never,
     'graphql',
-  )
+  ) as Resolve
+}
+
+/** The context of a client, and the headers of its response. */
+const graphOf = (ip: string) => {
   const headers = new Map<string, string>()
   const res = {
     headersSent: false,
@@ -154,9 +190,30 @@ test('counts every field of a GraphQL query, and sets the headers of its respons
     getHeader: (name: string) => headers.get(name),
     setHeader: (name: string, value: string) => headers.set(name, value),
   }
-  const graph = { req: { ip: '192.0.2.1', method: 'POST', headers: {}, socket: {} }, res }
-  const field = (): Promise<unknown> => resolve({}, {}, graph, { fieldName: 'field' })
+  return { graph: { req: { ip, method: 'POST', headers: {}, socket: {} }, res }, headers }
+}
+
+test('counts every field of a GraphQL query, and sets the headers of its response', async () => {
+  const resolve = await resolver(2)
+  const { graph, headers } = graphOf('192.0.2.1')
+  const field = (): Promise<unknown> => resolve({}, {}, graph, { fieldName: 'field', fieldNodes: [] })
   expect([await field(), await field()]).toEqual([1, 0])
   await expect(field()).rejects.toBeInstanceOf(RateLimitException)
   expect([headers.get('RateLimit'), headers.get('Retry-After')]).toEqual(['"default";r=0;t=30', '30'])
+})
+
+// They get no arguments, so that the info was taken for the context: all clients counted as one.
+test.each([
+  ['references', []],
+  ['types', [{ name: 'Book' }]],
+])('counts resolvers of %s by the address of their client, each with its own decision', async (_, type) => {
+  const resolve = await resolver(2)
+  const info = { fieldName: '_entities', fieldNodes: [] }
+  const [ann, bob] = [graphOf('192.0.2.1'), graphOf('192.0.2.2')]
+  const all = [ann, ann, bob].map(({ graph }) => resolve({ id: 1 }, graph, info, ...type))
+  expect(await Promise.all(all)).toEqual([1, 0, 1])
+  expect([ann, bob].map(({ headers }) => headers.get('RateLimit'))).toEqual([
+    '"default";r=0;t=30',
+    '"default";r=1;t=30',
+  ])
 })

@@ -1,7 +1,8 @@
+import { runInNewContext } from 'node:vm'
 import { Controller, Get } from '@nestjs/common'
 import { afterEach, expect, test } from 'vitest'
-import { perMinute, RateLimit, type RateLimitOptions, SkipRateLimit } from '../src/index.ts'
-import { closeApps } from './apps.ts'
+import { perMinute, RateLimit, RateLimitModule, type RateLimitOptions, SkipRateLimit } from '../src/index.ts'
+import { appOf, closeApps } from './apps.ts'
 import { policies, serve, started, toldBy } from './module-apps.ts'
 
 afterEach(closeApps)
@@ -110,4 +111,47 @@ test('a decorator whose options would be ignored is an error where it is written
   for (const [each, problem] of options) expect(() => RateLimit(each as never)).toThrow(problem)
   expect(() => SkipRateLimit(null as never)).toThrow(/@SkipRateLimit takes the name of a policy; got null/)
   expect(() => SkipRateLimit(['default'] as never)).toThrow(/got an array/)
+})
+
+// The quota of the lower decorator was dropped, without a word.
+test('several decorators of one method change a policy together, the upper one last', async () => {
+  const strict = () => RateLimit({ requests: { quota: perMinute(4), cost: 1 } })
+  const expensive = () => RateLimit({ requests: { cost: 2 } })
+  @Controller()
+  class Reports {
+    @Get('a')
+    @expensive()
+    @strict()
+    a() {}
+
+    @Get('b')
+    @strict()
+    @expensive()
+    b() {}
+  }
+  @Controller('own')
+  @expensive()
+  class Base {
+    @Get()
+    get() {}
+  }
+  @Controller('own')
+  @RateLimit({ requests: { quota: perMinute(4) } })
+  class Own extends Base {}
+  const send = await serve('Express', { policies } as RateLimitOptions, [Reports, Own])
+  const told: string[] = []
+  for (const path of ['/a', '/b', '/own']) told.push((await toldBy(send, path)).split(',')[0] as string)
+  expect(told).toEqual([
+    '200 "requests:Reports.a";r=2;t=15',
+    '200 "requests:Reports.b";r=3;t=15',
+    '200 "requests:Own";r=3;t=15',
+  ])
+})
+
+// As in Jest, where the classes of Node are of another realm: the app did not start, with an error without a message.
+test('an app starts that has a provider whose base is of another realm', async () => {
+  const Emitter = runInNewContext('(class { emit() {} })') as new () => object
+  class Events extends Emitter {}
+  const app = await appOf('Express', [RateLimitModule.forRoot({ quota: perMinute(1) })], [], [Events])
+  await app.init()
 })

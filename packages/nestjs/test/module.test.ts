@@ -1,4 +1,5 @@
 import { Catch, Controller, Get, type HttpException, Injectable, Module, Post, UseFilters } from '@nestjs/common'
+import { REQUEST } from '@nestjs/core'
 import { fakeClock, sendTo } from '@spillway/conformance'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
@@ -172,6 +173,14 @@ test('an app with @RateLimit and without the module does not start', async () =>
   for (const each of [OfMethod, Auth]) {
     await expect(appOf('Express', [], [each]).then((app) => app.init())).rejects.toThrow(problem)
   }
+})
+
+// With Nest 10, nothing was limited. Nest 12 refuses such a guard itself.
+test('an app whose options depend on a request does not start', async () => {
+  const module = RateLimitModule.forRootAsync({ inject: [REQUEST], useFactory: () => ({ quota: perMinute(1) }) })
+  await expect(appOf('Express', [module], [Plain]).then((app) => app.init())).rejects.toThrow(
+    /forRootAsync injects a provider that Nest makes for each request|depends on a request-scoped provider/,
+  )
 })
 
 test('a module without a function that makes its options is an error', () => {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Controller, Get } from '@nestjs/common'
 import { afterEach, expect, test } from 'vitest'
 import { perMinute, RateLimit, RateLimiter, RateLimitModule } from '../src/index.ts'
@@ -56,6 +58,29 @@ test('methods that a decorator has wrapped count apart, by their names in the cl
     '200 "default:Traced.b";r=0;t=60',
     '200 "default:Inherited.b";r=0;t=60',
   ])
+})
+
+// As the instrumentation of OpenTelemetry wraps the methods of controllers in the scope of a request. Each function was kept.
+test('keeps nothing of a method that is wrapped anew for each request', () => {
+  class Traced {
+    get() {}
+  }
+  const limiter = new RateLimiter({ quota: perMinute(1) })
+  const wrapped = (): (() => unknown) => {
+    const span = new Array(100).fill(0)
+    return () => span
+  }
+  const call = (): unknown => limiter.guardFor({ getClass: () => Traced as never, getHandler: wrapped })
+  const heapBytes = (): number => {
+    setFlagsFromString('--expose-gc')
+    runInNewContext('gc')()
+    return process.memoryUsage().heapUsed
+  }
+  call()
+  const before = heapBytes()
+  for (let n = 0; n < 10_000; n++) call()
+  expect(heapBytes() - before).toBeLessThan(10_000 * 200)
+  expect(call()).toBeTypeOf('function')
 })
 
 // @nestjs/throttler counts such classes as one.
