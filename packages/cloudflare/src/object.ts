@@ -1,8 +1,13 @@
+import * as workers from 'cloudflare:workers'
 import { DurableObject } from 'cloudflare:workers'
 import type { Micros, State, StateKey, Take, Taken } from '@spillway/core'
 import { KERNELS, receivedStep } from '@spillway/core/internal'
+import { lifetime } from './lifetime.ts'
 import type { SentTake } from './sent.ts'
 import { States } from './states.ts'
+
+// Not imported by its name, which older runtimes do not have.
+lifetime().waitUntil = workers.waitUntil
 
 /** How long an expired state is kept: its key may be used again soon, or the clock may step back. */
 const GRACE_MS = 60_000

@@ -1,5 +1,6 @@
 import { type Micros, QuotaError, type StateKey, type Store, type Take, type Taken } from '@spillway/core'
 import { checkOptions, formatValue, hasMethod, REMOTE_LOG_LIMIT, sentStep } from '@spillway/core/internal'
+import { lifetime } from './lifetime.ts'
 import type { SentTake } from './sent.ts'
 
 /** A binding to the Durable Objects of class `RateLimits`: a `DurableObjectNamespace<RateLimits>`. */
@@ -40,10 +41,11 @@ const LONGEST_NAME = 200
  */
 export function durableObjectStore(namespace: RateLimitsNamespace, options: DurableObjectStoreOptions = {}): Store {
   checkOptions('durableObjectStore', options, ['shards'])
-  if (!hasMethod(namespace, 'idFromName') || !hasMethod(namespace, 'get')) {
+  // Any name is a method of an object's stub, and of a service binding.
+  if (!hasMethod(namespace, 'idFromName') || !hasMethod(namespace, 'get') || hasMethod(namespace, 'take')) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `durableObjectStore needs a binding to Durable Objects; got ${formatValue(namespace)}. Is it among durable_objects.bindings in the configuration of the Worker, by the same name?`,
+      `durableObjectStore needs a binding to Durable Objects, such as env.RATE_LIMITS; got ${formatValue(namespace)}. Is it among durable_objects.bindings in the configuration of the Worker, by the same name?`,
     )
   }
   const { shards } = options
@@ -54,20 +56,30 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
     shards === undefined ? ({ key }: StateKey) => objectOf(key) : ({ key }: StateKey) => partAt(hashOf(key) % shards)
   // Each call needs a new stub: a request cannot use a stub of another request.
   const stub = (part: string): Stub => namespace.get(namespace.idFromName(part) as never) as unknown as Stub
+  /**
+   * Keeps the request running until an object answers: otherwise its response or its client's leaving ends it, and a late
+   * answer is not refunded.
+   */
+  const awaited = <T>(answer: Promise<T>): Promise<T> => {
+    lifetime().waitUntil?.(Promise.allSettled([answer]))
+    return answer
+  }
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
     scope: { owner: namespace, name: shards === undefined ? '' : `${shards}` },
     slotOf: partOf,
-    take: async (ops, at) => (ops.length === 0 ? [] : stub(onlyPart(ops, partOf)).take(sent(ops, at), at)),
+    take: async (ops, at) => (ops.length === 0 ? [] : awaited(stub(onlyPart(ops, partOf)).take(sent(ops, at), at))),
     takeEach: async (batches, at) =>
-      stub(onlyPart(batches.flat(), partOf)).takeEach(
-        batches.map((ops) => sent(ops, at)),
-        at,
+      awaited(
+        stub(onlyPart(batches.flat(), partOf)).takeEach(
+          batches.map((ops) => sent(ops, at)),
+          at,
+        ),
       ),
     delete: async (keys) => {
       const parts = new Map<string, StateKey[]>()
       for (const key of keys) parts.set(partOf(key), [...(parts.get(partOf(key)) ?? []), key])
-      const deleted = await Promise.all([...parts].map(([part, own]) => stub(part).forget(own)))
+      const deleted = await Promise.all([...parts].map(([part, own]) => awaited(stub(part).forget(own))))
       return total(deleted)
     },
     // The objects of a namespace cannot be listed.

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { durableObjectStore } from '@spillway/cloudflare'
 import { type Decision, perMinute, rateLimiter } from '@spillway/core'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { outcomeAt, testsAt } from '../../../test/services/elsewhere.ts'
 import { startWorker } from '../../../test/services/workerd.ts'
 
@@ -14,7 +14,8 @@ test.each(await testsAt(worker.url))('%s', async (name) => {
   expect(await outcomeAt(worker.url, name)).toBe('passed')
 })
 
-const consume = async (): Promise<Decision> => (await fetch(`${worker.url}/alice`)).json() as Promise<Decision>
+const call = async (path: string): Promise<Decision> => (await fetch(worker.url + path)).json() as Promise<Decision>
+const consume = (): Promise<Decision> => call('/alice')
 
 test('admits exactly the limit of concurrent requests, and keeps the count after a crash', async () => {
   const decisions = await Promise.all(Array.from({ length: 30 }, consume))
@@ -22,6 +23,14 @@ test('admits exactly the limit of concurrent requests, and keeps the count after
   await worker.restart()
   const { allowed, remaining } = await consume()
   expect([allowed, remaining]).toEqual([false, 0])
+})
+
+// Reproduces: the runtime ended the request with its response, and the units of a denied request stayed consumed.
+test('refunds what an object takes after the response', async () => {
+  await call('/hold')
+  expect((await call('/consume')).degraded).toEqual({ reason: 'timeout', action: 'deny' })
+  await call('/release')
+  await vi.waitFor(async () => expect((await call('/peek')).remaining).toBe(10))
 })
 
 test.each([0, -1, 1.5, Number.NaN, '4'])('rejects %s shards', (shards) => {

@@ -3,7 +3,16 @@ import assert from 'node:assert/strict'
 import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'
 import { RateLimits } from '@spillway/cloudflare/object'
 import { type TestFunction, testStore } from '@spillway/conformance'
-import { perDay, perMinute, type RateLimiter, rateLimiter, type Store, type Take } from '@spillway/core'
+import {
+  type Duration,
+  perDay,
+  perMinute,
+  type RateLimiter,
+  rateLimiter,
+  type Store,
+  type Take,
+  type Taken,
+} from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import { suiteServer } from '../../../test/services/elsewhere.ts'
 
@@ -23,13 +32,34 @@ interface Look {
   readonly alarm: number | null
 }
 
-/** An object that reports its stored names, and sweeps or ends on request. */
+/** An object that reports its stored names, and sweeps, waits or ends on request. */
 export class Watched extends RateLimits {
+  #held: Promise<void> | undefined
+  #release = (): void => {}
+
   async look(): Promise<Look> {
     const { sql } = this.ctx.storage
     const made = sql.exec("SELECT name FROM sqlite_master WHERE name = 'states'").toArray().length > 0
     const rows = made ? sql.exec<{ name: string }>('SELECT name FROM states').toArray() : undefined
     return { names: rows?.map(({ name }) => name), alarm: await this.ctx.storage.getAlarm() }
+  }
+
+  /** Answers no take until `release`, as an object that is far away. */
+  hold(): void {
+    this.#held = new Promise((resolve) => {
+      this.#release = resolve
+    })
+  }
+
+  release(): void {
+    this.#held = undefined
+    this.#release()
+  }
+
+  override take(...args: Parameters<RateLimits['take']>): readonly Taken[] {
+    const taken = this.#held?.then(() => super.take(...args)) ?? super.take(...args)
+    // A remote method may return a promise.
+    return taken as readonly Taken[]
   }
 
   /** Ends the instance, as when the runtime evicts an idle object. The next call starts another. */
@@ -88,6 +118,15 @@ const tests = (test: TestFunction): void => {
       name: 'QuotaError',
       code: 'ERR_SPILLWAY_KEY',
       message: /keys "a" and "b" are in different Durable Objects.*shards: 1/,
+    })
+  })
+
+  // Reproduces: any name is a method of a stub, as of a service binding. It was taken, and each call failed.
+  test('rejects the stub of an object', async () => {
+    const stub = namespace().object('a')
+    assert.throws(() => durableObjectStore(stub as never), {
+      code: 'ERR_SPILLWAY_OPTION',
+      message: /such as env\.RATE_LIMITS/,
     })
   })
 
@@ -211,12 +250,24 @@ const tests = (test: TestFunction): void => {
 }
 
 const suite = suiteServer(tests)
-const lasting = (): RateLimiter =>
-  rateLimiter({ quota: perMinute(10), store: durableObjectStore(env.RATE_LIMITS), deadline: '10s' })
+const limiterIn = (deadline: Duration): RateLimiter =>
+  rateLimiter({ quota: perMinute(10), store: durableObjectStore(env.RATE_LIMITS), deadline, onStoreError: 'deny' })
+const distant = (): Watched =>
+  env.RATE_LIMITS.get(env.RATE_LIMITS.idFromName('key distant') as never) as unknown as Watched
+
+/** What a request does with an object that does not answer in time. */
+const calls: Readonly<Record<string, () => unknown>> = {
+  '/hold': () => distant().hold(),
+  '/consume': () => limiterIn('10ms').consume('distant'),
+  '/release': () => distant().release(),
+  '/peek': () => limiterIn('10s').peek('distant'),
+}
 
 export default {
   async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url)
-    return pathname === '/' ? suite(request) : Response.json(await lasting().consume(pathname))
+    if (pathname === '/') return suite(request)
+    const call = calls[pathname] ?? (() => limiterIn('10s').consume(pathname))
+    return Response.json((await call()) ?? {})
   },
 }

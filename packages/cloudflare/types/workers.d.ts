@@ -27,6 +27,9 @@ declare module 'cloudflare:workers' {
   }
 
   export const env: Cloudflare.Env
+
+  /** Absent before August 2025. */
+  export const waitUntil: ((work: Promise<unknown>) => void) | undefined
 }
 
 declare namespace Cloudflare {
