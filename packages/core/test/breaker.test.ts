@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { QuotaError, StoreError } from '../src/index.ts'
 import { deadlineIn } from '../src/stores/deadline.ts'
 import { lost, setUp, well } from './circuit.ts'
@@ -33,6 +33,21 @@ describe('the circuit breaker', () => {
     answer('back')
     expect(await probe).toBe('back')
     expect(await Promise.all([outcome(well), outcome(well)])).toEqual(['well', 'well'])
+    expect(circuit.health.circuit).toBe('closed')
+  })
+
+  // Workers stop a request whose client has left, with its timers: the circuit then stayed half-open for ever.
+  test('probes again if a probe ends neither by an answer nor by its deadline', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { circuit, outcome, open, pass } = setUp()
+    await open()
+    pass(500)
+    void outcome(() => new Promise(() => {}))
+    pass(1_999)
+    expect(await outcome(well)).toBe('open')
+    pass(1)
+    expect(await outcome(well)).toBe('well')
     expect(circuit.health.circuit).toBe('closed')
   })
 

@@ -271,6 +271,17 @@ describe('waiting', () => {
 })
 
 describe('a limiter that can block', () => {
+  // Workers stop a request whose client has left, with its timers: all later callers of its key waited behind it for ever.
+  test('in line behind one that is lost, one is served when its maxWait ends, and those after it at once', async () => {
+    const { call, all } = setUp(slidingLog({ limit: 1, window: '1s' }))
+    await call('first')
+    void call('lost')
+    await vi.advanceTimersByTimeAsync(0)
+    vi.clearAllTimers()
+    expect(await all([call('next', { maxWait: '3s' })])).toEqual(['first@0', 'next@3'])
+    expect(await all([call('later', { maxWait: '3s' })])).toEqual(['first@0', 'next@3', 'later@4'])
+  })
+
   // Its callers waited in line without an end: a queue of 2 held all, and none of them was denied at once.
   test.each<[string, Quota, WaitOptions]>([
     ['a queue', leakyBucket({ limit: 1, per: '1s', queue: 2 }), {}],

@@ -9,6 +9,7 @@ import type { Decision } from '../decisions/decision.ts'
 import { RateLimitedError } from '../decisions/rate-limited.ts'
 import { configOf, isQueued, type PolicyCheck } from '../policies/policy.ts'
 import { isBlockList } from '../quotas/block-list.ts'
+import { deadlineIn, unlessExpired } from '../stores/deadline.ts'
 import type { Store } from '../stores/store.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { atTurn } from './turns.ts'
@@ -90,16 +91,21 @@ async function acquireInLine(
   left: () => Micros,
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
-  const { ahead, leave } = joinLine(checks)
+  const { ahead, giveUp, leave } = joinLine(checks)
   try {
     if (ahead !== undefined) {
       const acquisition = await acquire('peek', checks)
       if (acquisition.decision.retryAfterMs * 1000 > left()) return acquisition
-      const isFirst = await waitUnlessClosed(
+      const isFirst = unlessExpired(
         ahead.then(() => true),
+        deadlineIn(left()),
+      )
+      const known = await waitUnlessClosed(
+        isFirst.then((first = false) => first),
         onClientClosed,
       )
-      if (!isFirst) return undefined
+      if (known === undefined) return undefined
+      if (!known) giveUp()
     }
     return await attempt(checks, left(), onClientClosed)
   } finally {
@@ -180,20 +186,36 @@ const hasLine = (checks: readonly PolicyCheck[]): boolean => {
   return known.size > 0 && known.has(lineName(checks))
 }
 
-/** Joins the line of the callers in this process that wait for the same states; `ahead` resolves when they have left. */
-function joinLine(checks: readonly PolicyCheck[]): { ahead: Promise<void> | undefined; leave: () => void } {
+interface Place {
+  /** Resolves when the callers ahead have left; undefined if there are none. */
+  readonly ahead: Promise<void> | undefined
+  /** Waits no longer for those ahead. Workers stop a request whose client has left: it then never leaves the line. */
+  readonly giveUp: () => void
+  readonly leave: () => void
+}
+
+/** Joins the line of the callers in this process that wait for the same states. */
+function joinLine(checks: readonly PolicyCheck[]): Place {
   const known = linesFor(checks)
   const name = lineName(checks)
   const ahead = known.get(name)
-  let left: () => void = () => {}
-  const done = new Promise<void>((resolve) => {
-    left = resolve
-  })
-  const last = ahead === undefined ? done : ahead.then(() => done)
+  const [left, end] = signal()
+  const [lost, giveUp] = signal()
+  const toLeft = (): Promise<void> => left
+  const last = ahead === undefined ? left : Promise.race([ahead, lost]).then(toLeft, toLeft)
   known.set(name, last)
   const leave = (): void => {
-    left()
+    end()
     if (known.get(name) === last) known.delete(name)
   }
-  return { ahead, leave }
+  return { ahead, giveUp, leave }
+}
+
+/** A promise, and the function that resolves it. */
+function signal(): readonly [promise: Promise<void>, resolve: () => void] {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return [promise, resolve]
 }

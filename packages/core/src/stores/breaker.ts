@@ -12,6 +12,8 @@ const FAILURE_THRESHOLD = 5
 /** How long a circuit stays open at first, and at most; each failed probe doubles the time. */
 const FIRST_OPEN_MS = 500
 const LONGEST_OPEN_MS = 15_000
+/** After how many times its deadline a probe has been lost: the event loop may extend the deadline. */
+const LONGEST_PROBE = 2
 /** The most shards whose failures are counted, and the most refunds that are kept for a store. */
 const MAX_CIRCUITS = 1_000
 const MAX_REFUNDS = 1_000
@@ -69,7 +71,8 @@ interface Circuit {
   failures: number
   openMs: number
   openUntilMs: number
-  probing: boolean
+  /** Until when a call that probes may be under way; 0 if none is. */
+  probeUntilMs: number
   error: StoreError | undefined
   readonly refunds: (readonly Take[])[]
 }
@@ -102,7 +105,7 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
       refundsQueued -= oldest.refunds.length
       dropped(oldest.refunds.length)
     }
-    const circuit = { shard, failures: 0, openMs: FIRST_OPEN_MS, openUntilMs: 0, probing: false, error: undefined }
+    const circuit = { shard, failures: 0, openMs: FIRST_OPEN_MS, openUntilMs: 0, probeUntilMs: 0, error: undefined }
     const added: Circuit = { ...circuit, refunds: [] }
     circuits.set(shard, added)
     return added
@@ -149,15 +152,16 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     call(key, work, deadline, logger, check = (answer) => answer) {
       const circuit = circuitOf(key)
       const isProbe = isOpen(circuit)
-      if (isProbe && (circuit.probing || now() < circuit.openUntilMs)) {
+      if (isProbe && now() < Math.max(circuit.openUntilMs, circuit.probeUntilMs)) {
         log.skipped()
         const message = `The circuit is open: the store has failed ${circuit.failures} times in a row, and is asked again later.`
         return Promise.reject(new StoreError(message, circuit.error, { reason: 'open' }))
       }
-      if (isProbe) circuit.probing = true
+      // Workers stop a request whose client has left: its probe then never ends.
+      if (isProbe) circuit.probeUntilMs = now() + LONGEST_PROBE * deadline.spanMs
       const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
       return answerInTime(work, deadline, check, (error) => {
-        if (isProbe) circuit.probing = false
+        if (isProbe) circuit.probeUntilMs = 0
         if (error === undefined) return answered(current())
         // An invalid call is a mistake of the program, not a failure of the store.
         if (error instanceof QuotaError) return

@@ -33,7 +33,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/stores/breaker.ts',
     seed: 10,
     property: 'circuitsClose',
-    replaced: [['if (isProbe) circuit.probing = false', '']],
+    replaced: [['if (isProbe) circuit.probeUntilMs = 0', 'if (isProbe) circuit.probeUntilMs = Infinity']],
   },
   {
     name: 'a denial by one store leaves the units of another',
