@@ -1,6 +1,6 @@
 import { faultyStore, modelStore, START, testStore } from '@spillway/conformance'
 import { expect, test } from 'vitest'
-import { type StateKey, type Store, withHashedKeys } from '../src/index.ts'
+import { perMinute, rateLimiter, type StateKey, type Store, withHashedKeys } from '../src/index.ts'
 import { checkSecret } from '../src/internal/index.ts'
 
 const hash = (key: string): string => `#${[...key].reverse().join('')} ${key.length}`
@@ -39,6 +39,20 @@ test('a store that is an object of a class still reports its slots', () => {
     }
   }
   expect(withHashedKeys(new Sharded(), (key) => `${key}#`).slotOf?.({ policy: 'p', key: 'alice' })).toBe(6)
+})
+
+// All clients had one key, '[object Promise]', or each request of a client had another.
+test.each<[string, () => unknown]>([
+  ['a promise', async () => 'hash'],
+  ['bytes', () => new Uint8Array(32)],
+  ['nothing', () => undefined],
+])('a hash that is %s fails the request', async (_, hash) => {
+  const store = withHashedKeys(faultyStore(modelStore(() => START)), hash as () => string)
+  const limiter = rateLimiter({ quota: perMinute(10), store })
+  const message = 'hash must return a string'
+  await expect(limiter.consume('alice')).rejects.toThrow(message)
+  await expect(limiter.peek('alice')).rejects.toThrow(message)
+  await expect(limiter.reset('alice')).rejects.toThrow(message)
 })
 
 test('an unset secret is rejected: keys would be readable', () => {

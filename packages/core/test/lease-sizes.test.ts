@@ -1,6 +1,8 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
-import { perMinute, perSecond } from '../src/index.ts'
+import { perMinute, perSecond, rateLimiter, type Store, withLeases } from '../src/index.ts'
 import { allowedOf, consume, setUp } from './leasing.ts'
+import { settled } from './sharing.ts'
 
 describe('a lease', () => {
   test('is not taken for the first request of a key, nor for one now and then', async () => {
@@ -96,5 +98,27 @@ describe('a lease', () => {
     const after = shared.calls
     await consume(limiter, 2)
     expect(shared.calls).toBe(after + 2)
+  })
+
+  // Entries of requests that came together with one of several policies, which was answered later, were never evicted.
+  test('is for one request again where 10,000 other keys were asked about by two requests at once', async () => {
+    const model = modelStore(fakeClock())
+    let calls = 0
+    const remote: Store = {
+      take: async (ops) => {
+        calls++
+        const taken = model.takeSync(ops)
+        if (ops.length > 1) await settled()
+        return taken
+      },
+      delete: (keys) => model.delete(keys),
+    }
+    const store = withLeases(remote, { requests: 100, maxLoss: '1h', stopwatch: () => 0 })
+    const one = rateLimiter({ name: 'p', quota: perSecond(1_000), store, deadline: '1h' })
+    const two = rateLimiter({ quotas: { p: perSecond(1_000), q: perSecond(10) }, store, deadline: '1h' })
+    for (let i = 0; i < 10_001; i++) await Promise.all([two.consume(`key-${i}`), one.consume(`key-${i}`)])
+    const before = calls
+    await consume(one, 2, 'key-10000')
+    expect(calls).toBe(before + 2)
   })
 })

@@ -1,4 +1,13 @@
-import { fakeClock, faultyStore, historiesOf, modelStore, momentsOf, quotas, quotasOf, START } from '@spillway/conformance'
+import {
+  fakeClock,
+  faultyStore,
+  historiesOf,
+  modelStore,
+  momentsOf,
+  quotas,
+  quotasOf,
+  START,
+} from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -3,6 +3,7 @@ import {
   perMinute,
   perSecond,
   QuotaError,
+  type RateLimiter,
   type Store,
   sharedQuotaBounds,
   slidingWindow,
@@ -36,6 +37,30 @@ describe('sharedQuotaBounds', () => {
     expect(sharedQuotaBounds(perSecond(1_000), { processes: 8, margin: 0.1 })).toEqual({
       ...{ holdMs: 100, held: 100, overAdmission: 100, underAdmission: 800, callsPerSecond: 160 },
     })
+  })
+
+  // All were said to be shared, though such a request consumes what a share leaves in the bucket: 1,041 of 1,000.
+  test('bounds what requests that are alone in their process admit beyond the quota', async () => {
+    const ten = tokenBucket({ limit: 1_000, per: '10s' })
+    const { limiters, pass, callsOf } = setUp({ quota: ten, processes: 60, margin: 0.05 })
+    const [holder, drain, ...alone] = limiters as [RateLimiter, RateLimiter, ...RateLimiter[]]
+    const admitted = async (limiter: RateLimiter, times: number): Promise<number> => {
+      let count = 0
+      for (let i = 0; i < times; i++) if ((await limiter.consume('a')).allowed) count++
+      return count
+    }
+    for (let i = 0; i < 250; i++) {
+      await admitted(holder, 1)
+      await pass(12)
+    }
+    for (const before = callsOf(); callsOf() === before; await pass(12)) await admitted(holder, 1)
+    // The bucket is full again, and the process still holds its share.
+    await pass(460)
+    let all = await admitted(drain, 1_000)
+    for (const each of alone) all += await admitted(each, 1)
+    all += await admitted(holder, 60)
+    expect(all).toBeGreaterThan(ten.limit)
+    expect(all).toBeLessThanOrEqual(ten.limit + sharedQuotaBounds(ten, { processes: 60, margin: 0.05 }).overAdmission)
   })
 
   const single: Store = { take: async () => [], delete: async () => 0 }

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import type { Decision } from '../src/index.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { type Decision, perDay, type RateLimiter } from '../src/index.ts'
 import { quota, type Setting, setUp } from './sharing.ts'
 
 describe('the share of one process', () => {
@@ -52,6 +52,48 @@ describe('the share of one process', () => {
     await (held.stores[0] as (typeof stores)[0]).release()
     expect((await held.direct.peek('a')).remaining).toBeGreaterThanOrEqual(remaining)
     expect((await direct.peek('a')).remaining).toBe(59_999)
+  })
+
+  // The pause ended only if the process had a share: a key that was reset was denied for 7 minutes more.
+  test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
+    ['a reset', (limiter) => limiter.reset('a')],
+    ['a reset of all keys', (limiter) => limiter.resetAll()],
+    ['a refund', (limiter) => limiter.refund('a', 50_000)],
+  ])('that was not granted is asked for again after %s', async (_, restore) => {
+    const { limiter } = setUp({ quota: perDay(100_000) })
+    await limiter.consume('a', 100_000)
+    const denied = await Promise.all([limiter.consume('a'), limiter.consume('a')])
+    expect(denied.map(({ allowed }) => allowed)).toEqual([false, false])
+    await restore(limiter)
+    expect((await limiter.consume('a')).allowed).toBe(true)
+  })
+
+  // A reset did not wait for it, and its answer began a pause after the reset.
+  test('that is answered a second late begins no pause', async () => {
+    const { limiter, direct, clock, model } = setUp({ quota: perDay(100_000) })
+    await direct.consume('a', 100_000)
+    await limiter.consume('a')
+    model.break('slow')
+    const late = limiter.consume('a')
+    model.break('none')
+    clock.advance(1_001)
+    await limiter.reset('a')
+    await direct.consume('a', 100_000)
+    await model.thaw()
+    expect((await late).allowed).toBe(false)
+    await direct.reset('a')
+    expect((await limiter.consume('a')).allowed).toBe(true)
+  })
+
+  // Each request took a share for the demand of 14 minutes, which was returned before the next one: two calls each.
+  test('is not taken for requests that come less than once a second', async () => {
+    const { limiter, clock, callsOf } = setUp({ quota: perDay(100_000) })
+    for (let i = 0; i < 100; i++) {
+      expect((await limiter.consume('a')).allowed).toBe(true)
+      clock.advance(2_000)
+      await vi.advanceTimersByTimeAsync(2_000)
+    }
+    expect(callsOf()).toBe(100)
   })
 
   test('lasts while the store fails', async () => {

@@ -35,6 +35,7 @@ export function setUp({ quota, processes = 1, margin = 0.01, wayMs = 0 }: Settin
     take: (ops) => away(() => model.take(ops)),
     takeEach: (batches) => away(() => (model as Required<Store>).takeEach(batches)),
     delete: (keys) => away(() => model.delete(keys)),
+    deleteAll: (policies) => away(() => (model as Required<Store>).deleteAll(policies)),
   }
   // The clock of each process begins at its own start.
   const stores = Array.from({ length: processes }, (_, i) =>

@@ -17,6 +17,7 @@ import {
   type Taken,
   tokenBucket,
   warmingUp,
+  withLeases,
 } from '../src/index.ts'
 
 // What a custom store may answer by mistake. Each is a failure of the store, about which onStoreError decides.
@@ -70,6 +71,21 @@ describe.each(answers)('a store that answers %s', (_, answer) => {
     const limiter = rateLimiter({ quota: perMinute(2), store: answering(() => late), deadline: 1, logger })
     expect(await limiter.consume('ann')).toMatchObject({ degraded: { reason: 'timeout', action: 'local' } })
     settle(await answer())
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toEqual([])
+  })
+
+  // Reproduces a bug: the process ended by an unhandled rejection.
+  test('to the return of a lease is ignored', async () => {
+    const model = modelStore(() => START)
+    const take: Store['take'] = (ops) =>
+      (ops[0]?.step.increment ?? 0) < 0 ? (answer() as ReturnType<Store['take']>) : model.take(ops)
+    const store = withLeases({ take, delete: async () => 0 }, { requests: 10, maxLoss: '1m' })
+    const limiter = rateLimiter({ quota: perMinute(100), store, deadline: '10s' })
+    for (let i = 0; i < 4; i++) await limiter.consume('ann')
+    expect((await limiter.peek('ann')).allowed).toBe(true)
+    for (let i = 0; i < 4; i++) await limiter.consume('ann')
+    await store.release()
     await new Promise((resolve) => setImmediate(resolve))
     expect(unhandled).toEqual([])
   })

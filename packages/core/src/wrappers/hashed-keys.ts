@@ -1,4 +1,4 @@
-import { QuotaError } from '../common/errors.ts'
+import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkFunctions } from '../common/options.ts'
 import { checkIsStore, type StateKey, type Store } from '../stores/store.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
@@ -6,12 +6,12 @@ import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 /**
  * Returns a store that stores only the hashes of keys: no address, user or token of your clients. `hash` must be
  * collision-free and secret, such as an HMAC: there are so few addresses that an attacker can try all of them. A changed
- * hash finds no earlier state. Throws a `QuotaError` if `hash` is not a function.
+ * hash finds no earlier state. Throws a `QuotaError` if `hash` is not a function; requests fail with one if it returns no string.
  */
 export function withHashedKeys(store: Store, hash: (key: string) => string): Store {
   checkIsStore('the store of withHashedKeys', store)
   checkFunctions({ hash }, ['hash'], true)
-  const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: hash(state.key) })
+  const hashed = <T extends StateKey>(state: T): T => ({ ...state, key: checkHash(hash(state.key)) })
   return {
     ...storeTraits(store, hashed),
     take: (ops, at, deadline) => store.take(ops.map(hashed), at, deadline),
@@ -26,6 +26,16 @@ export function withHashedKeys(store: Store, hash: (key: string) => string): Sto
     ...deletingAll(store),
     ...listing(store, (state) => ({ ...state, isDigest: true })),
   }
+}
+
+/** Checks what `hash` has returned: a store would count requests by other values without an error. */
+function checkHash(hash: unknown): string {
+  if (typeof hash === 'string') return hash
+  const hint = hash instanceof Promise ? 'Use a hash that needs no promise' : "Encode it, such as by digest('hex')"
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `withHashedKeys: hash must return a string; got ${formatValue(hash)}. ${hint}.`,
+  )
 }
 
 /** Checks a secret that keys are hashed with; `what` names the store in the error. */

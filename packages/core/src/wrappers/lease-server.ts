@@ -84,11 +84,13 @@ export async function returnLease(
 ): Promise<BucketTaken | undefined> {
   const parts = partsLeft(lease, at ?? momentOf(lease, ms))
   if (parts === 0) return undefined
-  const returned = store.take([{ policy, key, step: returnStep(lease, parts) }], at)
-  return returned.then(
-    ([taken]) => taken as BucketTaken,
-    () => undefined,
-  )
+  try {
+    const [taken] = await store.take([{ policy, key, step: returnStep(lease, parts) }], at)
+    return taken as BucketTaken
+  } catch {
+    // An invalid answer is a failure, too.
+    return undefined
+  }
 }
 
 /** Divides the answer to a call for all requests, which are answered after `left` parts of an old lease. */

@@ -31,8 +31,10 @@ export interface Entry {
   ending: Promise<void> | undefined
   /** The store's last answer. */
   last: Answer | undefined
-  /** When a request of the key was last allowed or denied, by the local clock. */
+  /** When a request of the key was last made, allowed or denied, by the local clock. */
   usedMs: number
+  /** Until when requests without units are denied without a call; leases have no such time. */
+  pausedMs: number
 }
 
 export const newEntry = (key: StateKey): Entry => ({
@@ -44,6 +46,7 @@ export const newEntry = (key: StateKey): Entry => ({
   ending: undefined,
   last: undefined,
   usedMs: 0,
+  pausedMs: 0,
 })
 
 const isUnused = ({ lease, serving, others, ending }: Entry): boolean => !lease && !serving && !ending && others === 0
@@ -150,11 +153,14 @@ export function leasing<E extends Entry>(
     const entry = entries.get(name) ?? server.newEntry(key)
     entries.set(name, entry)
     entry.others++
+    // It may bring units back.
+    entry.pausedMs = 0
     return [name, entry]
   }
   const leave = ([name, entry]: readonly [string, E]): void => {
     entry.others--
-    if (isUnused(entry) && entry.last === undefined) entries.delete(name)
+    // Another request may have used the entry meanwhile, which did not have to make room for it.
+    if (isUnused(entry) && (entry.last === undefined || entries.size > MOST)) entries.delete(name)
   }
   /** Runs other work on keys: their leases are returned first, and none is granted meanwhile. */
   const alone = async <T>(

@@ -31,8 +31,6 @@ interface ShareEntry extends Entry {
   next: Lease | undefined
   /** Whether the last share was smaller than asked for. */
   isShort: boolean
-  /** Until when requests without units are denied without a call. */
-  pausedMs: number
   /** Until when no share is acquired ahead of need, after a failure. */
   failedMs: number
   /** How long the store took to answer. */
@@ -154,7 +152,10 @@ export function shareServer(
     const last = remember(entry, step, taken, askedMs)
     entry.tripMs = stopwatch() - askedMs
     entry.isShort = parts < wanted
-    if (entry.isShort) entry.pausedMs = askedMs + (holdFor(call) / 1000) * pauseOf(taken, stopwatch())
+    // Of a late answer, units may have come back since.
+    if (entry.isShort && !isStuck(entry)) {
+      entry.pausedMs = askedMs + (holdFor(call) / 1000) * pauseOf(taken, stopwatch())
+    }
     const { answers, rest } = divide(waiters, step, askedMs, granted)
     for (const [i, each] of waiters.entries()) {
       each.resolve(answers[i] ?? denied(last, each, Math.max(restOf(entry), 1)))
@@ -214,7 +215,6 @@ export function shareServer(
       demand: noDemand(),
       next: undefined,
       isShort: false,
-      pausedMs: 0,
       failedMs: 0,
       tripMs: 0,
     }),
@@ -225,14 +225,17 @@ export function shareServer(
       const { step } = call.take
       const hold = holdFor(call)
       if (!isShareable(step, hold)) return check(entry, call)
-      countDemand(entry.demand, partsOf(step), stopwatch(), hold)
+      const ms = stopwatch()
+      // What it does not spend of a share would be returned before the next request.
+      const isRare = ms - entry.usedMs > idleMs
+      entry.usedMs = ms
+      countDemand(entry.demand, partsOf(step), ms, hold)
       const taken = withoutCall(entry, call)
       if (taken) {
-        entry.usedMs = stopwatch()
         askAhead(entry, call)
         return Promise.resolve(taken)
       }
-      const isAlone = !entry.serving && partsFor(entry, call) <= partsOf(step)
+      const isAlone = !entry.serving && (isRare || partsFor(entry, call) <= partsOf(step))
       if (isAlone || (entry.serving && isStuck(entry))) return check(entry, call)
       return new Promise((resolve, reject) => {
         entry.waiters.push({ ...call, resolve, reject })

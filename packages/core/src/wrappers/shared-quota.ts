@@ -1,6 +1,6 @@
 import { checkQuota, stepFor } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkFunctions, checkOptions, checkWhole } from '../common/options.ts'
+import { checkCount, checkFunctions, checkOptions } from '../common/options.ts'
 import { monotonicMs } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import type { Quota } from '../quotas/quota-types.ts'
@@ -39,12 +39,16 @@ export interface SharedQuotaBounds {
   readonly held: number
   /**
    * The most units beyond the quota in any span of time, if some of the requests of a key are sent to the store one by one:
-   * those with several policies, reservations and charges. If all are shared, it is 0.
+   * those with several policies, reservations, charges, and those that are alone in their process for `holdMs`. If all are
+   * shared, it is 0.
    */
   readonly overAdmission: number
   /** The most units that a request can be denied for although the quota has them: what is not shared, and what others hold. */
   readonly underAdmission: number
-  /** The most store calls a second at a steady demand. `Infinity` if the quota is not shared. */
+  /**
+   * The most store calls a second at a steady demand of more than a request a second in each process. `Infinity` if the quota
+   * is not shared.
+   */
   readonly callsPerSecond: number
 }
 
@@ -54,7 +58,8 @@ const IDLE_MS = 1_000
 /**
  * Returns a store of which each process holds a share: it consumes units for a while in advance, by its own demand, and spends
  * or denies in this process. A process calls the store about once in `margin` of the time in which the bucket refills, per key,
- * whether the key is below or above its quota.
+ * whether the key is below or above its quota. A request that is alone in that time, or comes more than a second after the last
+ * one, is a call.
  *
  * It allows no more than the bucket does. A share is smaller than asked for if the bucket is nearly empty. Then its process
  * denies what the share does not suffice for until it asks again, and reports that time as the wait. The next share is
@@ -89,7 +94,7 @@ export function withSharedQuota(store: Store, options: SharedQuotaOptions = {}):
 export function sharedQuotaBounds(quota: Quota, options: SharedQuotaBoundsOptions): SharedQuotaBounds {
   checkQuota('the quota of sharedQuotaBounds', quota)
   checkOptions('sharedQuotaBounds', options, ['processes', 'margin'])
-  const processes = checkWhole('sharedQuotaBounds processes', options.processes, 1)
+  const processes = checkCount('sharedQuotaBounds processes', options.processes, 1)
   const margin = checkMargin('sharedQuotaBounds', options.margin)
   const step = stepFor(quota, 'consume', 1)
   const hold = step.kernel === 'bucket' ? holdOf(step, margin) : 0
