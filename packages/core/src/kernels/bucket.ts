@@ -32,7 +32,7 @@ import { type Start, startedState } from './start.ts'
  * than the bucket holds, takes from before return nothing. Takes of a reset or evicted state return nothing, either, until
  * the new state has taken as much: then they cannot be distinguished from its own.
  *
- * The kernel is written in TypeScript here, in Lua and in SQL, in the same order with the same names.
+ * The kernel is written in TypeScript here, in Lua and in SQL, with the same arithmetic. The conformance suite compares their results.
  */
 export interface BucketStep {
   readonly kernel: 'bucket'
@@ -165,7 +165,7 @@ function refund({ base, gross, turn }: Ticks, nowTick: number, step: BucketStep)
   const returned = returnedBy(step, last, nowTick, base, gross, newest)
   const next = exactly(base.tick - returned.tick, base.early - returned.early, scale)
   const less = last ? exactly(gross.tick - returned.tick, gross.early - returned.early, scale) : gross
-  const keepsTurn = returned.tick === 0 || (last && step.whole && isSame(gross, base))
+  const keepsTurn = returned.tick === 0 || (last && step.whole)
   return { base: next, gross: atMost(less, next, step.schedule), turn: keepsTurn ? turn : newest, withinCeiling: true }
 }
 

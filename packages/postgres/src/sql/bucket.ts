@@ -2,7 +2,7 @@ import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core/internal'
 import type { Names } from './names.ts'
 
 /**
- * The bucket kernel in SQL: `kernels/bucket.ts` of core, in the same order with the same names.
+ * The bucket kernel in SQL: the arithmetic of `kernels/bucket.ts` of core.
  *
  * A state is `tat`, the theoretical arrival time, or null and the array `refunded`: tat, gross, turn, 0, 0. Its length of
  * five distinguishes it from a window (three) and a log (pairs). A state that is not whole microseconds is `tat` and the
@@ -122,7 +122,7 @@ BEGIN
     newest := greatest(turn, base - step[9] + ${fn('carry')}(early - step[22], scale));
     returned := ${fn('returned_by')}(step, last, now_tick, base, early, gross, gross_early, newest);
     change := (returned[2] > 0)::int - returned[1]; part := (scale - returned[2]) % scale;
-    IF returned[1] <> 0 AND NOT (last AND step[11] = 1 AND gross = base AND gross_early = early) THEN turn_next := newest; END IF;
+    IF returned[1] <> 0 AND NOT (last AND step[11] = 1) THEN turn_next := newest; END IF;
   ELSE last := true;
   END IF;
   next := base + change;

@@ -1,7 +1,7 @@
 import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core/internal'
 
 /**
- * The bucket kernel in Lua: `kernels/bucket.ts` of core, in the same order with the same names. A bucket without a
+ * The bucket kernel in Lua: the arithmetic of `kernels/bucket.ts` of core. A bucket without a
  * refill schedule is stepped without a function call: calls cost the most time here.
  */
 export const bucketLua: string = /* lua */ `
@@ -117,8 +117,7 @@ local function bucket(state, now, step)
     next, nextEarly = exactly(base - tick, early - part, scale)
     grossNext, grossNextEarly = gross, grossEarly
     if last then grossNext, grossNextEarly = exactly(gross - tick, grossEarly - part, scale) end
-    local isPlain = gross == base and grossEarly == early
-    if tick ~= 0 and not (last and step.whole and isPlain) then turnNext = newest end
+    if tick ~= 0 and not (last and step.whole) then turnNext = newest end
   end
   if grossNext ~= next then
     local most = next + floor(${MOST_RETURNED} / (schedule and schedule.tick or 1))
