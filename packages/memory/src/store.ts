@@ -1,13 +1,5 @@
-import {
-  type Micros,
-  QuotaError,
-  type State,
-  type StateKey,
-  type SyncStore,
-  type Take,
-  type Taken,
-} from '@spillway/core'
-import { checkFunctions, checkOptions, formatValue, takenOf as resultOf, runKernel } from '@spillway/core/internal'
+import type { Micros, State, StateKey, SyncStore, Take, Taken } from '@spillway/core'
+import { checkCount, checkFunctions, checkOptions, takenOf as resultOf, runKernel } from '@spillway/core/internal'
 import { checkedClock, steadyClock } from './clock.ts'
 import { PolicyStates } from './policy-states.ts'
 import { KernelTake, prepare } from './prepare.ts'
@@ -45,14 +37,8 @@ export interface MemoryStore extends SyncStore {
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, ['maxKeys', 'clock'])
   checkFunctions(options, ['clock'])
-  const { maxKeys = 100_000 } = options
+  const maxKeys = checkCount('maxKeys', options.maxKeys ?? 100_000, 1)
   const clock = options.clock === undefined ? steadyClock() : checkedClock(options.clock)
-  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `maxKeys must be a whole number, 1 or more; got ${formatValue(maxKeys)}.`,
-    )
-  }
   // One map per policy: the hot path need not concatenate policy and key.
   const statesByPolicy = new Map<string, PolicyStates>()
   const statesOf = (policy: string): PolicyStates => {

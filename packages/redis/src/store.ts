@@ -16,6 +16,7 @@ import {
 } from '@spillway/core'
 import {
   checkBoolean,
+  checkCount,
   checkOptions,
   checkSecret,
   formatValue,
@@ -85,9 +86,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const { denyCache = '1s', lease } = options
   // The wrappers have other names for them.
   if (denyCache !== false) micros(denyCache, 'denyCache')
-  if (lease !== undefined && typeof lease !== 'object' && !(Number.isSafeInteger(lease) && lease >= 2)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `lease must be a whole number, 2 or more; got ${formatValue(lease)}.`)
-  }
+  if (lease !== undefined && typeof lease !== 'object') checkCount('lease', lease, 2)
   const remote =
     'hashKeys' in options ? withHashedKeys(named, keyed(checkSecret('redisStore', options.hashKeys))) : named
   const store = withDenyCache(remote, { for: denyCache, scope: scopeOf(client, options) })

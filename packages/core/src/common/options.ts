@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from './errors.ts'
+import { type ErrorCode, formatValue, QuotaError } from './errors.ts'
 
 /**
  * Throws a QuotaError if `options` is not an object, has an unknown name, or has `null` for an option: only `undefined` counts
@@ -127,16 +127,23 @@ export function checkBoolean(name: string, value: unknown, whenUnset = false): b
 const MOST_PROPOSED = 2 ** 52
 
 /**
- * Checks that a count is whole, and `least` or more; a fraction of a unit could not be refunded exactly. `instead` ends the
- * error in place of the nearest whole number.
+ * Checks that a number of a quota is whole, and `least` or more; a fraction of a unit could not be refunded exactly. `instead`
+ * ends the error in place of the nearest whole number.
  */
-export function checkWhole(what: string, value: unknown, least: number, instead = ''): number {
+export const checkWhole = (what: string, value: unknown, least: number, instead = ''): number =>
+  checkedWhole('ERR_SPILLWAY_QUOTA', what, value, least, instead)
+
+/** Checks that a count, which is no number of a quota, is whole, and `least` or more. */
+export const checkCount = (what: string, value: unknown, least: number): number =>
+  checkedWhole('ERR_SPILLWAY_OPTION', what, value, least)
+
+function checkedWhole(code: ErrorCode, what: string, value: unknown, least: number, instead = ''): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
   const nearest = Number.isFinite(value)
     ? ` Use ${Math.min(Math.max(Math.round(value as number), least), MOST_PROPOSED)}.`
     : ''
   throw new QuotaError(
-    'ERR_SPILLWAY_QUOTA',
+    code,
     `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${instead === '' ? nearest : instead}`,
   )
 }

@@ -1,4 +1,5 @@
 import { LONGEST, type Micros } from '../common/time.ts'
+import type { Taken } from '../kernels/kernel.ts'
 import type { PenaltyTaken } from '../kernels/penalty.ts'
 import type { SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { Calendar, SlidingWindowTaken } from '../kernels/sliding-window.ts'
@@ -45,6 +46,10 @@ export function decidePenalty(policy: string, quota: PenaltyQuota, cost: number)
     return atOnce(policy, limit, cost, allowed, until > 0 ? 0 : limit - count, end, most)
   }
 }
+
+/** Milliseconds until the end of the block that a step has found; 0 without one. */
+export const blockedMsOf = (taken: Taken): number =>
+  'level' in taken && taken.until > 0 ? (taken.until - taken.now) / 1000 : 0
 
 /** A decision by a quota whose units all refill at once, in `end`. A block list reports another limit than it has. */
 function atOnce(

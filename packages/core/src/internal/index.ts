@@ -9,7 +9,7 @@ export { formatThrown, formatValue, type WarningCode, withLate, withoutLink } fr
 export { evictOldest } from '../common/eviction.ts'
 export { andThen, type MaybePromise, maybePromise } from '../common/maybe-promise.ts'
 export { oncePer } from '../common/once-per.ts'
-export { checkBoolean, checkFunctions, checkObject, checkOptions, givenOptions } from '../common/options.ts'
+export { checkBoolean, checkCount, checkFunctions, checkObject, checkOptions, givenOptions } from '../common/options.ts'
 export { processState } from '../common/process-state.ts'
 export { checkTime, LONGEST } from '../common/time.ts'
 export { checkLogger, loggerOf, warnOnce } from '../common/warn.ts'

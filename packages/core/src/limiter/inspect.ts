@@ -1,6 +1,7 @@
 import { decide, runKernel, stepFor, takenOf } from '../algorithms/algorithm.ts'
 import { answerTo, takesFor } from '../checks/store-result.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
+import { blockedMsOf } from '../decisions/decide.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 import type { Policy, PolicyCheck } from '../policies/policy.ts'
@@ -54,10 +55,6 @@ export function peekAt(policy: Policy, key: string): MaybePromise<Decision> {
   return andThen(answerTo(checks, takesFor(checks, 'peek')), ({ decisions }) => decisions[0] as Decision)
 }
 
-/** Milliseconds until the end of the block that a step has found; 0 without one. */
-export const blockedFor = (taken: Taken): number =>
-  'level' in taken && taken.until > 0 ? (taken.until - taken.now) / 1000 : 0
-
 /** The inspection of a key that its block list denies for some time more. */
 const withBlock = ({ available, ...inspection }: Inspection, listedMs: number): Inspection => ({
   ...inspection,
@@ -81,7 +78,7 @@ async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
   return {
     policy: name,
     quota,
-    blockedMs: blockedFor(taken[0] as Taken),
+    blockedMs: blockedMsOf(taken[0] as Taken),
     kept: !isNew(steps[0] as Step, taken[0] as Taken),
     state: taken[0] as Taken,
     decision: decisionAt(0, 1),

@@ -1,7 +1,7 @@
 import { checkActual } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import type { Awaitable } from '../common/maybe-promise.ts'
-import { checkFunctions, checkOptions, checkWhole } from '../common/options.ts'
+import { checkCount, checkFunctions, checkOptions } from '../common/options.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { checkKey } from '../steps/verbs.ts'
 import type { RateLimiter } from './limiter.ts'
@@ -47,7 +47,7 @@ export function limitStream<T>(
   const { limiter, cost = () => 1 } = options
   const key = checkKey(options.key)
   checkSources(source, limiter)
-  const ahead = checkWhole('limitStream ahead', options.ahead ?? 64, 1)
+  const ahead = checkCount('limitStream ahead', options.ahead ?? 64, 1)
   const supply = supplyOf((units) => limiter.reserve(key, { cost: units, maxWait: 0 }), ahead)
   let denied: Decision | undefined
   let units = 0

@@ -2,8 +2,9 @@ import { decider, stepFor } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError, StoreError } from '../common/errors.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { promised } from '../common/maybe-promise.ts'
-import { checkBoolean, checkOptions, checkWhole, isObject } from '../common/options.ts'
+import { checkBoolean, checkCount, checkOptions, isObject } from '../common/options.ts'
 import { type Duration, micros } from '../common/time.ts'
+import { blockedMsOf } from '../decisions/decide.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Policy } from '../policies/policy.ts'
@@ -13,7 +14,7 @@ import { type CallDeadline, deadlineIn, isExpired, whenExpired } from '../stores
 import { isSync, type ListedState, type Store } from '../stores/store.ts'
 import { isTaken } from '../stores/store-call.ts'
 import { canBlock } from './block.ts'
-import { blockedFor, peekAt } from './inspect.ts'
+import { peekAt } from './inspect.ts'
 import { TopKeys } from './top-keys.ts'
 
 /** Options of `list`. */
@@ -90,8 +91,8 @@ const MOST_KEYS = 1_000
 /** Lists the keys that have used the most of a policy, within bounds of count and time. */
 export async function listKeys(policies: readonly Policy[], options: ListOptions): Promise<KeyList> {
   checkOptions('list', options, LIST_OPTIONS)
-  const limit = checkWhole('list limit', options.limit ?? 20, 1)
-  const scan = checkWhole('list scan', options.scan ?? 100_000, 1)
+  const limit = checkCount('list limit', options.limit ?? 20, 1)
+  const scan = checkCount('list scan', options.scan ?? 100_000, 1)
   const limited = checkBoolean('list limited', options.limited)
   const blocked = checkBoolean('list blocked', options.blocked)
   const deadline = deadlineIn(micros(options.timeout ?? '1s', 'list timeout'))
@@ -137,7 +138,7 @@ async function examine(
     const chunk = checkChunk(next.value, step)
     scanned += chunk.length
     for (const { key, isDigest, taken } of chunk) {
-      add({ key, isDigest, decision: decide(taken), blockedMs: blockedFor(taken) })
+      add({ key, isDigest, decision: decide(taken), blockedMs: blockedMsOf(taken) })
     }
     // An in-memory store never waits by itself, nor may one of empty chunks: other work must not wait for the whole list.
     if (isSync(store) || chunk.length === 0) await new Promise<void>((resolve) => setLongTimeout(0, resolve))

@@ -1,4 +1,4 @@
-import { checkFunctions, checkWhole } from '../common/options.ts'
+import { checkCount, checkFunctions } from '../common/options.ts'
 import { DEADLINE, type Duration, type Micros, micros } from '../common/time.ts'
 import { checkLogger, type Logger, setLogger } from '../common/warn.ts'
 import { checkStoreError, type StoreErrorOption } from '../stores/failure-mode.ts'
@@ -67,7 +67,7 @@ export function storeConfigOf(options: StoreOptions & { readonly store: Store | 
     store,
     deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
     onStoreError: checkStoreError(options.onStoreError ?? 'local'),
-    replicas: checkWhole('replicas', options.replicas ?? 1, 1),
+    replicas: checkCount('replicas', options.replicas ?? 1, 1),
     logger,
     thresholds: options.onThreshold && thresholdWatch(options.onThreshold, store, logger),
   }

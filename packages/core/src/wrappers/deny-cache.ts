@@ -2,7 +2,7 @@ import { runKernel, takenOf } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { evictOldest } from '../common/eviction.ts'
 import { oncePer } from '../common/once-per.ts'
-import { checkFunctions, checkOptions } from '../common/options.ts'
+import { checkCount, checkFunctions, checkOptions } from '../common/options.ts'
 import { type Duration, type Micros, micros, monotonicMs } from '../common/time.ts'
 import type { Outcome, Taken } from '../kernels/kernel.ts'
 import { checkIsStore, type StateKey, type Store, type Take } from '../stores/store.ts'
@@ -83,14 +83,9 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   checkIsStore('the store of withDenyCache', store)
   checkOptions('withDenyCache', options, ['for', 'maxKeys', 'scope', 'stopwatch'])
   checkFunctions(options, ['stopwatch'])
-  const { maxKeys = 10_000, scope = {}, stopwatch = monotonicMs } = options
+  const { scope = {}, stopwatch = monotonicMs } = options
+  const maxKeys = checkCount('maxKeys', options.maxKeys ?? 10_000, 1)
   const validMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
-  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `maxKeys must be a whole number, 1 or more; got ${formatValue(maxKeys)}.`,
-    )
-  }
   if (typeof scope !== 'object' || scope === null) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `scope must be an object; got ${formatValue(scope)}.`)
   }

@@ -1,5 +1,4 @@
-import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkFunctions, checkOptions } from '../common/options.ts'
+import { checkCount, checkFunctions, checkOptions } from '../common/options.ts'
 import { type Duration, micros, monotonicMs } from '../common/time.ts'
 import { checkIsStore, type Store } from '../stores/store.ts'
 import { leaseServer } from './lease-server.ts'
@@ -47,17 +46,11 @@ export function withLeases(store: Store, options: LeaseOptions): LeasingStore {
   checkIsStore('the store of withLeases', store)
   checkOptions('withLeases', options, ['requests', 'maxLoss', 'idle', 'stopwatch'])
   checkFunctions(options, ['stopwatch'])
-  const { requests, stopwatch = monotonicMs } = options
+  const { stopwatch = monotonicMs } = options
   const bounds = {
-    requests,
+    requests: checkCount('requests', options.requests, 2),
     maxLoss: micros(options.maxLoss ?? '1s', 'maxLoss'),
     idleMs: micros(options.idle ?? '1s', 'idle') / 1000,
-  }
-  if (!Number.isSafeInteger(requests) || requests < 2) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `requests must be a whole number, 2 or more; got ${formatValue(requests)}.`,
-    )
   }
   return leasing(store, { ...bounds, stopwatch }, (leasing) => leaseServer(store, bounds, stopwatch, leasing))
 }
