@@ -35,7 +35,7 @@ proves(
       property: WAIT,
     },
     'allows more units than the burst': {
-      text: 'taking && cost > paid ? spanOf(cost - paid, ticksPerUnit, scale).tick : 0',
+      text: 'needs && cost > paid ? spanOf(cost - paid, ticksPerUnit, scale).tick : 0',
       replacement: '0',
       property: FITS,
     },
@@ -110,7 +110,7 @@ proves(
       property: STEP_BACK,
     },
     'denies a charge before its turn': {
-      text: '!taking ? LONGEST : cost > burst',
+      text: '!needs ? LONGEST : cost > burst',
       replacement: 'cost > burst',
       property: 'a charge is counted as a take is, before its turn too',
     },

@@ -3,7 +3,7 @@ import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import { type ActualOf, groupByStore, type PolicyCheck } from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
-import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { needsUnits, type StepOptions, type Verb } from '../steps/step-options.ts'
 import { acquireInOrder, deadlines } from './acquire-in-order.ts'
 import { answerOrFallBack } from './fallback.ts'
 import { spillOver } from './spill.ts'
@@ -20,7 +20,7 @@ export function acquire(
 ): MaybePromise<Acquisition> {
   const acquisition = acquireOnce(verb, checks, stepOptions)
   const final =
-    !checks.some(hasSpill) || verb === 'refund' || verb === 'charge'
+    !checks.some(hasSpill) || !needsUnits(verb)
       ? acquisition
       : andThen(acquisition, (first) => spillOver(first, checks, (others) => acquireOnce(verb, others, stepOptions)))
   if (!checks.some(isWatched) || verb === 'refund' || verb === 'peek') return final

@@ -2,7 +2,7 @@ import { formatValue, QuotaError } from '../common/errors.ts'
 import { guess } from '../common/options.ts'
 import type { ActualOf, Policy, PolicyCheck } from '../policies/policy.ts'
 import type { Targets } from '../policies/spill-targets.ts'
-import type { Verb } from '../steps/step-options.ts'
+import { needsUnits, type Verb } from '../steps/step-options.ts'
 
 /** Units by policy, under the names in `quotas`: `{ requests: 1, tokens: 4000 }`. */
 export type Costs = Readonly<Record<string, number>>
@@ -22,10 +22,10 @@ export interface NamedPolicies {
  */
 export function costsOf(named: NamedPolicies, cost: number | Costs, verb: Verb): readonly (number | undefined)[] {
   const { names, targets, policies } = named
-  const looks = verb === 'consume' || verb === 'peek'
-  if (typeof cost === 'number') return (looks ? policies : names).map(() => cost)
+  const needs = needsUnits(verb)
+  if (typeof cost === 'number') return (needs ? policies : names).map(() => cost)
   const given = checkCosts(named, cost)
-  const missing = looks ? 1 : 0
+  const missing = needs ? 1 : 0
   const costAt = (index: number): number => {
     const source = targets.indexOf(index)
     return given.get(names[index] as string) ?? (source < 0 || missing === 0 ? missing : costAt(source))

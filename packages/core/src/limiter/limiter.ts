@@ -10,7 +10,7 @@ import { reportPolicies } from '../policies/on-policies.ts'
 import type { PolicyCheck } from '../policies/policy.ts'
 import { storeConfigOf } from '../policies/store-config.ts'
 import { shownPolicies } from '../quotas/block-list.ts'
-import type { Verb } from '../steps/step-options.ts'
+import { needsUnits, type Verb } from '../steps/step-options.ts'
 import { checkCost, checkKey, checkUnits } from '../steps/verbs.ts'
 import { register } from '../stores/registry.ts'
 import { isSync, type StateKey, type SyncStore } from '../stores/store.ts'
@@ -92,7 +92,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
       costs[i] === undefined ? undefined : { policy, key, cost: checkCost(costs[i], policy.quota, verb) },
     )
     // What is named is charged and refunded itself, and a spill policy is consumed by itself if its source is left out.
-    const isApart = typeof cost !== 'number' && (verb === 'refund' || verb === 'charge')
+    const isApart = typeof cost !== 'number' && !needsUnits(verb)
     return spilling(
       checks,
       targets.map((target, i) => (isApart || !checks[i] ? -1 : target)),

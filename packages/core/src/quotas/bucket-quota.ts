@@ -4,6 +4,7 @@ import { commonDivisor, MOST_SCALE, spanOf } from '../kernels/fraction.ts'
 import type { RefillSchedule } from '../kernels/refill-schedule.ts'
 import type { Start } from '../kernels/start.ts'
 import type { BucketQuota } from './quota-types.ts'
+import { unitMicros } from './unit-micros.ts'
 
 /** A start that lacks `units` of a full bucket. */
 export function startLacking(
@@ -47,11 +48,11 @@ export function scheduled(
 
 /** The frozen quota. Throws a QuotaError if the bucket takes longer to fill than {@link LONGEST}. */
 export function bucketQuota(what: string, quota: Omit<BucketQuota, 'kernel'>): BucketQuota {
-  const unitMicros = quota.schedule?.tick ?? quota.ticksPerUnit / quota.scale
+  const unit = unitMicros(quota)
   const { limit, immediateUnits, overdraft, schedule } = quota
-  if ((limit + overdraft) * unitMicros > LONGEST || quota.window > LONGEST) {
+  if ((limit + overdraft) * unit > LONGEST || quota.window > LONGEST) {
     const refilled = schedule === null ? Infinity : Math.floor(LONGEST / schedule.interval) * schedule.amount
-    const most = Math.min(Math.floor(LONGEST / unitMicros), refilled)
+    const most = Math.min(Math.floor(LONGEST / unit), refilled)
     const burst = immediateUnits < limit ? `a queue of ${most - 1}` : `a burst of ${most - overdraft}`
     throw new QuotaError(
       'ERR_SPILLWAY_QUOTA',

@@ -4,17 +4,17 @@ import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
 import { type Exact, earliest, exactly, type Fraction, isSame, latest, NOTHING, spanOf } from '../kernels/fraction.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
-import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
 
 /** Reduces a verb on a bucket to a kernel step. */
 export function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOptions: StepOptions): BucketStep {
   const { ticksPerUnit, scale, schedule, limit, immediateUnits } = quota
-  const taking = verb === 'consume' || verb === 'peek'
+  const needs = needsUnits(verb)
   const overdraft = stepOptions.prepaid ? 0 : quota.overdraft
   const units = spanOf(cost, ticksPerUnit, scale)
   const increment = verb === 'refund' ? { tick: -units.tick, early: 0 - units.early } : units
-  const check = taking ? spanOf(Math.max(cost - overdraft, 0), ticksPerUnit, scale) : NOTHING
-  const tolerance = taking ? toleranceOf(quota, stepOptions.maxWaitMicros) : ALL
+  const check = needs ? spanOf(Math.max(cost - overdraft, 0), ticksPerUnit, scale) : NOTHING
+  const tolerance = needs ? toleranceOf(quota, stepOptions.maxWaitMicros) : ALL
   const burst = spanOf(immediateUnits, ticksPerUnit, scale)
   const taken =
     stepOptions.original === undefined ? NO_TAKE : refundOf(quota, burst, stepOptions.original as BucketTaken)

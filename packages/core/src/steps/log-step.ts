@@ -1,7 +1,7 @@
 import { LONGEST } from '../common/time.ts'
 import type { SlidingLogStep } from '../kernels/sliding-log.ts'
 import type { SlidingLogQuota } from '../quotas/quota-types.ts'
-import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
 
 /** Reduces a verb on a log to a kernel step. */
 export function logStep(
@@ -10,11 +10,11 @@ export function logStep(
   cost: number,
   { original }: StepOptions,
 ): SlidingLogStep {
-  const taking = verb === 'consume' || verb === 'peek'
+  const needs = needsUnits(verb)
   return {
     kernel: 'sliding-log',
     increment: verb === 'refund' ? -cost : cost,
-    check: taking ? cost : -LONGEST,
+    check: needs ? cost : -LONGEST,
     limit,
     window,
     since: original?.now ?? 0,

@@ -1,7 +1,7 @@
 import { MOST_UNITS, type PenaltyStep, type PenaltyTaken } from '../kernels/penalty.ts'
 import { isBlockList } from '../quotas/block-list.ts'
 import type { PenaltyQuota } from '../quotas/quota-types.ts'
-import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
 
 /** Reduces a verb on a penalty to a kernel step. */
 export function penaltyStep(
@@ -11,14 +11,14 @@ export function penaltyStep(
   { original, blockMicros }: StepOptions,
 ): PenaltyStep {
   const { limit, window, block, grow, max, forgive, extend } = quota
-  const taking = verb === 'consume' || verb === 'peek'
+  const needs = needsUnits(verb)
   // A block list only looks whether a key is blocked, whatever a request costs.
-  const looks = isBlockList(quota) && blockMicros === undefined
-  const units = looks ? 0 : cost
+  const isLook = isBlockList(quota) && blockMicros === undefined
+  const units = isLook ? 0 : cost
   return {
     kernel: 'penalty',
     increment: verb === 'refund' ? 0 - units : units,
-    check: taking ? (looks ? 1 : cost) : -2 * MOST_UNITS,
+    check: needs ? (isLook ? 1 : cost) : -2 * MOST_UNITS,
     limit,
     window,
     ...(blockMicros === undefined ? { block, grow, max } : { block: blockMicros, grow: 1, max: blockMicros }),

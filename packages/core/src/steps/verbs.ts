@@ -1,7 +1,8 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { LONGEST, type Micros } from '../common/time.ts'
-import type { BucketQuota, Quota, WarmUpQuota } from '../quotas/quota-types.ts'
-import type { Verb } from './step-options.ts'
+import { LONGEST } from '../common/time.ts'
+import type { Quota } from '../quotas/quota-types.ts'
+import { unitMicros } from '../quotas/unit-micros.ts'
+import { needsUnits, type Verb } from './step-options.ts'
 
 /** The most units that one request can consume. */
 export function maxUnits(quota: Quota): number {
@@ -12,7 +13,7 @@ export function maxUnits(quota: Quota): number {
 /** Checks a cost: a whole number of units, 1 or more, never text. */
 export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
   const units = checkUnits(cost)
-  if ((verb === 'refund' || verb === 'charge') && units > maxCharge(quota)) {
+  if (!needsUnits(verb) && units > maxCharge(quota)) {
     throw new QuotaError(
       'ERR_SPILLWAY_COST',
       `cost ${units} is too large to be counted: use at most ${maxCharge(quota)}, 95 years of this quota.`,
@@ -33,9 +34,6 @@ export function checkUnits(units: unknown): number {
 /** The most units that can be refunded or charged at once. */
 export const maxCharge = (quota: Quota): number =>
   quota.kernel === 'bucket' || quota.kernel === 'warm-up' ? Math.floor(LONGEST / unitMicros(quota)) : 2 ** 50
-
-const unitMicros = (quota: BucketQuota | WarmUpQuota): Micros =>
-  (quota.kernel === 'bucket' ? quota.schedule?.tick : undefined) ?? quota.ticksPerUnit / quota.scale
 
 /** Checks a key: text that identifies a client. An empty key would count all clients as one. */
 export function checkKey(key: unknown): string {

@@ -2,12 +2,12 @@ import { LONGEST } from '../common/time.ts'
 import { type Exact, exactly, latest, NOTHING, spanOf } from '../kernels/fraction.ts'
 import { slowdown, type WarmUpStep, type WarmUpTaken } from '../kernels/warm-up.ts'
 import type { WarmUpQuota } from '../quotas/quota-types.ts'
-import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
 
 /** Reduces a verb on a quota that warms up to a kernel step. */
 export function warmUpStep(quota: WarmUpQuota, verb: Verb, cost: number, stepOptions: StepOptions): WarmUpStep {
   const { ticksPerUnit, scale, half, burst } = quota
-  const taking = verb === 'consume' || verb === 'peek'
+  const needs = needsUnits(verb)
   const { maxWaitMicros = 0, prepaid = false, original } = stepOptions
   const units = spanOf(cost, ticksPerUnit, scale)
   const taken =
@@ -19,9 +19,9 @@ export function warmUpStep(quota: WarmUpQuota, verb: Verb, cost: number, stepOpt
     increment: increment.tick,
     early: increment.early,
     scale,
-    check: taking && cost > paid ? spanOf(cost - paid, ticksPerUnit, scale).tick : 0,
+    check: needs && cost > paid ? spanOf(cost - paid, ticksPerUnit, scale).tick : 0,
     // Nothing beyond the burst ever fits, however long the caller would wait.
-    tolerance: !taking ? LONGEST : cost > burst ? 0 : Math.min(maxWaitMicros, LONGEST - 1),
+    tolerance: !needs ? LONGEST : cost > burst ? 0 : Math.min(maxWaitMicros, LONGEST - 1),
     half,
     until: taken.until,
     untilEarly: taken.untilEarly,

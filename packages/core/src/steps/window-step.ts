@@ -1,6 +1,6 @@
 import type { SlidingWindowStep, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
-import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
 
 /** The most units times ticks that a window counts: sums of two of them and of the largest limit are at most 2^53. */
 const MOST_COUNTED = 3 * 2 ** 50
@@ -13,13 +13,13 @@ export function windowStep(
   { original }: StepOptions,
 ): SlidingWindowStep {
   const { limit, window, tick, fixed, calendar } = quota
-  const taking = verb === 'consume' || verb === 'peek'
+  const needs = needsUnits(verb)
   const ticks = window / tick
   const most = Math.floor(MOST_COUNTED / ticks)
   return {
     kernel: 'sliding-window',
     increment: verb === 'refund' ? -cost : cost,
-    check: taking ? cost : -2 * most,
+    check: needs ? cost : -2 * most,
     limit,
     ticks,
     tick,
