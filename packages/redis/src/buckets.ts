@@ -62,17 +62,17 @@ export function encodeBuckets(buckets: readonly Bucket[], at: Micros | undefined
     return { script: bucketsScript, keys, arguments: textOf(first) }
   }
   const steps: BucketStep[] = []
-  const shares: string[] = []
+  const callCounts: string[] = []
   for (const { step, places } of buckets) {
     let index = steps.indexOf(step) + 1
     if (index === 0) index = steps.push(step)
-    shares.push(`${index}`, `${places.length}`)
+    callCounts.push(`${index}`, `${places.length}`)
   }
   const rest = steps.slice(1).flatMap(sixOf)
   return {
     script: bucketsScript,
     keys,
-    arguments: [...sixOf(first), at === undefined ? '' : `${at}`, ...shares, ...rest],
+    arguments: [...sixOf(first), at === undefined ? '' : `${at}`, ...callCounts, ...rest],
   }
 }
 

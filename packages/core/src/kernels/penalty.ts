@@ -14,7 +14,7 @@ import type { Micros } from '../common/time.ts'
  * All moments count from `writtenAt`, when the state was written. If the clock has stepped back since, they are moved
  * back with it: a window, a block and what is left of `forgive` last as long as before.
  *
- * The kernel is written in TypeScript here, in Lua and in SQL, in the same order with the same names.
+ * The kernel is written in TypeScript here, in Lua and in SQL, with the same arithmetic. The conformance suite compares their results.
  */
 export interface PenaltyStep {
   readonly kernel: 'penalty'

@@ -20,7 +20,7 @@ import { exactly } from './fraction.ts'
  * All moments count from `writtenAt`. So a clock that has stepped back changes nothing: the wait that
  * was left starts now.
  *
- * The kernel is written in TypeScript here, in Lua and in SQL, in the same order with the same names.
+ * The kernel is written in TypeScript here, in Lua and in SQL, with the same arithmetic. The conformance suite compares their results.
  */
 export interface WarmUpStep {
   readonly kernel: 'warm-up'

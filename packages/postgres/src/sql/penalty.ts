@@ -1,7 +1,7 @@
 import type { Names } from './names.ts'
 
 /**
- * The penalty kernel in SQL: `kernels/penalty.ts` of core, in the same order with the same names.
+ * The penalty kernel in SQL: the arithmetic of `kernels/penalty.ts` of core.
  *
  * A state is an array of eleven: written at, first, count, until, level, last, and zeros, as arrays of other lengths
  * are of other kernels. A step is kernel, peek, increment, check, limit, window, block, grow, max, forgive, since,

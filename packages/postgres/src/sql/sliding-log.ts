@@ -1,7 +1,7 @@
 import type { Names } from './names.ts'
 
 /**
- * The sliding-log kernel in SQL: `kernels/sliding-log.ts` of core, in the same order with the same names.
+ * The sliding-log kernel in SQL: the arithmetic of `kernels/sliding-log.ts` of core.
  *
  * A log is an array: time, units, time, units, … A step is kernel, peek, increment, check, limit, window, since. An
  * outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is base), the

@@ -1,8 +1,7 @@
 import type { Names } from './names.ts'
 
 /**
- * The sliding-window kernel in SQL: `kernels/sliding-window.ts` and `kernels/calendar.ts` of core, in the same
- * order with the same names.
+ * The sliding-window kernel in SQL: the arithmetic of `kernels/sliding-window.ts` and `kernels/calendar.ts` of core.
  *
  * A state is an array: start, current, previous. A step is kernel, peek, increment, check, limit, ticks, tick, most,
  * since, fixed, and the four starts of a calendar's periods. An outcome is allowed, whether the step leaves a state

@@ -1,7 +1,7 @@
 import type { Names } from './names.ts'
 
 /**
- * The warm-up kernel in SQL: `kernels/warm-up.ts` of core, in the same order with the same names.
+ * The warm-up kernel in SQL: the arithmetic of `kernels/warm-up.ts` of core.
  *
  * A state is an array of nine: written at, ahead, early, cold, scale, and zeros, as arrays of other lengths are of
  * other kernels. A step is kernel, peek, increment, check, tolerance, half, early, scale, until, untilEarly, cold. An

@@ -1,4 +1,4 @@
-/** The penalty kernel in Lua: `kernels/penalty.ts` of core, line for line. */
+/** The penalty kernel in Lua: the arithmetic of `kernels/penalty.ts` of core. */
 export const penaltyLua: string = /* lua */ `
 local function movedPenalty(state, back) return state.level > 0 and state.last - back or 0 end
 

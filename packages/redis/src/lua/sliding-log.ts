@@ -1,4 +1,4 @@
-/** The sliding-log kernel in Lua: `kernels/sliding-log.ts` of core, line for line; a log's indices start at 1. */
+/** The sliding-log kernel in Lua: the arithmetic of `kernels/sliding-log.ts` of core; a log's indices start at 1. */
 export const slidingLogLua = /* lua */ `
 local function slice(log, first, last)
   local part = {}

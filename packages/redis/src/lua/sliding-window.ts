@@ -1,4 +1,4 @@
-/** The sliding-window kernel in Lua: `kernels/sliding-window.ts` and `kernels/calendar.ts` of core, line for line. */
+/** The sliding-window kernel in Lua: the arithmetic of `kernels/sliding-window.ts` and `kernels/calendar.ts` of core. */
 export const slidingWindowLua = /* lua */ `
 local function turned(state, now, window)
   if state == nil or now - state.start >= 2 * window then return { start = now, current = 0, previous = 0 } end

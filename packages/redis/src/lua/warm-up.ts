@@ -1,4 +1,4 @@
-/** The warm-up kernel in Lua: `kernels/warm-up.ts` of core, line for line. */
+/** The warm-up kernel in Lua: the arithmetic of `kernels/warm-up.ts` of core. */
 export const warmUpLua: string = /* lua */ `
 local function dividedUp(x, y, divisor)
   local high = floor(y / ${2 ** 17})

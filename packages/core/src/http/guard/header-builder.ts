@@ -34,9 +34,9 @@ export interface HeaderOptions {
 /** Builds the headers that report an acquisition. */
 export type HeaderBuilder = (acquisition: Acquisition, names?: ShownNames) => readonly Header[]
 
-export function headerBuilder({ headers, jitter: share, exposeHeaders }: HeaderOptions): HeaderBuilder {
+export function headerBuilder({ headers, jitter: given, exposeHeaders }: HeaderOptions): HeaderBuilder {
   const write = headerWriter(formsOf(headers))
-  const jitter = checkJitter(share)
+  const jitter = checkJitter(given)
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
   return (acquisition, names) => {
     const { decision } = acquisition
