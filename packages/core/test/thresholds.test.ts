@@ -35,6 +35,20 @@ test('a key crosses 80 % and 100 % once each', async () => {
   expect(events.slice(2)).toEqual(['b 0.8', 'b 1'])
 })
 
+// Each route of NestJS that changes a policy has a limiter of its own: one key reported 80 % as often as it had routes.
+test('a key crosses once for all limiters that share the store and the listener', async () => {
+  const events: string[] = []
+  const onThreshold = ({ key, threshold }: ThresholdEvent) => events.push(`${key} ${threshold}`)
+  const options = { quota: fixedWindow({ limit: 10, window: '1m' }), onThreshold }
+  const [store, other] = [modelStore(fakeClock()), modelStore(fakeClock())]
+  const [first, second] = [rateLimiter({ ...options, store }), rateLimiter({ ...options, store })]
+  await first.consume('a', 9)
+  await second.consume('a', 1)
+  expect(events).toEqual(['a 0.8', 'a 1'])
+  await rateLimiter({ ...options, store: other }).consume('a', 8)
+  expect(events).toEqual(['a 0.8', 'a 1', 'a 0.8'])
+})
+
 test('once per window: the next window reports again', async () => {
   for (const quota of [
     fixedWindow({ limit: 5, window: '1m' }),

@@ -1,12 +1,14 @@
 import { evictOldest } from '../common/eviction.ts'
 import { notify } from '../common/listener.ts'
+import { oncePer } from '../common/once-per.ts'
+import { processState } from '../common/process-state.ts'
 import { monotonicMs } from '../common/time.ts'
 import type { Logger } from '../common/warn.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { isCounted } from '../decisions/merge.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { stateNamer } from '../stores/state-name.ts'
-import { isSync, type Store } from '../stores/store.ts'
+import { isSync, type StateKey, type Store } from '../stores/store.ts'
 
 /** A key has used a share of a quota, for the first time in its window. */
 export interface ThresholdEvent {
@@ -32,18 +34,22 @@ const THRESHOLDS = [0.8, 1] as const
 /** The most keys that are known to have crossed a threshold. If there are more, those that crossed it first are evicted. */
 const MOST_KEYS = 10_000
 
+type Listener = (event: ThresholdEvent) => unknown
+
+/** The crossings of a store's keys by listener: limiters with the same of both report each once, as the routes of a module do. */
+const crossingsOf = oncePer('threshold crossings', (_store: Store) => new WeakMap<Listener, Map<string, Crossing>>())
+
+const nameOf = (key: StateKey): string => processState('threshold names', stateNamer)(key)
+
 /**
  * Calls `listener` when a key crosses 80 % and 100 % of a quota, each once per key and window. There are no timers: a key
  * that has crossed a threshold is kept until its window ends, or until too many others have crossed one.
  */
-export function thresholdWatch(
-  listener: (event: ThresholdEvent) => unknown,
-  store: Store,
-  logger: Logger,
-): ThresholdWatch {
+export function thresholdWatch(listener: Listener, store: Store, logger: Logger): ThresholdWatch {
   const clockMs = isSync(store) && store.clock ? millisOf(store.clock) : monotonicMs
-  const nameOf = stateNamer()
-  const crossings = new Map<string, Crossing>()
+  const byListener = crossingsOf(store)
+  const crossings = byListener.get(listener) ?? new Map<string, Crossing>()
+  byListener.set(listener, crossings)
   const remember = (name: string, crossing: Crossing): void => {
     crossings.delete(name)
     crossings.set(name, crossing)
