@@ -113,8 +113,14 @@ describe('traps', () => {
     ['a cost that never fits', [rule('token_bucket', { ...good, fixed_cost: 21 })], ['p0 cost-above-limit']],
     [
       'a usual cost that never fits',
+      [rule('token_bucket', { ...good, cost_source: 'query:n', default_cost: 21, max_cost: 25 })],
+      ['p0 cost-above-limit', 'p0 max-cost-above-limit'],
+    ],
+    // It was reported, though such a request costs 5.
+    [
+      'a usual cost above the bound, which it then is',
       [rule('token_bucket', { ...good, cost_source: 'query:n', default_cost: 21, max_cost: 5 })],
-      ['p0 cost-above-limit'],
+      [],
     ],
     ['a cost that fits by overdraft', [rule('token_bucket', { ...good, fixed_cost: 12, overdraft: 10 })], []],
     ['a burst below two requests', [rule('token_bucket', { ...good, fixed_cost: 11 })], ['p0 burst-below-two']],
@@ -137,6 +143,21 @@ describe('traps', () => {
       'a policy without effect',
       [rule('token_bucket', good), rule('token_bucket', { rps: 10, burst: 30 })],
       ['p1 never-reached'],
+    ],
+    // Both were reported, though the first one denies less: failed logins only, or what its reserve does not pay for.
+    [
+      'one with effect, on all responses',
+      [rule('token_bucket', good, { count_if: [401] }), rule('token_bucket', { rps: 10, burst: 30 })],
+      [],
+    ],
+    [
+      'one with effect, as the other has a reserve',
+      [
+        rule('token_bucket', good, { spill: 'p2' }),
+        rule('token_bucket', { rps: 10, burst: 30 }),
+        rule('token_bucket', { rps: 1, burst: 5 }, { match: { path: '/a' } }),
+      ],
+      [],
     ],
     [
       'one with effect, for a day',

@@ -151,6 +151,12 @@ describe('a policy in code and its rule in JSON', () => {
   )
 })
 
+// The rule applied to every address.
+test('a match by address is an error that says what to write', () => {
+  const policy = { quota: perMinute(1), match: { ip: '10.0.0.0/8', path: '/api/*' } } as CodePolicy
+  expect(() => ruleFrom(policy, 'p')).toThrow('policy "p" has match.ip, which JSON cannot hold: match by method, path')
+})
+
 describe('the document of several policies', () => {
   const quota = (limit: number): Quota => tokenBucket({ limit, per: '1s' })
   const relations = (limiters: readonly (readonly CodePolicy[])[]) =>

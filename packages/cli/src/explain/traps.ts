@@ -23,7 +23,8 @@ export function trapsIn(policies: readonly RulePolicy[]): readonly Trap[] {
 }
 
 const keysOf = ({ key }: RulePolicy): readonly string[] => [key].flat()
-const costOf = ({ cost, defaultCost = 1 }: RulePolicy): number => (typeof cost === 'number' ? cost : defaultCost)
+const costOf = ({ cost, defaultCost = 1, maxCost = Infinity }: RulePolicy): number =>
+  typeof cost === 'number' ? cost : Math.min(defaultCost, maxCost)
 const WRITTEN = /^(header|query|cookie):/
 
 const LOOKS: readonly Look[] = [
@@ -110,6 +111,10 @@ const LOOKS: readonly Look[] = [
   ({ mode }) => (mode === 'shadow' ? ['shadow', 'it is in shadow mode: it never denies a request.'] : undefined),
 ]
 
+/** Whether a policy counts the responses that another one counts: all, or those with the same statuses. */
+const countsAsMany = ({ countIf }: RulePolicy, other: RulePolicy): boolean =>
+  countIf === undefined || JSON.stringify(countIf) === JSON.stringify(other.countIf)
+
 /**
  * Whether the stricter policy denies every request that the other denies: token buckets that count the same requests by
  * the same keys.
@@ -119,6 +124,8 @@ function implies(strict: RulePolicy, loose: RulePolicy): boolean {
   if (a.kernel !== 'bucket' || b.kernel !== 'bucket' || a.schedule || b.schedule || a.overdraft > b.overdraft)
     return false
   if (strict.mode === 'shadow' || loose.mode === 'shadow') return false
+  // What its spill policy pays for, it does not deny; nor what it does not count.
+  if (strict.spill !== undefined || !countsAsMany(strict, loose)) return false
   const counts = ({ key, match, cost, defaultCost, maxCost }: RulePolicy): string =>
     JSON.stringify([key, match, cost ?? 1, defaultCost ?? 1, maxCost])
   const slower = a.ticksPerUnit / a.scale - b.ticksPerUnit / b.scale

@@ -61,7 +61,7 @@ export function ruleFrom(policy: CodePolicy, name: string): Rule {
     limit_keys: [key].flat(),
     algorithm,
     algorithm_config: defined({ ...config, ...costs }),
-    match: match && matchOf(match),
+    match: match && matchOf(match, name),
     mode,
     count_if: countIf,
     blocks,
@@ -78,13 +78,22 @@ const withoutOthers = (rule: Rule): object => defined({ ...rule, spill: undefine
 const defined = (parts: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
 
-const matchOf = ({ method, path, header = {}, claim = {} }: RuleMatch): object =>
-  defined({
+function matchOf({ method, path, header = {}, claim = {}, ...others }: RuleMatch, policy: string): object {
+  const [other] = Object.keys(defined(others))
+  // Without it, the rule would apply to more requests than the policy.
+  if (other !== undefined) {
+    throw new UserError(
+      `policy ${JSON.stringify(policy)} has match.${other}, which JSON cannot hold: match by method, path, header or claim.`,
+      EXIT.failure,
+    )
+  }
+  return defined({
     method,
     path,
     ...Object.fromEntries(Object.entries(header).map(([name, value]) => [`header:${name}`, value])),
     ...Object.fromEntries(Object.entries(claim).map(([name, value]) => [`claim:${name}`, value])),
   })
+}
 
 function configOf(quota: Quota): readonly [algorithm: string, config: Config] {
   const window = (): Config => ({ limit: quota.limit, window: duration(quota.window) })

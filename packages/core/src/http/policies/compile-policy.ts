@@ -168,7 +168,8 @@ function warnOfCost<R>(
 ): void {
   const most = maxUnits(quota)
   for (const [option, units] of Object.entries({ cost, defaultCost, maxCost })) {
-    if (typeof units !== 'number' || units <= most) continue
+    // A default above maxCost is maxCost.
+    if (typeof units !== 'number' || Math.min(units, maxCost ?? units) <= most) continue
     warnOnce(
       logger,
       'WARN_SPILLWAY_ALWAYS_DENIED',
