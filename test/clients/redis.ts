@@ -46,7 +46,8 @@ export const redisClients: Readonly<Record<string, Versions<RedisClient, number>
   },
   'Valkey GLIDE': {
     '@valkey/valkey-glide': async (port) => {
-      const client = await GlideClient.createClient({ addresses: [here(port)], requestTimeout: 20_000 })
+      const timeouts = { requestTimeout: 20_000, advancedConfiguration: { connectionTimeout: 20_000 } }
+      const client = await GlideClient.createClient({ addresses: [here(port)], ...timeouts })
       return { client, close: () => client.close() }
     },
   },

@@ -34,7 +34,9 @@ const clients = {
   },
   async GLIDE() {
     const addresses = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
-    const client = await GlideClusterClient.createClient({ addresses, requestTimeout: 20_000 })
+    // Its 2 s to connect were not enough for nodes that had just started.
+    const timeouts = { requestTimeout: 20_000, advancedConfiguration: { connectionTimeout: 20_000 } }
+    const client = await GlideClusterClient.createClient({ addresses, ...timeouts })
     return { client: client as RedisClient, close: () => client.close() }
   },
 }
