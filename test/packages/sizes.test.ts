@@ -29,7 +29,7 @@ const entries: Readonly<Record<string, number>> = {
   '@spillway/admin': 6_700,
   '@spillway/cli': 132_800,
   '@spillway/cli/browser': 43_000,
-  '@spillway/cloudflare': 2_300,
+  '@spillway/cloudflare': 2_400,
   '@spillway/cloudflare/object': 5_500,
   '@spillway/conformance': 56_200,
   '@spillway/core': 38_800,

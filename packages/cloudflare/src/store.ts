@@ -1,5 +1,5 @@
 import { type Micros, QuotaError, type StateKey, type Store, type Take, type Taken } from '@spillway/core'
-import { checkOptions, formatValue, hasMethod, REMOTE_LOG_LIMIT, sentStep } from '@spillway/core/internal'
+import { checkCount, checkOptions, formatValue, hasMethod, REMOTE_LOG_LIMIT, sentStep } from '@spillway/core/internal'
 import { lifetime } from './lifetime.ts'
 import type { SentTake } from './sent.ts'
 
@@ -48,10 +48,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
       `durableObjectStore needs a binding to Durable Objects, such as env.RATE_LIMITS; got ${formatValue(namespace)}. Is it among durable_objects.bindings in the configuration of the Worker, by the same name?`,
     )
   }
-  const { shards } = options
-  if (shards !== undefined && !(Number.isSafeInteger(shards) && shards >= 1)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `shards must be a whole number, 1 or more; got ${formatValue(shards)}.`)
-  }
+  const shards = options.shards === undefined ? undefined : checkCount('shards', options.shards, 1)
   const partOf =
     shards === undefined ? ({ key }: StateKey) => objectOf(key) : ({ key }: StateKey) => partAt(hashOf(key) % shards)
   // Each call needs a new stub: a request cannot use a stub of another request.

@@ -26,7 +26,7 @@ test('times a remote store, and counts requests decided without it', async () =>
 })
 
 // All failures of Redis and PostgreSQL were of the type ERR_SPILLWAY_STORE.
-test('tells the failures of a store apart by their causes', async () => {
+test('reports the failures of a store by their causes', async () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   const errors = [
     new StoreError('Redis failed: connect ECONNREFUSED', refused),
