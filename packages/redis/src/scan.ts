@@ -38,7 +38,10 @@ interface Glide {
   unlink(names: readonly string[]): Promise<unknown>
 }
 
-/** The cursor of a cluster, which leads through all of its masters. */
+/**
+ * The cursor of a cluster, which leads through all of its masters. The client drops the scan's state once this object
+ * is garbage: its text alone does not continue a scan.
+ */
 interface GlideCursor {
   getCursor(): string
 }
@@ -126,14 +129,13 @@ async function nodeRedis(client: NodeRedis, pattern: string): Promise<Scanner> {
 function glide(client: Glide, pattern: string): Scanner {
   const options = { match: pattern, count: COUNT }
   const clustered = 'invokeScriptWithRoute' in client
+  // That of a new scan is empty. The scan holds the object until the reply that replaces it.
+  let ofCluster: GlideCursor = { getCursor: () => '' }
   const scan: Scan = async (cursor) => {
-    if (!clustered) {
-      const [next, names] = await client.scan(cursor, options)
-      return [String(next), names.map(String)]
-    }
-    // The cursor of a new scan is empty, and that of a finished one says so.
-    const [next, names] = await client.scan({ getCursor: () => (cursor === '0' ? '' : cursor) }, options)
-    const id = (next as GlideCursor).getCursor()
+    const [next, names] = await client.scan(clustered ? ofCluster : cursor, options)
+    if (!clustered) return [String(next), names.map(String)]
+    ofCluster = next as GlideCursor
+    const id = ofCluster.getCursor()
     return [id === 'finished' ? '0' : id, names.map(String)]
   }
   return { scans: [scan], unlink: async (names) => Number(await client.unlink(names)) }

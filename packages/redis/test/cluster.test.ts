@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { START, testStore } from '@spillway/conformance'
 import { consumeAll, type Decision, perDay, QuotaError, rateLimiter, type StoreError } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
@@ -11,6 +14,8 @@ import { functionLua, type RedisClient, redisStore } from '../src/index.ts'
 import { redisKey } from '../src/name.ts'
 
 // At most one unit refills in a quarter of an hour, so that no test sees a refill.
+
+setFlagsFromString('--expose-gc')
 
 let cluster: RedisCluster
 beforeAll(async () => {
@@ -40,6 +45,24 @@ const clients = {
     return { client: client as RedisClient, close: () => client.close() }
   },
 }
+
+// Reproduces a bug: GLIDE drops a scan's state with the object of its cursor, of which only the text was kept. A
+// garbage collection between two commands failed resetAll with "Invalid scan_state_cursor id".
+test('GLIDE scans a cluster to the end while memory is collected', async () => {
+  const { client, close } = await clients.GLIDE()
+  const collect: () => void = runInNewContext('gc')
+  const cluster = client as GlideClusterClient
+  const scan = cluster.scan.bind(cluster)
+  cluster.scan = async (...args) => {
+    collect()
+    await setImmediate()
+    return scan(...args)
+  }
+  const limiter = rateLimiter({ quota: perDay(10), store: redisStore(client), deadline: '10s' })
+  await Promise.all(Array.from({ length: 30 }, (_, i) => limiter.consume(`collected-${i}`)))
+  expect(await limiter.resetAll()).toBe(30)
+  close()
+})
 
 test('a client for one server fails with an error that says to pass one for clusters', async () => {
   const client = new Redis({ port: cluster.nodes[0]?.port as number })
