@@ -1,4 +1,5 @@
 import { type Entry, isByStore, type Ledger } from '../ledger.ts'
+import type { LostEffect } from '../network.ts'
 import type { Simulation } from '../simulation.ts'
 import { lengthOf } from './allowance.ts'
 import { sum } from './balance.ts'
@@ -8,8 +9,9 @@ import { entriesOf } from './states.ts'
  * A quota that replaces another one counts what was consumed by both: it admits nothing that does not fit beside all units
  * that callers have had before. Buckets only, and no call by one that refills sooner before it: it forgets what is older than
  * its own. Nor a refund, unless all quotas refill in the same time: one that refills sooner forgets, and one by another
- * returns units that are forgotten. Units that are refunded are not counted, nor are keys that are reset or lost, nor leases
- * of several stores: one may spend what it has held since before another's calls.
+ * returns units that are forgotten. Units that are refunded are not counted, nor are keys that are reset or lost, nor those
+ * with a refund that the client has sent again, nor leases of several stores: one may spend what it has held since before
+ * another's calls.
  */
 export function replacedQuotasAdmitNoMore({ ledger, setting, servers }: Simulation): readonly string[] {
   if (setting.lease !== undefined && setting.processes * setting.handles > 1) return []
@@ -20,9 +22,11 @@ export function replacedQuotasAdmitNoMore({ ledger, setting, servers }: Simulati
 /** A part of a quota whose units do not take whole microseconds is rounded. */
 const ROUNDING = 1e-9
 
-function areCounted(entries: readonly Entry[], { losses, steps }: Ledger): boolean {
-  const [{ server, quota }] = entries as readonly [Entry]
+function areCounted(entries: readonly Entry[], { losses, lostEffects, steps }: Ledger): boolean {
+  const [{ server, name, quota }] = entries as readonly [Entry]
   if (entries.every((entry) => entry.quota === quota)) return false
+  const isResent = (effect: LostEffect): boolean => effect.how === 'again' && effect.ticks < 0
+  if (lostEffects.some((effect) => effect.server === server && effect.name === name && isResent(effect))) return false
   if (entries.some(({ verb }) => verb === 'reset' || verb === 'refund')) return false
   return !losses.some((loss) => loss.server === server) && !steps.some(({ of }) => of === server)
 }
