@@ -61,6 +61,11 @@ const USES: Readonly<Record<string, { prelude: string; use: (options: string) =>
     use: (options) => `RateLimitModule.forRoot({ ${options} })`,
     options: `Exclude<import('@nestjs/throttler').ThrottlerModuleOptions, unknown[]> & import('@nestjs/throttler').ThrottlerOptions`,
   },
+  'fastify-rate-limit': {
+    prelude: 'fastify',
+    use: (options) => `app.addHook('onRequest', rateLimit({ ${options} }))`,
+    options: `import('@fastify/rate-limit').RateLimitPluginOptions`,
+  },
   'koa-ratelimit': { prelude: 'koa', use: (options) => `app.use(rateLimit({ ${options} }))` },
   'upstash-ratelimit': {
     prelude: 'limiter',
