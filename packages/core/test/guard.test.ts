@@ -83,6 +83,27 @@ describe('the guard', () => {
     expect(warn.mock.calls).toEqual([[expect.stringContaining('ran twice for one request, which was counted once')]])
   })
 
+  // Reproduces a bug: a request whose key had failed passed uncounted when a handler of errors sent it on.
+  test.each([
+    [
+      'throws',
+      (error: Error): string => {
+        throw error
+      },
+    ],
+    ['rejects', (error: Error) => Promise.reject<string>(error)],
+  ])('counts a request that passes again after its key function %s', async (_, fail) => {
+    const failures = [new Error('no database')]
+    const key = (): string | Promise<string> => {
+      const failure = failures.pop()
+      return failure === undefined ? 'ann' : fail(failure)
+    }
+    const { guard } = setUp({ quota: perMinute(10), key })
+    const request = {}
+    await expect((async () => guard(request))()).rejects.toThrow('no database')
+    expect((await guard(request)).decision?.remaining).toBe(9)
+  })
+
   test('takes a cost that is known later only', async () => {
     const { guard } = setUp({ quota: perMinute(10), cost: async () => 4, maxCost: 3 })
     expect((await guard({})).decision?.remaining).toBe(7)

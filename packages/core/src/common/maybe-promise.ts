@@ -32,14 +32,8 @@ export function checked<A, T>(
  */
 export const failing =
   <A extends readonly unknown[], T>(call: (...args: A) => MaybePromise<T>) =>
-  (...args: A): MaybePromise<T> => {
-    try {
-      const value = call(...args)
-      return value instanceof Promise ? value.catch(fail) : value
-    } catch (thrown) {
-      return fail(thrown)
-    }
-  }
+  (...args: A): MaybePromise<T> =>
+    caught(() => call(...args), fail)
 
 function fail(thrown: unknown): never {
   if (typeof thrown === 'object' && thrown !== null) throw thrown
@@ -47,6 +41,16 @@ function fail(thrown: unknown): never {
     'ERR_SPILLWAY_OPTION',
     `functions of the options must throw an Error; got ${formatValue(thrown)}.`,
   )
+}
+
+/** The result of a call, or what `failed` returns if it throws or rejects. */
+export function caught<T, U>(call: () => MaybePromise<T>, failed: (thrown: unknown) => U): MaybePromise<T | U> {
+  try {
+    const value = call()
+    return value instanceof Promise ? value.catch(failed) : value
+  } catch (thrown) {
+    return failed(thrown)
+  }
 }
 
 /** Continues with a value: in the same tick if it is no promise. */

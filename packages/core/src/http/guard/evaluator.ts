@@ -1,7 +1,7 @@
 import { acquire } from '../../checks/acquisition.ts'
 import type { Acquisition } from '../../checks/store-result.ts'
-import { withoutLink } from '../../common/errors.ts'
-import { andThen, failing, type MaybePromise } from '../../common/maybe-promise.ts'
+import { formatThrown, withoutLink } from '../../common/errors.ts'
+import { andThen, caught, failing, type MaybePromise } from '../../common/maybe-promise.ts'
 import type { Micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { type Decision, NONE } from '../../decisions/decision.ts'
@@ -18,7 +18,7 @@ import type { RequestReader } from '../requests/reader.ts'
 import { whileConnected } from '../requests/while-connected.ts'
 import type { Reporter } from './events.ts'
 import type { HeaderBuilder } from './header-builder.ts'
-import { blockListsOf, checkNamed, type HttpCheck, type PolicyChecks, policyChecksOf } from './policy-checks.ts'
+import { blockListsOf, checkNamed, enforcedChecksOf, type HttpCheck, shadowChecksOf } from './policy-checks.ts'
 import { type RequestDecision, requestDecisionOf, type Settlement, settlementOf } from './settlement.ts'
 
 /** The instructions to an adapter for one request. */
@@ -77,7 +77,8 @@ export function evaluatorFor<R, S>(
   config: EvaluatorConfig<R>,
 ): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
   const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
-  const checksFor = policyChecksOf(compiledPolicies)
+  const checksFor = enforcedChecksOf(compiledPolicies)
+  const shadowChecks = shadowChecksOf(compiledPolicies)
   const answer = failing(answerOf<R, unknown>)
   const looksUp = compiledPolicies.some(({ registration }) => registration.quota === undefined)
   const corrects = refundIf !== undefined || compiledPolicies.some(({ settle, countIf }) => settle ?? countIf)
@@ -87,13 +88,20 @@ export function evaluatorFor<R, S>(
       ? delayRequest(checks, maxWaitMicros, reader, request)
       : acquire('consume', checks)
 
-  const watch = (request: R, check: HttpCheck<R, S>): MaybePromise<Acquisition | undefined> => {
-    const acquisition = andThen(acquire('consume', [check, ...blockListsOf([check])]), (acquisition) => {
+  const shadowFailed = (thrown: unknown): undefined => warnOfShadow(logger, thrown)
+  // The request neither waits for a shadow policy nor fails with it.
+  const watch = (request: R, claims: ClaimsOf): readonly MaybePromise<Acquisition | undefined>[] =>
+    shadowChecks
+      .map((checkFor) =>
+        caught(() => andThen(checkFor(request, claims), (check) => consume(request, check)), shadowFailed),
+      )
+      .filter((shadow) => shadow !== undefined)
+  const consume = (request: R, check: HttpCheck<R, S> | undefined): MaybePromise<Acquisition | undefined> =>
+    check &&
+    andThen(acquire('consume', [check, ...blockListsOf([check])]), (acquisition) => {
       report(acquisition.decision, request, 'shadow')
       return acquisition
     })
-    return acquisition instanceof Promise ? acquisition.catch((error) => warnOfShadow(logger, error)) : acquisition
-  }
 
   const denialOf = (
     request: R,
@@ -134,14 +142,19 @@ export function evaluatorFor<R, S>(
   // Synchronous wherever possible: every closure and object here is allocated per request.
   const evaluate = (
     request: R,
-    { enforced, shadowed }: PolicyChecks<R, S>,
+    claims: ClaimsOf,
+    enforced: readonly HttpCheck<R, S>[],
     names?: ShownNames,
   ): MaybePromise<Verdict<S>> => {
-    const shadows = shadowed.length > 0 ? shadowed.map((check) => watch(request, check)) : NONE
+    const shadows = shadowChecks.length > 0 ? watch(request, claims) : NONE
     if (enforced.length > 0) {
       const acquisition = enforce(request, enforced)
       if (!(acquisition instanceof Promise)) return verdict(request, acquisition, shadows, names)
-      return acquisition.then((known) => (known ? verdict(request, known, shadows, names) : CLIENT_CLOSED))
+      return acquisition.then((known) => {
+        if (known) return verdict(request, known, shadows, names)
+        settlementOf(undefined, shadows, config).discard()
+        return CLIENT_CLOSED
+      })
     }
     if (shadows.length === 0) return PASS
     const { after, discard } = settlementOf(undefined, shadows, config)
@@ -149,9 +162,9 @@ export function evaluatorFor<R, S>(
   }
   return (request, claims, names) => {
     const checks = checksFor(request, claims)
-    if (!(checks instanceof Promise)) return evaluate(request, checks, names)
+    if (!(checks instanceof Promise)) return evaluate(request, claims, checks, names)
     return whileConnected(reader, request, checks).then((known) =>
-      known ? evaluate(request, known, names) : CLIENT_CLOSED,
+      known ? evaluate(request, claims, known, names) : CLIENT_CLOSED,
     )
   }
 }
@@ -166,11 +179,7 @@ function withLookupFailure({ checks, decision }: Acquisition): Decision {
   return decision
 }
 
-function warnOfShadow(logger: Logger, error: Error): undefined {
-  warnOnce(
-    logger,
-    'WARN_SPILLWAY_SHADOW',
-    'a shadow policy failed; requests are not affected: ',
-    withoutLink(error.message),
-  )
+function warnOfShadow(logger: Logger, thrown: unknown): undefined {
+  const message = withoutLink(formatThrown(thrown))
+  warnOnce(logger, 'WARN_SPILLWAY_SHADOW', 'a shadow policy failed; requests are not affected: ', message)
 }

@@ -86,8 +86,16 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
       return PASS
     }
     state.shownNames = shownNamesOf(active.names, state.before)
-    const verdict = active.evaluate(request, claims, state.shownNames)
-    return verdict instanceof Promise ? verdict.then((known) => keep(state, known)) : keep(state, verdict)
+    try {
+      const verdict = active.evaluate(request, claims, state.shownNames)
+      if (!(verdict instanceof Promise)) return keep(state, verdict)
+      return verdict.then(
+        (known) => keep(state, known),
+        (error) => forget(state, error),
+      )
+    } catch (error) {
+      return forget(state, error)
+    }
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
     if (!countsPreflight && isPreflight(reader, request)) return PASS
@@ -113,6 +121,12 @@ function keep<S>(state: RequestState<RequestDecision>, verdict: Verdict<S>): Ver
   state.value = verdict.decision
   if (verdict === PASS) state.owner = undefined
   return verdict
+}
+
+/** A request that failed is counted when it passes again, from a handler of errors. */
+function forget(state: RequestState<RequestDecision>, error: unknown): never {
+  state.owner = undefined
+  throw error
 }
 
 /** The states of a policy: those of its quota, and of its block list. */

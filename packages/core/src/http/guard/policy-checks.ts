@@ -25,35 +25,26 @@ export const checksOf = <R, S>({ checks }: Pick<Acquisition, 'checks'>): readonl
 export const checkNamed = <R, S>(acquisition: Pick<Acquisition, 'checks'>, name: string): HttpCheck<R, S> =>
   checksOf<R, S>(acquisition).find(({ policy }) => policy.name === name) as HttpCheck<R, S>
 
-/** The checks of the policies that apply to a request. */
-export interface PolicyChecks<R, S> {
-  /** Checks of enforced policies. */
-  readonly enforced: readonly HttpCheck<R, S>[]
-  /** Checks of shadow policies. */
-  readonly shadowed: readonly HttpCheck<R, S>[]
-}
+type Found<R, S> = HttpCheck<R, S> | undefined
 
 /**
- * Builds the function that reads the checks of a request: in the same tick, unless a function of the options returns a
- * promise. Policies do not wait for each other.
+ * Builds the function that reads the checks of the enforced policies that apply to a request: in the same tick, unless a
+ * function of the options returns a promise. Policies do not wait for each other.
  */
-export function policyChecksOf<R, S>(
+export function enforcedChecksOf<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
-): (request: R, claims: ClaimsOf) => MaybePromise<PolicyChecks<R, S>> {
-  const groups = tiersOf(compiledPolicies)
+): (request: R, claims: ClaimsOf) => MaybePromise<readonly HttpCheck<R, S>[]> {
+  const groups = tiersOf(compiledPolicies.filter(({ mode }) => mode === 'enforce'))
   const targets = compiledPolicies.map(({ target }) => target)
   const spills = targets.some((target) => target >= 0)
-  const shadows = compiledPolicies.some(({ mode }) => mode === 'shadow')
   const blocks = compiledPolicies.some(({ blockList }) => blockList !== undefined)
-  const enforcing = (checks: readonly (HttpCheck<R, S> | undefined)[]): readonly HttpCheck<R, S>[] =>
-    spills ? spilling(enforcedOf(compiledPolicies, checks), targets) : onlyEnforced(checks)
-  const sorted = (checks: readonly (HttpCheck<R, S> | undefined)[]): PolicyChecks<R, S> => ({
-    enforced: blocks ? [...enforcing(checks), ...blockListsOf(onlyEnforced(checks))] : enforcing(checks),
-    shadowed: shadows ? checks.filter(isShadow) : NONE,
-  })
+  const consumed = (checks: readonly Found<R, S>[]): readonly HttpCheck<R, S>[] =>
+    spills ? spilling(inOrder(compiledPolicies, checks), targets) : onlyFound(checks)
+  const sorted = (checks: readonly Found<R, S>[]): readonly HttpCheck<R, S>[] =>
+    blocks ? [...consumed(checks), ...blockListsOf(onlyFound(checks))] : consumed(checks)
   const [only] = groups
-  if (only !== undefined && groups.length === 1 && !spills && !shadows && !blocks) {
-    return (request, claims) => andThen(checkOf(only, 0, request, claims), enforcedAlone)
+  if (only !== undefined && groups.length === 1 && !spills && !blocks) {
+    return (request, claims) => andThen(checkOf(only, 0, request, claims), asList)
   }
   return (request, claims) => {
     const checks = groups.map((tiers) => {
@@ -66,6 +57,14 @@ export function policyChecksOf<R, S>(
   }
 }
 
+/** Builds the functions that read the checks of shadow policies: one for each policy, or group of tiers. */
+export const shadowChecksOf = <R, S>(
+  compiledPolicies: readonly CompiledPolicy<R, S>[],
+): readonly ((request: R, claims: ClaimsOf) => MaybePromise<Found<R, S>>)[] =>
+  tiersOf(compiledPolicies.filter(({ mode }) => mode === 'shadow')).map(
+    (tiers) => (request, claims) => checkOf(tiers, 0, request, claims),
+  )
+
 /** The checks of the block lists of checks. */
 export const blockListsOf = <R, S>(checks: readonly HttpCheck<R, S>[]): readonly HttpCheck<R, S>[] =>
   checks.flatMap((check) => {
@@ -73,27 +72,18 @@ export const blockListsOf = <R, S>(checks: readonly HttpCheck<R, S>[]): readonly
     return blockList === undefined ? [] : [{ ...check, policy: blockList }]
   })
 
-type Found<R, S> = HttpCheck<R, S> | undefined
-
 /** Most limiters have one policy: without lists of checks to sort. */
-const enforcedAlone = <R, S>(check: Found<R, S>): PolicyChecks<R, S> => ({
-  enforced: check === undefined ? NONE : [check],
-  shadowed: NONE,
-})
+const asList = <R, S>(check: Found<R, S>): readonly HttpCheck<R, S>[] => (check === undefined ? NONE : [check])
 
-const isShadow = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'shadow'
-const isEnforced = <R, S>(check: Found<R, S>): check is HttpCheck<R, S> => check?.compiled.mode === 'enforce'
-
-/** The checks of enforced policies. The list itself if there are no others: a copy has room for more than one check. */
-const onlyEnforced = <R, S>(checks: readonly Found<R, S>[]): readonly HttpCheck<R, S>[] =>
-  checks.every((check) => isEnforced(check)) ? (checks as readonly HttpCheck<R, S>[]) : checks.filter(isEnforced)
+/** The checks that apply. The list itself if all do: a copy has room for more than one check. */
+const onlyFound = <R, S>(checks: readonly Found<R, S>[]): readonly HttpCheck<R, S>[] =>
+  checks.includes(undefined) ? checks.filter((check) => check !== undefined) : (checks as readonly HttpCheck<R, S>[])
 
 /** The check of each policy; undefined if it is a shadow policy, or does not apply. */
-const enforcedOf = <R, S>(
+const inOrder = <R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
   checks: readonly Found<R, S>[],
-): readonly Found<R, S>[] =>
-  compiledPolicies.map(({ name }) => checks.find((check) => check?.compiled.name === name && isEnforced(check)))
+): readonly Found<R, S>[] => compiledPolicies.map(({ name }) => checks.find((check) => check?.compiled.name === name))
 
 /**
  * The policies as groups of tiers, in the order of their first; a policy without tiers is a group of its own. With empty
@@ -124,7 +114,7 @@ function checkOf<R, S>(
   index: number,
   request: R,
   claims: ClaimsOf,
-): MaybePromise<HttpCheck<R, S> | undefined> {
+): MaybePromise<Found<R, S>> {
   const compiled = tiers[index]
   if (compiled === undefined) return undefined
   const applies = compiled.applies?.(request, claims)
@@ -135,11 +125,7 @@ function checkOf<R, S>(
   )
 }
 
-function withKey<R, S>(
-  compiled: CompiledPolicy<R, S>,
-  request: R,
-  claims: ClaimsOf,
-): MaybePromise<HttpCheck<R, S> | undefined> {
+function withKey<R, S>(compiled: CompiledPolicy<R, S>, request: R, claims: ClaimsOf): MaybePromise<Found<R, S>> {
   const key = compiled.keyOf(request, claims)
   return key instanceof Promise
     ? key.then((known) => withPolicy(compiled, request, known))
@@ -150,7 +136,7 @@ function withPolicy<R, S>(
   compiled: CompiledPolicy<R, S>,
   request: R,
   key: string | undefined,
-): MaybePromise<HttpCheck<R, S> | undefined> {
+): MaybePromise<Found<R, S>> {
   if (key === undefined) return undefined
   const policy = compiled.policyFor(request)
   return policy instanceof Promise

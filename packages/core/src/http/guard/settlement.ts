@@ -2,9 +2,9 @@ import { rollback, settleAcquisition } from '../../checks/acquisition.ts'
 import { checkActual } from '../../checks/costs.ts'
 import type { Acquisition } from '../../checks/store-result.ts'
 import { formatThrown, formatValue, QuotaError } from '../../common/errors.ts'
-import type { Awaitable, MaybePromise } from '../../common/maybe-promise.ts'
+import { type Awaitable, andThen, type MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
-import type { Decision } from '../../decisions/decision.ts'
+import { type Decision, NONE } from '../../decisions/decision.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
 import { untilEnded } from './open-corrections.ts'
@@ -77,41 +77,43 @@ export function settlementOf<S>(
   { refundIf, logger }: Corrections,
 ): Settlement<S> {
   const corrected: PolicyCheck[] = []
-  const acquired = async (): Promise<readonly Acquisition[]> =>
-    [enforced, ...(await Promise.all(shadows))].filter((acquisition) => acquisition !== undefined)
-  const correct = async (
-    acquisitions: readonly Acquisition[],
-    actual: ReadonlyMap<PolicyCheck, number>,
-  ): Promise<void> => {
+  // Each acquisition as soon as it is known: a function of a shadow policy may never answer.
+  const forEach = (each: (acquisition: Acquisition) => Promise<void>): Promise<unknown> =>
+    Promise.all(
+      [enforced, ...shadows].map((pending) => andThen(pending, (acquisition) => acquisition && each(acquisition))),
+    )
+  const correct = async (acquisition: Acquisition, actual: ReadonlyMap<PolicyCheck, number>): Promise<void> => {
     const due = new Map([...actual].filter(([check]) => !corrected.includes(check)))
     corrected.push(...due.keys())
-    await Promise.all(
-      acquisitions.map((acquisition) => settleAcquisition(acquisition, (check) => due.get(check) ?? check.cost)),
-    )
+    await settleAcquisition(acquisition, (check) => due.get(check) ?? check.cost)
   }
   const settle: Settlement<S>['settle'] = async (actual, policy) => {
     checkActual(actual)
-    const acquisitions = await acquired()
-    await correct(acquisitions, new Map([[checkToCorrect(policy, enforced, acquisitions), actual]]))
+    const isEnforced = policy === undefined || enforced?.checks.some((check) => paysFor(check, policy)) === true
+    const known = [enforced, ...(isEnforced ? NONE : await Promise.all(shadows))].filter((each) => each !== undefined)
+    const [acquisition, check] = toCorrect(policy, enforced, known)
+    await correct(acquisition, new Map([[check, actual]]))
   }
   const after: Settlement<S>['after'] = async (status, response) => {
     try {
-      const acquisitions = await acquired()
       const refunded = status !== undefined && (await refundIf?.(status))
-      const actual = new Map<PolicyCheck, number>()
-      for (const check of acquisitions.flatMap((acquisition) => checksOf<unknown, S>(acquisition))) {
-        if (!corrected.includes(check))
-          actual.set(check, refunded ? 0 : await actualCost(check, status, response, logger))
-      }
-      await correct(acquisitions, actual)
+      await forEach(async (acquisition) => {
+        const actual = new Map<PolicyCheck, number>()
+        for (const check of checksOf<unknown, S>(acquisition)) {
+          if (!corrected.includes(check))
+            actual.set(check, refunded ? 0 : await actualCost(check, status, response, logger))
+        }
+        await correct(acquisition, actual)
+      })
     } catch (error) {
       warnOfFailure(logger, error)
     }
   }
   const refundAll = async (): Promise<void> => {
-    const acquisitions = await acquired()
-    corrected.push(...acquisitions.flatMap(({ checks }) => checks))
-    await Promise.all(acquisitions.map(rollback))
+    await forEach(async (acquisition) => {
+      corrected.push(...acquisition.checks)
+      await rollback(acquisition)
+    })
   }
   return {
     settle: (actual, policy) => untilEnded(settle(actual, policy), logger),
@@ -145,16 +147,18 @@ function warnOfFailure(logger: Logger, error: unknown): void {
 const paysFor = ({ policy: { name }, emptied = [] }: PolicyCheck, named: string): boolean =>
   name === named || name === shadowName(named) || emptied.some(({ check }) => check.policy.name === named)
 
-function checkToCorrect(
+/** The check to correct, with its acquisition. */
+function toCorrect(
   policy: string | undefined,
   enforced: Acquisition | undefined,
   acquisitions: readonly Acquisition[],
-): PolicyCheck {
-  const checks = acquisitions.flatMap(({ checks }) => checks)
-  const [only, ...others] = enforced?.checks ?? []
-  const named = policy === undefined ? only : checks.find((check) => paysFor(check, policy))
+): readonly [Acquisition, PolicyCheck] {
+  const all = acquisitions.flatMap((acquisition) => acquisition.checks.map((check) => [acquisition, check] as const))
+  const ofEnforced = all.filter(([acquisition]) => acquisition === enforced)
+  const found = policy === undefined ? ofEnforced : all.filter(([, check]) => paysFor(check, policy))
+  const [named, ...others] = found
   if (named !== undefined && (policy !== undefined || others.length === 0)) return named
-  const names = checks.map(({ policy }) => formatValue(policy.name)).join(', ')
+  const names = all.map(([, { policy }]) => formatValue(policy.name)).join(', ')
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `settle(actual, policy) must name one of ${names}; got ${formatValue(policy)}.`,
