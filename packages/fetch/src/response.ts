@@ -1,8 +1,11 @@
 import { type Denial, isCookie, joinHeaders, untilRead, type Verdict } from '@spillway/core/http'
 import { processState } from '@spillway/core/internal'
 
-/** The response to a denied request, including the headers of earlier limiters. */
-export function denialResponse(request: Request, denial: Denial, limitHeaders: ReadonlyMap<string, string>): Response {
+/**
+ * The response to a denied request, including the headers of earlier limiters. `limitHeaders` loses those that the answer
+ * has itself: limiters around this one set the rest again.
+ */
+export function denialResponse(request: Request, denial: Denial, limitHeaders: Map<string, string>): Response {
   const { status, contentType, body, response } = denial
   if (response) return withLimitHeaders(response as Response, request, limitHeaders)
   const headers = new Headers([...limitHeaders])
@@ -10,6 +13,8 @@ export function denialResponse(request: Request, denial: Denial, limitHeaders: R
     if (isCookie(name)) headers.append(name, value)
     else headers.set(name, value)
   }
+  const own = new Set(denial.headers.map(([name]) => name.toLowerCase()))
+  for (const name of limitHeaders.keys()) if (own.has(name.toLowerCase())) limitHeaders.delete(name)
   headers.set('Content-Type', contentType)
   return new Response(request.method === 'HEAD' ? null : body || null, { status, headers })
 }

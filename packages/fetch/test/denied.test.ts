@@ -19,3 +19,22 @@ test.each<[string, RateLimitOptions['onDenied'], number, string]>([
   expect([response.status, response.headers.get('ratelimit')]).toEqual([status, '"default";r=0;t=60'])
   if (text !== '') expect(await response.text()).toBe(text)
 })
+
+// Reproduces a bug: the limiter outside sent its own wait instead, though a client alone with the inner one got 120.
+test.each(['Retry-After', 'retry-after'])('the %s of onDenied stays behind a second limiter', async (name) => {
+  const outer = rateLimit({ name: 'outer', quota: perMinute(100), key: () => 'a' })
+  const inner = rateLimit({
+    name: 'inner',
+    quota: perMinute(1),
+    key: () => 'a',
+    onDenied: () => ({ headers: { [name]: '120' } }),
+  })
+  const app = outer(inner(() => new Response('ok')))
+  await app(new Request('http://host/'))
+  const { status, headers } = await app(new Request('http://host/'))
+  expect([status, headers.get('retry-after'), headers.get('ratelimit-policy')]).toEqual([
+    429,
+    '120',
+    '"outer";q=100;w=60, "inner";q=1;w=60',
+  ])
+})
