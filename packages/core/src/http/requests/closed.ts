@@ -1,10 +1,10 @@
 import { processState } from '../../common/process-state.ts'
 import type { Signal } from '../../limiter/wait.ts'
 
-/** What reports that it closes. */
+/** What reports that it closes; a response, that it has been sent, too. */
 interface Closing {
-  on(event: 'close', listener: () => void): unknown
-  off(event: 'close', listener: () => void): unknown
+  on(event: 'close' | 'finish', listener: () => void): unknown
+  off(event: 'close' | 'finish', listener: () => void): unknown
 }
 
 /** The part of a connection that is used. */
@@ -61,6 +61,10 @@ export const isOver = (response: Omit<Outgoing, 'statusCode'>): boolean => respo
 export const statusOf = ({ headersSent }: Pick<Outgoing, 'headersSent'>, status: number): number | undefined =>
   headersSent ? status : undefined
 
+const CLOSES = ['close'] as const
+/** The responses of some servers for functions have no connection, and do not close. */
+const FINISHES = ['close', 'finish'] as const
+
 /**
  * Calls back once when a response has been sent or its client has disconnected: at once if that has happened, because no
  * event follows. Returns the function that stops listening.
@@ -74,12 +78,15 @@ export function whenClosed(response: Closable, listener: () => void): () => void
     stop()
     listener()
   }
-  const leave = onSocketClosed(socketOf(response), over)
+  const socket = socketOf(response)
+  const leave = onSocketClosed(socket, over)
+  const { req, stream } = response
+  const events = socket === undefined && req !== undefined && stream === undefined ? FINISHES : CLOSES
   const stop = (): void => {
-    response.off('close', over)
+    for (const event of events) response.off(event, over)
     leave()
   }
-  response.on('close', over)
+  for (const event of events) response.on(event, over)
   return stop
 }
 
