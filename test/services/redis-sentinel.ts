@@ -5,12 +5,15 @@ import { Redis as Client } from 'ioredis'
 import { type Redis, startRedis } from './redis.ts'
 import { until } from './redis-cluster.ts'
 
-/** A master and its replica with one Sentinel, which alone is the quorum for a failover. */
+/** A master and its replicas with one Sentinel, which alone is the quorum for a failover. */
 export interface RedisSentinel {
   readonly name: string
   readonly sentinel: Redis
   readonly master: Redis
+  /** The replica that a failover promotes. */
   readonly replica: Redis
+  /** A second replica, if it was asked for. */
+  readonly others: readonly Redis[]
   /** Makes the replica the master, and resolves once Sentinel reports it. If the old one runs, it is a master for ten seconds. */
   failover(): Promise<void>
   stop(): Promise<void>
@@ -18,11 +21,12 @@ export interface RedisSentinel {
 
 const NAME = 'spillway'
 
-export async function startRedisSentinel(): Promise<RedisSentinel> {
+/** Starts them with one replica, or with two, of which none is promoted. */
+export async function startRedisSentinel({ replicas = 1 }: { replicas?: 1 | 2 } = {}): Promise<RedisSentinel> {
   const master = await startRedis()
-  const replica = await startRedis({
-    settings: { replicaof: ['127.0.0.1', `${master.port}`], 'repl-diskless-sync-delay': 0 },
-  })
+  const settings = { replicaof: ['127.0.0.1', `${master.port}`], 'repl-diskless-sync-delay': 0 }
+  const replica = await startRedis({ settings })
+  const others = replicas === 2 ? [await startRedis({ settings })] : []
   const config = join(mkdtempSync(join(tmpdir(), 'spillway-sentinel-')), 'sentinel.conf')
   writeFileSync(
     config,
@@ -36,12 +40,13 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
   const [asked, reported] = [new Client({ port: replica.port }), new Client({ port: sentinel.port })]
   for (const client of [asked, reported]) client.on('error', () => {})
   await until(async () => (await asked.info('replication')).includes('master_link_status:up'))
-  await until(async () => ((await reported.call('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === 1)
+  await until(async () => ((await reported.call('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === replicas)
   return {
     name: NAME,
     sentinel,
     master,
     replica,
+    others,
     async failover() {
       await until(() =>
         reported.call('SENTINEL', 'FAILOVER', NAME).then(
@@ -57,7 +62,7 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
     async stop() {
       asked.disconnect()
       reported.disconnect()
-      await Promise.all([master, replica, sentinel].map((server) => server.stop()))
+      await Promise.all([master, replica, ...others, sentinel].map((server) => server.stop()))
     },
   }
 }

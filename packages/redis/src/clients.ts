@@ -1,6 +1,15 @@
 import { type Deadline, QuotaError } from '@spillway/core'
 import { expiredError, formatValue, isExpired } from '@spillway/core/internal'
-import { deleteMatching, listMatching, type Match } from './scan.ts'
+import {
+  deleteMatching,
+  listMatching,
+  type Match,
+  type ScannerOf,
+  scannerOfGlide,
+  scannerOfGlideCluster,
+  scannerOfIoredis,
+  scannerOfNodeRedis,
+} from './scan.ts'
 import type { Script } from './script.ts'
 import type { EvalRequest } from './wire.ts'
 
@@ -73,7 +82,10 @@ export function redisOf(client: RedisClient): RedisAdapter {
     const isBefore45 = can('getSlotMaster') && !isOf45
     return adapterFor(client as NodeRedisClient, isBefore45 || isOf45, isBefore45 ? nodeRedisBefore45 : nodeRedis)
   }
-  if (can('customCommand')) return adapterFor(client as GlideRedisClient, can('invokeScriptWithRoute'), glide)
+  if (can('customCommand')) {
+    const isCluster = can('invokeScriptWithRoute')
+    return adapterFor(client as GlideRedisClient, isCluster, isCluster ? glideCluster : glide)
+  }
   return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
 }
 
@@ -101,6 +113,7 @@ interface Dialect<Client> {
   evaluate(client: Client, by: 'sha' | 'text', request: EvalRequest): Promise<unknown>
   deleteKey(client: Client, name: string): Promise<unknown>
   memoryInfo(client: Client, clustered: boolean): Promise<unknown>
+  readonly scannerOf: ScannerOf
 }
 
 /** The words of a command that runs a script, for clients that take commands as lists. */
@@ -117,6 +130,7 @@ const nodeRedis: Dialect<NodeRedisClient> = {
     by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request),
   deleteKey: (client, name) => client.del(name),
   memoryInfo: infoOf,
+  scannerOf: scannerOfNodeRedis,
 }
 
 /** A cluster of 4.0 sends EVAL and EVALSHA to any node, and gives up after eight redirections, unless it is given the key. */
@@ -133,6 +147,7 @@ const ioredis: Dialect<IoredisClient> = {
       : client.eval(script.text, keys.length, ...keys, ...rest),
   deleteKey: (client, name) => client.del(name),
   memoryInfo: infoOf,
+  scannerOf: scannerOfIoredis,
 }
 
 const glide: Dialect<GlideRedisClient> = {
@@ -140,7 +155,10 @@ const glide: Dialect<GlideRedisClient> = {
   deleteKey: (client, name) => client.del([name]),
   memoryInfo: (client, clustered) =>
     client.customCommand(['INFO', 'memory'], ...(clustered ? [{ route: 'randomNode' }] : [])),
+  scannerOf: scannerOfGlide,
 }
+
+const glideCluster: Dialect<GlideRedisClient> = { ...glide, scannerOf: scannerOfGlideCluster }
 
 /** Why what a client resolved with is not the reply of a script. */
 const whyNoReply = (answer: unknown): string =>
@@ -187,13 +205,15 @@ function adapterFor<Client extends RedisClient>(
   }
   return {
     clustered,
-    lists: dialect !== (ioredis as unknown) || 'scan' in client,
+    lists: dialect !== (ioredis as unknown) || typeof (client as IoredisClient).scan === 'function',
     nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
     run,
     memoryInfo: () => dialect.memoryInfo(client, clustered),
     deleteKey: async (name) => Number(await dialect.deleteKey(client, name)),
-    deleteMatching: (match) => deleteMatching(client, match),
-    listMatching: (match) => listMatching(client, match),
+    deleteMatching: async (match) => deleteMatching(await dialect.scannerOf(client, match.pattern), match),
+    async *listMatching(match) {
+      yield* listMatching(await dialect.scannerOf(client, match.pattern), match)
+    },
   }
 }
 
