@@ -6,14 +6,16 @@ export function addressKey(address: string | undefined, ipv6Prefix: number): str
   const groups = parseIPv6(address)
   if (groups === undefined) return address
   const [a, b, c, d, e, f, g, h] = groups
-  // IPv4 as mapped into IPv6, or as translators write it for networks that have IPv6 only (RFC 6052).
-  if ((a | b | c | d | e) === 0 ? f === 0xffff : a === 0x64 && b === 0xff9b && (c | d | e | f) === 0)
+  if ((a | b | c | d | e) === 0 ? f === 0xffff : isTranslated(groups))
     return `${g >> 8}.${g & 0xff}.${h >> 8}.${h & 0xff}`
   let network = hex(a & mask(ipv6Prefix))
   let kept = 1
   for (; 16 * kept < ipv6Prefix; kept++) network += `:${hex((groups[kept] as number) & mask(ipv6Prefix - 16 * kept))}`
   return `${network}${':0'.repeat(8 - kept)}/${ipv6Prefix}`
 }
+
+/** Whether an address is IPv4 as translators write it for networks that have IPv6 only (RFC 6052). */
+const isTranslated = ([a, b, c, d, e, f]: Groups): boolean => a === 0x64 && b === 0xff9b && (c | d | e | f) === 0
 
 const hex = (group: number): string => (group === 0 ? '0' : group.toString(16))
 
@@ -134,14 +136,17 @@ interface Network {
 }
 
 /**
- * Builds the test whether an address is in the list or in one of its networks. An invalid address is in none. Throws a
- * QuotaError, which names the option `what`, for an invalid entry.
+ * Builds the test whether an address is in the list or in one of its networks. An invalid address is in none. A translated
+ * address is in the networks that contain it as it is written, or its IPv4 address: networks are not translated, because
+ * `64:ff9b::/96` would then have all IPv4 addresses. Throws a QuotaError, which names the option `what`, for an invalid entry.
  */
 export function within(what: string, cidrs: readonly unknown[]): (address: string | undefined) => boolean {
   const networks = cidrs.map((cidr) => networkOf(what, cidr))
   return (address) => {
     const groups = address === undefined ? undefined : parseAddress(address)
-    return groups !== undefined && networks.some((network) => contains(network, groups))
+    if (groups === undefined) return false
+    const mapped: Groups | undefined = isTranslated(groups) ? [0, 0, 0, 0, 0, 0xffff, groups[6], groups[7]] : undefined
+    return networks.some((network) => contains(network, groups) || (mapped !== undefined && contains(network, mapped)))
   }
 }
 
