@@ -190,6 +190,33 @@ describe('the guard', () => {
     expect(statuses).toEqual([200, 429, 200, 200, 200, 200, 429, 429])
   })
 
+  // Reproduces a bug: the last letter of a value without a second quote was lost, so that `"abc` and `"abd` were one key. Some
+  // parsers lose it, too: a client could choose the key, and have the app read the same value.
+  test('finds no value in a cookie with one quote, and unquotes only what has two', () => {
+    const sole = (cookie: string): boolean => {
+      const guard = guardOf({ quota: perMinute(1), key: 'cookie:sid' })
+      evaluate(guard, { headers: { cookie } })
+      return evaluate(guard, { headers: { cookie: 'sid=ab' } }).denial === undefined
+    }
+    expect(['sid="ab"', 'sid= "ab" ;', 'sid="abc ', 'sid="abc', 'sid=ab"', 'sid="'].map(sole)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+    ])
+    const guard = guardOf({ quota: perMinute(1), key: 'cookie:sid' })
+    const cookies = ['', 'sid="abc ', 'sid="abd', 'sid="', 'sid=""']
+    expect(cookies.map((cookie) => evaluate(guard, { headers: { cookie } }).denial?.status)).toEqual([
+      undefined,
+      429,
+      429,
+      429,
+      429,
+    ])
+  })
+
   test('takes a cost that equals the maximum, and a default beside a fixed cost', () => {
     const options = { quota: perMinute(100), cost: 10, maxCost: 10, defaultCost: 2 }
     expect(evaluate(guardOf(options)).decision?.cost).toBe(10)

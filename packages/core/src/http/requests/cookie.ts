@@ -1,14 +1,16 @@
 /**
  * The value of a cookie as parsers read it; undefined if it is missing. Of a repeated cookie the first counts. A cookie
  * without `=` has no name. If a cookie is repeated and parsers disagree about one of the copies, it counts as missing:
- * otherwise a client could choose the counted value and have the app read another.
+ * otherwise a client could choose the counted value and have the app read another. So does a value that starts with a quote
+ * and does not end with one: some parsers ignore it, some keep the quote, and some remove it and the last letter, whatever it is.
  */
 export function cookieIn(header: string | undefined, name: string): string | undefined {
   const pairs = (header?.split(';') ?? []).filter((pair) => nameOf(pair) === name)
   const [pair] = pairs
   if (pair === undefined || (pairs.length > 1 && !pairs.every(isPlain))) return undefined
   const value = pair.slice(pair.indexOf('=') + 1).trim()
-  return decoded(value.startsWith('"') ? value.slice(1, -1) : value)
+  if (!value.startsWith('"')) return decoded(value)
+  return value.length > 1 && value.endsWith('"') ? decoded(value.slice(1, -1)) : undefined
 }
 
 const nameOf = (pair: string): string => pair.slice(0, Math.max(pair.indexOf('='), 0)).trim()
