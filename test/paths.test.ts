@@ -4,7 +4,8 @@ import { deliver } from './hostile/deliver.ts'
 import { apps } from './routed-apps.ts'
 
 // However a request is spelt, and whatever rewrites it before the limiter: if it reaches the handler of a route, the
-// policy for the path of that route has counted it. `PATHS=100000` for more spellings of each.
+// policy for the path of that route has counted it, and no `skip` of other paths has skipped it. `PATHS=100000` for more
+// spellings of each.
 const RUNS = Number(process.env.PATHS ?? 400)
 
 const encoded = (letter: string): string => `%${(letter.codePointAt(0) as number).toString(16)}`
@@ -21,7 +22,7 @@ const slash = mostly('/', '//', '/./', '/x/../', '/%2e%2e/', '%2f', '\\', '/\t')
 const prefix = fc.oneof(
   fc.constant(''),
   fc.constant('/v1'),
-  fc.constantFrom('/old', '/old/v1', '/v1/old'),
+  fc.constantFrom('/old', '/old/v1', '/v1/old', '/public', '/public/v1', '/v1/public'),
   fc.tuple(slash, word('v1')).map((parts) => parts.join('')),
 )
 const origin = mostly('', 'http://h', 'HTTP://h', 'http://h:80', 'https://u@h', 'http://h?', 'http:')
@@ -44,7 +45,7 @@ test.each(Object.entries(apps))('%s: what reaches a route is counted by the poli
     expect(headers.get('ratelimit'), url).toMatch(/^"login";r=/)
   }
   // Each app has one of these routes: what is random may miss it in all runs.
-  const examples: [string][] = [['/login'], ['/v1/login'], ['/old/v1/login']]
+  const examples: [string][] = [['/login'], ['/v1/login'], ['/old/v1/login'], ['http://h/public/login']]
   await fc.assert(fc.asyncProperty(target, send), { numRuns: RUNS, examples })
   expect(reached).toBeGreaterThan(0)
 })

@@ -19,6 +19,7 @@ import Koa, { type Middleware } from 'koa'
 
 const optionsFor = (path: string) => ({
   policies: [{ name: 'login', quota: perMinute(1_000_000), key: () => 'all', match: { path } }],
+  skip: { path: '/public/*' },
   store: memoryStore(),
 })
 
@@ -43,7 +44,7 @@ function ofFastify(options: FastifyServerOptions, path = '/login', prefix = ''):
   return served(app)
 }
 
-/** Takes a prefix away and puts it back as koa-mount does. */
+/** Takes a prefix away and puts it back as koa-mount does: also for what follows the mount, but without `mountPath`. */
 const mounted =
   (prefix: string, ...inner: readonly Middleware[]): Middleware =>
   async (ctx, next) => {
@@ -51,16 +52,28 @@ const mounted =
     if (!path.startsWith(`${prefix}/`)) return next()
     ctx['mountPath'] = prefix
     ctx.path = path.slice(prefix.length)
-    const run = (i: number): Promise<unknown> => Promise.resolve(inner[i]?.(ctx, () => run(i + 1)))
+    const below = ctx.path
+    const pass = async (): Promise<void> => {
+      ctx.path = path
+      await next()
+      ctx.path = below
+    }
+    const run = async (i: number): Promise<unknown> => (inner[i] ?? pass)(ctx, () => run(i + 1))
     await run(0)
     ctx.path = path
   }
 
-const login: Middleware = (ctx) => {
-  if (ctx.path !== '/login') return
-  ctx.set('x-login', '1')
-  ctx.body = 'ok'
-}
+const passOn: Middleware = (_, next) => next()
+
+const loginAt =
+  (path: string): Middleware =>
+  (ctx) => {
+    if (ctx.path !== path) return
+    ctx.set('x-login', '1')
+    ctx.body = 'ok'
+  }
+
+const login = loginAt('/login')
 
 function ofKoa(...middlewares: readonly Middleware[]): RequestListener {
   const app = new Koa()
@@ -150,6 +163,24 @@ export const apps: Readonly<Record<string, RequestListener>> = {
   ),
   'Koa, mounted': ofKoa(mounted('/v1', limitKoa('/v1/login'), login)),
   'Koa, mounted twice': ofKoa(mounted('/old', mounted('/v1', limitKoa('/old/v1/login'), login))),
+  'Koa, behind a mount': ofKoa(mounted('/v1', passOn), limitKoa('/v1/login'), loginAt('/v1/login')),
+  'Koa, behind mounts': ofKoa(
+    mounted('/old', mounted('/v1', passOn)),
+    limitKoa('/old/v1/login'),
+    loginAt('/old/v1/login'),
+  ),
+  'Koa, rewritten and behind a mount': ofKoa(
+    (ctx, next) => {
+      ctx.path = ctx.path.replace(/^\/old(?=\/)/, '/v1')
+      return next()
+    },
+    mounted('/v1', passOn),
+    limitKoa('/v1/login'),
+    loginAt('/v1/login'),
+  ),
+  'Koa, mounted behind a mount': ofKoa(
+    mounted('/old', mounted('/v1', passOn), limitKoa('/old/v1/login'), loginAt('/v1/login')),
+  ),
   'Koa, rewritten and mounted': ofKoa(
     (ctx, next) => {
       ctx.path = ctx.path.replace(/^\/old(?=\/)/, '/v1')

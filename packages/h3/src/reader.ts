@@ -15,17 +15,27 @@ export const contextOf = ({ req }: H3Event): RuntimeContext | undefined => srvxC
 const peer = (event: H3Event): string | undefined => connectionAddress(event.req, contextOf(event))
 
 /**
- * The path of the event, and the path that was requested. They differ in an app that is mounted below a prefix, if
- * something has rewritten the URL, and if h3 has decoded parts of it.
+ * The path that was requested, as a URL parser reads it and as it is written, and the path of the event. They differ in an app
+ * that is mounted below a prefix, if something has rewritten the URL, and if h3 has decoded parts of it.
  */
-function pathOf(event: H3Event): string | readonly string[] {
+function pathOf(event: H3Event): readonly string[] {
   const { pathname } = event.url
   const target = contextOf(event)?.incoming?.url ?? event.req.url
-  const [requested = ''] = target.split(/[?#]/, 1)
-  if (requested === pathname) return pathname
-  const url = target.startsWith('/') ? `http://localhost${target}` : target
+  const [written = ''] = target.split(/[?#]/, 1)
+  if (written === pathname) return [pathname]
+  const isPath = target.startsWith('/')
+  const url = isPath ? `http://localhost${target}` : target
   const parsed = URL.canParse(url) ? new URL(url).pathname : pathname
-  return parsed === pathname ? pathname : [parsed, requested, pathname]
+  if (parsed === pathname) return [pathname]
+  // A whole URL is no reading of its path.
+  return isPath ? [parsed, written, pathname] : [parsed, pathname]
+}
+
+/** Without the path of the event if that is what mounts have left of the requested one. */
+function wholePathOf(event: H3Event): readonly string[] {
+  const path = pathOf(event)
+  const [requested = ''] = path
+  return path.length > 1 && requested.endsWith(event.url.pathname) ? path.slice(0, -1) : path
 }
 
 export const reader: RequestReader<H3Event> = {
@@ -34,6 +44,7 @@ export const reader: RequestReader<H3Event> = {
   peer,
   method: ({ req }) => req.method,
   path: pathOf,
+  wholePath: wholePathOf,
   header: ({ req }, name) => fetchHeader(req, name),
   query: ({ url }, name) => url.searchParams.getAll(name),
   hidesBody: (event) => {

@@ -2,28 +2,51 @@ import { hidesBody, nodeHeader, queryValues, type RequestReader, whenClosed } fr
 import type { Context } from 'koa'
 
 /**
- * The path as routers read it, below the prefix that koa-mount removes. If the target merely ends with it, another
- * mount or a rewriting middleware may have removed more: then there are two readings.
+ * The path as routers read it, with the prefix that koa-mount removes. koa-mount restores the path for what follows the mount,
+ * but never `mountPath`: a path that contains it may already be whole, and is if it was requested. If the requested path merely
+ * ends with a reading, another mount or a rewriting middleware may have removed more: then it is a reading, too.
  */
-function pathOf(ctx: Context): string | readonly string[] {
+function pathOf(ctx: Context): readonly string[] {
+  const { mountPath = '' } = ctx
+  const path = attempt(() => `${ctx.path}`) ?? ctx.url
+  if (mountPath === '') return [path]
+  const requested = requestedPath(ctx)
+  if (path === requested && path.startsWith(mountPath)) return [path]
+  const readings = [`${mountPath}${path}`]
+  if (path.includes(mountPath)) readings.push(path)
+  if (requested !== undefined && readings.some((each) => requested.endsWith(each))) readings.push(requested)
+  return readings
+}
+
+/** The path of the target, before anything has rewritten it. */
+const requestedPath = ({ app, originalUrl }: Context): string | undefined =>
+  attempt(() => Reflect.get(app.request, 'path', { req: { url: originalUrl } }))
+
+/** If mounts have only removed a part of the requested path, it is the whole path. */
+function wholePathOf(ctx: Context): readonly string[] {
+  const path = pathOf(ctx)
+  const requested = path.length > 1 ? requestedPath(ctx) : undefined
+  return requested !== undefined && path.includes(requested) ? [requested] : path
+}
+
+/** The path that a function reads; undefined if the URL is invalid, or has none. */
+function attempt(read: () => string | null): string | undefined {
   try {
-    const { mountPath = '' } = ctx
-    const whole = `${mountPath}${ctx.path}`
-    if (mountPath === '') return whole
-    const original = Reflect.get(ctx.app.request, 'path', { req: { url: ctx.originalUrl } })
-    return original?.endsWith(whole) ? [whole, original] : whole
+    return read() ?? undefined
   } catch {
-    return ctx.url // an invalid URL
+    return undefined
   }
 }
 
 export const reader: RequestReader<Context> = {
-  address: (ctx) => ctx.ip,
+  // Koa has an empty text for no address.
+  address: (ctx) => ctx.ip || undefined,
   peer: (ctx) => ctx.req.socket.remoteAddress,
   // Any other header holds one address, which the proxy overwrites.
   trustsEveryProxy: ({ app }) => app.proxy && !app.maxIpsCount && /^x-forwarded-for$/i.test(app.proxyIpHeader),
   method: (ctx) => ctx.method,
   path: pathOf,
+  wholePath: wholePathOf,
   pathInMount: ({ mountPath, path }) => (mountPath ? path : undefined),
   header: (ctx, name) => ctx.get(name) || nodeHeader(ctx.headers, name),
   query: (ctx, name) => queryValues(ctx.query[name]),

@@ -36,12 +36,19 @@ const addressOf = ({ context }: H3Event): string | undefined => (context as Cont
  * The path as it was requested, and the path of the event. They differ in an app that is mounted below a prefix, if
  * something has rewritten the URL, and if h3 has decoded it. A decoded question mark ends the path that h3 routes.
  */
-function pathOf({ node: { req }, path }: H3Event): string | readonly string[] {
+function pathOf({ node: { req }, path }: H3Event): readonly string[] {
   const target = req.originalUrl ?? path
   const [requested = ''] = target.split('?', 1)
   const [routed = ''] = target.split(/\?|%3f/i, 1)
   const [below = ''] = path.split('?', 1)
-  return routed === requested && below === requested ? requested : [routed, requested, below]
+  return routed === requested && below === requested ? [requested] : [routed, requested, below]
+}
+
+/** Without the path of the event if that is what mounts have left of the routed one. */
+function wholePathOf(event: H3Event): readonly string[] {
+  const path = pathOf(event)
+  const [routed = '', , below = routed] = path
+  return routed.startsWith('/') && routed.endsWith(below) ? path.slice(0, 2) : path
 }
 
 /** The query of a URL, with its question mark. A second one belongs to the first name. */
@@ -85,6 +92,7 @@ export const reader: RequestReader<H3Event> = {
   peer: addressOf,
   method: ({ method }) => method,
   path: pathOf,
+  wholePath: wholePathOf,
   hasEmptyParameters: () => true,
   header,
   query: valuesOf,

@@ -8,13 +8,17 @@ import { within } from '../addresses/address.ts'
 import type { Read, RequestSources } from '../keys/request-sources.ts'
 import { checkName } from '../keys/selector-syntax.ts'
 import { claimIn, claimsOnce, needsClaims } from '../requests/claims.ts'
-import { emptyReadingsOf, interpretationsOf, literalSegment, wholeReadings } from '../requests/path.ts'
+import { emptyReadingsOf, interpretationsOf, literalSegment } from '../requests/path.ts'
 import { checkFlag, checkMatched } from '../requests/returned.ts'
 import { mountWarner } from './mounted-path.ts'
 
 /** Conditions for a request. All conditions must hold; of a list, one value. */
 export interface Match {
-  /** Client addresses and networks, such as `10.0.0.0/8`. Compared with the address that `'ip'` counts. */
+  /**
+   * Client addresses and networks, such as `10.0.0.0/8`. Compared with the address that `'ip'` counts. An IPv4 address that is
+   * translated into IPv6 is in networks of either: `64:ff9b::10.0.0.1` in `10.0.0.0/8` and in `64:ff9b::/96`. The latter has no
+   * addresses but translated ones.
+   */
   readonly ip?: string | readonly string[]
   /** HTTP methods. `GET` includes `HEAD`, which runs the same handler. */
   readonly method?: string | readonly string[]
@@ -73,8 +77,8 @@ export function matcher<R>(
     const warnOfMount = mountWarner(name, matches, requestSources)
     // If a path has two readings, a limit applies to either, but an exemption requires both.
     tests.push((request) => {
-      const path = reader.path(request)
-      const readings = interpretationsOf(what === 'skip' ? wholeReadings(path) : path)
+      const path = (what === 'skip' ? reader.wholePath?.(request) : undefined) ?? reader.path(request)
+      const readings = interpretationsOf(path)
       if (what === 'skip' ? readings.every(matches) : readings.some(matches)) return true
       if (readsEmpty && reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) return true
       warnOfMount(request)

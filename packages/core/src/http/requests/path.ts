@@ -37,15 +37,6 @@ export function emptyReadingsOf(path: string | readonly string[]): readonly (rea
 
 const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
 
-/**
- * The readings of a path without those of which a prefix has been removed, as by a mount: to skip a request by its whole path
- * is no mistake, although a router reads the rest of it.
- */
-export const wholeReadings = (path: string | readonly string[]): string | readonly string[] =>
-  typeof path === 'string'
-    ? path
-    : path.filter((each) => !path.some((whole) => whole !== each && whole.startsWith('/') && whole.endsWith(each)))
-
 /** The canonical spelling of a path: `/login` for `//x/../LOGIN/`. */
 export const plainPath = (path: string | readonly string[]): string =>
   `/${interpretationsOf(firstReading(path)).at(-1)?.join('/')}`

@@ -25,6 +25,12 @@ export interface RequestReader<R> {
    */
   path(request: R): string | readonly string[]
   /**
+   * The readings by which `skip` goes, all of which must match: those of `path`, but not what a mount has left of the path. To
+   * skip a request by its whole path is no mistake, although a router reads the rest of it. Leave out only what the app has
+   * removed, never what a client can. Omit it if they are those of `path`.
+   */
+  wholePath?(request: R): string | readonly string[]
+  /**
    * The path below the prefix under which the middleware is mounted, to warn of patterns for it; undefined without a
    * prefix. Omit it if the framework does not report it.
    */
