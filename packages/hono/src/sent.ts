@@ -1,4 +1,4 @@
-import { isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
+import { incomingOf, isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 import { replaceResponse } from './response.ts'
 
@@ -7,11 +7,12 @@ type Done = (status: number | undefined) => Promise<void>
 
 /**
  * Calls the handler, and calls back with the status when its response has been sent completely, including a stream, or
- * its client has disconnected. Node reports both. In other runtimes the response counts as sent when its body has been
- * read to the end or cancelled; `waitUntil` then keeps Workers running for the callback.
+ * its client has disconnected. Node reports both. In other runtimes, and for a request that the app makes by itself, the
+ * response counts as sent when its body has been read to the end or cancelled; `waitUntil` then keeps Workers running for the
+ * callback.
  */
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
-  const outgoing = outgoingOf(c.env)
+  const outgoing = incomingOf(c.req.raw, c.env) && outgoingOf(c.env)
   if (outgoing) {
     whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode)))
     return next()
