@@ -75,13 +75,12 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
   const before = (name: string): string | null => headersOf(c).get(name)
   const joined = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
   if (decision) c.set('rateLimit', decision)
-  const restoreHeaders = (): void => setHeaders(c, missingHeaders(joined, before))
+  const restoreHeaders = (): void => setHeaders(c, missingHeaders(joined, c.get('rateLimit') !== decision, before))
   for (const [name, value] of joined) c.header(name, value)
   if (denial) return answer ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
   await (after ? nextThen(c, next, (status) => after(status, c)) : next())
   // A handler that returns a Response of its own discards the headers set above.
-  const [first] = joined
-  if (first && !before(first[0])?.includes(first[1])) restoreHeaders()
+  restoreHeaders()
 }
 
 /** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */

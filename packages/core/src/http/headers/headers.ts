@@ -21,15 +21,23 @@ export function joinHeaders(
 }
 
 /**
- * The headers to set again on a response that may not be the one they were set on. Those that an inner limiter has
- * overridden are omitted.
+ * The headers to set again on a response that may not be the one they were set on, as that of another server. If another
+ * limiter has added its own (`limited`), those that it has overridden are omitted.
  */
-export function missingHeaders(headers: readonly Header[], read: (name: string) => unknown): readonly Header[] {
+export function missingHeaders(
+  headers: readonly Header[],
+  limited: boolean,
+  read: (name: string) => unknown,
+): readonly Header[] {
   const before = (name: string): string | undefined => textOf(read(name))
-  const missing = headers.filter(
-    (header) => !before(header[0])?.includes(header[1]) && !isSuperseded(header, headers, before),
-  )
-  return joinHeaders(missing, false, read)
+  const isKept = (header: Header): boolean => {
+    const [name, value] = header
+    const found = before(name)
+    if (!limited || found === undefined) return found === value
+    return `, ${found}, `.includes(`, ${value}, `) || isSuperseded(header, headers, before)
+  }
+  const missing = headers.filter((header) => !isKept(header))
+  return joinHeaders(missing, false, read).filter(([name, value]) => value !== before(name))
 }
 
 /** The part of Node's responses that sets headers. */
