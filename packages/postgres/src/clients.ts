@@ -33,14 +33,16 @@ export interface PgLite {
 /** The database of the states: a `Pool` of `pg`, a `PGlite`, or an object with the methods of either. */
 export type Database = PgPool | PgLite
 
-/** Runs a query until a deadline. */
-export type Run = (query: PgQuery, until: Until) => Promise<readonly unknown[]>
+/** Runs a query until a deadline. A function makes it once there is a connection, for which a call may have waited long. */
+export type Run = (query: PgQuery | (() => PgQuery), until: Until) => Promise<readonly unknown[]>
+
+const made = (query: PgQuery | (() => PgQuery)): PgQuery => (typeof query === 'function' ? query() : query)
 
 /** Returns a function that runs queries on any client. A query without values may contain several statements. */
 export function runOn(database: Database): Run {
   if (typeof database === 'object' && database !== null) {
     // A PGlite has the methods of `neon()`, too.
-    if ('exec' in database) return (query, until) => answerBy(until, runOnPglite(database, query))
+    if ('exec' in database) return (query, until) => answerBy(until, runOnPglite(database, made(query)))
     // Others may connect, too, but not as a pool does.
     if ('connect' in database && otherClient(database) === undefined)
       return (query, until) => runOnPool(database, query, until)
@@ -63,7 +65,7 @@ async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise
  * Runs a query on a pooled connection, and releases the connection. `pool.query` closes a connection whenever a
  * statement fails, even if the next statement would succeed.
  */
-async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<readonly unknown[]> {
+async function runOnPool(pool: PgPool, query: PgQuery | (() => PgQuery), until: Until): Promise<readonly unknown[]> {
   const connecting = pool.connect()
   const client = await within(until.sendByMs - EARLIER_MS, connecting).catch((error: unknown) => {
     // A connection that arrives late is released to the pool.
@@ -86,7 +88,14 @@ async function runOnPool(pool: PgPool, query: PgQuery, until: Until): Promise<re
     if (isHealthy) client.off('error', ignore)
     client.release(!isHealthy)
   }
-  const answer = client.query(query).then(({ rows }) => rows)
+  let answer: Promise<readonly unknown[]>
+  try {
+    answer = client.query(made(query)).then(({ rows }) => rows)
+  } catch (error) {
+    // Nothing was sent.
+    release(true)
+    throw error
+  }
   try {
     const rows = await within(until.endMs, answer)
     release(true)

@@ -4,8 +4,18 @@ import { failure } from './retry.ts'
 import { EARLIER_MS, latest, TimeoutError, type Until, untilIn, within } from './until.ts'
 import type { Call } from './wire.ts'
 
-/** Sends calls in one statement, and returns a result or an error for each. */
-export type Send = (calls: readonly Call[], until: Until) => Promise<readonly (readonly Taken[] | StoreError)[]>
+/** What each of several calls has taken, or why it has failed. */
+export type Answers = readonly (readonly Taken[] | StoreError)[]
+
+/** What one of several calls has taken. Throws why it has failed. */
+export function takenOf(answers: Answers, i: number): readonly Taken[] {
+  const answer = answers[i] as readonly Taken[] | StoreError
+  if (answer instanceof StoreError) throw answer
+  return answer
+}
+
+/** Sends calls in one statement. */
+export type Send = (calls: readonly Call[], until: Until) => Promise<Answers>
 
 interface Waiting {
   readonly call: Call
@@ -69,8 +79,7 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
         else resolve(answer)
       })
     } catch (error) {
-      for (const [i, { reject }] of batch.entries())
-        reject(withLate(error, (answers) => (answers as readonly unknown[])[i]))
+      for (const [i, { reject }] of batch.entries()) reject(withLate(error, (late) => takenOf(late as Answers, i)))
     }
     for (const name of names) inFlight.delete(name)
     schedule()

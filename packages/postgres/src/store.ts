@@ -9,9 +9,9 @@ import {
   type Taken,
   withHashedKeys,
 } from '@spillway/core'
-import { checkBoolean, checkSecret, REMOTE_LOG_LIMIT, withLate } from '@spillway/core/internal'
-import { type Database, runOn } from './clients.ts'
-import { coalescing, type Send } from './coalesce.ts'
+import { checkBoolean, checkSecret, expiredError, isExpired, REMOTE_LOG_LIMIT, withLate } from '@spillway/core/internal'
+import { type Database, type PgQuery, runOn } from './clients.ts'
+import { type Answers, coalescing, type Send, takenOf } from './coalesce.ts'
 import { endOf, hashOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
 import { migratingOnce } from './migrating-once.ts'
 import { migrated } from './migration.ts'
@@ -102,21 +102,32 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     return prepare ? { name: `${name} ${tableHash}`, text } : { text }
   }
   const queries = { take_calls: queryOf('take_calls', 6), take_bucket: queryOf('take_bucket', 15) }
-  const answers = async (calls: readonly Call[], until: Until): Promise<readonly (readonly Taken[])[]> => {
-    const ofBucket = bucketArguments(calls)
-    const at = calls[0]?.at ?? null
-    const values = [...(ofBucket ?? encode(calls)), at, lockTimeoutOf(until), durability === 'async']
-    const read = ([row]: readonly unknown[]) => {
+  const answers = async (calls: readonly Call[], until: Until): Promise<Answers> => {
+    let sent = calls
+    let decodeSent = decode
+    const query = (): PgQuery => {
+      // What others take, whose callers have stopped waiting for a connection, would have to be refunded.
+      sent = calls.filter(({ deadline }) => !isExpired(deadline))
+      if (sent.length === 0) throw expiredError()
+      const ofBucket = bucketArguments(sent)
+      decodeSent = ofBucket ? decodeBucket : decode
+      const values = [...(ofBucket ?? encode(sent)), sent[0]?.at ?? null, lockTimeoutOf(until), durability === 'async']
+      return { ...queries[ofBucket ? 'take_bucket' : 'take_calls'], values }
+    }
+    const read = ([row]: readonly unknown[]): Answers => {
       const { taken } = (row ?? {}) as { taken?: unknown }
       // Such as by a client that renames columns.
       if (typeof taken !== 'string') {
         const columns = Object.keys(row ?? {}).join(', ') || 'none'
         throw new TypeError(`the client must return rows with the column "taken" as text; got the columns ${columns}`)
       }
-      return (ofBucket ? decodeBucket : decode)(calls, taken)
+      const decoded = decodeSent(sent, taken)
+      if (sent.length === calls.length) return decoded
+      const known = new Map(sent.map((call, i) => [call, decoded[i]]))
+      return calls.map((call) => known.get(call) ?? expiredError())
     }
     try {
-      return read(await run({ ...queries[ofBucket ? 'take_bucket' : 'take_calls'], values }, until))
+      return read(await run(query, until))
     } catch (error) {
       if (!(error instanceof TimeoutError) || error.late === undefined) throw error
       const late = error.late.then((rows) => (rows === undefined ? undefined : read(rows as readonly unknown[])))
@@ -131,21 +142,24 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       if (!isReadOnly(error)) throw error
       // Nothing was taken. If the peeks fail, too, the first error has the reason.
       const peeked = await answers(peeksOf(calls), until).catch(() => Promise.reject(error))
-      return peeked.map((taken, i) => (mustWrite(calls[i] as Call, taken) ? failure(error, timeoutMs) : taken))
+      const isTaken = (taken: Answers[number], i: number): boolean =>
+        taken instanceof StoreError || !mustWrite(calls[i] as Call, taken)
+      return peeked.map((taken, i) => (isTaken(taken, i) ? taken : failure(error, timeoutMs)))
     }
   }
   const send: Send = (calls, until) => attempt(until, (left) => statement(calls, left))
   const single = async (call: Call): Promise<readonly Taken[]> => {
-    const [taken] = await send([call], untilIn(timeoutMs, call.deadline)).catch((error: unknown) => {
-      throw withLate(error, (answers) => (answers as readonly unknown[])[0])
+    const answers = await send([call], untilIn(timeoutMs, call.deadline)).catch((error: unknown) => {
+      throw withLate(error, (late) => takenOf(late as Answers, 0))
     })
-    if (taken instanceof StoreError) throw taken
-    return taken as readonly Taken[]
+    return takenOf(answers, 0)
   }
   const put = coalesce ? coalescing(send, timeoutMs) : single
 
   const rowsOf = (text: string, values: unknown[], deadline?: Deadline): Promise<readonly unknown[]> =>
-    attempt(untilIn(timeoutMs, deadline), (left) => run({ text, values: [...values, lockTimeoutOf(left)] }, left))
+    attempt(untilIn(timeoutMs, deadline), (left) =>
+      run(() => ({ text, values: [...values, lockTimeoutOf(left)] }), left),
+    )
   const deleteKeys = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
     const text = `SELECT ${names.fn('delete_keys')}($1, $2) AS deleted`
     const [row] = await rowsOf(text, [keys.map(rowName).join('\n')], deadline)
@@ -176,7 +190,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       const found = (rows as readonly { name: string }[]).map(({ name }) => name)
       const calls = found.map((name): Call => ({ ...UNTIMED, ops: [{ policy, key: '', step }], names: [name] }))
       const taken = calls.length === 0 ? [] : await attempt(untilIn(timeoutMs), (left) => answers(calls, left))
-      yield found.map((name, i) => ({ ...keyIn(start, name), taken: taken[i]?.[0] as Taken }))
+      yield found.map((name, i) => ({ ...keyIn(start, name), taken: takenOf(taken, i)[0] as Taken }))
       from = nameAfter(found.at(-1) ?? start)
       count = found.length
     }
@@ -188,9 +202,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     takeEach: async (batches, at, deadline) => {
       const calls = batches.map((ops) => callOf(ops, at, deadline))
       const answers = await send(calls, untilIn(timeoutMs, deadline))
-      const failed = answers.find((answer) => answer instanceof StoreError)
-      if (failed) throw failed
-      return answers as readonly (readonly Taken[])[]
+      return answers.map((_, i) => takenOf(answers, i))
     },
     delete: deleteKeys,
     deleteAll,

@@ -42,7 +42,7 @@ export const POSTGRES_DEFECTS: readonly Planted[] = [
     file: 'postgres/src/store.ts',
     seed: 2147483653,
     property: 'listsAreTrue',
-    replaced: [['taken: taken[i]?.[0]', 'taken: taken[found.length - 1 - i]?.[0]']],
+    replaced: [['taken: takenOf(taken, i)[0]', 'taken: takenOf(taken, found.length - 1 - i)[0]']],
   },
   {
     name: 'a row of PostgreSQL expires before its units have refilled',
