@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { fakeClock, type NeutralRequest, sendTo } from '@spillway/conformance'
-import { rateLimit } from '@spillway/hono'
+import { rateLimit, settled } from '@spillway/hono'
 import { memoryStore, perMinute, rateLimiter } from '@spillway/memory'
 import { type Context, Hono } from 'hono'
 import { expect, test } from 'vitest'
@@ -60,3 +60,27 @@ test.each(['POST', 'PUT'])('each %s that an app makes for its own path is counte
   expect(await send({ path: '/login', method: 'POST' })).toEqual(method === 'POST' ? [8, 7, 6, 9] : [9, 8, 7, 9])
   expect(await left()).toBe(method === 'POST' ? 6 : 7)
 })
+
+// Reproduces a bug: they took the status of the request for the same path that makes them, 200, and were refunded.
+test.each([{ countIf: [401] }, { refundIf: (status: number) => status !== 401 }])(
+  'each request that an app makes for its own path is settled by its own status: %o',
+  async (options) => {
+    const { limit, left } = setUp(options)
+    const app = new Hono()
+    app.use(limit)
+    app.post('/login', async (c) => {
+      if (c.req.header('x-part')) return c.text('wrong', 401)
+      const statuses: number[] = []
+      for (let i = 0; i < 3; i++) {
+        const response = await app.request('/login', { method: 'POST', headers: { 'x-part': '1' } }, c.env)
+        await response.text()
+        statuses.push(response.status)
+      }
+      return c.json(statuses)
+    })
+    const send = await serve(app)
+    expect(await send({ path: '/login', method: 'POST' })).toEqual([401, 401, 401])
+    await settled()
+    expect(await left()).toBe(7)
+  },
+)

@@ -25,7 +25,7 @@ const CONTEXTS = Symbol.for('spillway/1 contexts')
  * incoming message, because methodOverride passes a new request to the app. An app may also make requests for the same path
  * by itself, such as each login of a batch: these are requests of their own.
  */
-function identityOf(c: Context): object {
+export function identityOf(c: Context): object {
   const incoming = incomingOf(c.req.raw, c.env) as { [CONTEXTS]?: Contexts } | undefined
   if (incoming === undefined) return c
   incoming[CONTEXTS] ??= { first: c }

@@ -1,5 +1,6 @@
-import { incomingOf, isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
+import { isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
+import { identityOf } from './reader.ts'
 import { replaceResponse } from './response.ts'
 
 /** Called with the status of the response; undefined if the client disconnected before it was answered. */
@@ -12,7 +13,7 @@ type Done = (status: number | undefined) => Promise<void>
  * callback.
  */
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
-  const outgoing = incomingOf(c.req.raw, c.env) && outgoingOf(c.env)
+  const outgoing = identityOf(c) === c ? undefined : outgoingOf(c.env)
   if (outgoing) {
     whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode)))
     return next()
