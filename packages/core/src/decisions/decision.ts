@@ -19,7 +19,7 @@ export interface Decision<Name extends string = string> {
   /** Whether the request is allowed; from `peek`, whether it would be. */
   readonly allowed: boolean
   /**
-   * The name of the governing policy: of a denial the one with the longest wait, else the one with the fewest units
+   * The name of the policy whose numbers these are: of a denial the one with the longest wait, else the one with the fewest units
    * left.
    */
   readonly policy: Name

@@ -28,7 +28,7 @@ interface CommonOptions<R, Name extends string, A>
    */
   readonly skip?: MatchOption<R>
   /**
-   * Counts CORS preflights, too: `OPTIONS` requests without a body that carry `Access-Control-Request-Method`. Set it
+   * Counts CORS preflights, too: `OPTIONS` requests without a body that carry `Origin` and `Access-Control-Request-Method`. Set it
    * if a handler runs for every method.
    * @default `false`
    */
