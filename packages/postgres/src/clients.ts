@@ -159,9 +159,10 @@ function ignore(): void {}
 
 /**
  * Reports whether a connection is usable after an error of its statement. If a server or pooler closes the connection,
- * the severity is FATAL, which some servers translate; class 57P is the same in all languages.
+ * the severity is FATAL, which some servers translate; class 57P is the same in all languages. If the app has left it in an
+ * aborted transaction, 25P02, every statement fails until it is closed.
  */
 function isUsableAfter(error: unknown): boolean {
   const { severity, code = '' } = error as { severity?: unknown; code?: string }
-  return typeof severity === 'string' && severity !== 'FATAL' && !code.startsWith('57P')
+  return typeof severity === 'string' && severity !== 'FATAL' && !code.startsWith('57P') && code !== '25P02'
 }

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { startProxy } from '../../../test/services/proxy.ts'
 import { until } from '../../../test/services/redis-cluster.ts'
-import { postgresStore } from '../src/index.ts'
+import { type PgPool, postgresStore } from '../src/index.ts'
 import { server } from './database.ts'
 
 // The pool returns no connection: no statement has been sent.
@@ -81,5 +81,47 @@ test('a server that refuses connections is an error, and opens the circuit', asy
   await expect(reservation.cancel()).rejects.toMatchObject({ reason: 'open' })
   expect(storeHealth(store)).toEqual({ circuit: 'open', refundsQueued: 1, refundsDropped: 0 })
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('PostgreSQL failed: connect ECONNREFUSED'))
+  await pool.end()
+})
+
+// Reproduces a bug: each call got the same connection again, and failed.
+test('a connection in an aborted transaction of the app is closed, and the next call has another', async () => {
+  const pool = new pg.Pool({ ...server.config, max: 1 })
+  const limiter = limiterOn(postgresStore(pool, { deadline: '20s' }))
+  await limiter.consume('d')
+  const client = await pool.connect()
+  await client.query('BEGIN')
+  await expect(client.query('SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' })
+  client.release()
+  await expect(limiter.consume('d')).rejects.toMatchObject({ cause: { code: '25P02' } })
+  expect(await limiter.consume('d')).toMatchObject({ allowed: true, remaining: 98 })
+  await pool.end()
+})
+
+// Reproduces a bug: the connection was never released.
+test('a query that throws at once, such as of faulty instrumentation, releases its connection', async () => {
+  const pool = new pg.Pool({ ...server.config, max: 1 })
+  let isFaulty = false
+  const faulty: PgPool = {
+    async connect() {
+      const client = await pool.connect()
+      return {
+        query: (query) => {
+          if (isFaulty) throw new Error('no span')
+          return client.query(query as pg.QueryConfig)
+        },
+        release: (destroy) => client.release(destroy),
+        on: (event, listener) => client.on(event, listener),
+        off: (event, listener) => client.off(event, listener),
+      }
+    },
+  }
+  const limiter = limiterOn(postgresStore(faulty, { deadline: '20s' }))
+  await limiter.consume('e')
+  isFaulty = true
+  await expect(limiter.consume('e')).rejects.toThrow('no span')
+  isFaulty = false
+  expect(await limiter.consume('e')).toMatchObject({ allowed: true, remaining: 98 })
+  expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
   await pool.end()
 })
