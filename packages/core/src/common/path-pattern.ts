@@ -38,6 +38,13 @@ export function matchesPattern({ segments, prefix }: PathPattern, path: readonly
   return segments.every((segment, i) => segment === undefined || segment === path[i])
 }
 
+/** Reports whether the text of a path begins as a pattern for all below: `/login~1` begins as `/login/*`. */
+export function beginsAsPattern({ segments, prefix }: PathPattern, path: readonly string[]): boolean {
+  const last = segments.length - 1
+  const begins = prefix && (path[last]?.startsWith(segments[last] ?? '') ?? false)
+  return begins && matchesPattern({ segments: segments.slice(0, last), prefix }, path)
+}
+
 const GRAMMAR =
   'A pattern begins with "/" and is made of literal segments, of ":name" or "*", each of which is one segment, and of "/*" or "/**" at the end, for all below. Percent-encode other characters, or match by a function.'
 

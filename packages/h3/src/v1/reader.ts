@@ -94,6 +94,7 @@ export const reader: RequestReader<H3Event> = {
   path: pathOf,
   wholePath: wholePathOf,
   hasEmptyParameters: () => true,
+  mountsByText: true,
   header,
   query: valuesOf,
   // Without a server of Node, the body is beside the message, and the response has no socket.

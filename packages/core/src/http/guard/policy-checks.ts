@@ -88,7 +88,7 @@ const inOrder = <R, S>(
 /**
  * The policies as groups of tiers, in the order of their first; a policy without tiers is a group of its own. With empty
  * parameters a path may be that of another route, so all tiers are tried without before any is tried with them: one that has
- * them must not take the place of one that does not.
+ * them must not take the place of one that does not. A tier for all others is last: else it would be a way around them.
  */
 function tiersOf<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
@@ -99,7 +99,10 @@ function tiersOf<R, S>(
     if (known === undefined) groups.push([compiled])
     else known.push(compiled)
   }
-  return groups.map((tiers) => [...tiers, ...tiers.flatMap(withEmpty)])
+  return groups.map((tiers) => {
+    const [conditional, others] = [tiers.filter(({ applies }) => applies), tiers.filter(({ applies }) => !applies)]
+    return [...conditional, ...conditional.flatMap(withEmpty), ...others]
+  })
 }
 
 /** A tier with its test of paths with empty parameters. */

@@ -3,7 +3,7 @@ import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, andThen, checked } from '../../common/maybe-promise.ts'
 import { checkMethod } from '../../common/methods.ts'
 import { checkOptions } from '../../common/options.ts'
-import { matchesPattern, parsePattern } from '../../common/path-pattern.ts'
+import { beginsAsPattern, matchesPattern, parsePattern } from '../../common/path-pattern.ts'
 import { within } from '../addresses/address.ts'
 import type { Read, RequestSources } from '../keys/request-sources.ts'
 import { checkName } from '../keys/selector-syntax.ts'
@@ -38,7 +38,7 @@ export type MatchOption<R> = Match | ((request: R) => Awaitable<boolean>)
 
 /**
  * Compiles a match into a test of requests; `what` names the option in errors. `readsEmpty`: also by the readings of a path with
- * empty parameters.
+ * empty parameters, and by what a mount takes for below it.
  */
 export function matcher<R>(
   what: 'match' | 'skip',
@@ -74,13 +74,17 @@ export function matcher<R>(
     const name = `${what}.path`
     const patterns = texts(name, option.path).map((pattern) => parsePattern(name, pattern, literalSegment))
     const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
+    const begins = (path: readonly string[]): boolean => patterns.some((pattern) => beginsAsPattern(pattern, path))
+    const leniently = (request: R, path: string | readonly string[]): boolean =>
+      (reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) ||
+      (reader.mountsByText === true && interpretationsOf(path).some(begins))
     const warnOfMount = mountWarner(name, matches, requestSources)
     // If a path has two readings, a limit applies to either, but an exemption requires both.
     tests.push((request) => {
       const path = (what === 'skip' ? reader.wholePath?.(request) : undefined) ?? reader.path(request)
       const readings = interpretationsOf(path)
       if (what === 'skip' ? readings.every(matches) : readings.some(matches)) return true
-      if (readsEmpty && reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) return true
+      if (readsEmpty && leniently(request, path)) return true
       warnOfMount(request)
       return false
     })

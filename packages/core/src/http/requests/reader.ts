@@ -41,6 +41,12 @@ export interface RequestReader<R> {
    * @default false
    */
   hasEmptyParameters?(request: R): boolean
+  /**
+   * Whether handlers are mounted by the text with which a path begins, so that `/login~1` is below `/login`: policies for all
+   * below a path apply to such paths, too.
+   * @default false
+   */
+  readonly mountsByText?: boolean
   /** The value of a header, whose name is in lower case; undefined if it is missing. */
   header(request: R, name: string): string | undefined
   /**
