@@ -17,6 +17,8 @@ import { redisClients } from './clients/redis.ts'
 import { readBlock, tableOfClients } from './clients/table.ts'
 import { type Postgres, startPostgres } from './services/postgres.ts'
 import { freePort, type Redis, startRedis } from './services/redis.ts'
+import { until } from './services/redis-cluster.ts'
+import { unhandledRejections } from './unhandled.ts'
 
 // Each client that docs/guides/stores.md lists, in each version, at a real server.
 
@@ -32,6 +34,7 @@ const rowsOf = <Connect>(clients: Readonly<Record<string, Readonly<Record<string
   Object.values(clients).flatMap((versions) => Object.entries(versions))
 
 let prefixes = 0
+const unhandled = unhandledRejections()
 
 describe.each(rowsOf(redisClients))('Redis by %s', (_name, connect) => {
   let server: Redis
@@ -80,7 +83,7 @@ beforeAll(async () => {
   const port = await freePort()
   server = await startPostgres({ settings: { listen_addresses: '127.0.0.1', port } })
   at = { port, url: `postgres://spillway@127.0.0.1:${port}/postgres` }
-  pool = new pg.Pool({ connectionString: at.url })
+  pool = new pg.Pool({ connectionString: at.url }).on('error', () => {})
   await migrate(pool)
 })
 afterAll(async () => {
@@ -103,6 +106,31 @@ describe.each(rowsOf({ ...poolClients, ...adaptedClients }))('PostgreSQL by %s',
     },
     { histories: 20 },
   )
+
+  // Reproduces a bug: the error of an idle connection ended the process, unless the app listened for it.
+  test('survives the end of all its sessions', async () => {
+    const uncaught: unknown[] = []
+    process.setUncaughtExceptionCaptureCallback((error) => void uncaught.push(error))
+    const store = postgresStore(connected.client, { deadline: '25s' })
+    const limiter = rateLimiter({ quota: perDay(1e6), store, deadline: '25s', onStoreError: 'throw' })
+    const others = `FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
+    const client = await pool.connect()
+    for (let i = 0; i < 3; i++) {
+      await Promise.all([1, 2, 3].map((key) => limiter.consume(`${name} ${key}`)))
+      await client.query(`SELECT pg_terminate_backend(pid) ${others}`)
+      await until(async () => (await client.query(`SELECT ${others}`)).rowCount === 0)
+      // A client may notice only with its next statement.
+      await until(() =>
+        limiter.consume(name).then(
+          () => true,
+          () => false,
+        ),
+      )
+    }
+    client.release()
+    process.setUncaughtExceptionCaptureCallback(null)
+    expect([...uncaught, ...unhandled].map(String)).toEqual([])
+  })
 
   test.skipIf(connect === adaptedClients['Neon `neon()`']?.[name])('migrates', async () => {
     await migrate(connected.client, { schema: `of_${name.replace(/\W/g, '_')}` })
@@ -171,6 +199,20 @@ test.each([
   const limiter = rateLimiter({ quota: perMinute(1), store, deadline: '20s', onStoreError: 'throw' })
   await expect(limiter.consume('a')).rejects.toThrow(message)
   await sql.end()
+})
+
+// Reproduces a bug: postgres.js asks for the types of each new connection by itself, and a failure of that, such as a
+// `statement_timeout`, ended the process. No one can catch it, so the guide turns it off.
+test('postgres.js as the guide sets it up rejects no promise unhandled under a short statement_timeout', async () => {
+  const sql = postgres(at.url, { fetch_types: false, onnotice: () => {}, connection: { statement_timeout: 1 } })
+  const store = postgresStore({
+    query: async (text: string, values: unknown[]) => ({ rows: await sql.unsafe(text, values as string[]) }),
+    exec: (text: string) => sql.unsafe(text),
+  })
+  const limiter = rateLimiter({ quota: perMinute(1), store, deadline: '20s' })
+  await Promise.all(Array.from({ length: 30 }, (_, i) => limiter.consume(`${i}`)))
+  await sql.end({ timeout: 0 })
+  expect(unhandled.map(String)).toEqual([])
 })
 
 test('a pool that lends no connection of pg fails with an error that says so', async () => {

@@ -71,12 +71,13 @@ export const poolClients: Clients = {
 export const adaptedClients: Clients = {
   'postgres.js': {
     postgres: async ({ url }) => {
-      const sql = postgres(url, { onnotice: () => {} })
+      const sql = postgres(url, { fetch_types: false, onnotice: () => {} })
       const client = {
         query: async (text: string, values: (string | number)[]) => ({ rows: await sql.unsafe(text, values) }),
         exec: (text: string) => sql.unsafe(text),
       }
-      return { client, close: () => sql.end() }
+      // Once a session has been ended, it would wait for ever without a timeout.
+      return { client, close: () => sql.end({ timeout: 0 }) }
     },
   },
   knex: {
@@ -112,7 +113,7 @@ async function webSocketFront(port: number) {
   const front = new WebSocketServer({ host: '127.0.0.1', port: 0 })
   await new Promise((resolve) => front.once('listening', resolve))
   front.on('connection', (client) => {
-    const server = connect(port, '127.0.0.1')
+    const server = connect(port, '127.0.0.1').on('error', () => {})
     client.on('message', (bytes: Buffer) => server.write(bytes))
     server.on('data', (bytes) => client.send(bytes))
     client.on('close', () => server.destroy())
@@ -123,7 +124,7 @@ async function webSocketFront(port: number) {
 
 /** Runs the statements of HTTP requests, each by itself and as text, as Neon does. */
 async function httpFront(url: string) {
-  const pool = new pg.Pool({ connectionString: url })
+  const pool = new pg.Pool({ connectionString: url }).on('error', () => {})
   const asText = { getTypeParser: () => (text: unknown) => text }
   const front = createServer(async (request, response) => {
     let body = ''

@@ -51,8 +51,9 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
       }, dueMs - performance.now())
       timers.add(timer)
     })
+    // In one packet, as a kernel may join what a server sends.
     const flush = (): void => {
-      for (const chunk of held.splice(0)) near.write(chunk)
+      if (held.length > 0) near.write(Buffer.concat(held.splice(0)))
     }
     flushes.add(flush)
     near.on('close', () => flushes.delete(flush))

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { formatValue } from '@spillway/core/internal'
 import { errorOfClient, otherClient } from './other-clients.ts'
 import { EARLIER_MS, TimeoutError, type Until, within } from './until.ts'
@@ -17,7 +18,10 @@ export interface PgClient {
   off(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** The methods that are used of a `Pool` of `pg` 8. */
+/**
+ * The methods that are used of a `Pool` of `pg` 8. If it emits events, as that does, the store listens to its `error`: a lost
+ * connection does not end the process.
+ */
 export interface PgPool {
   connect(): Promise<PgClient>
 }
@@ -44,10 +48,26 @@ export function runOn(database: Database): Run {
     // A PGlite has the methods of `neon()`, too.
     if ('exec' in database) return (query, until) => answerBy(until, runOnPglite(database, made(query)))
     // Others may connect, too, but not as a pool does.
-    if ('connect' in database && otherClient(database) === undefined)
+    if ('connect' in database && otherClient(database) === undefined) {
+      surviveLostConnections(database)
       return (query, until) => runOnPool(database, query, until)
+    }
   }
   throw errorOfClient(database)
+}
+
+const survivors = new WeakSet<PgPool>()
+
+/**
+ * Without a listener, the error of a lost connection ends the process. A pool emits those of its idle connections. A new
+ * connection may be lost before its caller can listen: the end may be in one packet with what opens it. Statements on a
+ * connection that was lost fail, also those of the app.
+ */
+function surviveLostConnections(pool: PgPool & Partial<Pick<EventEmitter, 'on'>>): void {
+  if (typeof pool.on !== 'function' || survivors.has(pool)) return
+  survivors.add(pool)
+  pool.on('error', ignore)
+  pool.on('connect', (client: PgClient) => client.on('error', ignore))
 }
 
 async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise<readonly unknown[]> {
@@ -82,7 +102,7 @@ async function runOnPool(pool: PgPool, query: PgQuery | (() => PgQuery), until: 
       `connect of the pool resolved with no connection of pg: ${method} is ${formatValue(client?.[method])}`,
     )
   }
-  // A checked-out connection also emits an error when it breaks, which has no other listener.
+  // A checked-out connection also emits an error when it breaks. It may be older than the store, or of a pool without events.
   client.on('error', ignore)
   const release = (isHealthy: boolean): void => {
     if (isHealthy) client.off('error', ignore)
