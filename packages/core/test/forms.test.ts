@@ -9,6 +9,7 @@ import {
   perDay,
   perHour,
   perMinute,
+  perMonth,
   perSecond,
   type Quota,
   QuotaError,
@@ -172,6 +173,33 @@ test.each<[Quota, string]>([
   const { policy } = headerItem({ name: 'a', quota })
   expect(policy).toBe(`"a";${expected}`)
 })
+
+// Reproduces a bug: perHour(50_000_000) sent w=3550, fixedWindow of a million an hour w=3599, perMinute(1e6) w=59.
+test('a quota built by a period is advertised with its limit and the seconds of that period', () => {
+  const limits = fc.oneof(
+    fc.integer({ min: 1, max: 1e4 }),
+    fc.integer({ min: 1e6, max: 3e9 }),
+    fc.integer({ min: 1, max: 999_999_999_999_999 }),
+  )
+  fc.assert(
+    fc.property(limits, fc.integer({ min: 1, max: 2_678_400 }), (limit, seconds) => {
+      const window = seconds * 1000
+      const perKey = fixedWindow({ limit, window, align: 'first' })
+      const inTime = [perKey, tokenBucket({ limit, per: window }), ...windowsOf(limit, window)]
+      for (const quota of inTime) expect(advertised(quota)).toEqual({ limit, window: seconds })
+      const rates = [perSecond, perMinute, perHour, perDay].map((rate) => advertised(rate(limit)).window)
+      expect(rates).toEqual([1, 60, 3_600, 86_400])
+      expect(advertised(perMonth(limit)).window).toBe(2_678_400)
+    }),
+  )
+})
+
+/** Windows of the clock, and sliding ones: not for all limits. */
+const windowsOf = (limit: number, window: number): readonly Quota[] => [
+  ...(limit <= window * 1000 ? [fixedWindow({ limit, window })] : []),
+  ...(limit * window <= 2 ** 50 ? [slidingWindow({ limit, window })] : []),
+  ...(limit <= 10_000 ? [slidingLog({ limit, window })] : []),
+]
 
 test('what is advertised is the rate, as far as whole numbers go, and no less than what fits at once', () => {
   fc.assert(

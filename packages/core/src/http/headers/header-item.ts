@@ -83,7 +83,7 @@ export function advertised(quota: Quota): { readonly limit: number; readonly win
   const { limit, window } = quota
   const continuous = quota.kernel === 'warm-up' || (quota.kernel === 'bucket' && quota.schedule === null)
   const unit = continuous ? quota.ticksPerUnit / quota.scale : window / limit
-  const least = Math.max(Math.ceil((window - limit) / 1e6), 1)
+  const least = Math.max(Math.ceil(window / 1e6), 1)
   if (limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6) return { limit: integer(limit), window: integer(least) }
   // `unit` is a rounded quotient: without the addition, 3 times a third of a second could be less than 1 second.
   const unitsIn = (seconds: number): number => Math.floor((seconds * 1e6) / unit + 1e-6)
