@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { perMinute, perSecond } from '@spillway/core'
+import { perHour, perMinute, perSecond } from '@spillway/core'
 import { fakeClock } from './clock.ts'
 import { faultyStore } from './faulty.ts'
 import { modelStore } from './model.ts'
@@ -102,6 +102,38 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     const { status, headers } = await send()
     assert.deepEqual([status, headers['retry-after']], [503, '1'])
   })
+
+  // Reproduces a bug: a denial had Retry-After: 20 beside reset=60. Drafts 6 and 7: both name the same moment.
+  for (const [form, resetOf] of [
+    ['draft-6', (headers) => headers['ratelimit-reset']],
+    ['draft-7', (headers) => /reset=(\d+)$/.exec(headers['ratelimit'] ?? '')?.[1]],
+    ['legacy-delta', (headers) => headers['x-ratelimit-reset']],
+  ] as const satisfies readonly (readonly [
+    string,
+    (headers: Readonly<Record<string, string | undefined>>) => unknown,
+  ])[]) {
+    test(`reports the moment of Retry-After as the reset of a denial: ${form}`, async () => {
+      const policies = [
+        { name: 'hour', quota: perHour(4) },
+        { name: 'minute', quota: perMinute(3) },
+      ]
+      const alone = await mount(limiter({ quota: perMinute(3), headers: form }))
+      const together = await mount({ policies, headers: form, store: modelStore(fakeClock()) } as NeutralOptions)
+      const behind = await mount(
+        limiter({ quota: perHour(3), headers: form }),
+        limiter({ quota: perMinute(2), headers: form }),
+      )
+      const spread = await mount(limiter({ quota: perMinute(3), headers: form, jitter: 0.5 }))
+      const waits: unknown[] = []
+      for (const send of [alone, together, behind, spread]) {
+        let denied = await send()
+        while (denied.status === 200) denied = await send()
+        assert.equal(resetOf(denied.headers), denied.headers['retry-after'])
+        waits.push(denied.headers['retry-after'])
+      }
+      assert.deepEqual(waits.slice(0, 3), ['20', '20', '30'])
+    })
+  }
 
   test('exposes to browsers exactly the headers that it writes', async () => {
     const send = await mount(limiter({ quota: perMinute(1), exposeHeaders: true }))

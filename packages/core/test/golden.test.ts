@@ -58,7 +58,7 @@ from first      | 1 taken    | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=
 from first      | 10 denied  | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 | 60
 from first      | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
 sliding window  | 1 taken    | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 |
-sliding window  | 10 denied  | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 | 61
+sliding window  | 10 denied  | "api";q=10;w=60      | "api";r=9;t=61     | 10;w=60      | limit=10, remaining=9, reset=61     | 10 9 61     | 1767225661 | 61
 sliding window  | 11 never   | "api";q=10;w=60      | "api";r=9          | 10;w=60      | limit=10, remaining=9, reset=120    | 10 9 120    | 1767225721 |
 sliding log     | 1 taken    | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 |
 sliding log     | 10 denied  | "api";q=10;w=60      | "api";r=9;t=60     | 10;w=60      | limit=10, remaining=9, reset=60     | 10 9 60     | 1767225661 | 60
@@ -139,7 +139,9 @@ function expected(form: (typeof FORMS)[number], decision: Decision, quota: Quota
   const { allowed, remaining, retryAfterMs, replenishAfterMs, resetAfterMs } = decision
   const { limit, window: w } = advertised(quota)
   const t = seconds(allowed ? replenishAfterMs : retryAfterMs)
-  const reset = seconds(resetAfterMs)
+  // Reproduces a bug: Retry-After and the reset of a denial named two moments.
+  const resetMs = allowed || retryAfterMs === Infinity ? resetAfterMs : retryAfterMs
+  const reset = seconds(resetMs)
   switch (form) {
     case 'draft-11':
       return {
@@ -149,7 +151,7 @@ function expected(form: (typeof FORMS)[number], decision: Decision, quota: Quota
     case 'draft-7':
       return { policy: [[limit, { w }]], limit: { limit, remaining, reset } }
     case 'legacy-epoch':
-      return { limit, remaining, used: limit - remaining, reset: new Date(seconds(NOW_MS + resetAfterMs) * 1000) }
+      return { limit, remaining, used: limit - remaining, reset: new Date(seconds(NOW_MS + resetMs) * 1000) }
     default:
       return { limit, remaining, used: limit - remaining, reset: new Date(NOW_MS + reset * 1000) }
   }

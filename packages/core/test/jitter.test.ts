@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkJitter, retryAfterSeconds } from '../src/http/headers/jitter.ts'
+import { seconds } from '../src/http/headers/headers.ts'
+import { checkJitter, jitteredMs } from '../src/http/headers/jitter.ts'
 import { QuotaError } from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
 
 const secondsFor = (retryAfterMs: number, key: string, jitter: number): number =>
-  retryAfterSeconds(decisionOf({ allowed: false, retryAfterMs }), key, jitter)
+  seconds(jitteredMs(decisionOf({ allowed: false, retryAfterMs }), key, jitter))
 
 const users = Array.from({ length: 10_000 }, (_, i) => `user-${i}`)
 

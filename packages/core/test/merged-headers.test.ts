@@ -42,6 +42,28 @@ describe('the headers of a limiter behind another', () => {
     expect(both(counts(prefix, [5, 0, 60]), headersOf(['9', '1', '7']))).toEqual(counts(prefix, [5, 0, 60]))
   })
 
+  // Drafts 6 and 7: the reset names the moment of Retry-After.
+  test.each([true, false])(
+    'a field with room for one policy is that of the denial: of the second limiter: %s',
+    (second) => {
+      for (const [name, few, many] of [
+        ['RateLimit', 'limit=5, remaining=0, reset=60', 'limit=9, remaining=2, reset=20'],
+        ['RateLimit-Reset', '60', '20'],
+      ] as const) {
+        const own: Header[] = second
+          ? [
+              [name, many],
+              ['Retry-After', '20'],
+            ]
+          : [[name, few]]
+        const before = second ? { [name]: few } : { [name]: many, 'Retry-After': '20' }
+        expect(both(before, own)).toEqual({ [name]: many, 'Retry-After': '20' })
+      }
+      const lists = both({ RateLimit: '"a";r=0', 'Retry-After': '20' }, [['RateLimit', '"b";r=2']])
+      expect(lists.RateLimit).toBe('"a";r=0, "b";r=2')
+    },
+  )
+
   test.each([
     [undefined, 'RateLimit, Retry-After'],
     ['ETag', 'ETag, RateLimit, Retry-After'],

@@ -1,4 +1,4 @@
-import { fakeClock, modelStore } from '@spillway/conformance'
+import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { expect, test, vi } from 'vitest'
 import { httpGuard, type RateLimitOptions, type RequestReader, type Verdict } from '../src/http/index.ts'
 import { perMinute } from '../src/index.ts'
@@ -62,6 +62,36 @@ test('headers come in the forms that are asked for', () => {
     'X-RateLimit-Reset': '30',
   })
 })
+
+// Reproduces a bug: a denial had Retry-After: 20 beside a reset in 60 seconds.
+test.each(['draft-6', 'draft-7', 'legacy-delta', 'legacy-epoch'] as const)(
+  'with %s the reset of a denial is the moment of Retry-After, with jitter, too, and if it is not known',
+  async (form) => {
+    vi.useFakeTimers({ now: 250, toFake: ['Date'] })
+    const resetOf = ({ headers }: Verdict): number => {
+      const [, value] = headers.find(([name]) => name === 'RateLimit' || name.endsWith('-Reset')) as readonly string[]
+      return Number(/\d+$/.exec(value as string)?.[0])
+    }
+    const retryOf = ({ headers }: Verdict): number => Number(Object.fromEntries(headers)['Retry-After'])
+    for (const jitter of [0, 0.5]) {
+      const evaluate = evaluatorOf({ quota: perMinute(3), headers: form, jitter })
+      const verdicts = Array.from({ length: 4 }, () => evaluate({ peer: 'a' }))
+      const denied = verdicts[3] as Verdict
+      expect(resetOf(denied)).toBe(retryOf(denied) + (form === 'legacy-epoch' ? 1 : 0))
+      expect(resetOf(verdicts[2] as Verdict)).toBeGreaterThanOrEqual(60)
+    }
+    const remote = faultyStore(modelStore(fakeClock()))
+    const policies = [
+      { name: 'a', quota: perMinute(3), store: modelStore(fakeClock()) },
+      { name: 'b', quota: perMinute(3), onStoreError: 'deny' },
+    ] as const
+    remote.break('failing')
+    const guard = httpGuard({ policies, store: remote, headers: form, logger: { warn: () => {} } }, reader)
+    const unavailable = await guard({ peer: 'a' })
+    expect([retryOf(unavailable), resetOf(unavailable)]).toEqual([1, form === 'legacy-epoch' ? 2 : 1])
+    vi.useRealTimers()
+  },
+)
 
 test('jitter adds to Retry-After only, the same for the same client and spread over clients', () => {
   const evaluate = evaluatorOf({ quota: perMinute(1), jitter: 0.5 })

@@ -6,8 +6,8 @@ import type { ShownNames } from '../headers/display-names.ts'
 import type { PolicyResult } from '../headers/fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from '../headers/forms.ts'
 import { renamedItem } from '../headers/header-item.ts'
-import { EXPOSE, type Header } from '../headers/headers.ts'
-import { checkJitter, retryAfterSeconds } from '../headers/jitter.ts'
+import { EXPOSE, type Header, seconds } from '../headers/headers.ts'
+import { checkJitter, jitteredMs } from '../headers/jitter.ts'
 import { checkNamed, checksOf, type HttpCheck } from './policy-checks.ts'
 
 /** Options of the headers that report limits to clients. */
@@ -38,6 +38,7 @@ export function headerBuilder({ headers, jitter: given, exposeHeaders }: HeaderO
   const write = headerWriter(formsOf(headers))
   const jitter = checkJitter(given)
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
+  const finish = (headers: readonly Header[]): readonly Header[] => (exposes ? exposed(headers) : headers)
   return (acquisition, names) => {
     const { decision } = acquisition
     const { policies } = decision
@@ -46,10 +47,11 @@ export function headerBuilder({ headers, jitter: given, exposeHeaders }: HeaderO
     )
     // While the store does not answer, only policies with a local fallback have numbers.
     const known = decision.degraded ? results.filter((each) => isCounted(each.decision)) : results
-    const headers = write(known, Date.now)
-    const wait = decision.allowed ? undefined : retryAfter(acquisition, jitter)
-    if (wait !== undefined) headers.push(['Retry-After', wait])
-    return exposes ? exposed(headers) : headers
+    if (decision.allowed) return finish(write(known, Date.now))
+    const waitMs = retryAfterMsOf(acquisition, jitter)
+    const headers = write(known, Date.now, { policy: decision.policy, waitMs })
+    if (waitMs !== undefined) headers.push(['Retry-After', String(seconds(waitMs))])
+    return finish(headers)
   }
 }
 
@@ -63,14 +65,14 @@ const exposed = (headers: readonly Header[]): readonly Header[] =>
   headers.length === 0 ? headers : [[EXPOSE, headers.map(([name]) => name).join(', ')], ...headers]
 
 // It is unknown when the store answers again: clients may retry after one second.
-const UNKNOWN_WAIT = '1'
+const UNKNOWN_WAIT_MS = 1000
 
-/** `Retry-After` (RFC 9110, section 10.2.3) of a denial; undefined if no wait helps. */
-function retryAfter(acquisition: Acquisition, jitter: number): string | undefined {
+/** The milliseconds of `Retry-After` (RFC 9110, section 10.2.3) of a denial; undefined if no wait helps. */
+function retryAfterMsOf(acquisition: Acquisition, jitter: number): number | undefined {
   const { decision } = acquisition
   const { retryAfterMs, degraded } = decision
-  if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT
+  if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT_MS
   if (retryAfterMs === 0 || retryAfterMs === Infinity) return undefined
   const key = jitter === 0 ? '' : checkNamed(acquisition, decision.policy).key
-  return String(retryAfterSeconds(decision, key, jitter))
+  return jitteredMs(decision, key, jitter)
 }

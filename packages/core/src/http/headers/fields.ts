@@ -13,8 +13,11 @@ export interface PolicyResult {
 
 /** Formats the value of one field. */
 export interface Field {
-  /** Of one policy: of several, that with the fewest units remaining, unless the field reports all of them. */
-  readonly one: (result: PolicyResult, nowMs: () => number) => string
+  /**
+   * Of one policy, unless the field reports all of them. `resetMs` is the time until its quota is full, or, if it denies,
+   * that of `Retry-After`.
+   */
+  readonly one: (result: PolicyResult, resetMs: number, nowMs: () => number) => string
   /** Of several policies, for fields that report all of them. */
   readonly all?: (results: readonly PolicyResult[]) => string
 }
@@ -31,8 +34,8 @@ export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-7': {
     'RateLimit-Policy': listing(numbers, eachLimit),
     RateLimit: {
-      one: ({ item, decision: { remaining, resetAfterMs } }) =>
-        `limit=${item.limit}, remaining=${integer(remaining)}, reset=${integer(seconds(resetAfterMs))}`,
+      one: ({ item, decision: { remaining } }, resetMs) =>
+        `limit=${item.limit}, remaining=${integer(remaining)}, reset=${integer(seconds(resetMs))}`,
     },
   },
   'draft-6': {
@@ -47,7 +50,7 @@ export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'legacy-epoch': {
     ...counts('X-RateLimit'),
     'X-RateLimit-Reset': {
-      one: ({ decision: { resetAfterMs } }, nowMs) => String(integer(seconds(nowMs() + resetAfterMs))),
+      one: (_, resetMs, nowMs) => String(integer(seconds(nowMs() + resetMs))),
     },
   },
 }
@@ -69,8 +72,8 @@ function eachLimit(results: readonly PolicyResult[]): readonly PolicyResult[] {
   return results.filter(({ item }, i) => results.findIndex((other) => other.item.limit === item.limit) === i)
 }
 
-function secondsToReset({ decision: { resetAfterMs } }: PolicyResult): string {
-  return String(integer(seconds(resetAfterMs)))
+function secondsToReset(_: PolicyResult, resetMs: number): string {
+  return String(integer(seconds(resetMs)))
 }
 
 function counts(prefix: string): Record<string, Field> {

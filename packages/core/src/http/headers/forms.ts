@@ -9,11 +9,18 @@ import type { Header } from './headers.ts'
  */
 export type HeaderForm = Wire | 'draft-8' | 'draft-9' | 'draft-10'
 
+/** A denial: the policy that governs it, and the milliseconds of `Retry-After`, if it is sent. */
+export interface ReportedDenial {
+  readonly policy: string
+  readonly waitMs: number | undefined
+}
+
 /**
- * Formats the header fields of the policies that counted a request; none if no policy did. `nowMs` is called only if a
- * field needs it.
+ * Formats the header fields of the policies that counted a request; none if no policy did. Fields with room for one policy
+ * report that with the fewest units remaining, or the one that governs the `denial`. `nowMs` is called only if a field needs
+ * it.
  */
-export type HeaderWriter = (results: readonly PolicyResult[], nowMs: () => number) => Header[]
+export type HeaderWriter = (results: readonly PolicyResult[], nowMs: () => number, denial?: ReportedDenial) => Header[]
 
 const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
   ['draft-6', 'draft-6'],
@@ -71,14 +78,18 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
     for (const [name, field] of Object.entries(fields)) if (!named.has(name)) named.set(name, field)
   }
   const fields = [...named]
-  return (results, nowMs) => {
+  return (results, nowMs, denial) => {
     const [first] = results
     if (first === undefined) return []
-    if (results.length === 1) return fields.map(([name, { one }]) => [name, one(first, nowMs)])
-    const scarcest = results.reduce(hasFewerLeft)
+    const shown = results.length === 1 ? first : (governing(results, denial) ?? results.reduce(hasFewerLeft))
+    // Drafts 6 and 7: if a response has both, Retry-After and the reset name the same moment.
+    const resetMs = denial?.waitMs ?? shown.decision.resetAfterMs
+    if (results.length === 1) return fields.map(([name, { one }]) => [name, one(first, resetMs, nowMs)])
     let listed = results
     for (;;) {
-      const headers = fields.map(([name, { one, all }]) => [name, all ? all(listed) : one(scarcest, nowMs)] as const)
+      const headers = fields.map(
+        ([name, { one, all }]) => [name, all ? all(listed) : one(shown, resetMs, nowMs)] as const,
+      )
       const length = headers.reduce((sum, [, value]) => sum + value.length, 0)
       if (length <= LONGEST || listed.length === 1) return headers
       listed = [...listed].sort(byNeed).slice(0, Math.floor((listed.length * LONGEST) / length) || 1)
@@ -92,6 +103,9 @@ const LONGEST = 8_000
 /** Those that deny first, and then those with the fewest units remaining. */
 const byNeed = ({ decision: a }: PolicyResult, { decision: b }: PolicyResult): number =>
   Number(a.allowed) - Number(b.allowed) || a.remaining - b.remaining
+
+const governing = (results: readonly PolicyResult[], denial: ReportedDenial | undefined): PolicyResult | undefined =>
+  denial && results.find(({ decision: { policy } }) => policy === denial.policy)
 
 const hasFewerLeft = (a: PolicyResult, b: PolicyResult): PolicyResult =>
   b.decision.remaining < a.decision.remaining ? b : a

@@ -79,21 +79,29 @@ function exposing(before: string, value: string): string {
   return [before, ...value.split(', ').filter((name) => !known.includes(name.toLowerCase()))].join(', ')
 }
 
+const RETRY = 'Retry-After'
+
 /** The fields that report one policy each. The prefix groups those that belong together. */
 const COUNTS = /^(X-RateLimit|RateLimit)-(?:Limit|Remaining|Reset)$/
 
-/** Whether another limiter has reported fewer remaining units in a field that reports one policy. */
+/**
+ * Whether another limiter has reported fewer remaining units in a field that reports one policy, or its denial: the field
+ * names the moment of `Retry-After`.
+ */
 function isSuperseded(
   [name, value]: Header,
   headers: readonly Header[],
   before: (name: string) => string | undefined,
 ): boolean {
   const [, group] = COUNTS.exec(name) ?? []
+  if (group === undefined && (name !== 'RateLimit' || isList(name, value))) return false
+  if (headers.some(([each]) => each === RETRY)) return false
+  if (before(RETRY) !== undefined) return true
   if (group !== undefined) {
     const remaining = `${group}-Remaining`
     return Number(before(remaining)) < Number(headers.find(([each]) => each === remaining)?.[1])
   }
-  return name === 'RateLimit' && remainingIn(before(name)) < remainingIn(value)
+  return remainingIn(before(name)) < remainingIn(value)
 }
 
 /** The remaining units in a draft 7 field; NaN if it has another format. */

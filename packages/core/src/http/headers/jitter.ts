@@ -3,14 +3,15 @@ import type { Decision } from '../../decisions/decision.ts'
 import { seconds } from './headers.ts'
 
 /**
- * The value of `Retry-After` in seconds: the exact wait rounded up, plus a fraction of it, 0 to `jitter`, that depends
- * on the key. Clients that are denied together do not retry together. Never less than the exact wait; the same for the
- * same wait and key.
+ * The milliseconds of `Retry-After`: the exact wait or, with `jitter`, the wait in whole seconds plus a fraction of it, 0 to
+ * `jitter`, that depends on the key. Clients that are denied together do not retry together. Never less than the exact
+ * wait; the same for the same wait and key.
  */
-export function retryAfterSeconds({ retryAfterMs }: Decision, key: string, jitter: number): number {
+export function jitteredMs({ retryAfterMs }: Decision, key: string, jitter: number): number {
+  if (jitter === 0) return retryAfterMs
   const wait = seconds(retryAfterMs)
   // A uniform choice among the whole seconds from 0 to the largest addition.
-  return jitter === 0 ? wait : wait + Math.floor(hashFraction(key) * (Math.floor(wait * jitter) + 1))
+  return (wait + Math.floor(hashFraction(key) * (Math.floor(wait * jitter) + 1))) * 1000
 }
 
 /** Returns `jitter`, the fraction of the wait that may be added, if it is 0 to 0.5. Default: 0. */
