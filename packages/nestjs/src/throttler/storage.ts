@@ -2,14 +2,24 @@ import {
   type Decision,
   fixedWindow,
   type Quota,
-  type RateLimiter,
-  rateLimiter,
   type Store,
   slidingLog,
   slidingWindow,
   tokenBucket,
 } from '@spillway/core'
-import { checkIsStore, evictOldest, LONGEST } from '@spillway/core/internal'
+import {
+  checkIsStore,
+  checkKey,
+  decideNow,
+  evictOldest,
+  LONGEST,
+  type Policy,
+  type PolicyCheck,
+  policyOf,
+  resetKey,
+  type StoreConfig,
+  storeConfigOf,
+} from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 
 /** The count of a key after a request. */
@@ -45,23 +55,17 @@ const LONGEST_LOG = 1_000
 const MOST_COUNTED = 1e9
 /** The most units times steps of a window whose shares are exact. */
 const MOST_SHARES = 2 ** 50
-/** The most limits that are known at a time: functions of a request may return any number. */
-const MOST_LIMITS = 500
-
-/** The limiters of one limit: what counts requests, and what blocks clients that exceed it. */
-interface Limiters {
-  readonly requests: RateLimiter
-  readonly blocks: RateLimiter | undefined
-}
+/** The most policies that are kept: functions of a request may return any numbers. */
+const MOST_POLICIES = 500
 
 /** A storage over a store: by default in memory. */
 export class ThrottlerStorageService implements ThrottlerStorage {
-  readonly #store: Store
-  readonly #limiters = new Map<string, Limiters>()
+  readonly #storeConfig: StoreConfig
+  readonly #policies = new Map<string, Policy>()
 
   constructor(store: Store = memoryStore()) {
     checkIsStore('storage', store)
-    this.#store = store
+    this.#storeConfig = storeConfigOf({ store })
   }
 
   async increment(
@@ -78,36 +82,41 @@ export class ThrottlerStorageService implements ThrottlerStorage {
     if (most > MOST_COUNTED)
       return { totalHits: 1, timeToExpire: inSeconds(window), isBlocked: false, timeToBlockExpire: 0 }
     const [policy, counted] = stateOf(throttlerName, key)
-    const { requests, blocks } = this.#limitersOf(window, most, blockMs, policy)
+    const check = (quota: Quota, kind: string): PolicyCheck => ({
+      policy: this.#policyOf(`${policy}:${kind}`, quota),
+      key: checkKey(counted),
+      cost: 1,
+    })
+    const quota = quotaOf(most, window)
+    const requests = check(quota, quota.kernel)
+    const blocks = blockMs > 0 ? check(tokenBucket({ limit: 1, per: blockMs }), 'block') : undefined
     // At the same time: no request comes between the two.
-    const [block, request] = await Promise.all([blocks?.peek(counted), requests.consume(counted)])
+    const [block, request] = await Promise.all([
+      blocks && decideNow('peek', [blocks]),
+      decideNow('consume', [requests]),
+    ])
     if (block?.allowed === false) {
-      if (request.allowed) await requests.refund(counted)
+      if (request.allowed) await decideNow('refund', [requests])
       return blocked(most + 1, block.retryAfterMs)
     }
     if (request.allowed) return allowed(request)
     if (blocks === undefined) return blocked(most + 1, request.retryAfterMs)
     // A client that was blocked starts anew.
-    await Promise.all([blocks.consume(counted), requests.reset(counted)])
+    const state = { policy: requests.policy.name, key: requests.key }
+    await Promise.all([decideNow('consume', [blocks]), resetKey([state], this.#storeConfig)])
     return blocked(most + 1, blockMs)
   }
 
-  #limitersOf(ttl: number, limit: number, blockDuration: number, policy: string): Limiters {
-    // Limits that differ count apart.
-    const name = `${policy}:${limit}:${ttl}:${blockDuration}`
-    const known = this.#limiters.get(name)
-    if (known) return known
-    const store = this.#store
-    const made = {
-      requests: rateLimiter({ name, quota: quotaOf(limit, ttl), store }),
-      blocks:
-        blockDuration > 0
-          ? rateLimiter({ name: `${name}:block`, quota: tokenBucket({ limit: 1, per: blockDuration }), store })
-          : undefined,
-    }
-    this.#limiters.set(name, made)
-    evictOldest(this.#limiters, MOST_LIMITS)
-    return made
+  /**
+   * The policy with the quota of a request. Its states have a name that no request changes: a client whose `ttl` differs each
+   * time would have a count for each.
+   */
+  #policyOf(name: string, quota: Quota): Policy {
+    const id = JSON.stringify([name, quota])
+    const policy = this.#policies.get(id) ?? policyOf(name, quota, this.#storeConfig)
+    this.#policies.set(id, policy)
+    evictOldest(this.#policies, MOST_POLICIES)
+    return policy
   }
 }
 
