@@ -11,6 +11,7 @@ import { QuotaError } from '@spillway/core'
 import { checkFunctions, checkOptions, formatValue } from '@spillway/core/internal'
 import { RateLimitFilter } from './filter.ts'
 import { RateLimitGuard } from './guard.ts'
+import { importedOnce } from './imported-once.ts'
 import { RateLimiter, type RateLimitOptions } from './limiter.ts'
 import { RATE_LIMIT_MODULE } from './require-module.ts'
 import { missingGuard } from './unguarded.ts'
@@ -86,6 +87,7 @@ const moduleWith = (limiter: Provider): DynamicModule => ({
   providers: [
     limiter,
     { provide: 'RateLimitModule scope', useFactory: scopeCheck, inject: [ModulesContainer] },
+    ...importedOnce(RateLimitModule, RateLimiter),
     { provide: RATE_LIMIT_MODULE, useValue: true },
     RateLimitGuard,
     RateLimitFilter,

@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common'
 import { checkObject } from '@spillway/core/internal'
+import { importedOnce } from '../imported-once.ts'
 import type { ThrottlerAsyncOptions, ThrottlerModuleOptions, ThrottlerOptionsFactory } from './options.ts'
 import { storageOf, type ThrottlerStorage } from './storage.ts'
 import { getOptionsToken, getStorageToken } from './tokens.ts'
@@ -42,6 +43,7 @@ function moduleWith(options: readonly Provider[]): DynamicModule {
     },
     inject: [getOptionsToken()],
   }
-  const providers = [...options, storage]
-  return { module: ThrottlerModule, providers, exports: providers }
+  const exported = [...options, storage]
+  const providers = [...exported, ...importedOnce(ThrottlerModule, getOptionsToken())]
+  return { module: ThrottlerModule, providers, exports: exported }
 }
