@@ -9,9 +9,8 @@ import {
   type PolicyOptions,
   type RequestDecision,
   setAnswerHeaders,
-  statusOf,
   type Verdict,
-  whenClosed,
+  whenAnswered,
 } from '@spillway/core/http'
 import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
@@ -75,7 +74,7 @@ function follow(verdict: Verdict<Response>, req: Request, res: Response, next: N
   const limited = Object.hasOwn(req, 'rateLimit')
   if (decision) req.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => res.getHeader(name))) res.setHeader(name, value)
-  if (after) whenClosed(res, () => void after(statusOf(res, res.statusCode), res))
+  if (after) whenAnswered(res, (status, ended) => void after(status, res, ended))
   if (denial === undefined) {
     next()
     return

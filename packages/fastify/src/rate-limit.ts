@@ -6,9 +6,8 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
-  statusOf,
   type Verdict,
-  whenClosed,
+  whenAnswered,
 } from '@spillway/core/http'
 import { calledByHand, checkLogger, formatValue, hasMethod, warnOnce } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
@@ -162,7 +161,7 @@ function follow(
     reply,
     joinHeaders(headers, limited, (name) => reply.getHeader(name)),
   )
-  if (after) whenClosed(reply.raw, () => void after(statusOf(reply.raw, reply.statusCode), reply))
+  if (after) whenAnswered(reply.raw, (status, ended) => void after(status, reply, ended))
   if (denial === undefined) {
     done()
     return

@@ -1,9 +1,8 @@
-import { isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
+import { isAbandoned, outgoingOf, untilRead, type Verdict, whenAnswered } from '@spillway/core/http'
 import type { H3Event } from 'h3'
 import { contextOf } from './reader.ts'
 
-/** Called with the status of the response; undefined if the client disconnected before it was answered. */
-type Done = (status: number | undefined, event: H3Event) => Promise<void>
+type Done = NonNullable<Verdict<H3Event>['after']>
 
 /** The mark of h3's own `HTTPResponse`. */
 const HTTP_RESPONSE = Symbol.for('h3.HTTPResponse')
@@ -21,7 +20,7 @@ interface ResponseLike {
 export function whenSent(event: H3Event, next: () => unknown, done: Done): unknown {
   const outgoing = outgoingOf(contextOf(event))
   if (outgoing === undefined) return whenRead(event, next, done)
-  whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode), event))
+  whenAnswered(outgoing, (status, ended) => void done(status, event, ended))
   return next()
 }
 

@@ -78,7 +78,7 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
   const restoreHeaders = (): void => setHeaders(c, missingHeaders(joined, c.get('rateLimit') !== decision, before))
   for (const [name, value] of joined) c.header(name, value)
   if (denial) return answer ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
-  await (after ? nextThen(c, next, (status) => after(status, c)) : next())
+  await (after ? nextThen(c, next, after) : next())
   // A handler that returns a Response of its own discards the headers set above.
   restoreHeaders()
 }

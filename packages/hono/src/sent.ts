@@ -1,10 +1,9 @@
-import { isAbandoned, outgoingOf, statusOf, untilRead, whenClosed } from '@spillway/core/http'
+import { isAbandoned, outgoingOf, untilRead, type Verdict, whenAnswered } from '@spillway/core/http'
 import type { Context, Next } from 'hono'
 import { identityOf } from './reader.ts'
 import { replaceResponse } from './response.ts'
 
-/** Called with the status of the response; undefined if the client disconnected before it was answered. */
-type Done = (status: number | undefined) => Promise<void>
+type Done = NonNullable<Verdict<Context>['after']>
 
 /**
  * Calls the handler, and calls back with the status when its response has been sent completely, including a stream, or
@@ -15,20 +14,20 @@ type Done = (status: number | undefined) => Promise<void>
 export async function nextThen(c: Context, next: Next, done: Done): Promise<void> {
   const outgoing = identityOf(c) === c ? undefined : outgoingOf(c.env)
   if (outgoing) {
-    whenClosed(outgoing, () => void done(statusOf(outgoing, outgoing.statusCode)))
+    whenAnswered(outgoing, (status, ended) => void done(status, c, ended))
     return next()
   }
   try {
     await next()
   } catch (thrown) {
     // A thrown value that is not an Error bypasses the app's error handler.
-    waitUntil(c, done(isAbandoned(c.req.raw, c.env) ? undefined : 500))
+    waitUntil(c, done(isAbandoned(c.req.raw, c.env) ? undefined : 500, c))
     throw thrown
   }
   const status = isAbandoned(c.req.raw, c.env) ? undefined : c.res.status
   const sent = untilRead(c.res.body, c.req.method)
   if (sent) replaceResponse(c, new Response(sent.copy, c.res))
-  waitUntil(c, sent ? sent.read.then(() => done(status)) : done(status))
+  waitUntil(c, sent ? sent.read.then(() => done(status, c)) : done(status, c))
 }
 
 function waitUntil(c: Context, work: Promise<void>): void {

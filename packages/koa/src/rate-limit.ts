@@ -9,9 +9,8 @@ import {
   type PolicyOptions,
   type RequestDecision,
   setAnswerHeaders,
-  statusOf,
   type Verdict,
-  whenClosed,
+  whenAnswered,
 } from '@spillway/core/http'
 import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
@@ -60,7 +59,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       joinHeaders(headers, limited, (name) => ctx.res.getHeader(name)),
     )
     if (headers.length > 0) keepHeaders(ctx, headers)
-    if (after) whenClosed(ctx.res, () => void after(statusOf(ctx.res, ctx.status), ctx))
+    if (after) whenAnswered(ctx.res, (status, ended) => void after(status, ctx, ended))
     if (denial && !answer) {
       deny(ctx, denial)
       return DONE

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
-import { isOver, joinHeaders, statusOf, type Verdict, whenClosed } from '@spillway/core/http'
+import { isOver, joinHeaders, type Verdict, whenAnswered } from '@spillway/core/http'
 import { nodeResponse, type PlatformResponse, responseOf, setHeader } from './context.ts'
 import { keepDecision } from './decisions.ts'
 import { RateLimitException } from './exception.ts'
@@ -38,8 +38,7 @@ function follow(verdict: Verdict<PlatformResponse>, context: ExecutionContext): 
   if (response) {
     for (const [name, value] of joinHeaders(headers, limited, (name) => response.getHeader(name)))
       setHeader(response, name, value)
-    const node = nodeResponse(response)
-    if (after) whenClosed(node, () => void after(statusOf(node, response.statusCode), response))
+    if (after) whenAnswered(nodeResponse(response), (status, ended) => void after(status, response, ended))
   }
   if (denial === undefined) return true
   const own = answer ? answer(response) : denial

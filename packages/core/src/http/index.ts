@@ -44,3 +44,4 @@ export {
   whenAbandoned,
 } from './requests/runtime.ts'
 export { untilRead } from './requests/until-read.ts'
+export { type Answered, whenAnswered } from './requests/upgrade.ts'

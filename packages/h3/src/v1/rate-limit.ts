@@ -1,4 +1,5 @@
 import {
+  type Answered,
   type ByKey,
   type Denial,
   httpGuard,
@@ -11,6 +12,7 @@ import {
   setAnswerHeaders,
   statusOf,
   type Verdict,
+  whenAnswered,
 } from '@spillway/core/http'
 import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
@@ -78,7 +80,11 @@ function follow(verdict: Verdict<H3Event>, event: H3Event): void | Promise<void>
   const limited = event.context.rateLimit !== undefined
   if (decision) event.context.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => res.getHeader(name))) res.setHeader(name, value)
-  if (after) whenOver(event, () => keepRunning(event, after(statusIn(res), event)))
+  if (after) {
+    const answered: Answered = (status = statusIn(res), ended) => keepRunning(event, after(status, event, ended))
+    if (event.web?.request) whenOver(event, () => answered(undefined))
+    else whenAnswered(res, answered)
+  }
   if (denial === undefined) return
   const own = answer ? answer(undefined) : denial
   return own instanceof Promise ? own.then((known) => deny(event, known ?? denial)) : deny(event, own ?? denial)

@@ -1,8 +1,9 @@
 import { rollback, settleAcquisition } from '../../checks/acquisition.ts'
 import { checkActual } from '../../checks/costs.ts'
 import type { Acquisition } from '../../checks/store-result.ts'
+import { inThisContext } from '../../common/async-context.ts'
 import { formatThrown, formatValue, QuotaError } from '../../common/errors.ts'
-import { type Awaitable, andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import { type Awaitable, andThen, type MaybePromise, promised } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { type Decision, NONE } from '../../decisions/decision.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
@@ -48,9 +49,10 @@ export interface Settlement<S> {
   readonly settle: RequestDecision['settle']
   /**
    * Call it when the response has been sent, or the client has disconnected: without a status, if it was not answered
-   * before. The request then counts, because its client could otherwise choose that it does not.
+   * before. The request then counts, because its client could otherwise choose that it does not. If it has upgraded its
+   * connection, `settle` of the options is called when that has `ended`.
    */
-  readonly after: (status: number | undefined, response: S) => Promise<void>
+  readonly after: (status: number | undefined, response: S, ended?: Promise<void>) => Promise<void>
   /** Refunds everything, if the handler never answered the request. */
   readonly discard: () => void
 }
@@ -78,10 +80,10 @@ export function settlementOf<S>(
 ): Settlement<S> {
   const corrected: PolicyCheck[] = []
   // Each acquisition as soon as it is known: a function of a shadow policy may never answer.
-  const forEach = (each: (acquisition: Acquisition) => Promise<void>): Promise<unknown> =>
+  const forEach = (each: (acquisition: Acquisition) => Promise<void>): Promise<void> =>
     Promise.all(
       [enforced, ...shadows].map((pending) => andThen(pending, (acquisition) => acquisition && each(acquisition))),
-    )
+    ).then(() => {})
   const correct = async (acquisition: Acquisition, actual: ReadonlyMap<PolicyCheck, number>): Promise<void> => {
     const due = new Map([...actual].filter(([check]) => !corrected.includes(check)))
     corrected.push(...due.keys())
@@ -94,20 +96,37 @@ export function settlementOf<S>(
     const [acquisition, check] = toCorrect(policy, enforced, known)
     await correct(acquisition, new Map([[check, actual]]))
   }
-  const after: Settlement<S>['after'] = async (status, response) => {
-    try {
-      const refunded = status !== undefined && (await refundIf?.(status))
-      await forEach(async (acquisition) => {
-        const actual = new Map<PolicyCheck, number>()
-        for (const check of checksOf<unknown, S>(acquisition)) {
-          if (!corrected.includes(check))
-            actual.set(check, refunded ? 0 : await actualCost(check, status, response, logger))
-        }
-        await correct(acquisition, actual)
-      })
-    } catch (error) {
-      warnOfFailure(logger, error)
+  /** Corrects the checks that nothing has corrected yet, to what they cost: undefined if that is not known yet. */
+  const correctOpen = async (
+    acquisition: Acquisition,
+    costOf: (check: HttpCheck<unknown, S>) => Promise<number | undefined>,
+  ): Promise<void> => {
+    const actual = new Map<PolicyCheck, number>()
+    for (const check of checksOf<unknown, S>(acquisition)) {
+      const cost = corrected.includes(check) ? undefined : await costOf(check)
+      if (cost !== undefined) actual.set(check, cost)
     }
+    await correct(acquisition, actual)
+  }
+  const after: Settlement<S>['after'] = async (status, response, ended) => {
+    const refunded = promised(async () => status !== undefined && (await refundIf?.(status)))
+    const isFree = async (check: HttpCheck<unknown, S>): Promise<boolean> =>
+      (await refunded) || !(await counts(check, status, logger))
+    const settleCost = (check: HttpCheck<unknown, S>): Promise<number> => actualCost(check, response, logger)
+    const track = (correction: Promise<void>): Promise<void> => untilEnded(correction, logger)
+    const work = ended
+      ? forEach(async (acquisition) => {
+          await track(correctOpen(acquisition, async (check) => ((await isFree(check)) ? 0 : undefined)))
+          // Not tracked: a connection may stay open for days.
+          await ended
+          await track(correctOpen(acquisition, settleCost))
+        })
+      : track(
+          forEach((acquisition) =>
+            correctOpen(acquisition, async (check) => ((await isFree(check)) ? 0 : settleCost(check))),
+          ),
+        )
+    await work.catch((error) => warnOfFailure(logger, error))
   }
   const refundAll = async (): Promise<void> => {
     await forEach(async (acquisition) => {
@@ -117,21 +136,35 @@ export function settlementOf<S>(
   }
   return {
     settle: (actual, policy) => untilEnded(settle(actual, policy), logger),
-    after: (status, response) => untilEnded(after(status, response), logger),
+    after: inThisContext(after),
     discard: () => void untilEnded(refundAll(), logger).catch((error) => warnOfFailure(logger, error)),
   }
 }
 
-/** The actual cost that a policy reads from a response; the consumed units if `countIf` or `settle` throws. */
-async function actualCost<S>(
-  { cost, compiled: { settle, countIf } }: HttpCheck<unknown, S>,
+/** Whether a policy counts a response: also if there is none, or `countIf` throws. */
+async function counts<S>(
+  { compiled: { countIf } }: HttpCheck<unknown, S>,
   status: number | undefined,
+  logger: Logger,
+): Promise<boolean> {
+  if (status === undefined || countIf === undefined) return true
+  try {
+    return await countIf(status)
+  } catch (error) {
+    warnOfFailure(logger, error)
+    return true
+  }
+}
+
+/** The actual cost that a policy reads from a response; the consumed units if `settle` throws. */
+async function actualCost<S>(
+  { cost, compiled: { settle } }: HttpCheck<unknown, S>,
   response: S,
   logger: Logger,
 ): Promise<number> {
+  if (settle === undefined) return cost
   try {
-    if (status !== undefined && countIf !== undefined && !(await countIf(status))) return 0
-    return settle === undefined ? cost : await settle(response)
+    return await settle(response)
   } catch (error) {
     warnOfFailure(logger, error)
     return cost

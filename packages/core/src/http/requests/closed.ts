@@ -20,11 +20,15 @@ export interface Closable extends Closing {
   /** All that a response in Deno has: no `closed`. */
   readonly destroyed?: boolean
   /** The request of a response. It has the connection even while the response waits for its turn on it. */
-  readonly req?: { readonly socket?: unknown }
+  readonly req?: Incoming
 }
 
 /** The part of Node's requests (HTTP/1.1 and HTTP/2) that is used. */
 export interface Incoming {
+  readonly socket?: unknown
+  /** Whether the request has left HTTP: its connection is that of another protocol, or is about to be. */
+  readonly upgrade?: boolean
+  readonly headers?: Readonly<Record<string, unknown>>
   /** The stream of an HTTP/2 request. */
   readonly stream?: { readonly endAfterHeaders?: boolean }
 }

@@ -1,5 +1,6 @@
 import type { Signal } from '../../limiter/wait.ts'
 import { hidesBody, isClosed, type Outgoing, whenAborted, whenClosed } from './closed.ts'
+import { upgradeOf } from './upgrade.ts'
 
 /** The part of a fetch `Request` that reports a disconnected client. */
 interface Abortable {
@@ -18,6 +19,7 @@ interface IncomingMessage {
   readonly url?: string
   readonly headers?: Readonly<Record<string, unknown>>
   readonly socket?: { readonly remoteAddress?: string }
+  readonly upgrade?: boolean
 }
 
 /** What runtimes pass to a fetch handler beside the request: Hono's Node server, Deno, and Bun. */
@@ -87,10 +89,14 @@ export function hasHiddenBody(request: Pick<FetchRequest, 'body' | 'url'>, besid
   return incoming && length === undefined && encoding === undefined ? hidesBody(incoming) : request.body !== null
 }
 
-/** Node's response, which Hono's Node server passes `beside` a fetch request; undefined in other runtimes. */
+/**
+ * Node's response, which Hono's Node server passes `beside` a fetch request, or the connection of an upgrade; undefined in other
+ * runtimes.
+ */
 export function outgoingOf(beside: unknown): Outgoing | undefined {
-  const { outgoing } = (beside ?? {}) as RuntimeContext
-  return typeof outgoing?.on === 'function' && typeof outgoing.headersSent === 'boolean' ? outgoing : undefined
+  const { outgoing, incoming } = (beside ?? {}) as RuntimeContext
+  const isResponse = typeof outgoing?.on === 'function' && typeof outgoing.headersSent === 'boolean'
+  return isResponse ? outgoing : upgradeOf(incoming)
 }
 
 /**
