@@ -61,7 +61,7 @@ async function bundles(progress: (share: number) => void): Promise<Table> {
 
 /** The folder of a module: of core its own, of other packages all in one. */
 function folderOf(path: string): string | undefined {
-  const [, name = '', folder = ''] = /packages\/(\w+)\/dist\/((?:http\/)?\w+)/.exec(path) ?? []
+  const [, name = '', folder = ''] = /packages\/(\w+)\/build\/((?:http\/)?\w+)/.exec(path) ?? []
   return name === 'core' ? `core, ${folder}` : name || undefined
 }
 

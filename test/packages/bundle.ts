@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type BuildOptions, type BuildResult, build } from 'esbuild'
+import { rolldown } from 'rolldown'
 
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */
 const THEIRS = ['@nestjs/*', '@opentelemetry/api', 'cloudflare:*', 'commander', 'fast-check', 'ioredis', 'node:*', 'pg']
@@ -39,3 +41,21 @@ export async function bundleOf(
   const modules = Object.fromEntries(Object.entries(inputs).map(([path, { bytesInOutput }]) => [path, bytesInOutput]))
   return { text: file?.text ?? '', size: gzipSync(file?.contents ?? '').length, exports, modules }
 }
+
+/** The gzipped bytes of the same bundle by rolldown, which Vite builds with. */
+export async function sizeByRolldown(app: string, code: string): Promise<number> {
+  const entry = join(app, 'virtual-entry.js')
+  const bundle = await rolldown({
+    input: entry,
+    platform: 'node',
+    external: (name) => THEIRS.some((theirs) => matches(theirs, name)),
+    plugins: [
+      { name: 'entry', resolveId: (id) => (id === entry ? id : null), load: (id) => (id === entry ? code : null) },
+    ],
+  })
+  const { output } = await bundle.generate({ format: 'es', minify: true, codeSplitting: false })
+  return gzipSync(output[0].code).length
+}
+
+const matches = (pattern: string, name: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern

@@ -7,7 +7,7 @@ export interface Sealed {
 const IV_BYTES = 12
 type Cipher = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-const encoder = new TextEncoder()
+const encoder = /* @__PURE__ */ new TextEncoder()
 
 /** Encrypts keys for the page, and makes its token; all by one secret, so that processes with the same secret agree. */
 export class Seal {

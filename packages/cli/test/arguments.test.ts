@@ -290,7 +290,7 @@ test('names what an unknown part of a policy may have meant', async () => {
 
 describe('the program itself', () => {
   const root = fileURLToPath(new URL('../../..', import.meta.url))
-  const program = ['--import', join(root, 'bench/built.mjs'), join(root, 'packages/cli/dist/program/main.js')]
+  const program = ['--import', join(root, 'bench/built.mjs'), join(root, 'packages/cli/build/program/main.js')]
   beforeAll(() => {
     execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-b', join(root, 'packages/cli')])
   })

@@ -113,7 +113,7 @@ const total = (values: readonly number[]): number => values.reduce((a, b) => a +
 /** The program as it is installed, with too little memory to keep what it has read. */
 async function replay(input: Readable, policy: string): Promise<string> {
   const node = ['--max-old-space-size=44', '--import', join(root, 'bench/built.mjs')]
-  const program = join(root, 'packages/cli/dist/program/main.js')
+  const program = join(root, 'packages/cli/build/program/main.js')
   const child = spawn(
     process.execPath,
     [...node, program, 'replay', '-', '--json', '--policy', policies.path(`${policy}.json`)],

@@ -75,7 +75,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
-const DONE = Promise.resolve()
+const DONE = /* @__PURE__ */ Promise.resolve()
 
 /** Sends the answer, unless `onDenied` has answered itself by returning the context or setting its response. */
 async function sendAnswer(ctx: Context, standard: Denial, answer: NonNullable<Verdict['answer']>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Micros, PreparedTake, SlidingLogStep, SlidingLogTaken, Taken } from '@spillway/core'
 import { unitTime } from '@spillway/core/internal'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
-import { append, FIRST, type Log, leavingAt, newLog, UNITS } from './log.ts'
+import { append, FIRST, HEAD, type Log, leavingAt, newLog, UNITS } from './log.ts'
 import type { PolicyStates } from './policy-states.ts'
 
 /** The sliding-log kernel on a log in place. The kernel itself decides if the clock has stepped back. */
@@ -62,4 +62,4 @@ export function logTake(states: PolicyStates, step: SlidingLogStep, general: Pre
 }
 
 /** The log of a key without one. */
-const EMPTY: Log = newLog(0, 0).slice(0, 2)
+const EMPTY: Log = [HEAD, 0]

@@ -10,7 +10,8 @@ export type Log = number[]
 export const FIRST = 0
 /** Where it has the sum of all units. */
 export const UNITS = 1
-const HEAD = 2
+/** Where its entries begin. */
+export const HEAD = 2
 /** A log is compacted when this many numbers, and half of it, are unused. */
 const UNUSED = 32
 

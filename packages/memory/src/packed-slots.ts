@@ -7,11 +7,13 @@ import { Table } from './table.ts'
 
 /** The number of hash tables: a power of two. Only one of them grows at a time, so that no pause is long. */
 const TABLES = 64
-const TABLE_BITS = Math.log2(TABLES)
+const TABLE_BITS = /* @__PURE__ */ Math.log2(TABLES)
 /** A slot holds a timestamp of 8 bytes, a fingerprint of 4, and the packed key. They are adjacent for cache locality. */
 const BYTES = 8 + 4 + SHORT
 /** The size of a slot and the offsets of its fingerprint and packed key, in 4-byte numbers. */
-const [SIZE, FINGERPRINT, PACKED_KEY] = [BYTES / 4, 2, 3]
+const SIZE = BYTES / 4
+const FINGERPRINT = 2
+const PACKED_KEY = 3
 
 /**
  * Slots for millions of keys, outside the heap. A Map of that size needs twice the memory, and blocks the program for

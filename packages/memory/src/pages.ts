@@ -1,6 +1,6 @@
 /** How many slots share a page: a power of two. Growing never copies more than a page, so that no pause is long. */
 export const PAGE: number = 1 << 14
-export const PAGE_BITS: number = Math.log2(PAGE)
+export const PAGE_BITS: number = /* @__PURE__ */ Math.log2(PAGE)
 /** The bits of a slot that are its place in its page. */
 export const PLACE: number = PAGE - 1
 /** The initial capacity, in slots. */

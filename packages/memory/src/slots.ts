@@ -91,7 +91,9 @@ export class MapSlots implements Slots {
 
 /** The prefix of a stored key whose hash would be predictable, or that starts with this prefix itself. */
 const MARK = '#'
-const [MARK_CODE, ZERO, NINE] = [MARK, '0', '9'].map((text) => text.charCodeAt(0)) as [number, number, number]
+const MARK_CODE = 0x23
+const ZERO = 0x30
+const NINE = 0x39
 /** The most digits of an array index. */
 const MOST_DIGITS = 10
 

@@ -29,12 +29,17 @@ type Name = Quota['kernel']
 // Of all copies of this module: a quota may be built by one and enforced by another.
 const algorithms: Partial<Record<Name, Algorithm>> = processState('algorithms', () => Object.create(null))
 
-/** Makes an algorithm known, for quotas, steps and states of its kernel. */
+/**
+ * Makes an algorithm known, for quotas, steps and states of its kernel. Returns what a function that builds such quotas
+ * returns them by, so that a bundler that drops unused calls keeps this one.
+ */
+/* @__NO_SIDE_EFFECTS__ */
 export function register<Q extends Quota, S extends Step, T extends Taken>(
   kernel: Q['kernel'] & S['kernel'],
   algorithm: Algorithm<Q, S, T>,
-): void {
+): (quota: Q) => Q {
   algorithms[kernel] ??= algorithm as unknown as Algorithm
+  return (quota) => quota
 }
 
 /** The algorithm of a quota or a step. */

@@ -3,13 +3,14 @@ import type { PenaltyQuota } from '../quotas/quota-types.ts'
 import { register } from './algorithm.ts'
 import { penaltyAlgorithm } from './penalty.ts'
 
-register('penalty', penaltyAlgorithm)
-
 /**
  * The quota of a limiter's block list: only a block set by hand uses it up. Requests look at it in the step that consumes
  * their units, and write nothing.
  */
-export const BLOCK_LIST: PenaltyQuota = Object.freeze({
+export const BLOCK_LIST: PenaltyQuota = /* @__PURE__ */ register(
+  'penalty',
+  penaltyAlgorithm,
+)({
   kernel: 'penalty',
   limit: MOST_UNITS,
   window: 1,

@@ -9,7 +9,7 @@ import type { CalendarUnit, CalendarWindowOptions, PeriodOptions } from '../quot
 import type { SlidingWindowQuota, ZonedPeriods } from '../quotas/quota-types.ts'
 import { checkZone, TimeZone } from '../quotas/time-zone.ts'
 
-register('sliding-window', windowAlgorithm)
+const fixed = register('sliding-window', windowAlgorithm)
 
 const DAY_MS = 86_400_000
 
@@ -42,7 +42,7 @@ function build(what: string, { limit, unit, timeZone = 'UTC', firstDay }: Calend
   checkFirstDay(what, unit, firstDay)
   const window = days * DAY_MS * 1000
   const calendar = calendarOf(what, unit, timeZone, firstDay ?? 1)
-  return Object.freeze({ kernel: 'sliding-window', limit, window, tick: window, fixed: true, calendar })
+  return fixed(Object.freeze({ kernel: 'sliding-window', limit, window, tick: window, fixed: true, calendar }))
 }
 
 function checkFirstDay(what: string, unit: CalendarUnit, firstDay: unknown): void {

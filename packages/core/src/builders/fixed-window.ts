@@ -9,8 +9,8 @@ import type { FixedWindowOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota, SlidingWindowQuota } from '../quotas/quota-types.ts'
 import { windowQuota } from '../quotas/window-quota.ts'
 
-register('bucket', bucketAlgorithm)
-register('sliding-window', windowAlgorithm)
+const bucket = register('bucket', bucketAlgorithm)
+const fixed = register('sliding-window', windowAlgorithm)
 
 /**
  * Returns a quota of `limit` units in each window; all of them refill at the window's end. Around a window boundary,
@@ -24,18 +24,20 @@ export function fixedWindow(options: FixedWindowOptions & { readonly align?: 'cl
 export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota
 export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota {
   checkOptions('fixedWindow', options, ['limit', 'window', 'align', 'offset'])
-  if (isAlignedToFirst(options)) return windowQuota('fixedWindow', options, true)
+  if (isAlignedToFirst(options)) return fixed(windowQuota('fixedWindow', options, true))
   const limit = checkWhole('fixedWindow limit', options.limit, 1)
   const window = micros(options.window, 'fixedWindow window')
   const offset = microsOrZero(options.offset ?? 0, 'fixedWindow offset') % window
-  return bucketQuota('fixedWindow', {
-    limit,
-    immediateUnits: limit,
-    overdraft: 0,
-    start: null,
-    ...scheduled('fixedWindow', { interval: window, amount: limit, offset: (window - offset) % window }, window),
-    window,
-  })
+  return bucket(
+    bucketQuota('fixedWindow', {
+      limit,
+      immediateUnits: limit,
+      overdraft: 0,
+      start: null,
+      ...scheduled('fixedWindow', { interval: window, amount: limit, offset: (window - offset) % window }, window),
+      window,
+    }),
+  )
 }
 
 function isAlignedToFirst({ align = 'clock', offset }: FixedWindowOptions): boolean {

@@ -7,7 +7,7 @@ import { MOST_AFTER, MOST_GROWTH } from '../quotas/quota-checks.ts'
 import type { PenaltyOptions } from '../quotas/quota-options.ts'
 import type { PenaltyQuota } from '../quotas/quota-types.ts'
 
-register('penalty', penaltyAlgorithm)
+const penalized = register('penalty', penaltyAlgorithm)
 
 /**
  * Returns a quota that blocks a key for `block` once it has consumed `after` units `within` a time from the first of them.
@@ -27,16 +27,18 @@ export function penalty(options: PenaltyOptions): PenaltyQuota {
       `max must be at least block, ${formatValue(options.block)}; got ${formatValue(options.max)}. Use a longer max.`,
     )
   }
-  return Object.freeze({
-    kernel: 'penalty',
-    limit,
-    window: micros(options.within, 'penalty within'),
-    block,
-    grow,
-    max,
-    forgive: grow === 1 ? 0 : micros(options.forgive ?? max / 1e3, 'penalty forgive'),
-    extend: checkBoolean('penalty extend', options.extend),
-  })
+  return penalized(
+    Object.freeze({
+      kernel: 'penalty',
+      limit,
+      window: micros(options.within, 'penalty within'),
+      block,
+      grow,
+      max,
+      forgive: grow === 1 ? 0 : micros(options.forgive ?? max / 1e3, 'penalty forgive'),
+      extend: checkBoolean('penalty extend', options.extend),
+    }),
+  )
 }
 
 function checkGrowth({ max, forgive }: PenaltyOptions, grow: number): void {

@@ -5,7 +5,7 @@ import { logQuota } from '../quotas/log-quota.ts'
 import type { WindowOptions } from '../quotas/quota-options.ts'
 import type { SlidingLogQuota } from '../quotas/quota-types.ts'
 
-register('sliding-log', logAlgorithm)
+const logged = register('sliding-log', logAlgorithm)
 
 /**
  * Returns a quota of `limit` units in any window, exactly: each take is logged for the length of the window. Memory per key
@@ -14,5 +14,5 @@ register('sliding-log', logAlgorithm)
  */
 export function slidingLog(options: WindowOptions): SlidingLogQuota {
   checkOptions('slidingLog', options, ['limit', 'window'])
-  return logQuota('slidingLog', options)
+  return logged(logQuota('slidingLog', options))
 }

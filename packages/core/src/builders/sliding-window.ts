@@ -5,7 +5,7 @@ import type { WindowOptions } from '../quotas/quota-options.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
 import { windowQuota } from '../quotas/window-quota.ts'
 
-register('sliding-window', windowAlgorithm)
+const sliding = register('sliding-window', windowAlgorithm)
 
 /**
  * Returns a quota of `limit` units in any window, estimated from the counts of the current and the previous window. Around a
@@ -14,5 +14,5 @@ register('sliding-window', windowAlgorithm)
  */
 export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
   checkOptions('slidingWindow', options, ['limit', 'window'])
-  return windowQuota('slidingWindow', options, false)
+  return sliding(windowQuota('slidingWindow', options, false))
 }

@@ -9,7 +9,7 @@ import { bucketQuota, continuous, scheduled, startLacking, ticksOf } from '../qu
 import type { LeakyBucketOptions, RateOptions, TokenBucketOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 
-register('bucket', bucketAlgorithm)
+const bucket = register('bucket', bucketAlgorithm)
 
 /** Returns a token bucket of `limit` units a second. */
 export const perSecond = (limit: number, options?: RateOptions): BucketQuota => rate('perSecond', limit, '1s', options)
@@ -24,7 +24,7 @@ function rate(what: string, limit: number, per: Duration, options: RateOptions =
   checkOptions(what, options, ['burst'])
   const { burst, per: perMicros } = numbersOf(what, { ...options, limit, per })
   const ticks = ticksOf(what, limit, perMicros)
-  return continuous(what, { limit: burst, immediateUnits: burst, overdraft: 0, start: null, ...ticks })
+  return bucket(continuous(what, { limit: burst, immediateUnits: burst, overdraft: 0, start: null, ...ticks }))
 }
 
 /**
@@ -39,7 +39,7 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
   const counts = { limit: burst, immediateUnits: burst, overdraft }
   if (options.refill === undefined || options.refill === 'continuous') {
     const ticks = ticksOf('tokenBucket', limit, per)
-    return continuous('tokenBucket', { ...counts, start: startOf(options, burst, ticks), ...ticks })
+    return bucket(continuous('tokenBucket', { ...counts, start: startOf(options, burst, ticks), ...ticks }))
   }
   const interval = micros(options.refill, 'tokenBucket refill')
   const amount = Number((BigInt(limit) * BigInt(interval)) / BigInt(per))
@@ -51,7 +51,9 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
   }
   const schedule = scheduled('tokenBucket', { interval, amount, offset: 0 }, per)
   const window = Math.ceil(burst / amount) * interval
-  return bucketQuota('tokenBucket', { ...counts, window, start: startOf(options, burst, schedule), ...schedule })
+  return bucket(
+    bucketQuota('tokenBucket', { ...counts, window, start: startOf(options, burst, schedule), ...schedule }),
+  )
 }
 
 /**
@@ -63,7 +65,7 @@ export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   const rate = checkWhole('leakyBucket limit', options.limit, 1)
   const queue = checkWhole('leakyBucket queue', options.queue, 0)
   const ticks = ticksOf('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
-  return continuous('leakyBucket', { limit: queue + 1, immediateUnits: 1, overdraft: 0, start: null, ...ticks })
+  return bucket(continuous('leakyBucket', { limit: queue + 1, immediateUnits: 1, overdraft: 0, start: null, ...ticks }))
 }
 
 /** The numbers that each token bucket has. */

@@ -9,7 +9,7 @@ import type { WarmingUpOptions } from '../quotas/quota-options.ts'
 import type { WarmUpQuota } from '../quotas/quota-types.ts'
 import { warmUpQuota } from '../quotas/warm-up-quota.ts'
 
-register('warm-up', warmUpAlgorithm)
+const warming = register('warm-up', warmUpAlgorithm)
 
 /**
  * Returns a quota of `limit` units per `per`, evenly spaced, at a third of that rate at first. The rate rises to `limit` over
@@ -23,7 +23,8 @@ export function warmingUp(options: WarmingUpOptions): WarmUpQuota {
   const burst = checkWhole('warmingUp burst', options.burst ?? limit, 1)
   const ticks = ticksOf('warmingUp', limit, micros(options.per, 'warmingUp per'))
   const period = micros(options.warmUpPeriod, 'warmingUp warmUpPeriod')
-  if (period <= LONGEST_WARM_UP) return warmUpQuota('warmingUp', { burst, half: Math.ceil(period / 2), ...ticks })
+  if (period <= LONGEST_WARM_UP)
+    return warming(warmUpQuota('warmingUp', { burst, half: Math.ceil(period / 2), ...ticks }))
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
     `warmingUp warmUpPeriod must be at most '2h', so that it is counted exactly; got ${formatValue(options.warmUpPeriod)}. Use '2h' or less.`,

@@ -46,8 +46,6 @@ export const withLink = (message: string, code: ErrorCode | WarningCode): string
 /** The message without that link, to be used in another one. */
 export const withoutLink = (message: string): string => message.replace(/ \[https:[^ \]]*\]$/, '')
 
-const isInstance: (this: unknown, value: unknown) => boolean = Function.prototype[Symbol.hasInstance]
-
 /**
  * How `instanceof` recognises the errors of a class: by their name, so that it recognises those of every copy of this
  * module. An app may import one copy and require another, or have two versions installed. Subclasses are recognised as usual.
@@ -56,7 +54,7 @@ const isInstance: (this: unknown, value: unknown) => boolean = Function.prototyp
 /* @__NO_SIDE_EFFECTS__ */
 export const instancesNamed = (name: string) =>
   function (this: object, value: unknown): boolean {
-    if (!Object.hasOwn(this, Symbol.hasInstance)) return isInstance.call(this, value)
+    if (!Object.hasOwn(this, Symbol.hasInstance)) return Function.prototype[Symbol.hasInstance].call(this, value)
     return (
       value instanceof Error && value.name === name && 'code' in value && String(value.code).startsWith('ERR_SPILL')
     )

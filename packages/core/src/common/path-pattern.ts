@@ -8,7 +8,7 @@ const SEGMENT = `(?::[A-Za-z_]\\w*|\\*|(?!(?:\\.|%2[Ee]){1,2}(?:/|$)|[^/]*\\$(?:
 /** The regular expression, with the flag `u`, of all path patterns. */
 export const PATH_PATTERN: string = `^/(?:\\*\\*)?$|^(?:/${SEGMENT})+(?:/\\*\\*)?$`
 
-const VALID = new RegExp(PATH_PATTERN, 'u')
+const VALID = /* @__PURE__ */ new RegExp(PATH_PATTERN, 'u')
 
 /** A path pattern by its segments. */
 export interface PathPattern {

@@ -14,6 +14,8 @@ let known: States | undefined
  * A state that all copies of this module in the process share: an app may import one and require another, or have two
  * versions installed, and they count together. Versions whose states have different shapes cannot: the second one throws.
  */
+// So that bundlers leave out what an app does not use.
+/* @__NO_SIDE_EFFECTS__ */
 export function processState<T>(name: string, make: () => T): T {
   known ??= statesOf(globalThis as { [KEY]?: States })
   known[name] ??= make()

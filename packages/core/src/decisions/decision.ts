@@ -56,7 +56,7 @@ export interface Decision<Name extends string = string> {
 export type Decide<T extends Taken = Taken> = (taken: T) => Decision
 
 /** An empty list, such as of the policies that deny an allowed request: it is not allocated per request. */
-export const NONE: readonly never[] = Object.freeze([])
+export const NONE: readonly never[] = /* @__PURE__ */ Object.freeze([])
 
 /** An allowed request; times are in microseconds. */
 export const allow = (

@@ -26,7 +26,14 @@ export interface Fraction {
 }
 
 /** A step all of whose numbers are whole. */
-export const WHOLE: Fraction = Object.freeze({ scale: 1, increment: 0, check: 0, tolerance: 0, burst: 0, until: 0 })
+export const WHOLE: Fraction = /* @__PURE__ */ Object.freeze({
+  scale: 1,
+  increment: 0,
+  check: 0,
+  tolerance: 0,
+  burst: 0,
+  until: 0,
+})
 
 /** Brings a sum or difference back into the range: `early` from 0 to `scale − 1`. */
 export function exactly(tick: number, early: number, scale: number): Exact {

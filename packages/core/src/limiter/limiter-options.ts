@@ -56,7 +56,9 @@ export type RateLimiterOptions = CommonOptions &
   )
 
 /** The names of the options of `rateLimiter`. */
-export const LIMITER_OPTIONS: readonly string[] = ['quota', 'quotas', 'spill', 'name', 'blocks', ...STORE_OPTIONS]
+export const LIMITER_OPTIONS: readonly string[] = /* @__PURE__ */ ['quota', 'quotas', 'spill', 'name', 'blocks'].concat(
+  STORE_OPTIONS,
+)
 
 /** Throws a `QuotaError` for options that `rateLimiter` does not have. */
 export function checkLimiterOptions(options: unknown): void {

@@ -53,7 +53,7 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
 }
 
 const nothing = (): void => {}
-const DONE = Promise.resolve()
+const DONE = /* @__PURE__ */ Promise.resolve()
 
 function storeOf(given: Options['store']): ExpressRateLimitStore {
   if (given === undefined) return toExpressRateLimitStore(memoryStore())

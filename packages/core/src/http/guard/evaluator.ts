@@ -56,7 +56,7 @@ export interface EvaluatorConfig<R> {
   readonly logger: Logger
 }
 
-export const PASS: Verdict = Object.freeze({
+export const PASS: Verdict = /* @__PURE__ */ Object.freeze({
   decision: undefined,
   headers: NONE,
   denial: undefined,
@@ -66,10 +66,12 @@ export const PASS: Verdict = Object.freeze({
 })
 
 // The client has disconnected: nothing reads this response.
-export const CLIENT_CLOSED: Verdict = Object.freeze({
-  ...PASS,
-  denial: Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' }),
-})
+export const CLIENT_CLOSED: Verdict = /* @__PURE__ */ closed()
+
+function closed(): Verdict {
+  const denial = Object.freeze({ status: 499, contentType: 'text/plain', headers: [], body: '' })
+  return Object.freeze({ ...PASS, denial })
+}
 
 /** Builds the evaluator of these policies. A request in progress keeps its policies when they are replaced. */
 export function evaluatorFor<R, S>(

@@ -22,10 +22,12 @@ declare const process:
   | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
   | undefined
 
-const channel: Channel | undefined =
-  typeof process === 'undefined'
-    ? undefined
-    : process.getBuiltinModule?.('node:diagnostics_channel')?.channel('spillway:decision')
+const channel: Channel | undefined = /* @__PURE__ */ diagnosticsChannel()
+
+function diagnosticsChannel(): Channel | undefined {
+  if (typeof process === 'undefined') return undefined
+  return process.getBuiltinModule?.('node:diagnostics_channel')?.channel('spillway:decision')
+}
 
 /** Reports a decision to `onDecision` and to subscribers of the diagnostics channel. */
 export type Reporter<R> = (decision: Decision, request: R, mode: DecisionEvent<R>['mode']) => void

@@ -70,8 +70,7 @@ export type RateLimitOptions<R, S = unknown, Name extends string = string, A = S
   )
 
 /** The names of the options for all policies. */
-const COMMON_OPTIONS: readonly string[] = [
-  ...STORE_OPTIONS,
+const COMMON_OPTIONS: readonly string[] = /* @__PURE__ */ STORE_OPTIONS.concat(
   'headers',
   'jitter',
   'exposeHeaders',
@@ -84,7 +83,7 @@ const COMMON_OPTIONS: readonly string[] = [
   'refundIf',
   'onDenied',
   'onDecision',
-]
+)
 
 /** The names of the options for one policy. */
 const ownOptions = (): readonly string[] => POLICY_OPTIONS.filter((name) => !COMMON_OPTIONS.includes(name))

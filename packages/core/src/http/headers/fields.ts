@@ -25,6 +25,9 @@ export interface Field {
 /** A format of the header fields, named after the newest revision that defines it. */
 export type Wire = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy-delta' | 'legacy-epoch'
 
+const limit: Field = { one: ({ item }) => String(item.limit) }
+const remaining: Field = { one: ({ decision }) => String(integer(decision.remaining)) }
+
 /** The fields by format, newest first. Drafts 8 to 11 are one format: they define the same fields and parameters. */
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
@@ -39,16 +42,19 @@ export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
     },
   },
   'draft-6': {
-    ...counts('RateLimit'),
+    'RateLimit-Limit': limit,
+    'RateLimit-Remaining': remaining,
     'RateLimit-Reset': { one: secondsToReset },
     'RateLimit-Policy': listing(numbers, eachLimit),
   },
   'legacy-delta': {
-    ...counts('X-RateLimit'),
+    'X-RateLimit-Limit': limit,
+    'X-RateLimit-Remaining': remaining,
     'X-RateLimit-Reset': { one: secondsToReset },
   },
   'legacy-epoch': {
-    ...counts('X-RateLimit'),
+    'X-RateLimit-Limit': limit,
+    'X-RateLimit-Remaining': remaining,
     'X-RateLimit-Reset': {
       one: (_, resetMs, nowMs) => String(integer(seconds(nowMs() + resetMs))),
     },
@@ -56,6 +62,7 @@ export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
 }
 
 /** A field that lists policies: all of them, or those that `some` leaves. */
+/* @__NO_SIDE_EFFECTS__ */
 function listing(
   one: (each: PolicyResult) => string,
   some: (results: readonly PolicyResult[]) => readonly PolicyResult[] = (results) => results,
@@ -74,13 +81,6 @@ function eachLimit(results: readonly PolicyResult[]): readonly PolicyResult[] {
 
 function secondsToReset(_: PolicyResult, resetMs: number): string {
   return String(integer(seconds(resetMs)))
-}
-
-function counts(prefix: string): Record<string, Field> {
-  return {
-    [`${prefix}-Limit`]: { one: ({ item }) => String(item.limit) },
-    [`${prefix}-Remaining`]: { one: ({ decision: { remaining } }) => String(integer(remaining)) },
-  }
 }
 
 /** `"name";r=50;t=30`; `t` is omitted if the quota is full, or if no wait would help. */

@@ -71,6 +71,7 @@ const TITLE: Readonly<Record<Kind, string>> = {
   'temporary-reduced-capacity': 'Request cannot be satisfied due to temporary server capacity constraints',
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 const beginning = (kind: Kind): string =>
   `{"type":"${TYPES}${kind}","title":"${TITLE[kind]}","status":${STATUS[kind]},"detail":`
 

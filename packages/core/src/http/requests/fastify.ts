@@ -33,11 +33,11 @@ const FORGERIES = 64
 const FORGED_ADDRESS = '192.0.2.1' // an address reserved for documentation
 
 /** A request whose addresses are all forged: how many of them Fastify trusts reveals the app's proxy settings. */
-const FORGED = {
-  raw: {
-    socket: { remoteAddress: FORGED_ADDRESS },
-    headers: { 'x-forwarded-for': Array(FORGERIES).fill(FORGED_ADDRESS).join() },
-  },
+const FORGED: object = /* @__PURE__ */ forgery()
+
+function forgery(): object {
+  const forwarded = Array(FORGERIES).fill(FORGED_ADDRESS).join()
+  return { raw: { socket: { remoteAddress: FORGED_ADDRESS }, headers: { 'x-forwarded-for': forwarded } } }
 }
 
 /** Whether Fastify trusts any address that a client writes into `X-Forwarded-For`. */
