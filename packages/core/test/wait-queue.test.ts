@@ -145,7 +145,7 @@ describe.each([
   ['an in-memory store', false],
   ['a remote store', true],
 ])('the tick of an abort, on %s', (_, isRemote) => {
-  // Their units were refunded a microtask later: who called in the same tick waited behind turns that nobody had.
+  // Their units were refunded a microtask later: who called in the same tick waited behind turns of no caller.
   test('callers take the turns of those who have left', async () => {
     const { store } = countingStore(isRemote)
     const { calls, leave, served } = setUp(rateLimiter({ quota: perSecond(1), store }))

@@ -88,7 +88,8 @@ export function spilling<A extends { readonly spill?: A }>(
     const spill = (targets[index] ?? -1) < 0 ? undefined : checkAt(targets[index] as number)
     return check && spill ? { ...check, spill } : check
   }
+  const spilled = new Set(targets)
   return checks
-    .map((_, index) => (targets.includes(index) ? undefined : checkAt(index)))
+    .map((_, index) => (spilled.has(index) ? undefined : checkAt(index)))
     .filter((check) => check !== undefined)
 }

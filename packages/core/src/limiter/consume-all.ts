@@ -1,5 +1,6 @@
 import { actualsOf, type Costs } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
+import { MOST_POLICIES } from '../policies/count.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import { internals, type RateLimiter } from './limiter.ts'
@@ -35,11 +36,10 @@ export async function consumeAll(
     )
   })
   const checks = parts.flatMap((part) => part.checks)
-  // One atomic step of many more would block its server for long, and Redis takes less than 8,000 states.
-  if (checks.length < 1 || checks.length > 1000) {
+  if (checks.length < 1 || checks.length > MOST_POLICIES) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `consumeAll consumes from 1 to 1000 quotas: consumeAll([[limiter, key]]); got ${checks.length} in ${length} triples. Split a longer list, and if a call is denied, cancel() those before it.`,
+      `consumeAll consumes from 1 to ${MOST_POLICIES} quotas: consumeAll([[limiter, key]]); got ${checks.length} in ${length} triples. Split a longer list, and if a call is denied, cancel() those before it.`,
     )
   }
   const indexOf = indexStates(parts)

@@ -2,6 +2,7 @@ import { BLOCK_LIST } from '../algorithms/block-list.ts'
 import type { NamedPolicies } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkBoolean, checkOptions, hintOfPeer, isObject } from '../common/options.ts'
+import { checkCount } from '../policies/count.ts'
 import { checkPolicyName, type Policy, policyOf } from '../policies/policy.ts'
 import { checkSpill, type Targets } from '../policies/spill-targets.ts'
 import { STORE_OPTIONS, type StoreConfig, type StoreOptions } from '../policies/store-config.ts'
@@ -87,6 +88,7 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
       `quotas must name at least one quota: { burst: perSecond(10) }; got ${formatValue(quotas)}.`,
     )
   }
+  checkCount('quotas', names.length)
   const policies = Object.entries(quotas).map(([each, quota]) =>
     policyOf(name === undefined ? each : `${name}.${each}`, quota, storeConfig),
   )
@@ -104,5 +106,6 @@ function targetsOf({ quotas = {}, spill = {} }: RateLimiterOptions): Targets {
   const names = Object.keys(quotas)
   checkOptions('spill', spill, names)
   checkSpill(spill, names)
-  return names.map((name) => (Object.hasOwn(spill, name) ? names.indexOf(spill[name] as string) : -1))
+  const places = new Map(names.map((name, i) => [name, i]))
+  return names.map((name) => (Object.hasOwn(spill, name) ? (places.get(spill[name] as string) ?? -1) : -1))
 }

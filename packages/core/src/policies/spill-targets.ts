@@ -34,22 +34,32 @@ export function checkSpill(spill: Readonly<Record<string, unknown>>, names: read
     taken.add(to)
   }
   const followed = new Set<unknown>()
-  for (const first of targets.keys()) {
-    const chain: unknown[] = []
-    let next = first
-    while (targets.has(next) && !followed.has(next)) {
+  const chainFrom = (first: unknown): readonly unknown[] => {
+    const chain = [first]
+    for (let next = first; targets.has(next) && !followed.has(next); chain.push(next)) {
       followed.add(next)
-      chain.push(next)
       next = targets.get(next)
     }
-    // No two policies spill over to one: a chain can return to its first policy only.
-    if (chain.length > 0 && next === first) {
-      throw invalidSpill(
-        `policy ${formatValue(first)} spills over to itself, by ${[...chain, first].map(formatValue).join(' → ')}.`,
-      )
-    }
+    return chain
   }
+  for (const first of targets.keys()) {
+    if (taken.has(first)) continue
+    const { length } = chainFrom(first)
+    if (length > MOST_IN_CHAIN) throw invalidSpill(tooLong(first, length))
+  }
+  // No two policies spill over to one: what no first policy leads to returns to itself.
+  const inCycle = [...targets.keys()].find((from) => !followed.has(from))
+  if (inCycle === undefined) return
+  throw invalidSpill(
+    `policy ${formatValue(inCycle)} spills over to itself, by ${chainFrom(inCycle).map(formatValue).join(' → ')}.`,
+  )
 }
+
+/** A request that is denied asks the store once for each policy of a chain. */
+const MOST_IN_CHAIN = 16
+
+const tooLong = (first: unknown, length: number): string =>
+  `policy ${formatValue(first)} starts a chain of ${length} policies, each asked after the one before has denied. A chain has at most ${MOST_IN_CHAIN}: give one policy the units of several.`
 
 function unknownName(name: unknown, from: unknown, names: readonly string[]): string {
   const others = names.filter((each) => each !== from)

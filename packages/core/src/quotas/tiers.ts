@@ -26,20 +26,23 @@ export const areTiers = (a: Tier, b: Tier): boolean =>
  * one that spills over to a tier of its own group, which never counts the same request.
  */
 export function checkTiers(policies: readonly TierOptions[]): void {
-  for (const [i, policy] of policies.entries()) {
-    const { tiers, spill } = policy
+  const groups = new Map<string, TierOptions[]>()
+  for (const policy of policies) {
+    const { tiers, spill, mode = 'enforce' } = policy
     if (tiers === undefined) continue
     if (typeof tiers !== 'string' || tiers === '') {
       throw invalidTiers(`tiers must be the name of a group, such as 'plan'; got ${formatValue(tiers)}.`)
     }
-    const others = policies.filter((other) => areTiers(policy, other))
-    const before = policies.slice(0, i).find((other) => areTiers(policy, other) && covers(other.match, policy.match))
+    const group = groups.get(`${mode} ${tiers}`) ?? []
+    groups.set(`${mode} ${tiers}`, group)
+    const before = group.find((other) => covers(other.match, policy.match))
+    group.push(policy)
     if (before !== undefined) {
       throw invalidTiers(
         `tier ${nameOf(policy)} counts no request, because ${nameOf(before)} before it matches all requests that it matches. Write ${nameOf(policy)} first, or leave out its tiers if both shall count.`,
       )
     }
-    if (spill !== undefined && others.some(({ name }) => name === spill)) {
+    if (spill !== undefined && policies.some((other) => other.name === spill && areTiers(policy, other))) {
       throw invalidTiers(
         `tier ${nameOf(policy)} spills over to ${formatValue(spill)}, a tier of its own group, which does not count the same request. Name a policy outside of the group.`,
       )

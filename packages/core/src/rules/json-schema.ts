@@ -20,6 +20,7 @@ export interface Schema {
   readonly exclusiveMinimum?: number
   readonly items?: Schema
   readonly minItems?: number
+  readonly maxItems?: number
   readonly properties?: Readonly<Record<string, Schema>>
   readonly minProperties?: number
   readonly patternProperties?: Readonly<Record<string, Schema>>

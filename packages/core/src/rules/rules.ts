@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
+import { MOST_POLICIES } from '../policies/count.ts'
 import { checkSpills } from '../policies/spill-targets.ts'
 import { namesOf } from '../policies/state-names.ts'
 import { checkTiers } from '../quotas/tiers.ts'
@@ -49,7 +50,7 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
   const rules = listed ? json : (json as { rules?: unknown } | null | undefined)?.rules
   const policies: RulePolicy[] = []
   const names = new Set<string>()
-  for (const [i, rule] of (Array.isArray(rules) ? rules : []).entries()) {
+  for (const [i, rule] of (Array.isArray(rules) && rules.length <= MOST_POLICIES ? rules : []).entries()) {
     if (check(rule, ruleSchema, '').length > 0) {
       problems.push(...wholeUnits(rule?.algorithm_config, `rules[${i}].algorithm_config`))
       continue

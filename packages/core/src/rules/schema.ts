@@ -1,5 +1,6 @@
 import { METHODS } from '../common/methods.ts'
 import { PATH_PATTERN } from '../common/path-pattern.ts'
+import { MOST_POLICIES } from '../policies/count.ts'
 import { type Schema, when } from './json-schema.ts'
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z\\-]+"
@@ -202,7 +203,13 @@ export const ruleSchema: Schema = {
   ),
 }
 
-const rules: Schema = { description: 'a list of rules', type: 'array', items: ruleSchema, minItems: 1 }
+const rules: Schema = {
+  description: 'a list of rules',
+  type: 'array',
+  items: ruleSchema,
+  minItems: 1,
+  maxItems: MOST_POLICIES,
+}
 
 /**
  * The JSON Schema (draft 2020-12) of the documents that `policiesFrom` reads. In addition, `policiesFrom` rejects duplicate

@@ -9,6 +9,12 @@ import type { RulePolicy } from './rule-policy.ts'
  */
 export function withTiers(policies: readonly RulePolicy[]): readonly RulePolicy[] {
   const spilled = new Set(policies.map(({ spill }) => spill))
+  const counted = new Map(policies.map((policy) => [policy, JSON.stringify(countedBy(policy))]))
+  const isTierOf = (tier: RulePolicy, fallback: RulePolicy): boolean =>
+    tier.match !== undefined &&
+    fallback.match === undefined &&
+    counted.get(tier) === counted.get(fallback) &&
+    isLarger(tier, fallback)
   const isAlone = (policy: RulePolicy): boolean => !isRelated(policy) && !spilled.has(policy.name)
   const fallbacks = policies.map((policy, i) =>
     isAlone(policy) ? policies.slice(i + 1).find((later) => isAlone(later) && isTierOf(policy, later)) : undefined,
@@ -36,12 +42,6 @@ function groupOf({ name }: RulePolicy, policies: readonly RulePolicy[]): string 
 /** Whether a policy itself says how it is related to others. */
 const isRelated = ({ tiers, spill, mode }: RulePolicy): boolean =>
   tiers !== undefined || spill !== undefined || mode === 'shadow'
-
-/** Whether `tier` could never deny a request, because the `fallback` denies it first. */
-function isTierOf(tier: RulePolicy, fallback: RulePolicy): boolean {
-  if (tier.match === undefined || fallback.match !== undefined) return false
-  return JSON.stringify(countedBy(tier)) === JSON.stringify(countedBy(fallback)) && isLarger(tier, fallback)
-}
 
 // With the statuses: a limit of failed logins does not deny first what a limit of all requests denies.
 const countedBy = ({ key, cost = 1, defaultCost = 1, maxCost, countIf }: RulePolicy): readonly unknown[] => [

@@ -1,5 +1,6 @@
 import { formatValue, QuotaError, withoutLink } from '../common/errors.ts'
 import { checkOptions, guess } from '../common/options.ts'
+import { OF_EACH_CUSTOMER } from '../policies/count.ts'
 import type { Schema } from './json-schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -59,8 +60,14 @@ const isObject = (value: unknown): value is Json =>
   !ArrayBuffer.isView(value) &&
   !(value instanceof Promise)
 
-function checkItems(value: readonly unknown[], { items, minItems = 0 }: Schema, path: string): readonly string[] {
+function checkItems(
+  value: readonly unknown[],
+  { items, minItems = 0, maxItems = Infinity }: Schema,
+  path: string,
+): readonly string[] {
   if (value.length < minItems) return [`${path} must not be empty.`]
+  if (value.length > maxItems)
+    return [`${path} must have at most ${maxItems} items; got ${value.length}. ${OF_EACH_CUSTOMER}`]
   return items ? value.flatMap((item, i) => check(item, items, `${path}[${i}]`)) : []
 }
 

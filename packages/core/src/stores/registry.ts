@@ -40,12 +40,13 @@ const databases = oncePer('registrations', (_owner: object) => new Map<string, P
  * with another quota, key or match: the two would count as one. The registrations in `before` are withdrawn first.
  */
 export function register(registrations: readonly Registration[], before: readonly Registration[] = []): void {
+  const [ownOf, firstOf] = [firstOfEach(before), firstOfEach(registrations)]
   const known = (each: Registration): Parts | undefined =>
-    before.some((own) => areOne(own, each)) ? undefined : namesOn(each.store).get(idOf(each))
-  const found = registrations.map((each, i) => {
+    ownOf(each) ? undefined : namesOn(each.store).get(idOf(each))
+  const found = registrations.map((each) => {
     // A quota may have the name of a block list.
-    const same = registrations.findIndex((other) => areOne(other, each))
-    return [each, partsOf(each), same < i ? partsOf(registrations[same] as Registration) : known(each)] as const
+    const first = firstOf(each)
+    return [each, partsOf(each), first && first !== each ? partsOf(first) : known(each)] as const
   })
   for (const [{ name }, parts, others] of found) if (others) checkSame(name, parts, others)
   for (const each of before) namesOn(each.store).delete(idOf(each))
@@ -65,9 +66,15 @@ function idOf({ store, name }: Registration): string {
   return scope === '' ? name : `${name}\n${scope}`
 }
 
-/** Reports whether two registrations are of the same states. */
-const areOne = (a: Registration, b: Registration): boolean =>
-  idOf(a) === idOf(b) && namesOn(a.store) === namesOn(b.store)
+/** Finds the first registration of the same states. */
+function firstOfEach(registrations: readonly Registration[]): (each: Registration) => Registration | undefined {
+  const databases = new Map<Map<string, Parts>, Map<string, Registration>>()
+  for (const each of [...registrations].reverse()) {
+    const names = namesOn(each.store)
+    databases.set(names, (databases.get(names) ?? new Map()).set(idOf(each), each))
+  }
+  return (each) => databases.get(namesOn(each.store))?.get(idOf(each))
+}
 
 const partsOf = (registration: Registration): Parts =>
   Object.fromEntries(

@@ -3,7 +3,6 @@ import type { Acquisition } from '../../checks/store-result.ts'
 import { all, andThen, type MaybePromise } from '../../common/maybe-promise.ts'
 import { NONE } from '../../decisions/decision.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
-import { areTiers } from '../../quotas/tiers.ts'
 import type { CompiledPolicy, HttpPolicy } from '../policies/compile-policy.ts'
 import type { ClaimsOf } from '../requests/claims.ts'
 
@@ -44,11 +43,11 @@ export function enforcedChecksOf<R, S>(
     blocks ? [...consumed(checks), ...blockListsOf(onlyFound(checks))] : consumed(checks)
   const [only] = groups
   if (only !== undefined && groups.length === 1 && !spills && !blocks) {
-    return (request, claims) => andThen(checkOf(only, 0, request, claims), asList)
+    return (request, claims) => andThen(checkOf(only, request, claims), asList)
   }
   return (request, claims) => {
     const checks = groups.map((tiers) => {
-      const check = checkOf(tiers, 0, request, claims)
+      const check = checkOf(tiers, request, claims)
       // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
       if (check instanceof Promise) check.catch(() => {})
       return check
@@ -62,7 +61,7 @@ export const shadowChecksOf = <R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
 ): readonly ((request: R, claims: ClaimsOf) => MaybePromise<Found<R, S>>)[] =>
   tiersOf(compiledPolicies.filter(({ mode }) => mode === 'shadow')).map(
-    (tiers) => (request, claims) => checkOf(tiers, 0, request, claims),
+    (tiers) => (request, claims) => checkOf(tiers, request, claims),
   )
 
 /** The checks of the block lists of checks. */
@@ -83,23 +82,28 @@ const onlyFound = <R, S>(checks: readonly Found<R, S>[]): readonly HttpCheck<R, 
 const inOrder = <R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
   checks: readonly Found<R, S>[],
-): readonly Found<R, S>[] => compiledPolicies.map(({ name }) => checks.find((check) => check?.compiled.name === name))
+): readonly Found<R, S>[] => {
+  const found = new Map(checks.map((check) => [check?.compiled.name, check]))
+  return compiledPolicies.map(({ name }) => found.get(name))
+}
 
 /**
- * The policies as groups of tiers, in the order of their first; a policy without tiers is a group of its own. With empty
+ * The policies of one mode as groups of tiers, in the order of their first; a policy without tiers is a group of its own. With empty
  * parameters a path may be that of another route, so all tiers are tried without before any is tried with them: one that has
  * them must not take the place of one that does not. A tier for all others is last: else it would be a way around them.
  */
 function tiersOf<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
 ): readonly (readonly CompiledPolicy<R, S>[])[] {
-  const groups: CompiledPolicy<R, S>[][] = []
+  const groups = new Map<unknown, CompiledPolicy<R, S>[]>()
   for (const compiled of compiledPolicies) {
-    const known = groups.find(([first]) => first !== undefined && areTiers(first, compiled))
-    if (known === undefined) groups.push([compiled])
+    // A policy without tiers is a group by itself.
+    const group = compiled.tiers ?? compiled
+    const known = groups.get(group)
+    if (known === undefined) groups.set(group, [compiled])
     else known.push(compiled)
   }
-  return groups.map((tiers) => {
+  return [...groups.values()].map((tiers) => {
     const [conditional, others] = [tiers.filter(({ applies }) => applies), tiers.filter(({ applies }) => !applies)]
     return [...conditional, ...conditional.flatMap(withEmpty), ...others]
   })
@@ -111,21 +115,35 @@ const withEmpty = <R, S>(tier: CompiledPolicy<R, S>): readonly CompiledPolicy<R,
 
 // One step after the other, in the order that the docs document. Closures are made for promises only.
 
-/** The check of the first tier, from `index` on, that applies to the request. */
+/** The check of the first tier that applies to the request. */
 function checkOf<R, S>(
   tiers: readonly CompiledPolicy<R, S>[],
-  index: number,
   request: R,
   claims: ClaimsOf,
 ): MaybePromise<Found<R, S>> {
-  const compiled = tiers[index]
-  if (compiled === undefined) return undefined
-  const applies = compiled.applies?.(request, claims)
-  if (applies === false) return checkOf(tiers, index + 1, request, claims)
-  if (!(applies instanceof Promise)) return withKey(compiled, request, claims)
-  return applies.then((known) =>
-    known ? withKey(compiled, request, claims) : checkOf(tiers, index + 1, request, claims),
-  )
+  // No recursion: there may be a thousand tiers.
+  for (const [i, compiled] of tiers.entries()) {
+    const applies = compiled.applies?.(request, claims)
+    if (applies instanceof Promise) return checkLater(tiers, i, applies, request, claims)
+    if (applies !== false) return withKey(compiled, request, claims)
+  }
+  return undefined
+}
+
+/** The same, from a tier on whose function has returned a promise. */
+async function checkLater<R, S>(
+  tiers: readonly CompiledPolicy<R, S>[],
+  index: number,
+  pending: Promise<boolean>,
+  request: R,
+  claims: ClaimsOf,
+): Promise<Found<R, S>> {
+  let applies: boolean | undefined = await pending
+  for (const [i, compiled] of tiers.slice(index).entries()) {
+    if (i > 0) applies = await compiled.applies?.(request, claims)
+    if (applies !== false) return withKey(compiled, request, claims)
+  }
+  return undefined
 }
 
 function withKey<R, S>(compiled: CompiledPolicy<R, S>, request: R, claims: ClaimsOf): MaybePromise<Found<R, S>> {

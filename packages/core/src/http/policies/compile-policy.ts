@@ -6,6 +6,7 @@ import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions, checkOptions, hintOfPeer } from '../../common/options.ts'
 import { micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
+import { checkCount } from '../../policies/count.ts'
 import { checkPolicyName, type Policy, policyOf } from '../../policies/policy.ts'
 import { checkSpills, type Targets } from '../../policies/spill-targets.ts'
 import { namesOf, shadowName } from '../../policies/state-names.ts'
@@ -75,10 +76,12 @@ export function compilePolicies<R, S>(
   if (!Array.isArray(policies)) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${formatValue(policies)}.`)
   }
+  checkCount('policies', policies.length)
   // A list with holes has policies that are undefined.
   const compiledPolicies = Array.from(policies, (each) => compilePolicy(each, requestSources, storeConfig))
   const names = policies.flatMap(namesOf)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  const seen = new Set<string>()
+  const twice = names.find((name) => seen.has(name) || !seen.add(name))
   if (names.length > 0 && twice === undefined) {
     checkTiers(policies)
     const targets = targetsOf(policies)
@@ -90,7 +93,8 @@ export function compilePolicies<R, S>(
 
 function targetsOf(policies: readonly Pick<PolicyOptions<never>, 'name' | 'spill' | 'mode'>[]): Targets {
   checkSpills(policies)
-  return policies.map(({ spill }) => policies.findIndex(({ name = 'default' }) => name === spill))
+  const places = new Map(policies.map(({ name = 'default' }, i) => [name, i]))
+  return policies.map(({ spill }) => (spill === undefined ? -1 : (places.get(spill) ?? -1)))
 }
 
 function compilePolicy<R, S>(
