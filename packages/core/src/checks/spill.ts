@@ -6,8 +6,8 @@ import type { Targets } from '../policies/spill-targets.ts'
 import type { Acquisition } from './store-result.ts'
 
 /**
- * Replaces denied checks by their spill policies until all are allowed, or a denied one has no spill policy. A denied
- * acquisition has consumed nothing, so that each round is a new acquisition, a moment later.
+ * Replaces denied checks by their spill policies until all are allowed, or a denied one has no spill policy and the wait is
+ * known. A denied acquisition has consumed nothing, so that each round is a new acquisition, a moment later.
  */
 export function spillOver(
   acquisition: Acquisition,
@@ -19,11 +19,15 @@ export function spillOver(
   if (decision.allowed)
     return emptied ? { ...resultsOf(acquisition), decision: { ...decision, ...spilledOf(checks) } } : acquisition
   const decisionOf = decisionsOf(acquisition)
+  const chains = checks.flatMap((check) => chainOf(check, decisionOf(check)))
   const next = checks.map((check) => insteadOf(check, decisionOf(check)))
-  if (next.every((check) => check !== undefined)) {
+  // A check that is stuck denies the next round too, which then only finds how long the others wait.
+  const isStuck = next.some((check, i) => check === checks[i] && decisionOf(check)?.allowed === false)
+  const isUnavailable = decision.degraded?.action === 'deny'
+  if (!isStuck || (longestOf(chains).rest !== undefined && !isUnavailable)) {
     return andThen(acquireAgain(next), (again) => spillOver(again, next, acquireAgain))
   }
-  return emptied ? deniedAcquisition(acquisition, checks, decisionOf) : acquisition
+  return emptied ? deniedAcquisition(acquisition, checks, chains) : acquisition
 }
 
 type DecisionOf = (check: PolicyCheck) => Decision | undefined
@@ -33,13 +37,15 @@ function decisionsOf({ checks, decision }: Acquisition): DecisionOf {
   return (check) => decisions[checks.indexOf(check)]
 }
 
-/** The check for the next round: the same if it is allowed, else its spill policy; undefined if there is none. */
-function insteadOf(check: PolicyCheck, decision: Decision | undefined): PolicyCheck | undefined {
-  if (decision === undefined || decision.allowed) return check
-  // The denial of a failed store does not mean that the quota is empty.
-  if (check.spill === undefined || decision.degraded?.action === 'deny') return undefined
-  return { ...check.spill, emptied: [...(check.emptied ?? []), { check, decision }] }
+/** The check for the next round: the same if it is allowed or has no spill policy, else its spill policy. */
+function insteadOf(check: PolicyCheck, decision: Decision | undefined): PolicyCheck {
+  const rest = restOf(check, decision)
+  return rest && decision ? { ...rest, emptied: [...(check.emptied ?? []), { check, decision }] } : check
 }
+
+/** The spill policy of a denied check. The denial of a failed store does not mean that the quota is empty. */
+const restOf = ({ spill }: PolicyCheck, decision: Decision | undefined): PolicyCheck | undefined =>
+  decision === undefined || decision.allowed || decision.degraded?.action === 'deny' ? undefined : spill
 
 const resultsOf = ({ checks, results }: Acquisition): Pick<Acquisition, 'checks' | 'results'> => ({ checks, results })
 
@@ -47,25 +53,36 @@ const spilledOf = (checks: readonly PolicyCheck[]): Pick<Decision, 'spilled'> =>
   spilled: checks.flatMap(({ emptied = [] }) => emptied.map(({ check }) => check.policy.name)),
 })
 
+/** A policy and those that it spills over to, as far as they have been checked. */
+interface Chain {
+  readonly policies: readonly EmptyPolicy[]
+  /** The one that decides: the last if it allows, else the one that allows soonest. */
+  readonly decision: Decision
+  /** The first that has not been checked. */
+  readonly rest: PolicyCheck | undefined
+}
+
+function chainOf(check: PolicyCheck, last: Decision | undefined): readonly Chain[] {
+  if (last === undefined) return []
+  const policies = [...(check.emptied ?? []), { check, decision: last }]
+  const decision = last.allowed ? last : policies.map((each) => each.decision).reduce(sooner)
+  return [{ policies, decision, rest: restOf(check, last) }]
+}
+
+/** The chain whose wait is that of the request. */
+const longestOf = (chains: readonly Chain[]): Chain =>
+  chains.reduce((a, b) => (b.decision.retryAfterMs > a.decision.retryAfterMs ? b : a))
+
 /** The denial by all policies checked. The wait ends when each chain has a policy that allows. */
 function deniedAcquisition(
-  acquisition: Acquisition,
+  { results }: Acquisition,
   checks: readonly PolicyCheck[],
-  decisionOf: DecisionOf,
+  chains: readonly Chain[],
 ): Acquisition {
-  const chains = checks.map((check): readonly EmptyPolicy[] => {
-    const decision = decisionOf(check)
-    return [...(check.emptied ?? []), ...(decision ? [{ check, decision }] : [])]
-  })
-  const all = chains.flat()
-  const waiting = chains.flatMap((chain) => {
-    const last = chain.at(-1)?.decision
-    if (last === undefined) return []
-    return [last.allowed ? last : chain.map(({ decision }) => decision).reduce(sooner)]
-  })
-  const { policies: _, ...merged } = merge(waiting)
+  const all = chains.flatMap(({ policies }) => policies)
+  const { policies: _, ...merged } = merge(chains.map(({ decision }) => decision))
   return {
-    results: acquisition.results,
+    results,
     checks: all.map(({ check }) => check),
     decision: {
       ...merged,
