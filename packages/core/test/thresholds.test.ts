@@ -4,6 +4,7 @@ import { httpGuard, type RequestReader } from '../src/http/index.ts'
 import {
   consumeAll,
   fixedWindow,
+  penalty,
   perMinute,
   type Quota,
   rateLimiter,
@@ -73,6 +74,52 @@ test('once per window: the next window reports again', async () => {
   expect(bucket.events).toEqual(['a 0.8', 'a 1', 'a 0.8', 'a 1'])
 })
 
+// Reproduces a bug: a key that was blocked for a day was reported twice a minute, 2,002 times.
+test('a blocked key uses nothing, so that nothing is reported until the block has ended', async () => {
+  for (const block of ['penalty', 'by hand', 'debt'] as const) {
+    const blocking = penalty({ after: 5, within: '1m', block: '1d' })
+    const { clock, events, limiter } = watched(block === 'debt' ? perMinute(5) : blocking)
+    await limiter.consume('a', block === 'by hand' ? 1 : 5)
+    if (block === 'by hand') await limiter.block('a', '1d')
+    if (block === 'debt') await limiter.charge('a', 5 * 1_440)
+    for (let i = 0; i < 1_439; i++) {
+      clock.advance(60_000)
+      await limiter.consume('a')
+    }
+    expect(events.splice(0), block).toEqual(block === 'by hand' ? [] : ['a 0.8', 'a 1'])
+    clock.advance(120_000)
+    await limiter.consume('a', 5)
+    expect(events, block).toEqual(['a 0.8', 'a 1'])
+  }
+})
+
+test('a block that is shorter than the window ends what was reported', async () => {
+  const { clock, events, limiter } = watched(penalty({ after: 5, within: '1h', block: '1m' }))
+  for (let i = 0; i < 3; i++) {
+    await limiter.consume('a', 5)
+    clock.advance(60_000)
+  }
+  expect(events).toEqual(['a 0.8', 'a 1', 'a 0.8', 'a 1', 'a 0.8', 'a 1'])
+})
+
+// Reproduces a bug: each limiter reported the keys of a store that they share by the clock of its own default store.
+test('policies with a store of their own: once for all limiters that share it, by its clock', async () => {
+  const events: string[] = []
+  const onThreshold = ({ key, threshold }: ThresholdEvent) => events.push(`${key} ${threshold}`)
+  const clock = fakeClock()
+  const shared = { ...modelStore(clock), clock }
+  const policies = [{ quota: fixedWindow({ limit: 5, window: '1m' }), store: shared }]
+  const limiters = [fakeClock(), fakeClock()].map((other) => {
+    const store: Store = Object.assign(modelStore(other), { clock: other })
+    return httpGuard<string>({ policies, store, onThreshold }, reader)
+  })
+  for (let window = 0; window < 2; window++) {
+    for (let i = 0; i < 6; i++) for (const limiter of limiters) await limiter('10.0.0.1')
+    clock.advance(60_000)
+  }
+  expect(events).toEqual(['10.0.0.1 0.8', '10.0.0.1 1', '10.0.0.1 0.8', '10.0.0.1 1'])
+})
+
 test('a refund to below a threshold reports nothing again in the same window', async () => {
   const { events, limiter } = watched(fixedWindow({ limit: 10, window: '1m' }))
   for (let i = 0; i < 5; i++) {
@@ -109,8 +156,8 @@ test('a flood of keys is remembered within a bound', async () => {
   for (let i = 0; i < 10_000; i++) limiter.consumeSync(`user-${i}`)
   expect(events).toHaveLength(20_000)
   limiter.consumeSync('one more')
-  limiter.consumeSync('user-0')
-  limiter.consumeSync('user-9999')
+  await limiter.charge('user-0')
+  await limiter.charge('user-9999')
   expect(events.slice(20_000)).toEqual(['one more 0.8', 'one more 1', 'user-0 0.8', 'user-0 1'])
 })
 

@@ -52,8 +52,9 @@ function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: S
   return andThen(answers, (answered) => acquisitionOf(checks, answered))
 }
 
-/** Reports the decisions of checks to the `onThreshold` of their limiters. */
+/** Reports the decisions of checks to the `onThreshold` of their limiters, unless nothing was consumed. */
 export function watchThresholds(checks: readonly PolicyCheck[], decision: Decision): void {
+  if (!decision.allowed) return
   const decisions = decision.policies ?? [decision]
   for (const [i, { policy, key }] of checks.entries()) {
     const each = decisions[i]

@@ -69,7 +69,7 @@ export function storeConfigOf(options: StoreOptions & { readonly store: Store | 
     onStoreError: checkStoreError(options.onStoreError ?? 'local'),
     replicas: checkCount('replicas', options.replicas ?? 1, 1),
     logger,
-    thresholds: options.onThreshold && thresholdWatch(options.onThreshold, store, logger),
+    thresholds: options.onThreshold && thresholdWatch(options.onThreshold, logger),
   }
 }
 

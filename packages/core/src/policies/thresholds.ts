@@ -22,12 +22,14 @@ export interface ThresholdEvent {
   readonly decision: Decision
 }
 
-/** Receives the decision about a key. */
-export type ThresholdWatch = (
-  policy: { readonly name: string; readonly quota: Quota },
-  key: string,
-  decision: Decision,
-) => void
+/** Receives the decision about a request of a key that was allowed. */
+export type ThresholdWatch = (policy: WatchedPolicy, key: string, decision: Decision) => void
+
+interface WatchedPolicy {
+  readonly name: string
+  readonly quota: Quota
+  readonly storeConfig: { readonly store: Store }
+}
 
 const THRESHOLDS = [0.8, 1] as const
 
@@ -42,33 +44,45 @@ const crossingsOf = oncePer('threshold crossings', (_store: Store) => new WeakMa
 const nameOf = (key: StateKey): string => processState('threshold names', stateNamer)(key)
 
 /**
- * Calls `listener` when a key crosses 80 % and 100 % of a quota, each once per key and window. There are no timers: a key
- * that has crossed a threshold is kept until its window ends, or until too many others have crossed one.
+ * Calls `listener` when a key crosses 80 % and 100 % of a quota, each once per key and window, by the clock of the policy's
+ * store. There are no timers: a key that has crossed a threshold is kept until its window ends, or until too many others have
+ * crossed one.
  */
-export function thresholdWatch(listener: Listener, store: Store, logger: Logger): ThresholdWatch {
-  const clockMs = isSync(store) && store.clock ? millisOf(store.clock) : monotonicMs
-  const byListener = crossingsOf(store)
-  const crossings = byListener.get(listener) ?? new Map<string, Crossing>()
-  byListener.set(listener, crossings)
-  const remember = (name: string, crossing: Crossing): void => {
-    crossings.delete(name)
-    crossings.set(name, crossing)
-    evictOldest(crossings, MOST_KEYS)
-  }
+export function thresholdWatch(listener: Listener, logger: Logger): ThresholdWatch {
   return (policy, key, decision) => {
     const level = isCounted(decision) && decision.limit > 0 ? levelOf(decision) : 0
     if (level === 0) return
-    const name = nameOf({ policy: policy.name, key })
-    const now = clockMs()
-    const known = crossings.get(name)
-    const last = known !== undefined && now < known.untilMs ? known : undefined
-    const before = last === undefined ? 0 : last.level
-    if (level <= before) return
-    remember(name, { level, untilMs: last?.untilMs ?? now + windowLeftMs(policy.quota, decision) })
+    const before = rememberLevel(crossingsIn(policy.storeConfig.store, listener), policy, key, decision, level)
     for (const threshold of THRESHOLDS.slice(before, level)) {
       notify('onThreshold', listener, { policy: policy.name, key, threshold, decision }, logger)
     }
   }
+}
+
+/** Remembers how many thresholds a key has crossed, and returns how many it had crossed before in its window. */
+function rememberLevel(
+  crossings: Map<string, Crossing>,
+  { name: policy, quota, storeConfig: { store } }: WatchedPolicy,
+  key: string,
+  decision: Decision,
+  level: number,
+): number {
+  const name = nameOf({ policy, key })
+  const now = isSync(store) && store.clock ? store.clock() / 1000 : monotonicMs()
+  const known = crossings.get(name)
+  const last = known !== undefined && now < known.untilMs ? known : undefined
+  if (last !== undefined && level <= last.level) return level
+  crossings.delete(name)
+  crossings.set(name, { level, untilMs: windowEndMs(quota, decision, now, last) })
+  evictOldest(crossings, MOST_KEYS)
+  return last?.level ?? 0
+}
+
+function crossingsIn(store: Store, listener: Listener): Map<string, Crossing> {
+  const byListener = crossingsOf(store)
+  const crossings = byListener.get(listener) ?? new Map<string, Crossing>()
+  byListener.set(listener, crossings)
+  return crossings
 }
 
 /** How many thresholds a key has crossed, and when its window ends. */
@@ -77,8 +91,6 @@ interface Crossing {
   readonly untilMs: number
 }
 
-const millisOf = (clock: () => number) => (): number => clock() / 1000
-
 /** How many thresholds are crossed. Compared in whole numbers: 0.8 times a limit may be rounded. */
 function levelOf({ limit, remaining }: Decision): number {
   const used = limit - remaining
@@ -86,8 +98,9 @@ function levelOf({ limit, remaining }: Decision): number {
   return 5 * used >= 4 * limit ? 1 : 0
 }
 
-/** How long the window of a quota lasts from now: to the end of a fixed window, else for one window's length. */
-function windowLeftMs(quota: Quota, { resetAfterMs }: Decision): number {
-  const isFixed = (quota.kernel === 'bucket' && quota.schedule !== null) || ('fixed' in quota && quota.fixed)
-  return isFixed ? resetAfterMs : quota.window / 1000
+/** The end of a fixed window or of a block, else one window's length from the first crossing. */
+function windowEndMs(quota: Quota, { resetAfterMs }: Decision, now: number, last: Crossing | undefined): number {
+  const isFixed =
+    quota.kernel === 'penalty' || ('fixed' in quota && quota.fixed) || ('schedule' in quota && quota.schedule !== null)
+  return isFixed ? now + resetAfterMs : (last?.untilMs ?? now + quota.window / 1000)
 }
