@@ -1,4 +1,4 @@
-// Each client may send 100 requests a minute, and try to log in 5 times a minute. Invalid requests count, too.
+// Each client may send 100 requests at once and then 100 a minute, and try to log in 5 times a minute. Invalid requests count, too.
 
 import { pathToFileURL } from 'node:url'
 import { node } from '@elysiajs/node'

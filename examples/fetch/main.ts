@@ -1,4 +1,5 @@
-// Each client may send 100 requests a minute, and read 50 pages of reports an hour: one file for Bun, Deno and Workers.
+// Each client may send 100 requests at once and then 100 a minute, and read 50 pages of reports an
+// hour: one file for Bun, Deno and Workers.
 
 import { decisionOf, perHour, perMinute, rateLimit } from '@spillway/fetch'
 

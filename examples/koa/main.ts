@@ -1,4 +1,4 @@
-// Each client may send 100 requests a minute, and read 50 pages of reports an hour.
+// Each client may send 100 requests at once and then 100 a minute, and read 50 pages of reports an hour.
 
 import { pathToFileURL } from 'node:url'
 import { perHour, perMinute, rateLimit } from '@spillway/koa'

@@ -1,4 +1,4 @@
-// Each client may send 100 requests a minute, and try to log in 5 times a minute.
+// Each client may send 100 requests at once and then 100 a minute, and try to log in 5 times a minute.
 
 import 'reflect-metadata'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,4 @@
-// Each client may send 100 requests a minute to all locations together, and read 50 pages of reports an hour.
+// Each client may send 100 requests at once and then 100 a minute to all locations together, and read 50 pages of reports an hour.
 
 import { env } from 'cloudflare:workers'
 import { durableObjectStore, type RateLimitsNamespace } from '@spillway/cloudflare'

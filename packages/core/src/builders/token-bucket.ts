@@ -11,13 +11,13 @@ import type { BucketQuota } from '../quotas/quota-types.ts'
 
 const bucket = register('bucket', bucketAlgorithm)
 
-/** Returns a token bucket of `limit` units a second. */
+/** Returns a token bucket: `limit` units at once, and then `limit` a second. In any such time it allows less than twice as many. */
 export const perSecond = (limit: number, options?: RateOptions): BucketQuota => rate('perSecond', limit, '1s', options)
-/** Returns a token bucket of `limit` units a minute. */
+/** Returns a token bucket: `limit` units at once, and then `limit` a minute. In any such time it allows less than twice as many. */
 export const perMinute = (limit: number, options?: RateOptions): BucketQuota => rate('perMinute', limit, '1m', options)
-/** Returns a token bucket of `limit` units an hour. */
+/** Returns a token bucket: `limit` units at once, and then `limit` an hour. In any such time it allows less than twice as many. */
 export const perHour = (limit: number, options?: RateOptions): BucketQuota => rate('perHour', limit, '1h', options)
-/** Returns a token bucket of `limit` units a day (24 hours). */
+/** Returns a token bucket: `limit` units at once, and then `limit` a day (24 hours). In any such time it allows less than twice as many. */
 export const perDay = (limit: number, options?: RateOptions): BucketQuota => rate('perDay', limit, '1d', options)
 
 function rate(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
