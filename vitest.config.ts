@@ -80,7 +80,7 @@ export default defineConfig({
           include: [
             'packages/{elysia,express,fastify,h3,hono,koa,nestjs}/test/**/*.test.ts',
             'examples/{express,hono,koa}/main.test.ts',
-            'test/{adapters,paths,spellings,transports}.test.ts',
+            'test/{adapters,paths,preflights,spellings,transports}.test.ts',
           ],
           // Hono's newer middleware, and GraphQL for Nest 12.
           exclude: ['packages/hono/test/middleware.test.ts', 'packages/nestjs/test/graphql.test.ts', SHARED],

@@ -5,17 +5,38 @@ import { type Denial, httpGuard, type Verdict } from '../src/http/index.ts'
 import { perMinute, perSecond, tokenBucket } from '../src/index.ts'
 import { type FakeRequest, type FakeResponse, reader, setUp } from './fake-request.ts'
 
-// A handler for every method would be reached uncounted by a request with a body.
-test('what has a body is no preflight', () => {
-  const preflight = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
-  const { evaluate } = setUp({ quota: perMinute(100) })
-  const isCounted = (headers: Record<string, string>) => evaluate({ method: 'OPTIONS', headers }).decision !== undefined
-  expect([{}, { 'content-length': '0' }].map((more) => isCounted({ ...preflight, ...more }))).toEqual([false, false])
-  expect(
-    [{ 'content-length': '5' }, { 'content-length': '00' }, { 'transfer-encoding': 'chunked' }].map((more) =>
-      isCounted({ ...preflight, ...more }),
-    ),
-  ).toEqual([true, true, true])
+describe('a preflight', () => {
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  const left = async (more: Record<string, string>, status: number, options: object = {}): Promise<number> => {
+    const { guard, evaluate } = setUp({ quota: perMinute(10), key: () => 'ann', ...options })
+    await evaluate({ method: 'OPTIONS', headers: { ...headers, ...more } }).after?.(status, { tokens: 1 })
+    return (await guard.byKey.peek('ann')).remaining
+  }
+
+  test.each([404, 405])('is refunded if it is answered with %d', async (status) => {
+    expect([await left({}, status), await left({ 'content-length': '0' }, status)]).toEqual([10, 10])
+    expect(await left({}, status, { countPreflight: true })).toBe(9)
+  })
+
+  test('is counted if a handler answers it, unless refundIf refunds it', async () => {
+    expect([await left({}, 200), await left({}, 500)]).toEqual([9, 9])
+    expect(await left({}, 500, { refundIf: (status: number) => status >= 500 })).toBe(10)
+    expect(await left({}, 404, { refundIf: () => false })).toBe(10)
+  })
+
+  test('is refunded by shadow policies', async () => {
+    const { guard, evaluate } = setUp({ quota: perMinute(10), key: () => 'ann', mode: 'shadow' })
+    await evaluate({ method: 'OPTIONS', headers }).after?.(404, { tokens: 1 })
+    expect((await guard.byKey.peek('ann', { policy: 'default' })).remaining).toBe(10)
+  })
+
+  // A handler for every method would be called for nothing by a request with a body.
+  test.each([{ 'content-length': '5' }, { 'content-length': '00' }, { 'transfer-encoding': 'chunked' }])(
+    'has no body: %j',
+    async (more) => {
+      expect(await left(more, 404)).toBe(9)
+    },
+  )
 })
 
 // The first pass marked the request, and the second one was ignored: nothing was counted at all.

@@ -49,6 +49,7 @@ export const reader: RequestReader<RequestContext> = {
   header: ({ request }, name) => fetchHeader(request, name),
   query: ({ request }, name) => valuesIn(request.url, name),
   hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),
+  responseHeader: ({ headers }: Response, name) => headers.get(name),
   identity: ({ request }) => request,
   sendsResponses: true,
   onClientClosed: (context, listener) => whenAbandoned(context.request, runtimeOf(context), listener),

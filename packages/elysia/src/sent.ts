@@ -51,9 +51,16 @@ function settlementOf(request: Request, response: Response, abandoned: boolean):
 
 /** Settles when Elysia reports that it has sent a response. */
 export const settleNow = ({ request, response, set }: Sent): void => {
-  const sent = response instanceof Response ? response : new Response(null, { status: statusOf(response, set.status) })
+  const sent =
+    response instanceof Response
+      ? response
+      : new Response(null, { status: statusOf(response, set.status), headers: textsOf(set.headers) })
   settlementOf(request, sent, request.signal.aborted)?.()
 }
+
+/** The headers that are one text. */
+const textsOf = (headers: Sent['set']['headers'] = {}): [string, string][] =>
+  Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
 
 /** The status of what a handler returned: an error without a status, or a status that no response can have, is a 500. */
 function statusOf(returned: unknown, set: number | string = 200): number {
@@ -66,5 +73,5 @@ function statusOf(returned: unknown, set: number | string = 200): number {
 export interface Sent {
   readonly request: Request
   readonly response?: unknown
-  readonly set: { readonly status?: number | string }
+  readonly set: { readonly status?: number | string; readonly headers?: Readonly<Record<string, unknown>> }
 }

@@ -1,5 +1,5 @@
 import { hidesBody, queryValues, type RequestReader, whenClosed } from '@spillway/core/http'
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 
 export const reader: RequestReader<Request> = {
   address: (req) => req.ip,
@@ -13,6 +13,7 @@ export const reader: RequestReader<Request> = {
   header: (req, name) => req.get(name),
   query: (req, name) => queryValues(req.query[name]),
   hidesBody,
+  responseHeader: (res: Response, name) => res.getHeader(name),
   identity: (req) => req,
   peerHint: '; @spillway/express/compat takes the options of express-rate-limit',
   onClientClosed: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),

@@ -8,7 +8,7 @@ import {
   type RequestReader,
   whenDisconnected,
 } from '@spillway/core/http'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export const reader: RequestReader<FastifyRequest> = {
   address: ({ ip }) => ip,
@@ -21,6 +21,7 @@ export const reader: RequestReader<FastifyRequest> = {
   header: ({ headers }, name) => nodeHeader(headers, name),
   query: ({ query }, name) => queryValues((query as Record<string, unknown>)[name]),
   hidesBody: ({ raw }) => hidesBody(raw),
+  responseHeader: (reply: FastifyReply, name) => reply.getHeader(name),
   identity: ({ raw }) => raw,
   onClientClosed: ({ raw }, listener) => whenDisconnected(raw, listener),
 }

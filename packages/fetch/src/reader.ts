@@ -50,6 +50,7 @@ export const reader: RequestReader<Request> = {
   header: fetchHeader,
   query: ({ url }, name) => new URL(url).searchParams.getAll(name),
   hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
+  responseHeader: ({ headers }: Response, name) => headers.get(name),
   identity: (request) => request,
   sendsResponses: true,
   onClientClosed: (request, listener) => whenAbandoned(request, records().get(request)?.context, listener),

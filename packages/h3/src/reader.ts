@@ -8,6 +8,7 @@ import {
   whenAbandoned,
 } from '@spillway/core/http'
 import type { H3Event } from 'h3'
+import { answeredHeader } from './answers.ts'
 
 /** What the runtime knows of the request's connection. */
 export const contextOf = ({ req }: H3Event): RuntimeContext | undefined => srvxContext(req)
@@ -51,6 +52,7 @@ export const reader: RequestReader<H3Event> = {
     const incoming = contextOf(event)?.incoming
     return incoming ? hidesBody(incoming) : event.req.body !== null
   },
+  responseHeader: answeredHeader,
   identity: (event) => event,
   sendsResponses: true,
   onClientClosed: (event, listener) => whenAbandoned(event.req, contextOf(event), listener),

@@ -1,5 +1,6 @@
 import { isAbandoned, outgoingOf, untilRead, type Verdict, whenAnswered } from '@spillway/core/http'
 import type { H3Event } from 'h3'
+import { keepAnswer } from './answers.ts'
 import { contextOf } from './reader.ts'
 
 type Done = NonNullable<Verdict<H3Event>['after']>
@@ -21,14 +22,15 @@ export function whenSent(event: H3Event, next: () => unknown, done: Done): unkno
   const outgoing = outgoingOf(contextOf(event))
   if (outgoing === undefined) return whenRead(event, next, done)
   whenAnswered(outgoing, (status, ended) => void done(status, event, ended))
-  return next()
+  const result = next()
+  return result instanceof Promise ? result.then((known) => keepAnswer(event, known)) : keepAnswer(event, result)
 }
 
 async function whenRead(event: H3Event, next: () => unknown, done: Done): Promise<unknown> {
   const status = (result: unknown): number | undefined =>
     isAbandoned(event.req, contextOf(event)) ? undefined : statusIn(result, event)
   try {
-    const result = await next()
+    const result = keepAnswer(event, await next())
     const known = status(result)
     const stream = result instanceof Response ? result.body : result
     const sent = stream instanceof ReadableStream ? untilRead(stream, event.req.method) : undefined

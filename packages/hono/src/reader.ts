@@ -56,6 +56,7 @@ export const reader: RequestReader<Context> = {
   header: (c, name) => fetchHeader(c.req.raw, name),
   query: valuesOf,
   hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
+  responseHeader: (c: Context, name) => c.res.headers.get(name),
   identity: identityOf,
   sendsResponses: true,
   onClientClosed: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),

@@ -51,6 +51,7 @@ export const reader: RequestReader<Context> = {
   header: (ctx, name) => ctx.get(name) || nodeHeader(ctx.headers, name),
   query: (ctx, name) => queryValues(ctx.query[name]),
   hidesBody: (ctx) => hidesBody(ctx.req),
+  responseHeader: (ctx: Context, name) => ctx.res.getHeader(name),
   identity: (ctx) => ctx.req,
   onClientClosed: (ctx, listener) => whenClosed(ctx.res, listener),
 }

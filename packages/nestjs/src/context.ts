@@ -161,6 +161,7 @@ export const reader: RequestReader<ExecutionContext> = {
     const request = requestOf(context)
     return hidesBody(request.raw ?? request)
   },
+  responseHeader: (response: PlatformResponse, name) => response.getHeader(name),
   // One for each call: of several fields of a GraphQL query, each is counted.
   identity: (context) => context,
   onClientClosed: (context, listener) => {

@@ -100,6 +100,7 @@ export const reader: RequestReader<H3Event> = {
   // Without a server of Node, the body is beside the message, and the response has no socket.
   hidesBody: ({ node: { req, res }, web }) =>
     res.socket ? hidesBody(req) : ((web?.request ?? req) as { readonly body?: unknown }).body != null,
+  responseHeader: ({ node }: H3Event, name) => node.res.getHeader(name),
   identity: ({ node }) => node.req,
   sendsResponses: true,
   onClientClosed: whenOver,

@@ -14,6 +14,7 @@ import type { Denial } from '../headers/problem.ts'
 import type { CompiledPolicy } from '../policies/compile-policy.ts'
 import type { ClaimsOf } from '../requests/claims.ts'
 import { delayRequest } from '../requests/delay-request.ts'
+import { isPreflight, type Refunds, refundsPreflights } from '../requests/preflight.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { whileConnected } from '../requests/while-connected.ts'
 import type { Reporter } from './events.ts'
@@ -50,7 +51,8 @@ export interface EvaluatorConfig<R> {
   readonly reader: RequestReader<R>
   readonly maxWaitMicros: Micros
   readonly onDenied: DeniedOption<R, never> | undefined
-  readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
+  readonly refundIf: Refunds | undefined
+  readonly countsPreflight: boolean
   readonly report: Reporter<R>
   readonly buildHeaders: HeaderBuilder
   readonly logger: Logger
@@ -84,6 +86,10 @@ export function evaluatorFor<R, S>(
   const answer = failing(answerOf<R, unknown>)
   const looksUp = compiledPolicies.some(({ registration }) => registration.quota === undefined)
   const corrects = refundIf !== undefined || compiledPolicies.some(({ settle, countIf }) => settle ?? countIf)
+  const corrections = { refundIf, corrects, logger }
+  const ofPreflight = { refundIf: refundsPreflights(reader, refundIf), corrects: true, logger }
+  const correctionsOf = (request: R): typeof corrections =>
+    config.countsPreflight || !isPreflight(reader, request) ? corrections : ofPreflight
 
   const enforce = (request: R, checks: readonly PolicyCheck[]): Acquisition | Promise<Acquisition | undefined> =>
     maxWaitMicros > 0 || checks.some(isQueued)
@@ -124,10 +130,11 @@ export function evaluatorFor<R, S>(
   ): Verdict<S> => {
     const decision = looksUp ? withLookupFailure(acquisition) : acquisition.decision
     report(decision, request, 'enforce')
+    const corrections = correctionsOf(request)
     // Built lazily: few requests are corrected.
     let made: Settlement<S> | undefined
     const settlement = (): Settlement<S> => {
-      made ??= settlementOf(acquisition, shadows, config)
+      made ??= settlementOf(acquisition, shadows, corrections)
       return made
     }
     const { denial, answer } = decision.allowed ? PASS : denialOf(request, acquisition, decision, names)
@@ -136,7 +143,7 @@ export function evaluatorFor<R, S>(
       headers: buildHeaders(acquisition, names),
       denial,
       answer,
-      after: decision.allowed && corrects ? settlement().after : undefined,
+      after: decision.allowed && corrections.corrects ? settlement().after : undefined,
       discard: () => settlement().discard(),
     }
   }
@@ -154,13 +161,14 @@ export function evaluatorFor<R, S>(
       if (!(acquisition instanceof Promise)) return verdict(request, acquisition, shadows, names)
       return acquisition.then((known) => {
         if (known) return verdict(request, known, shadows, names)
-        settlementOf(undefined, shadows, config).discard()
+        settlementOf(undefined, shadows, corrections).discard()
         return CLIENT_CLOSED
       })
     }
     if (shadows.length === 0) return PASS
-    const { after, discard } = settlementOf(undefined, shadows, config)
-    return { ...PASS, after: corrects ? after : undefined, discard }
+    const corrections = correctionsOf(request)
+    const { after, discard } = settlementOf<S>(undefined, shadows, corrections)
+    return { ...PASS, after: corrections.corrects ? after : undefined, discard }
   }
   return (request, claims, names) => {
     const checks = checksFor(request, claims)

@@ -14,7 +14,6 @@ import { type CompiledPolicy, compilePolicies } from '../policies/compile-policy
 import { matcher } from '../policies/match.ts'
 import type { PolicyOptions } from '../policies/policy-options.ts'
 import { type ClaimsOf, claimsOnce } from '../requests/claims.ts'
-import { isPreflight } from '../requests/preflight.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { type RequestState, requestStatesFor } from '../requests/request-state.ts'
 import { checkFlag } from '../requests/returned.ts'
@@ -56,7 +55,6 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   })
   const requestSources = requestSourcesOf(options, reader, storeConfig.logger)
   const skips = matcher('skip', options.skip, requestSources)
-  const countsPreflight = checkBoolean('countPreflight', options.countPreflight)
   const { maxWait = 0 } = options
   const config = {
     reader,
@@ -66,6 +64,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     report: reporter(options.onDecision, storeConfig.logger),
     logger: storeConfig.logger,
     buildHeaders: headerBuilder(options),
+    countsPreflight: checkBoolean('countPreflight', options.countPreflight),
   }
   /** Compiles policies, and registers their states instead of those of the policies before. */
   const activate = (policies: readonly PolicyOptions<R, S>[], before: readonly Registration[] = []) => {
@@ -98,7 +97,6 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     }
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
-    if (!countsPreflight && isPreflight(reader, request)) return PASS
     const claims = claimsOnce(requestSources.claims, request)
     const skipped = skips?.(request, claims)
     if (!(skipped instanceof Promise)) return skipped ? PASS : count(request, claims)

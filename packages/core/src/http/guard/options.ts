@@ -28,8 +28,8 @@ interface CommonOptions<R, Name extends string, A>
    */
   readonly skip?: MatchOption<R>
   /**
-   * Counts CORS preflights, too: `OPTIONS` requests without a body that carry `Origin` and `Access-Control-Request-Method`. Set it
-   * if a handler runs for every method.
+   * Counts every CORS preflight: an `OPTIONS` request without a body that carries `Origin` and `Access-Control-Request-Method`. By
+   * default, one is refunded that is answered with 404, 405 or `Access-Control-Allow-Methods`.
    * @default `false`
    */
   readonly countPreflight?: boolean

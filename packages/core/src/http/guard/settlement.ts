@@ -8,6 +8,7 @@ import { type Logger, warnOnce } from '../../common/warn.ts'
 import { type Decision, NONE } from '../../decisions/decision.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
+import type { Refunds } from '../requests/preflight.ts'
 import { untilEnded } from './open-corrections.ts'
 import { checksOf, type HttpCheck } from './policy-checks.ts'
 
@@ -68,7 +69,7 @@ export interface SettleOptions {
 
 /** The options that corrections need besides the acquisitions. */
 interface Corrections {
-  readonly refundIf: ((status: number) => MaybePromise<boolean>) | undefined
+  readonly refundIf: Refunds | undefined
   readonly logger: Logger
 }
 
@@ -109,7 +110,7 @@ export function settlementOf<S>(
     await correct(acquisition, actual)
   }
   const after: Settlement<S>['after'] = async (status, response, ended) => {
-    const refunded = promised(async () => status !== undefined && (await refundIf?.(status)))
+    const refunded = promised(async () => status !== undefined && (await refundIf?.(status, response)))
     const isFree = async (check: HttpCheck<unknown, S>): Promise<boolean> =>
       (await refunded) || !(await counts(check, status, logger))
     const settleCost = (check: HttpCheck<unknown, S>): Promise<number> => actualCost(check, response, logger)

@@ -59,6 +59,11 @@ export interface RequestReader<R> {
    * Default: true for methods that send a body, such as POST.
    */
   hidesBody?(request: R): boolean
+  /**
+   * The value of a header of a response that has been sent, as `settle` gets it. Omit it if responses have none: preflights that a
+   * handler permits are then counted.
+   */
+  responseHeader?(response: never, name: string): unknown
   /** One object per request, the same each time the request passes a limiter. */
   identity(request: R): object
   /** Whether the adapter sends a `Response` that `onDenied` returns, unchanged. */
